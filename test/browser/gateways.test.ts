@@ -34,7 +34,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('article', { name: 'hub' }).getByText('12 refused (100 %)').waitFor()
     await page.getByRole('article', { name: 'hub' }).getByText('no message yet').waitFor()
     const group = page.locator('.refusal-groups > li')
-    await group.getByText('the secret here is probably not that of the sender').waitFor()
+    await group.getByText('the secret here probably differs from that of the sender').waitFor()
     assert.match((await group.textContent()) ?? '', /^12 hub/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateways')

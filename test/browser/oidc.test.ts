@@ -107,7 +107,7 @@ console:
   test('is a clear page while the provider is away, and the control token still works', async () => {
     const page = await openForm()
     await page.getByText(/The identity provider .* cannot be used/).waitFor()
-    await page.getByRole('link', { name: 'Back to the sign-in' }).click()
+    await page.getByRole('link', { name: 'Back to sign-in' }).click()
     await page.getByLabel('Control token').fill(daemon.token)
     await page.getByRole('button', { name: 'Open the console' }).click()
     await page.getByText('Live', { exact: true }).waitFor()

@@ -116,11 +116,11 @@ describe('the assistant on the command line, with no daemon and no configuration
       ['search', /^Say what to search for/],
       ['forget', /^Say which note/],
       ['forget memory-99', /no memory-99/],
-      ['delegate', /^Say what is to be done/],
-      ['schedule frobnicate', /names no time/],
+      ['delegate', /^Say who should do what/],
+      ['schedule frobnicate', /contains no time/],
       ['schedule every day at 25 digest', /a day has 24 hours/],
-      ['schedule tomorrow', /Say what is to be done tomorrow/],
-      ['schedule every day schedule every day digest', /cannot make schedules/],
+      ['schedule tomorrow', /Say what to do tomorrow/],
+      ['schedule every day schedule every day digest', /cannot create schedules/],
       ['cancel schedule-99', /no schedule-99/],
       ['done delegation-99: all of it', /no delegation-99/],
     ] as const)
@@ -208,9 +208,12 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
       /^Asked chat:bob \((delegation-\d+)\)/.exec(await ada.ask('delegate to bob: count the stars')) ?? []
     assert.match(await heard(bob), new RegExp(`^chat:ada asks you \\(${id}\\): count the stars\n`))
     assert.match(await ada.ask(`done ${id?.replace(/\d+/, '999')}: x`), /no delegation-999/)
-    assert.equal(await bob.ask(`done ${id}: six thousand`), `Noted what came of ${id}, and told who asked.`)
+    assert.equal(
+      await bob.ask(`done ${id}: six thousand`),
+      `Recorded the result of ${id} and sent it to the requester.`,
+    )
     assert.equal(await heard(ada), `${id} (chat:bob): six thousand`)
-    assert.match(await bob.ask(`done ${id}: seven`), /was done before/)
+    assert.match(await bob.ask(`done ${id}: seven`), /is already done/)
 
     assert.match(
       await bob.ask('delegate to deploy: v9'),
@@ -276,7 +279,7 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     const { ask } = await daemon.chat("/chat?token=bob's long token".replaceAll(' ', '%20'))
     assert.match(await ask('deploy v8'), /needs an approval: trivium/)
     assert.equal(await ask('yes'), 'You said: yes', 'who asks may not decide')
-    assert.match(await say(site, 'approve ffffffff'), /^No approval ffffffff waits here/)
+    assert.match(await say(site, 'approve ffffffff'), /^There is no pending approval ffffffff here/)
     assert.equal(
       await say(site, `approve ${pending.id.slice(0, 6)}`),
       'Approved: Run deploying: "deploy …": deploy',

@@ -72,7 +72,7 @@ routes:
   for (const { name, say } of roads) {
     test(`${name}: with a tool, an approval by words, and the reply where it came from`, async () => {
       const asked = await say(`please ship ${name}`)
-      await asked(/Ship it\?[\s\S]*Asked for by: [a-z]+:/)
+      await asked(/Ship it\?[\s\S]*Requested by: [a-z]+:/)
       await (await say('Yes.'))(/^Approved: Ship it\?/)
       await asked(new RegExp(`Done: .*${name} is at sea`))
     })
@@ -98,7 +98,7 @@ routes:
       const [, id] = /^Asked chat:bob \((delegation-\d+)\)/.exec(await given(/^Asked/)) ?? []
       assert.match(String((await bob.next('message')).text), new RegExp(`\\(${id}\\): weigh the ${name} box`))
       bob.send({ text: `done ${id}: it weighs 2 kg` })
-      assert.match(String((await bob.next('message')).text), /told who asked/)
+      assert.match(String((await bob.next('message')).text), /sent it to the requester/)
       await given(new RegExp(`^${id} \\(chat:bob\\): it weighs 2 kg`))
     })
   }
@@ -111,14 +111,14 @@ routes:
     }
     const byChat = await open.ask('now')
     const byPost = await post('now')
-    assert.match(byChat, /Asked for by: \S+ \(unverified\)/)
-    assert.match(byPost, /Asked for by: ada \(unverified\)/)
-    for (const asked of [byChat, byPost]) assert.doesNotMatch(asked, /says yes or no here/)
+    assert.match(byChat, /Requested by: \S+ \(unverified\)/)
+    assert.match(byPost, /Requested by: ada \(unverified\)/)
+    for (const asked of [byChat, byPost]) assert.doesNotMatch(asked, /replies yes or no here/)
     const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length
     assert.equal(await pending(), 2)
     for (const word of ['yes', 'approve', 'No.']) {
-      assert.match(await open.ask(word), /Asked for by/, 'it is said to the skill of the route')
-      assert.match(await post(word), /Asked for by/)
+      assert.match(await open.ask(word), /Requested by/, 'it is said to the skill of the route')
+      assert.match(await post(word), /Requested by/)
     }
     assert.equal(await pending(), 8)
   })
@@ -133,7 +133,7 @@ routes:
       )
     }
     const asked = await until(asking, 'the mail that asks')
-    assert.match(asked.text ?? '', /Asked for by: chat:bob/)
+    assert.match(asked.text ?? '', /Requested by: chat:bob/)
     const answer = (text: string, { headers = [] as string[], isProven = true } = {}) => {
       const id = randomUUID()
       const head = [
@@ -150,7 +150,7 @@ routes:
         'On Mon, 1 Jun 2026 at 10:00, Bot <bot@example.com> wrote:',
         '> Ship it?',
         '>',
-        '> Or answer yes or no.',
+        '> Or reply yes or no.',
       ]
       return world.mail([...head, '', text, ...quote, ''], isProven)
     }
@@ -180,7 +180,7 @@ routes:
       return String(Object((await daemon.post('/hook', body, headers)).body).reply)
     }
     for (const round of [1, 2]) {
-      assert.match(await hook(`ask-${round}`, `please ship load${round}`), /Asked for by: hook:ada/)
+      assert.match(await hook(`ask-${round}`, `please ship load${round}`), /Requested by: hook:ada/)
       const before = decided()
       const lost = hook(`yes-${round}`, 'yes').catch(() => undefined)
       while (decided() === before) await new Promise(setImmediate)

@@ -170,7 +170,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     assert.equal(refused.again, false)
 
     const { ask: unknown } = await daemon.chat('/open')
-    assert.match(await unknown('plan plan'), /forbidden: .*no proof who sent/)
+    assert.match(await unknown('plan plan'), /forbidden: .*the sender of this message is not verified/)
     assert.equal(Object(await daemon.invoke('schedule-list')).length, 1)
 
     await daemon.invoke('schedule-create', { skill: 'secret', every: '1s' })

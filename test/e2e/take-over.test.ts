@@ -183,7 +183,7 @@ routes: [{ name: answer, match: { gateway: team, event: message }, skill: answer
     const answer = await shown(/Bot: hello/)
     assert.ok(shows(/trivium-take-over/)(answer))
     await click(answer, 'U1ANN', '1.1', 'trivium-take-over')
-    const refusal = await shown(/not among those whom/)
+    const refusal = await shown(/you are not in/)
     assert.equal(refusal.ephemeralTo, 'U1ANN')
     assert.deepEqual(await pauses(), [])
 

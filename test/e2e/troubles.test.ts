@@ -59,7 +59,7 @@ for (const store of ['embedded', 'redis'] as const) {
       })
       assert.match(
         refusals.text,
-        /^120 of 120 deliveries since .*last good delivery.*probably has a new secret/,
+        /^120 of 120 deliveries since .*last accepted delivery.*probably has a new secret/,
       )
       assert.ok((refusals.since ?? 0) > 0)
       const { out } = await suite.site.run(['status'])

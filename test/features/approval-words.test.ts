@@ -62,12 +62,12 @@ test('yes and no decide what waits in this conversation, by who may, and ask whi
     ['no', ada, { transport: 'slack', data: { mention: false, direct: false } }],
   ] as const)
     assert.equal(await says(text, by, parts), undefined, `${text} ${JSON.stringify(parts)}`)
-  assert.equal(await says(`approve ${one}`, bob), 'You may not decide that.')
+  assert.equal(await says(`approve ${one}`, bob), 'You are not an approver of this request.')
   assert.match(
     (await says('Yes.')) ?? '',
-    /^Several wait .*\n- approve \w{6}, or deny \w{6}: Run deploy: v1\n.*: v2$/s,
+    /^Several requests are waiting\. .*\n- approve \w{6}, or deny \w{6}: Run deploy: v1\n.*: v2$/s,
   )
-  assert.match((await says(`approve ${elsewhere}`)) ?? '', /^No approval \w+ waits here\.$/)
+  assert.match((await says(`approve ${elsewhere}`)) ?? '', /^There is no pending approval \w+ here\.$/)
   assert.equal(await says(` APPROVE approval-${one.slice(0, 6)}! `), 'Approved: Run deploy')
   assert.equal(await says('no'), 'Denied: Run deploy')
   assert.deepEqual(await Promise.all([one, two, elsewhere].map(standing)), ['approved', 'denied', 'pending'])
@@ -152,7 +152,7 @@ test('a decision that comes again after a crash is answered the same, and decide
   const third = await ask('third')
   const which = { ...yes, id: 'which', receivedAt: Date.now() + 1_000 }
   const several = await decide(which, ada)
-  assert.match(several ?? '', /^Several wait/)
+  assert.match(several ?? '', /^Several requests are waiting/)
   await approvals.decide({ id: third, approve: false }, { caller: ada })
   assert.equal(await decide(which, ada), several, 'who was asked which one did not mean the one that is left')
   assert.equal(await standing(second), 'pending')

@@ -109,7 +109,7 @@ describe('what the state holds is bounded', () => {
   test('senders without proof leave room for the others', async (t) => {
     const { assistant } = await full(t, notes(LIMITS.unprovenNotes.most, 'open/1'))
     const unproven = callFrom('open', { verified: false, conversation: '2' })
-    await assert.rejects(assistant.remember({ text: 'one more' }, unproven), /senders without proof/)
+    await assert.rejects(assistant.remember({ text: 'one more' }, unproven), /unverified senders/)
     assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).note.channel, 'open')
   })
 
@@ -175,7 +175,7 @@ describe('what the state holds is bounded', () => {
       'yesterday from 9 to 11',
       '12',
     ])
-      await assert.rejects(digest(text), { code: 'usage', message: /names none.*digest of the week/ })
+      await assert.rejects(digest(text), { code: 'usage', message: /is not one.*digest of the week/ })
     for (const text of [
       ...[
         '12h',

@@ -138,7 +138,7 @@ describe('schedules of routes.yaml', () => {
     const [listed] = await one.list({}, operator)
     assert.deepEqual([listed?.id, listed?.source], ['digest', 'routes.yaml'])
     assert.deepEqual(await one.list({}, callFrom('team')), [])
-    await assert.rejects(one.delete({ id: 'digest' }, operator), /stands in routes\.yaml/)
+    await assert.rejects(one.delete({ id: 'digest' }, operator), /is defined in routes\.yaml/)
     await assert.rejects(one.pause({ id: 'digest' }, callFrom('team')), { code: 'not_found' })
     await assert.rejects(one.run({ id: 'digset' }, operator), { code: 'not_found' })
   })

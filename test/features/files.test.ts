@@ -91,7 +91,7 @@ describe('Documents in files', () => {
     symlinkSync(secret, path)
     for (const attempt of [() => open().load('notes'), () => open().update('notes', increment)]) {
       const error = await attempt().then(() => assert.fail('it was read'), String)
-      assert.match(error, /it is a link to a file that holds no JSON object/)
+      assert.match(error, /it is a link to a file without a JSON object/)
       assert.doesNotMatch(error, /root|hunter2/)
     }
   })
@@ -150,7 +150,7 @@ describe('Documents in files', () => {
     writeFileSync(events, lines.join('\n'))
     const manager = open()
     assert.equal((await manager.load('notes')).document.count, 5)
-    await assert.rejects(manager.replay('notes', Date.now() + 1000), /line 3 is no event/)
+    await assert.rejects(manager.replay('notes', Date.now() + 1000), /line 3 is not an event/)
     const repaired = await manager.repair('notes')
     assert.deepEqual([repaired.from, repaired.kept.length], ['text', 1])
     assert.equal((await manager.load('notes')).document.count, 5)

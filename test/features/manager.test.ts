@@ -210,8 +210,8 @@ for (const [kind, start] of Object.entries(KINDS)) {
         },
       })
       for (const [failing, why] of [
-        [broken, /migrations to version 2 made a document that breaks its schema: .*\/count/],
-        [thrower, /migration from version 1 failed: no field total\. Mend the migration/],
+        [broken, /migrations to version 2 made a document that does not match its schema: .*\/count/],
+        [thrower, /migration from version 1 failed: no field total\. Fix the migration/],
       ] as const) {
         for (const work of ['load', 'migrate', 'repair'] as const)
           await assert.rejects(failing[work]('notes'), { code: 'state_version', message: why }, work)

@@ -290,7 +290,7 @@ describe('a call that makes a push subscription', () => {
     assert.partialDeepStrictEqual(await one.show('crm'), {
       ...{ url: 'https://file.example.com', source: 'routes.yaml' },
     })
-    assert.match(one.warnings().join(), /push subscription crm is in routes.yaml and was also made/)
+    assert.match(one.warnings().join(), /push subscription crm is in routes.yaml and was also created/)
     await assert.rejects(() => one.call('update', given), { code: 'subscription_in_file' })
     await one.call('delete', { name: 'crm' })
     assert.deepEqual(one.warnings(), [])

@@ -171,7 +171,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         [{ at: START - HOUR }, /has passed/],
         [{ at: START + HOUR, in: HOUR }, /not both/],
         [{ in: 400 * 24 * HOUR }, /at most 366 days/],
-        [{ in: HOUR, wait: 100 }, /`wait` goes without/],
+        [{ in: HOUR, wait: 100 }, /`wait` cannot be combined with/],
         [{ in: 100 * HOUR, attachments: [file] }, /at most two days/],
       ] as const) {
         assert.throws(

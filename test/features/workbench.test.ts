@@ -105,11 +105,11 @@ describe('createStateManager', () => {
   test('says what is wrong with a spec, before it touches anything', () => {
     for (const [wrong, why] of [
       [{ ...good, name: 'My Board' }, /cannot be named "My Board": .*lower-case/],
-      [{ ...good, version: 0 }, /board: `version` is a whole number/],
-      [{ ...good, schema: undefined }, /board: `schema` is a JSON Schema/],
-      [{ ...good, initial: { schema_version: 1 } }, /board: `initial` is a function/],
-      [{ ...good, migrations: { 1: { risks: [] } } }, /board: `migrations\[1\]` is a function/],
-      [{ ...good, guard: true }, /board: `guard` is a function/],
+      [{ ...good, version: 0 }, /board: `version` must be a positive integer/],
+      [{ ...good, schema: undefined }, /board: `schema` must be a JSON Schema/],
+      [{ ...good, initial: { schema_version: 1 } }, /board: `initial` must be a function/],
+      [{ ...good, migrations: { 1: { risks: [] } } }, /board: `migrations\[1\]` must be a function/],
+      [{ ...good, guard: true }, /board: `guard` must be a function/],
     ] as const) {
       const documents = [wrong] as unknown as [typeof good]
       assert.throws(() => createStateManager({ dir: '/nowhere', documents }), {

@@ -85,7 +85,7 @@ export const mcpServerSchema = z
     }
     const { username, password } = new URL(url ?? 'http://none')
     if (username || password) {
-      fault('no user and password in the URL, it is in logs; write them under `headers`', 'url')
+      fault('remove user and password from the URL, because URLs are logged; use `headers`', 'url')
     }
     if (given.oauth?.clientSecret && !given.oauth.issuer) {
       fault(

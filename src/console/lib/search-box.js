@@ -50,6 +50,8 @@ export function searchProblem(error) {
   if (error?.status !== 400) return undefined
   const { message } = error
   const [, said] =
-    /arguments: search: (.*)$/s.exec(message) ?? /^\S (.*?)\n\s*\S at search$/ms.exec(message) ?? []
+    /arguments for skill [^ ]+: search: (.*)$/s.exec(message) ??
+    /^\S (.*?)\n\s*\S at search$/ms.exec(message) ??
+    []
   return said?.trim()
 }

@@ -4,15 +4,17 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 export const PREFIX = 'approval:'
-/** Names what is not decided, or whose invocation was not put back to work: a sweep costs what is open, not what was ever asked. */
+/**
+ * Index of requests that are open, or whose invocation has not resumed yet. A sweep reads only
+ * these, not every past request.
+ */
 export const OPEN = 'approval-open:'
-/** How long a decision is remembered after the request would have ended. */
+/** How long (ms) a decision is kept after the request would have expired. */
 export const KEPT = 7 * 86_400_000
 
-/** What becomes of a request: asked, decided by somebody, or ended by its time. */
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
 
-/** The requests on the store. `noted` is told once of each decision and of each end. */
+/** Stores approval requests. `noted` is called once for each decision and each expiry. */
 export function createApprovalRecords(deps: {
   kv: KeyValues
   noted(event: ApprovalEvent, approval: Approval): Promise<void>
@@ -20,7 +22,7 @@ export function createApprovalRecords(deps: {
 }) {
   const { kv, now } = deps
 
-  /** What stands of a request, ended where its time is over. */
+  /** Reads a request, and marks it as expired if its time is over. */
   const load = async (id: string): Promise<Approval | undefined> => {
     const entry = await kv.get(PREFIX + id)
     const found = entry && approvalSchema.parse(entry.value)

@@ -18,8 +18,9 @@ export type ApprovalDeps = {
 }
 
 /**
- * Requests for approval on the message store. `resume` dispatches the message of a parked invocation once more; it may be called
- * twice for one approval and must do it once. `noted` is told once of each step; it must not throw.
+ * Approval requests in the message store. `resume` dispatches the message of a parked invocation
+ * again. It may be called twice for one approval, and must be idempotent. `noted` is called once
+ * for each step, and must not throw.
  */
 export function createApprovalService(deps: ApprovalDeps) {
   const { now } = deps
@@ -41,7 +42,7 @@ export function createApprovalService(deps: ApprovalDeps) {
       const fresh: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
       await kv.set(OPEN + id, id, { ttl })
       const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl })
-      // Somebody asked the same at this moment.
+      // A concurrent call has just made the same request.
       if (made === undefined) return change(id, () => undefined)
       await deps.noted('approval_required', fresh)
       return fresh
@@ -84,14 +85,17 @@ export function createApprovalService(deps: ApprovalDeps) {
       if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
       return decided
     },
-    /** Ends what nobody decided in time, and resumes what a crash left parked. Call it every few seconds. */
+    /**
+     * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few
+     * seconds.
+     */
     async sweep() {
       for (const approval of await all(OPEN)) await resumeOnce(approval)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
 }
 
-/** A sender may decide only where the request names them, and there is proof of them; operators always may. */
+/** A sender may decide only if the request lists them and they are verified. Operators always may. */
 export function mayDecide({ approvers }: Approval, caller: Caller): boolean {
   if (isOperator(caller)) return true
   return caller.id !== undefined && approvers.some((member) => compileMember(member)(caller))

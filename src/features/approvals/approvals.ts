@@ -17,11 +17,11 @@ import { escapeUnicode } from '../../lib/escape-controls.ts'
 import type { Access } from '../../runtime/access.ts'
 import { mailConversation, mayDecideByWords } from './words.ts'
 
-/** The transport whose clicks are proven: Slack says who clicked, and no client can say it instead. */
+/** Clicks are trusted only in Slack, because Slack proves who clicked. */
 const TRANSPORT = 'slack'
 const SKILL = 'approval-click'
 
-/** Clicks on our buttons are answered by the runtime: this route stands before those of the configuration. */
+/** Handles clicks on approval buttons. This route comes before those of the configuration. */
 export const CLICK_ROUTE = routeSchema.parse({
   name: SKILL,
   match: { transport: TRANSPORT, 'data.approval.id': '*' },
@@ -29,19 +29,22 @@ export const CLICK_ROUTE = routeSchema.parse({
 })
 
 const APPROVAL_PATH = '/trivium/approval'
-/** By its token: whose link it is, and for what. */
+/** Key prefix of links, by token: the approval, and the approver who got the link. */
 const LINK = 'approval-link:'
 const linkSchema = z.object({ id: z.string(), identity: z.string() })
-/** How long a link tells that all is over. */
+/** How long (ms) a link can still show the outcome. */
 const KEPT = 7 * 86_400_000
 
-/** Asks for approvals: in their conversations, and by mail approvers whose address is known, with a link of their own. */
+/**
+ * Asks for approvals: in the conversation, and by mail to approvers whose address is known, each
+ * with a link of their own.
+ */
 export function createApprovalAsking(deps: {
   store: Pick<Store, 'journal' | 'kv'>
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   access: Pick<Access, 'expand'>
   gateways: Pick<Gateways, 'spec'>
-  /** The address of the public listener from outside. */
+  /** The public URL of the listener. */
   publicUrl(): string | undefined
 }) {
   const { store, outbox, access, gateways } = deps
@@ -52,7 +55,7 @@ export function createApprovalAsking(deps: {
     const isHere = (member: string) => ['*', message.gateway].includes(partsOf(member).gateway)
     const buttons = members.some((member) => /^\*+$/.test(member) || isHere(member))
     const args = briefArguments(approval)
-    // Slack has the buttons.
+    // Slack has buttons instead.
     const hasWords = message.transport !== TRANSPORT && mayDecideByWords(message)
     const byWords = hasWords && (buttons || message.transport === 'cli')
     const data = { approval: { id, title, status: 'pending', by, skill, args, buttons } }
@@ -89,7 +92,7 @@ export function createApprovalAsking(deps: {
       if (message) await inConversation(approval, message)
       await byMail(approval)
     },
-    /** Shows in the same place who decided, and what; called once an approval is no longer pending. */
+    /** Shows the decision in the same places. Called once an approval is no longer pending. */
     async decided({ id, title, status, decidedBy: by, reason, message: head }: Approval): Promise<void> {
       const message = head && (await store.journal.get(head.id))
       if (message?.transport !== TRANSPORT || status === 'pending') return
@@ -99,16 +102,16 @@ export function createApprovalAsking(deps: {
   }
 }
 
-/** An address, and no glob. */
+/** A literal address, not a glob. */
 const ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
 
 const clickSchema = z.object({ id: z.string(), decision: z.enum(['approve', 'deny']) })
 
-/** The skill that takes a click. */
+/** The skill that handles clicks on the buttons. */
 export function approvalClick(approvals: ApprovalService): Skill {
   return defineSkill<unknown>({
     name: SKILL,
-    description: 'Takes a click on the buttons of an approval.',
+    description: 'Handles clicks on the buttons of an approval.',
     args: z.looseObject({}),
     async run({ message, call }) {
       try {
@@ -135,7 +138,10 @@ const HEADERS = {
 const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Approval</title>
 <style>body{font:1rem/1.5 sans-serif;margin:2rem}pre{white-space:pre-wrap}</style><h1>Approval</h1>`
 
-/** The page behind links in mail: whoever has one may decide as that person may then. Looking (GET) decides nothing: scanners of mail look. */
+/**
+ * The page behind links in mail. Whoever has a link may decide if that approver still may. A GET
+ * decides nothing, because mail scanners open links.
+ */
 export function mountApprovalPage(
   http: PublicHttp,
   kv: KeyValues,
@@ -146,7 +152,7 @@ export function mountApprovalPage(
     const kept = await kv.get(LINK + token)
     const link = kept && linkSchema.parse(kept.value)
     const [approval] = link ? await approvals.list({ id: link.id, limit: 1 }) : []
-    if (!link || !approval) return [404, '<p>This link is not valid, or what it was about is over.</p>']
+    if (!link || !approval) return [404, '<p>This link is invalid or has expired.</p>']
     if (!decision) return [200, shown(approval)]
     try {
       const call = { caller: callerAs(link.identity) }
@@ -166,7 +172,7 @@ export function mountApprovalPage(
   })
 }
 
-/** A text without the rights that links in it give: others may read it too. */
+/** Removes approval links from a text that others may read, because a link grants the right to decide. */
 export function withoutLinks(text: string): string {
   return text.replaceAll(/(\/trivium\/approval\?token=)[\w-]+/g, '$1…')
 }
@@ -179,25 +185,31 @@ function shown(approval: Approval): string {
   return `<pre>${escapeText(describeApproval(approval))}</pre>${status === 'pending' ? form : `<p>${escapeText(outcome)}</p>`}`
 }
 
-/** What shows as nothing, or turns other text around, and the backtick that would end a block of code. */
+/**
+ * Invisible characters, characters that change the text direction, and the backtick, which would
+ * end a code block.
+ */
 const UNSEEN = /[`\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
-/** The arguments as JSON in which every character is seen. The message of a dispatched skill is named by its id. */
+/**
+ * The arguments as JSON with all characters visible. The message of a dispatched skill is replaced
+ * by its id.
+ */
 function argumentsOf({ args }: Pick<Approval, 'args'>): string {
   const { message } = isJsonObject(args) ? args : {}
   const told: Json = isJsonObject(message) ? { ...Object(args), message: message.id ?? null } : args
   return escapeUnicode(JSON.stringify(told, null, 2), UNSEEN)
 }
 
-/** What is asked: the title, who asks, which skill, and its arguments, here whole. */
+/** Describes a request: title, requester, skill, and the full arguments by default. */
 function describeApproval(approval: Approval, args = argumentsOf(approval)): string {
   const { title, by, skill } = approval
-  return `${title}\n\nAsked for by: ${by}\n\nSkill: ${skill}\n\nArguments:\n\n${args}`
+  return `${title}\n\nRequested by: ${by}\n\nSkill: ${skill}\n\nArguments:\n\n${args}`
 }
 
 const LONGEST = 2000
 
-/** The arguments where there is little room, with the way to the rest. */
+/** Shortened arguments, with the command that shows all of them. */
 function briefArguments(approval: Approval): string {
   const whole = argumentsOf(approval)
   const more = whole.length - LONGEST
@@ -207,10 +219,10 @@ function briefArguments(approval: Approval): string {
 
 type HowToDecide = { link?: string | undefined; byWords?: boolean }
 
-/** What is asked as markdown, with brief arguments and what to do. */
+/** The request as Markdown, with shortened arguments and how to decide. */
 function askForApproval(approval: Approval, { link, byWords = false }: HowToDecide): string {
   const how = link
-    ? `Look at the whole and decide: ${link}${byWords ? '\n\nOr answer yes or no.' : ''}`
-    : `This needs an approval: ${byWords ? 'who may decide says yes or no here, or ' : ''}trivium approval decide --id ${approval.id} --approve`
+    ? `View the full request and decide: ${link}${byWords ? '\n\nOr reply yes or no.' : ''}`
+    : `This needs an approval: ${byWords ? 'an approver replies yes or no here, or ' : ''}trivium approval decide --id ${approval.id} --approve`
   return `${describeApproval(approval, `\`\`\`\n${briefArguments(approval)}\n\`\`\``)}\n\n${how}`
 }

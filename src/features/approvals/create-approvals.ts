@@ -13,7 +13,7 @@ import { approvalWords, createApprovalWords } from './words.ts'
 
 export type Approvals = ReturnType<typeof createApprovals>
 
-/** Everything about approvals: the service, who is asked and how, and the ways to decide. */
+/** Makes the approvals feature: the service, the requests to people, and the ways to decide. */
 export function createApprovals(deps: {
   store: Pick<Store, 'journal' | 'kv' | 'onSignal'>
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
@@ -21,9 +21,9 @@ export function createApprovals(deps: {
   access: Pick<Access, 'expand' | 'callerAs'>
   logs: Activity
   audit: { record: RecordAudit }
-  /** The address of the public listener from outside. */
+  /** The public URL of the listener. */
   publicUrl(): string | undefined
-  /** Dispatches a parked message once more. */
+  /** Dispatches a parked message again. */
   resumeDispatch(message: NonNullable<Approval['message']>, approvalId: string): Promise<void>
   now: () => number
 }) {
@@ -40,15 +40,15 @@ export function createApprovals(deps: {
   })
   return {
     service,
-    /** Tells people about a request. */
+    /** Notifies people of a request. */
     ask: asking.ask,
-    /** For clicks and words that routes of our own take. */
+    /** The skills for clicks and words, which have routes of their own. */
     skills: [approvalClick(service), approvalWords],
     /** See `createApprovalWords`. */
     decide: createApprovalWords(service, store.kv),
     /** Serves the page behind links in mail. */
     mount: (http: PublicHttp) => mountApprovalPage(http, store.kv, service, access.callerAs),
-    /** How many wait for a decision, up to a thousand. */
+    /** Number of pending requests, up to 1,000. */
     count: async () => (await service.list({ status: 'pending', limit: 1000 })).length,
   }
 }

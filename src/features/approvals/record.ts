@@ -4,7 +4,7 @@ import type { RecordAudit } from '../../core/audit.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
-/** Notes in events.jsonl what becomes of approvals, and in the audit log who decided. */
+/** Records the steps of approvals in events.jsonl, and decisions in the audit log. */
 export function recordApprovals(activity: Activity, record: RecordAudit) {
   return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
     const { skill, title, status, decidedBy: by, decidedVia: via = 'code' } = rest

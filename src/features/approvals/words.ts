@@ -17,7 +17,10 @@ const WORDS =
   /^\s*(?:(yes|approved?)|no|deny|denied|reject(?:ed)?)(?:\s+(?:approval[- ])?([0-9a-f]{4,16}))?[\s.!]*$/i
 const SKILL = 'approval-words'
 
-/** Behind all others: what no route takes may still be a decision. A prefix costs the other messages next to nothing. */
+/**
+ * Comes last: a message without another route may still be a decision. The prefix makes it cheap
+ * for all other messages.
+ */
 export const WORDS_ROUTE = routeSchema.parse({
   name: SKILL,
   match: {
@@ -30,8 +33,9 @@ export const WORDS_ROUTE = routeSchema.parse({
 })
 
 /**
- * Whether words of a conversation count: of somebody proven, where people talk. In mail, which reaches everybody, of the people whom
- * `allowed-senders` names; by webhook where somebody waits for the answer.
+ * Whether the sender may decide by words: verified senders in chats; in mail only
+ * `allowed-senders`, because anyone can send mail; by webhook only if the sender waits for the
+ * result.
  */
 export function mayDecideByWords({ transport, from, data }: Message): boolean {
   if (from.verified !== true) return false
@@ -39,28 +43,29 @@ export function mayDecideByWords({ transport, from, data }: Message): boolean {
   return transport === 'webhook' ? data.respond === 'result' : CHATS.includes(transport)
 }
 
-/** Whether somebody says what may be a decision: that goes into the call of no other message. */
+/** Whether a message may be a decision. Such messages are not merged into the call of another one. */
 export function isDecision(message: Message): boolean {
-  // What was said before an edit, or is sent again by whoever may do that, was not meant for what waits now.
+  // Edited and resent messages do not count: they were written for an earlier request.
   const isSaid = message.data.notice !== true && message.data.resent === undefined
   return WORDS.test(message.text) && isSaid && mayDecideByWords(message)
 }
 
-/** What a message decides, or how it is answered. */
+/** The decision of a message, or the text to answer. */
 const verdictSchema = z.union([
   z.object({ id: z.string(), approve: z.boolean() }),
   z.object({ answer: z.string() }),
 ])
 type Verdict = z.infer<typeof verdictSchema>
-/** Clocks of senders may be wrong by so much (ms). */
+/** Tolerated clock difference (ms) of senders. */
 const CLOCKS = 5 * 60_000
-/** Longer than any attempt to answer a message. */
+/** Longer than all attempts to answer a message take together. */
 const KEPT = 7 * 86_400_000
 
 /**
- * Takes "yes", "no", "approve 3fa9" as a decision on what waits for one in this very conversation (the command line is one), by somebody who may
- * decide. Returns what to answer; undefined where it is no such message, and whoever it is meant for answers. The same message again,
- * as after a crash, decides the same, and is answered so.
+ * Treats "yes", "no" or "approve 3fa9" as a decision on a request in the same conversation (the
+ * command line counts as one), if the sender may decide. Returns the answer; undefined if the
+ * message is not a decision, so that it continues to its own route. A repeated message, such as
+ * after a crash, gets the same decision and answer.
  */
 export function createApprovalWords(
   approvals: Pick<ApprovalService, 'list' | 'decide'>,
@@ -88,10 +93,17 @@ export function createApprovalWords(
     const named = here.filter((approval) => approval.id.startsWith(id.toLowerCase()))
     const [only, ...others] = named.filter((approval) => mayDecide(approval, caller))
     if (only && others.length > 0)
-      return { answer: `Several wait for a decision. Say which:\n${[only, ...others].map(line).join('\n')}` }
+      return {
+        answer: `Several requests are waiting. Which one do you mean?\n${[only, ...others].map(line).join('\n')}`,
+      }
     if (only) return { id: only.id, approve: approves !== undefined }
     if (here.length === 0 || id === '') return undefined
-    return { answer: named.length > 0 ? 'You may not decide that.' : `No approval ${id} waits here.` }
+    return {
+      answer:
+        named.length > 0
+          ? 'You are not an approver of this request.'
+          : `There is no pending approval ${id} here.`,
+    }
   }
 
   async function decide(id: string, approve: boolean, caller: Caller): Promise<string> {
@@ -105,15 +117,18 @@ export function createApprovalWords(
   }
 }
 
-/** The skill of `WORDS_ROUTE`. Dispatch looks for decisions before it runs any skill: what comes here is none. */
+/**
+ * The skill of `WORDS_ROUTE`. Dispatch handles decisions before any skill runs, so a message that
+ * arrives here is not one.
+ */
 export const approvalWords: Skill = defineSkill<unknown>({
   name: SKILL,
-  description: 'Takes "yes" and "no" where nothing waits for them, and answers nothing.',
+  description: 'Receives "yes" and "no" if no approval is pending, and does not reply.',
   args: z.looseObject({}),
   run: () => undefined,
 })
 
-/** What answers the mail that asks an approver, and no other. */
+/** The conversation of mails that answer an approval mail. */
 export function mailConversation({ id }: Pick<Approval, 'id'>): string {
   return `approval-${id}`
 }
@@ -126,13 +141,13 @@ function isAskedIn(said: Message, approval: Approval): boolean {
 }
 
 /**
- * Whether a word without an id may be about it: who wrote had seen it, and among many people, who say yes to each other in a Slack
- * channel or in a mail with a copy to us, it is said to the bot.
+ * Whether a decision without an id may refer to a request: it was sent after the request, and where
+ * several people talk (a Slack channel, a mail with us in copy) it is addressed to the bot.
  */
 function isMeant({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
   if (requestedAt > receivedAt) return false
   if (transport === 'email') {
-    // A mail that somebody keeps and sends again later is signed as it was.
+    // The signature of an old mail stays valid if someone sends it again.
     const isOld = Number(data.date ?? 0) < requestedAt - CLOCKS
     return !isOld && Array.isArray(data.to) && to !== undefined && data.to.includes(to)
   }

@@ -168,7 +168,7 @@ export function createArtifactSweep(deps: {
     const { journal } = await store.stats()
     const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN
     const swept = await artifacts.sweep(before, await everythingNamed())
-    if (swept.removed > 0) log.info(swept, 'artifacts that nothing names were removed')
+    if (swept.removed > 0) log.info(swept, 'unreferenced artifacts were removed')
   }
 
   async function everythingNamed(): Promise<Set<string>> {

@@ -88,20 +88,20 @@ function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
   /** Total for all unverified senders, so that they cannot use up the space of others. */
-  unprovenNotes: { most: 1_000, what: 'Notes of senders without proof', todo: 'Remove some with `forget`.' },
+  unprovenNotes: { most: 1_000, what: 'Notes of unverified senders', todo: 'Remove some with `forget`.' },
   /** Per person; operators may use all of the space. */
   ownNotes: { most: 2_000, what: 'Your notes', todo: 'Remove some with `forget`.' },
   note: { most: 10_000, what: 'A note' },
   query: { most: 1_000, what: 'A search', todo: 'Search for fewer words.' },
   /** Limited because time patterns are tried at each position. */
-  timed: { most: 2_000, what: 'What names a time', todo: 'Say it shorter.' },
+  timed: { most: 2_000, what: 'The description of a time', todo: 'Use a shorter one.' },
   /** Unfinished work, queued or with a worker. */
-  openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some of it with `delegation-accept`.' },
+  openWork: { most: 1_000, what: 'Work for others', todo: 'Finish some with `delegation-accept`.' },
   /** Per person. */
   ownWork: {
     most: 100,
     what: 'Your work for others',
-    todo: 'Say of some what came of it: done delegation-1: all paid.',
+    todo: 'Report the result of some: done delegation-1: all paid.',
   },
   task: { most: 10_000, what: 'A task' },
   result: { most: 100_000, what: 'A result' },

@@ -69,7 +69,7 @@ export function createAssistantContext(deps: {
       const own = `${rootId}:${skill}`
       // Each call starts at depth 0, so the recursion limit would not stop a circle of them.
       if (`${rootId}:`.includes(`:${skill}:`))
-        throw new TriviumError('usage', { details: `${skill} is at work on this already.` })
+        throw new TriviumError('usage', { details: `${skill} is already running this.` })
       try {
         return await manager.invoke(skill, args, {
           rootId: own,
@@ -105,7 +105,7 @@ function createAsk(
   return async (whom, text, key, call) => {
     const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
     const spec = gateways.spec(gateway)
-    if (!spec) return `gateway ${gateway} does not run here`
+    if (!spec) return `gateway ${gateway} is not running here`
     // As in `gateway-send`, other people can be reached only if the gateway is open.
     if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
     try {

@@ -12,7 +12,7 @@ import { createPeople } from './people.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 import { createWork, reportOf } from './work.ts'
 
-const HINT = 'Say what is to be done, and by whom: delegate to ada: check the invoices.'
+const HINT = 'Say who should do what: delegate to ada: check the invoices.'
 const NAMED = /^(?:delegation)?-?(\d+)\s*[:,.–-]?\s*(.*)$/s
 
 /** Delegates work to skills, people and workers. */
@@ -48,10 +48,10 @@ export function createDelegating(deps: {
     const person = await personOf(worker, call)
     const { one } = await give({ worker: person?.identity ?? worker, task, status: 'queued' }, call)
     const who = viewer(call).owner
-    const text = `${who} asks you (${one.id}): ${task}\n\nAnswer with: done ${one.id}: what came of it`
+    const text = `${who} asks you (${one.id}): ${task}\n\nReply with: done ${one.id}: the result`
     const reason = person && (await world.ask(person.whom, text, `ask:${one.id}:${one.time}`, call))
     if (person && reason === undefined)
-      return { text: `Asked ${one.worker} (${one.id}). You get the answer here.`, delegation: one }
+      return { text: `Asked ${one.worker} (${one.id}). You will get the answer here.`, delegation: one }
     const why = reason ? ` (${worker} cannot be asked: ${reason})` : ''
     return { text: `Delegated ${one.id} to ${worker}${why}.`, delegation: one }
   }
@@ -66,21 +66,16 @@ export function createDelegating(deps: {
       const [, number, result = ''] = NAMED.exec(text) ?? []
       const id = said(
         number === undefined ? '' : `delegation-${number}`,
-        'Say which work: done delegation-2: all paid.',
+        'Say which work is done: done delegation-2: all paid.',
       )
       const { owner, sees } = viewerOf(call, 'person')
       const one = byId((await load()).delegations, id)
       // Operators may see everything; the delegating person may end it too.
       if (one.worker !== owner && one.takenBy !== owner && !sees(one.owner ?? one.channel)) throw notThere(id)
-      if (!isOpen(one)) return { text: `${id} was ${one.status} before.`, delegation: one }
-      const done = await finishAndTell(
-        id,
-        said(result, `Say what came of it: done ${id}: all paid.`),
-        false,
-        call,
-      )
+      if (!isOpen(one)) return { text: `${id} is already ${one.status}.`, delegation: one }
+      const done = await finishAndTell(id, said(result, `Add the result: done ${id}: all paid.`), false, call)
       return {
-        text: `Noted what came of ${id}${done.askedBy ? ', and told who asked' : ''}.`,
+        text: `Recorded the result of ${id}${done.askedBy ? ' and sent it to the requester' : ''}.`,
         delegation: done,
       }
     },

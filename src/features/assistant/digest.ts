@@ -89,7 +89,10 @@ export function createDigest(deps: {
       return textOf(await world.run(WRITER, { text }, { ...call, caller: { kind: 'code' } })) || undefined
     } catch (error) {
       if (call.signal.aborted) throw error
-      log.warn({ reason: reasonOf(error) }, 'no model wrote the digest; it has counts and first lines')
+      log.warn(
+        { reason: reasonOf(error) },
+        'the model failed to write the digest; it has counts and first lines only',
+      )
       return undefined
     }
   }
@@ -120,8 +123,8 @@ async function periodOf(text: string, now: number, timezone: string): Promise<nu
   const hint =
     planned?.what === 'digest'
       ? `Did you mean: schedule digest ${asked}?`
-      : 'Say for example: digest, digest today, digest 12h, or digest of the week.'
-  const details = `A digest is of a time that has begun, and "${oneLine(asked)}" names none. ${hint}`
+      : 'Examples: digest, digest today, digest 12h, digest of the week.'
+  const details = `A digest needs a past period, and "${oneLine(asked)}" is not one. ${hint}`
   throw new TriviumError('usage', { details })
 }
 

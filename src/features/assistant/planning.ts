@@ -79,14 +79,14 @@ export function createPlanning(deps: {
     const found = await readWhen(text, { timezone, now: now() })
     if (!found)
       throw new TriviumError('usage', {
-        details: `"${shortened(text)}" names no time that I understand. ${HINT}`,
+        details: `"${shortened(text)}" contains no time that I understand. ${HINT}`,
       })
     const { what, when, ...times } = found
-    const run = skillFor(said(what, `Say what is to be done ${when}: schedule ${when} digest.`), call)
+    const run = skillFor(said(what, `Say what to do ${when}: schedule ${when} digest.`), call)
     if (isPlanning(run.skill, world))
-      throw new TriviumError('usage', { details: 'A schedule cannot make schedules.' })
+      throw new TriviumError('usage', { details: 'A schedule cannot create schedules.' })
     if (schedules.next({ ...times, created: new Date(now()).toISOString() }, now()) === undefined)
-      throw new TriviumError('usage', { details: `"${when}" is over.` })
+      throw new TriviumError('usage', { details: `"${when}" has passed.` })
     const named = { ...run, ...times, name: `${what}, ${when}`, misfire: 'once' }
     const made = await schedules.create(named, call, askedBy(call))
     const does = run.skill === 'remind' ? `I say "${what}"` : what

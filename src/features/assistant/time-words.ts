@@ -164,7 +164,7 @@ function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): voi
   const day = CLOCK_ALONE.test(said) ? DAY_AT_END.exec(after) : null
   const other = clock?.[0] ?? day?.[0] ?? repeatedAtEnd(rest, after.slice(-EDGE))
   if (other)
-    throw notUnderstood(`${said} … ${other.trim()}`, 'put the whole time in one place, or a colon behind it')
+    throw notUnderstood(`${said} … ${other.trim()}`, 'put the whole time in one place, or a colon after it')
 }
 
 function repeatedAtEnd(tokens: ReturnType<typeof tokensOf>, text: string): string | undefined {
@@ -176,7 +176,7 @@ function repeatedAtEnd(tokens: ReturnType<typeof tokensOf>, text: string): strin
 
 function notUnderstood(said: string, why?: string): TriviumError {
   const words = said.replaceAll(/\s+/g, ' ').trim()
-  const details = `I do not understand the time "${words}"${why ? ` (${why})` : ''}, so nothing is planned. Say for example: ${EXAMPLES}. A colon divides the time from what is to be done.`
+  const details = `I do not understand the time "${words}"${why ? ` (${why})` : ''}, so nothing is scheduled. Examples: ${EXAMPLES}. A colon separates the time from the task.`
   return new TriviumError('usage', { details })
 }
 

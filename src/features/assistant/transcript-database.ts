@@ -136,14 +136,14 @@ function createRemoval(deps: {
 }) {
   const { path, inTurn } = deps
   return {
-    /** How many lines are theirs. */
+    /** Number of lines of a person. */
     count: (isTheirs: (line: Who) => boolean) =>
       inTurn(async () => {
         if (!existsSync(path)) return 0
         const rows = deps.database().prepare(`SELECT ${COLUMNS} FROM line l`).all()
         return rows.map(toLine).filter(isTheirs).length
       }),
-    /** Removes the file; the next question makes it anew. */
+    /** Removes the file; the next query rebuilds it. */
     remove: () => inTurn(async () => removeFiles(path, deps.close)),
   }
 }

@@ -4,8 +4,7 @@ import { isCommandLine } from '../../core/viewer.ts'
 import type { AssistantContext } from './context.ts'
 import type * as operations from './operations.ts'
 
-const APPROVAL_WORDS =
-  '- "yes", "no": decides what waits for an approval in this conversation, where you may.'
+const APPROVAL_WORDS = '- "yes", "no": decides on an approval in this conversation, if you are an approver.'
 
 /** Lists the words that a caller may use. */
 export function createHelp(world: Pick<AssistantContext, 'words' | 'permit'>) {
@@ -22,8 +21,8 @@ export function createHelp(world: Pick<AssistantContext, 'words' | 'permit'>) {
       const words = mayUse.flat()
       const lines = words.map(({ description }) => `- ${description}`)
       if (call.message && (isProven || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
-      const none = 'I understand no words here; routes.yaml says who answers.'
-      return { text: lines.length > 0 ? `What I understand:\n${lines.join('\n')}` : none, words }
+      const none = 'There are no commands here; routes.yaml determines what answers.'
+      return { text: lines.length > 0 ? `Commands:\n${lines.join('\n')}` : none, words }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }

@@ -103,6 +103,6 @@ export function mayReach({ askedBy: asked, owner }: Delegation, { gateways, id }
 export function reportOf({ id, worker, status, result = null }: Delegation): string {
   const text = textOf(result)
   const head = `${id} (${worker})`
-  if (status === 'failed') return `${head} failed: ${text || 'nobody said why'}`
+  if (status === 'failed') return `${head} failed: ${text || 'no reason given'}`
   return text === '' ? `${head} is done.` : `${head}: ${text}`
 }

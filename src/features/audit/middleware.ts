@@ -26,7 +26,7 @@ export function createAuditMiddleware(deps: {
     name: 'audit',
     // Outside `access`, so that refused calls are recorded.
     order: 50,
-    description: 'Notes who changed or decided something',
+    description: 'Records changes and decisions in the audit log',
     always: true,
     setup(_settings, skill) {
       if (!isAudited(skill)) return undefined

@@ -103,7 +103,7 @@ async function giveUp(to: JobQueue, job: AwaitedJob): Promise<void> {
   const isOut = await takeOut(to.queue, job)
   if (job.done) return
   const timeout = formatDuration(job.route.timeout)
-  const what = isOut ? 'it was taken out' : 'a worker still has it, and the next attempt waits for it'
+  const what = isOut ? 'it was removed' : 'a worker is still running it, and the next attempt waits for that'
   throw new TriviumError('job_timeout', { queue: to.name, timeout, what })
 }
 

@@ -65,7 +65,7 @@ export async function createHandOver(name: string, { options, failed, worked, tr
   }
 }
 
-/** Notes on the awaited jobs what the queue's events say, and wakes those who wait. */
+/** Applies the events of the queue to the awaited jobs, and wakes their waiters. */
 function followEvents(events: QueueEvents, waiting: ReadonlyMap<string, AwaitedJob>): void {
   const tell = (id: string, news: Partial<AwaitedJob>) => {
     const job = waiting.get(id)

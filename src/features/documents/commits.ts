@@ -6,7 +6,7 @@ import type { Actor, Change, Commit, DocumentSpec, Stored } from './spec.ts'
 export const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
-/** What the writes of one document have in common. */
+/** The common parts of writes to one document. */
 export type Writing<T extends JsonObject> = {
   spec: DocumentSpec<T>
   reading: Reading<T>
@@ -14,7 +14,7 @@ export type Writing<T extends JsonObject> = {
   log?: Log | undefined
 }
 
-/** The commit that makes a stored document readable and changeable; undefined if it is already. */
+/** The commit that makes a stored document current and readable; undefined if it already is. */
 export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: Stored): Commit | undefined {
   const { spec, reading, log } = writing
   if ('missing' in stored) return wholeCommit(writing, stored.revision, 'bootstrap', spec.initial())
@@ -31,7 +31,7 @@ export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: S
   return { ...wholeCommit(writing, stored.revision, 'outside', document, EDITOR), keepText: true }
 }
 
-/** The commit that replaces the revision `revision` by a complete document. */
+/** The commit that replaces the document at `revision` completely. */
 export function wholeCommit<T extends JsonObject>(
   writing: Writing<T>,
   revision: number,

@@ -15,22 +15,22 @@ import {
   stampOf,
 } from './spec.ts'
 
-/** One document of a manager, with its type. Every method throws what `createStateManager` says. */
+/** One typed document of a manager. Its methods throw the errors listed at `createStateManager`. */
 export type StateDocument<T extends JsonObject = JsonObject> = ReturnType<typeof createDocument<T>>
 
 export type UpdateOptions = {
-  /** Who writes; it stands in the event log. Default: the system. */
+  /** The author, for the event log. Default: the system. */
   actor?: Actor
-  /** Only where the document is at this revision; otherwise `document_conflict`. */
+  /** The expected revision; throws `document_conflict` for another one. */
   expect?: number | undefined
 }
 
-/** The life of one document in this process: made, adopted, migrated, checked, changed. */
+/** One document in this process: creates, adopts, migrates, checks and changes it. */
 export function createDocument<T extends JsonObject>(
   spec: DocumentSpec<T>,
   deps: {
     backend: DocumentBackend
-    /** Does one piece of work after the other in this process; others are kept out by the back end. */
+    /** Runs work one piece at a time in this process. The back end excludes other processes. */
     inTurn<R>(work: () => Promise<R>): Promise<R>
     now(): number
     log?: Log | undefined
@@ -42,33 +42,30 @@ export function createDocument<T extends JsonObject>(
   const writing = { spec, reading, now, log }
 
   return {
-    /** The document, valid and of the current version; made, migrated or adopted first where needed. Yours to keep. */
+    /** A valid copy in the current version. Creates, migrates or adopts the document first. */
     load: ready,
     /**
-     * Changes the document by a function of what is there; resolves when that is durable, with what `mutate` `made`, which may run again on
-     * newer content. Throws `state_invalid` with the paths that are wrong, `document_conflict`, what guard and `mutate` throw.
+     * Resolves with the result of `mutate` once its change is durable; it may run again on newer content.
+     * Throws `state_invalid` with the paths, `document_conflict`, and errors of `mutate` and the guard.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
-    /** What it was at a moment (Unix ms) or a revision, by its events. Undefined: they do not tell. */
+    /** The document at a time (Unix ms) or revision, from its events; undefined if they are too short. */
     async replay(until: Until) {
       const { found, broken } = await told(() => backend.changes(name), until)
       if (broken) throw broken
       return found
     },
-    /** Brings it to the current version; tells what it was where that was another. */
+    /** Migrates the document to the current version. Returns the previous version if there was a change. */
     async migrate() {
       const from = reading.statedVersion(await backend.read(name))
       await ready()
       return from === undefined || from === spec.version ? undefined : { from, to: spec.version }
     },
-    /**
-     * Makes an unreadable document usable again: `from` its text, else from what its events tell whole, `of` that revision, else anew.
-     * What it replaces is `kept`; `nothing`: there was nothing to repair.
-     */
+    /** Repairs an unreadable document; see `repairDocument`. */
     repair: () => inTurn(() => repairDocument(writing, backend)),
   }
 
-  /** Brings the document into a state in which it can be read and changed. */
+  /** Makes sure that the document can be read and changed. */
   async function ready(): Promise<Snapshot<T>> {
     for (;;) {
       const stored = await backend.read(name)
@@ -76,7 +73,7 @@ export function createDocument<T extends JsonObject>(
       const from = reading.statedVersion(stored)
       if (from !== undefined && from < spec.version) {
         const kept = await backend.keep(name, `v${from}.${stampOf(now())}`)
-        log?.info({ document: name, from, to: spec.version, kept }, 'a document is migrated')
+        log?.info({ document: name, from, to: spec.version, kept }, 'a document was migrated')
       }
       await backend.transact(name, (current) => readyCommit(writing, current))
     }

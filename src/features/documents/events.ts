@@ -4,22 +4,25 @@ import { fullFiles, lastLine, linesAfter, openIfThere } from '../../lib/line-fil
 import { applyPatch } from './patch.ts'
 import { type Change, corrupt, type Snapshot } from './spec.ts'
 
-/** A change as the file back end writes it. `sha`: the fingerprint of the text it leaves. */
+/** A change in the file back end. `sha`: fingerprint of the resulting text. */
 export type LoggedChange = Change & { sha?: string }
 
-/** The last change of a document's log, in a full file where the current one has none. Throws `state_corrupt`. */
+/** The last change in a document's log, including rotated files. Throws `state_corrupt`. */
 export async function lastChange(name: string, path: string): Promise<LoggedChange | undefined> {
   for (const file of [path, ...fullFiles(path).reverse()]) {
     const line = await lastLine(file)
     if (line === undefined) continue
     const change = parse(line)
-    if (!change) throw corrupt(name, file, 'its end is no event')
+    if (!change) throw corrupt(name, file, 'it does not end with an event')
     return change
   }
   return undefined
 }
 
-/** Every change, oldest first, over the full files too; throws `state_corrupt` at a gap or a broken line. */
+/**
+ * All changes including those in rotated files, oldest first. Throws `state_corrupt` for a gap or a
+ * broken line.
+ */
 export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
   let last: number | undefined
   for (const file of [...fullFiles(path), path]) {
@@ -28,7 +31,7 @@ export async function* readChanges(name: string, path: string): AsyncGenerator<C
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
       const change = parse(line)
       const where = `line ${index + 1}`
-      if (!change) throw corrupt(name, file, `${where} is no event`)
+      if (!change) throw corrupt(name, file, `${where} is not an event`)
       last ??= change.seq - 1
       if (change.seq !== last + 1)
         throw corrupt(name, file, `${where} is event ${change.seq}, not ${last + 1}`)
@@ -43,10 +46,13 @@ function parse(line: string): LoggedChange | undefined {
   return Number.isInteger(change?.seq) && (change?.patch || change?.document) ? change : undefined
 }
 
-/** A moment (Unix ms) or a revision. */
+/** A time (Unix ms) or a revision. */
 export type Until = number | { revision: number }
 
-/** The newest document that events tell of whole, up to a moment, and what is `broken` behind it. */
+/**
+ * The newest complete document that can be reconstructed up to a time or revision. `broken`: the
+ * error after it, if any.
+ */
 export async function told(
   changes: () => AsyncIterable<Change>,
   until: Until = Number.POSITIVE_INFINITY,
@@ -62,7 +68,7 @@ export async function told(
     }
     return { found }
   } catch (broken) {
-    // A patch that does not fit may have been applied by half.
+    // A patch that failed may have been applied in part.
     return { found: found && (await told(changes, found)).found, broken }
   }
 }

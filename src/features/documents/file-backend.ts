@@ -46,7 +46,8 @@ export function createFileBackend(options: {
 
   return {
     locate: documentOf,
-    // Without the lock: what was read in the middle of a commit is looked at again before anybody acts on it.
+    // Without the lock. `transact` checks again under it, as this read may have been in the middle
+    // of a commit.
     read: async (name) => (await look(dir, name)).stored,
     transact: (name, work) =>
       locked(name, async () => {

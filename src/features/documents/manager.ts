@@ -74,17 +74,18 @@ function requireSpec({ name, version, schema, initial, migrations = {}, guard, a
     throw new TypeError(`a document cannot be named ${JSON.stringify(name)}: ${rule}`)
   }
   const wrong = (what: string) => new TypeError(`document ${name}: ${what}`)
-  if (!Number.isInteger(version) || version < 1) throw wrong('`version` is a whole number from 1 on')
-  if (!isJsonObject(schema)) throw wrong('`schema` is a JSON Schema, an object')
-  if (typeof initial !== 'function') throw wrong('`initial` is a function that returns the first document')
+  if (!Number.isInteger(version) || version < 1) throw wrong('`version` must be a positive integer')
+  if (!isJsonObject(schema)) throw wrong('`schema` must be a JSON Schema object')
+  if (typeof initial !== 'function')
+    throw wrong('`initial` must be a function that returns the first document')
   for (const [key, hook] of Object.entries({ guard, adopt }))
-    if (hook !== undefined && typeof hook !== 'function') throw wrong(`\`${key}\` is a function`)
+    if (hook !== undefined && typeof hook !== 'function') throw wrong(`\`${key}\` must be a function`)
   for (const [from, step] of Object.entries(migrations)) {
     // Migrations for future versions are allowed.
     const isStep = Number.isInteger(Number(from)) && typeof step === 'function'
     if (!isStep)
       throw wrong(
-        `\`migrations[${from}]\` is a function that makes version ${Number(from) + 1} of version ${from}`,
+        `\`migrations[${from}]\` must be a function that makes version ${Number(from) + 1} of version ${from}`,
       )
   }
 }

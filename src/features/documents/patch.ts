@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import type { Operation } from './spec.ts'
 
-/** The steps that turn `before` into `after`, in the order in which they apply. Empty: they are equal. */
+/** The JSON Patch from `before` to `after`, in order. Empty if they are equal. */
 export function diff(before: Json, after: Json, path = ''): Operation[] {
   if (before === after) return []
   if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path)
-  // In no path: it is data here, and whoever replays a patch refuses it.
+  // A path must not contain `__proto__`: it is data here, but patch libraries refuse it.
   const isPlain = ![before, after].some((value) => isJsonObject(value) && Object.hasOwn(value, '__proto__'))
   if (!isPlain || !isJsonObject(before) || !isJsonObject(after))
     return [{ op: 'replace', path, value: after }]
@@ -19,7 +19,7 @@ export function diff(before: Json, after: Json, path = ''): Operation[] {
   })
 }
 
-/** What differs between the equal ends is taken out and put in whole: most changes touch one element. */
+/** Replaces everything between the equal ends at once, as most changes concern one element. */
 function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
   const shorter = Math.min(before.length, after.length)
   let start = 0
@@ -34,7 +34,10 @@ function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
   ]
 }
 
-/** Applies the steps of `diff` to a document, which is changed. Throws where one does not fit; those before it stay applied. */
+/**
+ * Applies a patch to a document, which it changes. Throws at a step that does not fit; earlier
+ * steps stay applied.
+ */
 export function applyPatch(document: Json, patch: readonly Operation[]): Json {
   return patch.reduce(applyOne, document)
 }
@@ -49,7 +52,7 @@ function applyOne(document: Json, step: Operation): Json {
   const parent = keys.reduce((value: Json | undefined, each) => childOf(value, each), document)
   if (step.op !== 'add' && childOf(parent, key) === undefined) misfit(step)
   if (Array.isArray(parent)) applyToArray(parent, key, step)
-  // As a key of an object, __proto__ would not be data.
+  // Assigning `__proto__` to an object would not store data.
   else if (!isJsonObject(parent) || key === '__proto__') misfit(step)
   else if (step.op === 'remove') delete parent[key]
   else parent[key] = step.value

@@ -18,7 +18,7 @@ import {
 
 export type Reading<T extends JsonObject = JsonObject> = ReturnType<typeof createReading<T>>
 
-/** Reads what is stored of one document: its content and version, checked and migrated. Writes nothing. */
+/** Reads one stored document: its content and version, validated and migrated. Writes nothing. */
 export function createReading<T extends JsonObject>(
   spec: DocumentSpec<T>,
   backend: Pick<DocumentBackend, 'locate'>,
@@ -35,7 +35,7 @@ export function createReading<T extends JsonObject>(
     return { document: checked(document), revision }
   }
 
-  /** The JSON object that is stored, unchecked. Throws `state_corrupt` if it is not one. */
+  /** The stored JSON object, not validated. Throws `state_corrupt` if it is not an object. */
   function contentOf(stored: Stored): JsonObject {
     if ('document' in stored) return stored.document
     try {
@@ -45,12 +45,15 @@ export function createReading<T extends JsonObject>(
     }
   }
 
-  /** The version that the stored text states; undefined if there is no readable text. */
+  /** The version in the stored text; undefined if the text is unreadable. */
   function statedVersion(stored: Stored): number | undefined {
     return attempt(() => versionOf(contentOf(stored)))
   }
 
-  /** The document in the current version; the same object if it has that already. A valid one without a version has it too. */
+  /**
+   * The document in the current version; the same object if nothing changes. A valid document
+   * without a version counts as current.
+   */
   function upToDate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
     const stated = { ...found, schema_version: spec.version }
@@ -59,18 +62,18 @@ export function createReading<T extends JsonObject>(
   }
 
   function checked(document: JsonObject): T {
-    return check(document, (details) => unreadable(`it breaks its schema: ${details}`))
+    return check(document, (details) => unreadable(`it does not match its schema: ${details}`))
   }
 
-  /** Checks the result of migrations. */
+  /** Validates the result of migrations. */
   function migrated(found: JsonObject, current: JsonObject): T {
     return check(current, (details) => {
-      const what = `The migrations to version ${spec.version} made a document that breaks its schema: ${details}`
+      const what = `The migrations to version ${spec.version} made a document that does not match its schema: ${details}`
       return failedMigration(spec, versionOf(found), backend.locate(name), what)
     })
   }
 
-  /** A checked copy, as it would be read again after writing. */
+  /** A validated copy, equal to what a later read returns. */
   function valid(document: JsonObject): T {
     return check(copyOf(document), (details) => new TriviumError('state_invalid', { name, details }))
   }

@@ -5,7 +5,10 @@ import { told } from './events.ts'
 import type { Reading } from './reading.ts'
 import { type DocumentBackend, type Stored, stampOf } from './spec.ts'
 
-/** Makes an unreadable document usable again: `from` its text, else from its events, else anew. Keeps what it replaces. */
+/**
+ * Repairs an unreadable document: `from` its text, else from its events, else from scratch. `of`: the
+ * restored revision. `kept`: the location of what was replaced. `nothing`: no repair was needed.
+ */
 export async function repairDocument<T extends JsonObject>(writing: Writing<T>, backend: DocumentBackend) {
   const { spec, reading, now, log } = writing
   const { name } = spec
@@ -35,7 +38,7 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   return { revision, from, of, kept }
 }
 
-/** A newer document is not broken, nor is one whose migration fails. Throws `state_version` for both. */
+/** Throws `state_version` for a newer document, and for one whose migration fails: neither is broken. */
 function refuseOtherVersions<T extends JsonObject>(reading: Reading<T>, stored: Stored, known: number): void {
   const stated = reading.statedVersion(stored)
   if (stated === undefined || stated === known || stated <= 0) return

@@ -7,47 +7,53 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema, toJson } from '../../core/json.ts'
 import { compileJsonSchema, type ErrorObject, type ValidateFunction } from '../../lib/json-schema.ts'
 
-/** `schema` is a JSON Schema (2020-12) of `version`, the document’s `schema_version`; `migrations[n]` makes n + 1 of version n. */
+/**
+ * Defines a document. `schema`: JSON Schema (2020-12) of this `version`, the document's
+ * `schema_version`. `migrations[n]` converts version n to n + 1.
+ */
 export type DocumentSpec<T extends JsonObject = JsonObject> = {
-  /** Lower-case letters, digits, `_` and `-`, beginning with a letter: the file is `<name>.json`. */
+  /** Lower-case letters, digits, `_` and `-`, starting with a letter. The file is `<name>.json`. */
   name: string
   version: number
   readonly schema: JsonObject
-  /** The same as zod, or stricter: what it takes as it is needs no check by `schema`. */
+  /** Equivalent to `schema`, or stricter: a document that it accepts unchanged is not checked by `schema`. */
   type?: ZodType
   migrations?: Record<number, (document: JsonObject) => JsonObject>
-  /** What a missing file is made of, if the schema takes it. Called for each bootstrap. */
+  /** The first document, which must match the schema. Called for each bootstrap. */
   initial(): JsonObject
-  /** Called when a person changed the document, beside the manager too; may note that in it. */
+  /** Called when a person has changed the document outside the manager. May record that in the document. */
   adopt?(document: T, at: number): void
-  /** Called before each write with what is there; throws to refuse it. */
+  /** Called with the current document before each write. Throws to refuse the write. */
   guard?(document: T, write: { name: string; actor: Actor; now: number }): void
 }
 
-/** Who writes. `human` and `agent` differ where a document protects a person's edits from agents. */
+/** The author of a write. Documents may protect edits of a `human` from an `agent`. */
 export type Actor = { kind: 'human' | 'agent' | 'system'; name: string }
 
-/** One step of an RFC 6902 JSON Patch; the three operations that a recorded change needs. */
+/** One step of a JSON Patch (RFC 6902), limited to the operations used here. */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string }
 
-/** One line of the event log: what changed; with `document` all of it as it is then. */
+/** One line of the event log. `document`: the complete document after the change, if included. */
 export type Change = {
   seq: number
   /** ISO 8601, UTC. */
   time: string
-  /** `bootstrap`: a missing document was made. `outside`: a person edited the file, or a crash cut off an update. */
+  /**
+   * `bootstrap`: a missing document was created. `outside`: a person edited the file, or a crash
+   * interrupted an update.
+   */
   event: 'update' | 'bootstrap' | 'outside' | 'migration' | 'repair'
   actor: string
   patch?: Operation[]
   document?: JsonObject
 }
 
-/** A document and its revision: the number of its last event. */
+/** A document and its revision, which is the number of its last event. */
 export type Snapshot<T extends JsonObject = JsonObject> = { document: T; revision: number }
 
-/** The text of a document: sorted keys, one value a line, so that a change is one line in a review. */
+/** Formats a document with sorted keys and one value per line, for readable diffs. */
 export function formatDocument(document: JsonObject): string {
-  // fromEntries defines its keys, so that one named __proto__ stays data.
+  // fromEntries defines own properties, so a key named `__proto__` stays data.
   const sorted = (_key: string, value: Json) =>
     isJsonObject(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -55,33 +61,39 @@ export function formatDocument(document: JsonObject): string {
   return `${JSON.stringify(document, sorted, 2)}\n`
 }
 
-/** The fingerprint by which the event log recognises a written text. */
+/** The hash by which the event log recognises a text. */
 export function fingerprint(text: string | Uint8Array): string {
   return hash('sha256', text, 'hex').slice(0, 32)
 }
 
-/** Parses text that must be a JSON object; throws a SyntaxError with the position otherwise. */
+/** Parses text to a JSON object. Throws a SyntaxError with the position. */
 export function parseDocument(text: string): JsonObject {
   const parsed: unknown = JSON.parse(text)
   if (!isJsonObject(parsed)) throw new SyntaxError('it is not a JSON object')
   return parsed
 }
 
-/** The error for what cannot be read of a document. The command finds `state` by itself, others in the folder of the file. */
+/**
+ * The error for an unreadable document. The repair command needs `--dir` for documents other than
+ * `state`.
+ */
 export function corrupt(name: string, path: string, reason: string, cause?: unknown): TriviumError {
   const dir = name === 'state' ? '' : ` --dir ${dirname(path)}`
   const todo = `run \`trivium state repair ${name}${dir}\` (in code: \`repair('${name}')\` of its manager)`
   return new TriviumError('state_corrupt', { path, reason, todo }, { cause })
 }
 
-/** In place of the parser's message, which quotes the text: a link may lead to any file of this user. */
-export const LINKED = 'it is a link to a file that holds no JSON object'
+/**
+ * Replaces the parser's message for links, as it quotes the text: a link may lead to any file of
+ * this user.
+ */
+export const LINKED = 'it is a link to a file without a JSON object'
 
 export function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
-/** Reads a file that must be a JSON object. Throws `state_corrupt`, with what to do besides mending it. */
+/** Reads a file with a JSON object. Throws `state_corrupt`, with `todo` as an alternative to a repair. */
 export function readDocument(path: string, todo: string): JsonObject {
   try {
     return parseDocument(readFileSync(path, 'utf8'))
@@ -91,19 +103,22 @@ export function readDocument(path: string, todo: string): JsonObject {
   }
 }
 
-/** The version a document says it has; 0 where it says none. */
+/** The version stated in a document; 0 without one. */
 export function versionOf(document: JsonObject): number {
   const found = document.schema_version
   return typeof found === 'number' && Number.isInteger(found) ? found : 0
 }
 
-/** The document in the current version, as a copy. Throws `state_version` for a newer one or a missing step. */
+/**
+ * A copy of the document in the current version. Throws `state_version` for a newer version or a
+ * missing migration.
+ */
 export function migrationOf(spec: DocumentSpec, document: JsonObject, path: string): JsonObject {
   const found = versionOf(document)
   const refused = (what: string) =>
     new TriviumError('state_version', { path, found, known: spec.version, what })
   if (found > spec.version)
-    throw refused('Install a newer Trivium, or put a backup of the older version in its place.')
+    throw refused('Install a newer Trivium, or restore a backup of the older version.')
   let current = copyOf(document)
   for (let version = found; version < spec.version; version += 1) {
     const step = spec.migrations?.[version]
@@ -127,7 +142,7 @@ function objectOf(migrated: unknown): JsonObject {
   throw new TypeError('it did not return the document')
 }
 
-/** A document of an older version is not broken where its migration is: repairing it would lose it. */
+/** The error of a failed migration. The document itself is intact, and repairing it would lose it. */
 export function failedMigration(
   { version: known }: Pick<DocumentSpec, 'version'>,
   found: number,
@@ -135,7 +150,7 @@ export function failedMigration(
   what: string,
   cause?: unknown,
 ): TriviumError {
-  const rest = 'Mend the migration, then try again; the document is as it was.'
+  const rest = 'Fix the migration, then try again; the document is unchanged.'
   return new TriviumError(
     'state_version',
     { path, found, known, what: `${what.replace(/\.$/, '')}. ${rest}` },
@@ -143,48 +158,58 @@ export function failedMigration(
   )
 }
 
-/** What JSON makes of it: dates as text, undefined left out. */
+/** A copy through JSON: dates become text, undefined properties are dropped. */
 export function copyOf<T extends JsonObject>(document: T): T {
   return JSON.parse(JSON.stringify(document))
 }
 
-/** A time (Unix ms) as it stands in names of files. */
+/** A time (Unix ms) in the format of file names. */
 export function stampOf(time: number): string {
   return new Date(time).toISOString().replaceAll(/[-:.]/g, '')
 }
 
-/** Where documents and their events live. What resolves is durable; what fails changes nothing. */
+/** Storage of documents and their events. Resolved writes are durable, and failed ones change nothing. */
 export type DocumentBackend = {
-  /** Where a document is, for messages to people. */
+  /** The location of a document, for messages. */
   locate(name: string): string
-  /** What is there now, for the caller to keep. */
+  /** The current content, as a copy. */
   read(name: string): Promise<Stored>
   /**
-   * The one way to write: `work` gets what is there while no other writer, in any process, can come between; undefined or a throw writes
-   * nothing. It may be called again with newer content; its last answer counts.
+   * The only way to write. Calls `work` with the current content while all other writers, in any
+   * process, are excluded. If it returns undefined or throws, nothing is written. It may be called
+   * again with newer content; the last result counts.
    */
   transact(name: string, work: (current: Stored) => Commit | undefined): Promise<void>
-  /** The events, oldest first, without holding them in memory. Throws where something is broken or missing. */
+  /** Streams the events, oldest first. Throws if one is broken or missing. */
   changes(name: string): AsyncIterable<Change>
-  /** Keeps a copy of the document as it is stored, and returns where; undefined where there is none. */
+  /** Copies the stored document, and returns the location of the copy; undefined if there is no document. */
   keep(name: string, label: string): Promise<string | undefined>
-  /** Forgets what the document was before, copies of it too: its events begin with the document as it is. */
+  /**
+   * Removes earlier versions of the document, including copies. Its events restart with the current
+   * document.
+   */
   forgetHistory(name: string): Promise<void>
-  /** Puts an unreadable event log away, so that a new one begins; returns where it is kept. Of files alone. */
+  /** Renames an unreadable event log, so that a new one starts. Returns its new location. Only for files. */
   putEventsAside?(name: string, label: string): Promise<string>
   close(): Promise<void>
 }
 
-/** `revision`: of the last event, or 0. `edited`: the text is not what that left (a person, a crash). `missing`: never made, or deleted. */
+/**
+ * `revision`: of the last event, or 0. `edited`: the text differs from the last event (a person, a
+ * crash). `missing`: never created, or deleted.
+ */
 export type Stored =
   | { revision: number; document: JsonObject }
   | { revision: number; edited: { text: string; at: number; isLink: boolean } }
   | { revision: number; missing: true }
 
-/** The new document and the event that leads to it. `keepText`: the stored text stays as a person wrote it. */
+/** A new document, and the event that leads to it. `keepText`: keeps the text as a person wrote it. */
 export type Commit = { change: Change; document: JsonObject; keepText?: true }
 
-/** A check against the schema of a document, compiled when it is needed: returns the document, or throws what `refused` makes of what is wrong. */
+/**
+ * Makes a check against a document's schema, compiled on first use. It returns the document, or
+ * throws `refused` with the errors.
+ */
 export function compileSchema<T extends JsonObject>(of: Pick<DocumentSpec<T>, 'schema' | 'type'>) {
   let validate: ValidateFunction<T> | undefined
   const isTaken = (document: JsonObject): document is T =>
@@ -197,7 +222,6 @@ export function compileSchema<T extends JsonObject>(of: Pick<DocumentSpec<T>, 's
   }
 }
 
-/** A zod schema as JSON Schema. */
 export function jsonSchemaOf(type: ZodType): JsonObject {
   return jsonObjectSchema.parse(toJson(z.toJSONSchema(type)))
 }

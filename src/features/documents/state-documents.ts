@@ -9,11 +9,14 @@ import { createStateManager, type StateManager } from './manager.ts'
 import { type DocumentSpec, migrationOf, readDocument } from './spec.ts'
 import { createStoreBackend } from './store-backend.ts'
 
-/** A document in `<name>.json` of the data dir, or on Redis, begun with that file. Touches nothing before the first call. */
+/**
+ * A document in `<name>.json` of the data directory, or in Redis, where the first one is a copy of
+ * that file. Does nothing before the first call.
+ */
 export function createStateDocuments<T extends JsonObject>(deps: {
   spec: DocumentSpec<T>
   dataDir: string
-  /** Absent: files, whatever the store; they are safe beside a running daemon. */
+  /** Absent: files, regardless of the store. They are safe to use beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
   /** Called when the manager is closed. */
   close?: () => Promise<void>
@@ -30,24 +33,27 @@ export function createStateDocuments<T extends JsonObject>(deps: {
   })
 }
 
-/** Begins a missing document with a file, so that who changes to Redis keeps what they had. */
+/** Starts a missing document from its file, so that state survives a change to Redis. */
 function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string): DocumentSpec<T> {
   return {
     ...spec,
     initial() {
       const fresh = spec.initial()
       if (!existsSync(path)) return fresh
-      // Whether it has the right shape is for the manager to say, as with every document.
-      const found = readDocument(path, 'move it away to begin with an empty one')
+      // The manager validates its shape, as for every document.
+      const found = readDocument(path, 'move it away to start with an empty one')
       return Object.assign(fresh, migrationOf(spec, found, path))
     },
   }
 }
 
-/** How often (ms) the copy is brought up to date. */
+/** Update interval of the copy, in ms. */
 const COPY_EVERY = 2_000
 
-/** Keeps `<name>.json` a copy of a document on Redis. Returns what ends it, with a last copy. */
+/**
+ * Keeps `<name>.json` as a copy of a document in Redis. Returns a function that stops after a last
+ * update.
+ */
 export function keepStateCopy<T extends JsonObject>(
   spec: DocumentSpec<T>,
   state: Pick<StateDocument<T>, 'load'>,

@@ -7,20 +7,21 @@ import { updateKv } from '../../core/update-kv.ts'
 import { disk } from '../../lib/disk.ts'
 import type { Change, DocumentBackend, Stored } from './spec.ts'
 
-/** What such a back end needs of a store. */
+/** The part of a store that this back end uses. */
 type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
 
-/** How many of a document's events stay, at least, and after how many one carries the whole document. */
+/** `kept`: minimum number of events to keep. `every`: interval of events with the complete document. */
 export type EventLimits = { kept: number; every: number }
 
 const LIMITS: EventLimits = { kept: 20_000, every: 1000 }
 
-/** What is under the document's key: the document with the events of the commit that wrote it, in one atomic value. */
+/** The value of a document's key: the document, and the events of its last commit, written atomically. */
 type Head = { revision: number; document: JsonObject; changes: Change[]; before: number }
 
 /**
- * Documents as keys and values. A commit is one compare-and-set; before the next one its events move to a key of their own, so
- * none is ever without its mutation or the reverse. `address` names the store for people.
+ * Stores documents as keys and values. A commit is one compare-and-set that contains its events.
+ * The next commit first moves these to a key of their own, so that no event is ever without its
+ * change or the other way round. `address` names the store in messages.
  */
 export function createStoreBackend(options: {
   values: Values
@@ -37,17 +38,17 @@ export function createStoreBackend(options: {
 
   const headIn = (name: string, value: Json | undefined): Head | undefined => {
     if (value === undefined || isHead(value)) return value
-    const todo = 'delete the key, and the document is made anew'
-    throw new TriviumError('state_corrupt', { path: locate(name), reason: 'it is no document', todo })
+    const todo = 'delete the key to start with a new document'
+    throw new TriviumError('state_corrupt', { path: locate(name), reason: 'it is not a document', todo })
   }
   const storedAs = (head: Head | undefined): Stored =>
     head ? { revision: head.revision, document: head.document } : { revision: 0, missing: true }
 
-  /** What is left may begin with any event; a replay begins with the first whole document in it. */
+  /** The remaining events may start anywhere, as a replay starts at the first complete document. */
   const trim = async (name: string, last: number) => {
     const oldest = eventKey(name, last - limits.kept)
     const spare = (await eventKeys(name)).filter((key) => key <= oldest)
-    // The events under the newest of them may reach further.
+    // The last of these keys may also contain newer events.
     for (const key of spare.slice(0, -1)) await values.delete(key)
   }
 
@@ -62,11 +63,11 @@ export function createStoreBackend(options: {
         const stored = storedAs(head)
         const commit = work(stored)
         if (!commit) return undefined
-        // Harmless to repeat: the same events under the same key.
+        // Idempotent: the same events under the same key.
         if (head) await values.set(eventKey(name, head.before + 1), head.changes)
         const { change, document } = commit
         const revision = change.seq
-        // So that a replay can begin there.
+        // So that a replay can start here.
         const isWhole = revision % limits.every === 0
         if (isWhole) trimmed = revision
         const changes = [isWhole ? { ...change, document } : change]
@@ -98,7 +99,7 @@ export function createStoreBackend(options: {
   }
 }
 
-/** The document with its last event alone, which carries the whole of it. */
+/** The document with only its last event, which includes the complete document. */
 function withoutPatch(head: Head | undefined) {
   const last = head?.changes.at(-1)
   if (!head || !last) return undefined
@@ -114,10 +115,10 @@ function isChange(value: Json): value is Json & Change {
   return isJsonObject(value) && Number.isInteger(value.seq) && typeof value.time === 'string'
 }
 
-/** How long (ms) another process is waited for. */
+/** How long (ms) to wait for other processes. */
 const PATIENCE = 10_000
 
-/** Keys and values in a SQLite file, safe between processes. What was set is durable when it resolves. */
+/** Keys and values in an SQLite file, safe between processes. Writes are durable when they resolve. */
 export function createSqliteValues(path: string): Values & { close(): void } {
   let opened: DatabaseSync | undefined
   const using = <T>(work: (db: DatabaseSync) => T): T => {
@@ -155,7 +156,7 @@ export function createSqliteValues(path: string): Values & { close(): void } {
   }
 }
 
-/** One statement, so no other process comes between the look and the write. */
+/** A single statement, so that no other process can write between the check and the update. */
 const SET = `INSERT INTO entry (key, value, version)
   SELECT :key, :value, 1 WHERE coalesce(:expected, 0) = 0 OR EXISTS (SELECT 1 FROM entry WHERE key = :key)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value, version = version + 1
@@ -164,7 +165,7 @@ const SET = `INSERT INTO entry (key, value, version)
 
 function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
-  // SQLite would go by the umask; the files beside it get the mode of this one.
+  // SQLite would apply the umask; its other files get the mode of this one.
   disk.close(disk.open(path, 'a'))
   const db = new DatabaseSync(path, { timeout: PATIENCE })
   db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;

@@ -67,7 +67,6 @@ function startWatching(deps: FeedDeps) {
       if (++look % SLOWLY === 0) await lookSlowly()
       return EVERY
     },
-    // An unreachable store is reported through `now`.
     failed: () => {
       for (const reader of joining) {
         if (!readers.has(reader)) overview.forgetNow()

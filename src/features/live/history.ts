@@ -21,7 +21,7 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** Ms between points, and number of kept points: an hour, a day and a week. */
+/** Interval (ms) and number of points: an hour, a day and a week. */
 const TIERS = [
   { every: 5_000, kept: 720 },
   { every: 2 * MINUTE, kept: 720 },
@@ -32,8 +32,9 @@ const [{ every: EVERY }] = TIERS
 export type History = ReturnType<typeof createHistory>
 
 /**
- * The last week of this daemon, in memory, for charts: the older, the coarser. Call `sample` every `every` ms. Rates and latencies of a
- * coarse point are those of its whole time, depths the deepest in it.
+ * Metrics of this daemon over the last week, in memory, for charts; older points are coarser. Call
+ * `sample` every `every` ms. In a coarse point, rates and latencies cover its whole span, and
+ * depths are the maximum.
  */
 export function createHistory(deps: {
   counts(): Promise<Counts>
@@ -45,12 +46,12 @@ export function createHistory(deps: {
   return {
     every: EVERY,
     points: (): readonly Point[] => fine?.points() ?? [],
-    /** The points of a time, as fine as they are known for all of it, and the ms between them. */
+    /** The points of a range, in the finest resolution available for all of it, and their interval in ms. */
     range(since: number, until: number): { from: number; to: number; every: number; points: Point[] } {
       const tier = tiers.find((each) => each.reaches(since)) ?? quarters
       const known = tier?.points() ?? []
       const last = known.at(-1)?.at ?? 0
-      // What has happened since the last coarse point is known finer.
+      // The time since the last coarse point is only in the fine tier.
       const newer = tier === fine ? [] : (fine?.points() ?? []).filter(({ at }) => at > last)
       const points = [...known, ...newer].filter(({ at }) => at >= since && at <= until)
       return { from: since, to: until, every: tier?.every ?? EVERY, points }
@@ -73,7 +74,7 @@ function createTier({ every, kept }: { every: number; kept: number }) {
   return {
     every,
     points: (): readonly Point[] => points,
-    /** Whether nothing that happened since then has been dropped. */
+    /** Whether the tier still has all points since a time. */
     reaches: (since: number) => isWhole || (points[0]?.at ?? 0) <= since,
     add(sample: Sample, depths: Depths | undefined): void {
       deepest = deeper(deepest, depths)
@@ -81,7 +82,7 @@ function createTier({ every, kept }: { every: number; kept: number }) {
       const passed = sample.at - before.at
       // The clock was set back.
       if (passed < 0) before = sample
-      // Every sample is a fine point, however early it comes.
+      // Keep every sample in the fine tier, even an early one.
       if (passed <= 0 || (every > EVERY && passed < every)) return
       points.push({ at: sample.at, ...ratesBetween(before, sample), ...deepest })
       if (points.length > kept) {

@@ -31,7 +31,7 @@ export function createReaders() {
     tell(event: Event, data: unknown): void {
       for (const reader of readers.keys()) if (reader.wants(event)) reader.send(event, data)
     },
-    /** Shows one reader, or all, messages that are new to them, and how many more there were. */
+    /** Sends new messages that match to one reader, or to all, with the number of omitted ones. */
     show(found: readonly Watched[], missed: number, only?: Reader): void {
       for (const [reader, { matches, outcomes }] of readers) {
         if ((only && reader !== only) || !reader.wants('message')) continue
@@ -42,7 +42,7 @@ export function createReaders() {
         }
       }
     },
-    /** A filter for outcomes shows a message once it has one of them. */
+    /** A reader that filters by outcome gets a message once it has one of them. */
     tellOutcome({ message, outcome }: Watched, before: Outcome, at: number): void {
       for (const [reader, { outcomes: wanted, matches }] of readers) {
         if (!matches(message)) continue
@@ -54,7 +54,7 @@ export function createReaders() {
   }
 }
 
-/** A match that reads a message whole once, when it is shown; what is watched afterwards is in short. */
+/** A match that reads the full message once, when it is shown. Watched messages are shortened later. */
 function remembered(matches: (message: Message) => boolean, fits: Reader['fits']): typeof matches {
   const known = new Map<string, boolean>()
   if (!fits) return matches

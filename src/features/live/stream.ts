@@ -7,20 +7,20 @@ import type { Message } from '../../core/message.ts'
 import { compileMatcher } from '../../engine/matcher.ts'
 import { messageFilter } from '../../engine/operations/messages.ts'
 
-/** The events that a stream may have; `gap` comes in any case. */
+/** The events of a stream. `gap` is always included. */
 export const STREAMED = ['history', 'point', 'now', 'message', 'outcome', 'approval', 'dead'] as const
 
-/** Who reads what happens as it happens. */
+/** A reader of live events. */
 export type Reader = {
   filter: z.infer<typeof messageFilter>
-  /** By the keys of a route; it reads the whole message. */
+  /** Matches messages by route keys; it reads the whole message. */
   fits: ((message: Message) => boolean) | undefined
   wants(event: (typeof STREAMED)[number]): boolean
-  /** `id` of a message is where a connection that comes back goes on. */
+  /** `id`: the message id, from which a reconnecting client continues. */
   send(event: (typeof STREAMED)[number], data: unknown, id?: string): void
-  /** So many messages are not shown. */
+  /** Reports the number of omitted messages. */
   missed(count: number): void
-  /** The last message that it was shown, where it comes back. */
+  /** The last message a reconnecting client has seen. */
   after: string | undefined
 }
 
@@ -39,13 +39,16 @@ const querySchema = messageFilter.extend({
     .exactOptional(),
 })
 
-/** Ms: a line that says that somebody is there, and how long a reader may take none of what is written. */
+/** Interval (ms) of keep-alive lines, and how long a reader may read nothing. */
 const BEAT = 10_000
 const STALLED = 60_000
-/** Bytes that may wait for a reader; what comes then is left out. */
+/** Maximum bytes buffered for a slow reader; further events are omitted. */
 const LARGEST = 256 * 1024
 
-/** Serves server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `read` begins and returns what ends it. */
+/**
+ * Serves server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+ * `read` subscribes a reader, and returns a function that unsubscribes.
+ */
 export function createStream(read: (reader: Reader) => () => void): RequestHandler {
   return (request, response) => {
     const { data, error } = querySchema.safeParse(request.query)
@@ -64,7 +67,10 @@ export function createStream(read: (reader: Reader) => () => void): RequestHandl
   }
 }
 
-/** Writes events while the reader reads. A slow one is left out, and told how much; one that reads nothing is hung up on. */
+/**
+ * Writes events to a reader. A slow reader misses events and gets their number; one that stops
+ * reading is disconnected.
+ */
 function writerTo(request: Request, response: Response): Pick<Reader, 'send' | 'missed'> {
   let gap = 0
   let drainedAt = performance.now()

@@ -5,15 +5,15 @@ import { MINUTE } from '../../core/units.ts'
 const CURSOR = 'notify:dead-letters'
 const cursorSchema = z.object({ at: z.number() })
 
-/** Letters that died so long (ms) before the newest known one are looked at again: daemons differ in their clocks. */
+/** Overlap (ms) of scans, as the clocks of daemons differ. */
 const OVERLAP = MINUTE
 const PAGE = 200
-/** Letters whose keys are remembered here. */
+/** Maximum number of remembered letters. */
 const REMEMBERED = 20_000
 
 /**
- * Finds dead letters, each once in this process. The cursor is on the store and moves after `handled`: a crash between the
- * two finds the same letters again, so what is done with them has keys of its own.
+ * Finds dead letters, each once per process. The cursor is in the store and moves after `handled`.
+ * After a crash in between, letters are found again, so their handling needs keys of its own.
  */
 export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>, now: () => number) {
   const { deadLetters } = store.jobs
@@ -21,7 +21,7 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
   let known = ''
   const startedAt = now()
 
-  /** What changes with each new letter, for little. */
+  /** A cheap value that changes with each new letter. */
   const signature = async () => {
     const [stats, newest] = await Promise.all([
       store.stats(),
@@ -44,12 +44,13 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
   }
 
   return {
-    /** New letters, oldest first. `handled` is called when nothing is left to do for them. */
+    /** New letters, oldest first. Call `handled` after handling them. */
     async look(): Promise<{ letters: DeadLetter[]; handled(): Promise<void> }> {
       const { newest, text } = await signature()
       if (text === known) return { letters: [], handled: async () => {} }
       const stored = cursorSchema.safeParse((await store.kv.get(CURSOR))?.value).data
-      // What was dead before anybody looked is not news. A cursor ahead of the clock is from a clock that was set back.
+      // Letters from before the first scan are not news. A cursor in the future comes from a clock
+      // that was set back.
       const isUsable = stored !== undefined && stored.at <= now() + OVERLAP
       const at = isUsable ? stored.at : startedAt
       const letters = await since(isUsable ? at - OVERLAP : at)
@@ -67,7 +68,7 @@ export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>
   }
 }
 
-/** The same letter that died again, after a retry, is another one. */
+/** A letter that dies again after a retry counts as new. */
 export function keyOf({ queue, id, at }: Pick<DeadLetter, 'queue' | 'id' | 'at'>): string {
   return `${queue} ${id} ${at}`
 }

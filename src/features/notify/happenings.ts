@@ -6,14 +6,17 @@ import type { Trouble } from '../../core/trouble.ts'
 import { keyOf } from './dead-letter-scan.ts'
 import type { OperationsEvent } from './operations-event.ts'
 
-/** Something that people may be told of. The same `key` is published once. */
+/** Something to notify people about. The same `key` is published once. */
 export type Happening = { key: string; type: NotifyOn; data: OperationsEvent }
 
-/** A dead letter; of a schedule's run it is `schedule-failed`, which comes from the list of troubles. */
+/**
+ * The event for a dead letter; undefined for the run of a schedule, which the list of troubles
+ * reports as `schedule-failed`.
+ */
 export function deadLetterHappening(letter: DeadLetter): Happening | undefined {
   const { id, queue, group, at, errors, message } = letter
   if (queue === SCHEDULES) return undefined
-  const { message: reason = 'no error is known', code = '' } = errors.at(-1) ?? {}
+  const { message: reason = 'unknown error', code = '' } = errors.at(-1) ?? {}
   const where = { queue, ...placeOf(letter), ...(code && { code }), ...senderOf(message) }
   return {
     key: `dead-letter ${keyOf(letter)}`,
@@ -32,13 +35,13 @@ export function deadLetterHappening(letter: DeadLetter): Happening | undefined {
   }
 }
 
-/** The queue of the runs of schedules. */
+/** The queue of schedule runs. */
 const SCHEDULES = 'schedules'
 
 function titleOf(queue: string, group: string): string {
   if (queue === 'dispatch') return `Dead letter: route ${group || 'unknown'} failed`
   if (queue === 'outbox') return `Dead letter: a reply of gateway ${group} was not sent`
-  if (queue === 'receive') return `Dead letter: a message of gateway ${group} was taken too often`
+  if (queue === 'receive') return `Dead letter: a message of gateway ${group} was delivered too often`
   return `Dead letter in ${queue}`
 }
 
@@ -78,7 +81,7 @@ export function approvalHappening({ id, title, skill, by, requestedAt, message }
   }
 }
 
-/** The troubles that last. Each is told when it begins; those of a daemon are found by that daemon. */
+/** Troubles that last. Each is reported when it begins; those of one daemon by that daemon. */
 const LASTING: Partial<Record<Trouble['code'], NotifyOn>> = {
   'gateway-down': 'gateway-down',
   'subscription-down': 'subscription-down',
@@ -88,7 +91,7 @@ const LASTING: Partial<Record<Trouble['code'], NotifyOn>> = {
 }
 const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
 
-/** Undefined for a trouble that nobody is told of by `notify:`. `began`: when it was first seen (Unix ms). */
+/** The event for a trouble; undefined if `notify:` does not cover it. `began`: first seen (Unix ms). */
 export function troubleHappening(trouble: Trouble, began: number): Happening | undefined {
   const type = LASTING[trouble.code]
   if (!type) return undefined
@@ -98,7 +101,7 @@ export function troubleHappening(trouble: Trouble, began: number): Happening | u
   return { key: `${key} ${began}`, type, data: { severity, title, text, todo, count, since, where } }
 }
 
-/** Whether every daemon looks for it, and not only the one that holds the lease. */
+/** Whether each daemon reports this trouble itself, rather than only the holder of the lease. */
 export function isLocal({ code }: Trouble): boolean {
   return LOCAL.includes(code)
 }

@@ -4,17 +4,21 @@ import type { Trouble } from '../../core/trouble.ts'
 import { MINUTE } from '../../core/units.ts'
 import { type Happening, troubleHappening } from './happenings.ts'
 
-/** How long (ms) a trouble may be away before it counts as a new one, and how often its record is renewed meanwhile. */
+/**
+ * How long (ms) a trouble may disappear before it counts as new. Its record is renewed more often
+ * than that.
+ */
 const KEPT = 2 * MINUTE
 const RENEW = KEPT / 4
-/** A connection that is made anew within this time (ms) is not told of. */
+/** A connection that recovers within this time (ms) is not reported. */
 const PATIENCE = 10_000
 
 const recordSchema = z.object({ began: z.number(), told: z.boolean() })
 
 /**
- * Publishes each lasting trouble once, when it begins, whichever daemons see it and however often they are killed. Its record
- * is written before the event, and says afterwards that the event is there; the event has a key of its own.
+ * Publishes each lasting trouble once, when it begins, regardless of how many daemons see it and of
+ * crashes. Its record is written before the event, and afterwards marked as published; the event
+ * has an idempotency key.
  */
 export function createLasting(deps: {
   kv: KeyValues

@@ -3,14 +3,14 @@ import type { Event } from '../../core/event.ts'
 import { counted } from '../../lib/counted.ts'
 import type { OperationsEvent } from './operations-event.ts'
 
-/** What one notification says: of one event, or of all that came since the last one. */
+/** The content of a notification: of one event, or of all events since the last notification. */
 export type NotificationText = { subject: string; text: string }
 
-/** Kinds of events that one notification shows. */
+/** Maximum number of event kinds in a notification. */
 const MOST_SHOWN = 10
 const LONGEST = 500
 
-/** Writes a notification; `events` are oldest first, and at least one. */
+/** Writes the notification for `events`: oldest first, at least one. */
 export function notificationText(events: readonly Event[]): NotificationText {
   const kinds = kindsOf(events)
   const [first] = kinds
@@ -30,7 +30,7 @@ function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: 
 
 type Kind = { count: number; data: OperationsEvent }
 
-/** Events of the same kind are one entry: the newest of them, and how many there are. */
+/** Groups events of the same kind, with the newest event and the count of each. */
 function kindsOf(events: readonly Event[]): Kind[] {
   const kinds = new Map<string, Kind>()
   for (const { type, data } of events) {
@@ -41,7 +41,7 @@ function kindsOf(events: readonly Event[]): Kind[] {
   return [...kinds.values()].sort((a, b) => b.count - a.count)
 }
 
-/** Only the daemon writes to the topic. */
+/** Only the daemon writes to this topic. */
 function isOperations(data: unknown): data is OperationsEvent {
   return typeof Object(data).title === 'string' && typeof Object(data).text === 'string'
 }
@@ -69,14 +69,14 @@ function timeOf(event: Event | undefined): string {
   return `${new Date(event?.timestamp ?? 0).toISOString().slice(11, 16)} UTC`
 }
 
-/** What a receiver is POSTed: `text` at the top, and what it is made of. */
+/** The body of a POSTed notification: `text` at the top level, and the events. */
 export function notificationBody({ subject, text }: NotificationText, events: readonly Event[]) {
   const shown = events
     .slice(0, MOST_SHOWN)
     .map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }))
   const types: NotifyOn[] | string[] = [...new Set(events.map(({ type }) => type))]
   const kinds = kindsOf(events)
-  // The subject, which stands above, already names a single kind.
+  // The subject already names a single kind.
   const said = kinds.length === 1 ? textOf(events, kinds, detailsOf) : text
   return { text: `${subject}\n\n${said}`, subject, count: events.length, types, events: shown }
 }

@@ -16,11 +16,11 @@ import { createRule } from './rule.ts'
 
 export type Notify = ReturnType<typeof createNotify>
 
-/** One daemon looks for dead letters and sends; another takes over when it has not renewed its lease for so long (ms). */
+/** The lease of the daemon that looks for dead letters and sends notifications. */
 const LEASE = 'notify'
 const LEASE_TIME = 9_000
 const RENEW = 3_000
-/** Ms between two looks at dead letters and approvals, and at the list of troubles. */
+/** Intervals (ms) for checking dead letters and approvals, and the list of troubles. */
 const LOOK = 1_000
 const LOOK_AT_TROUBLES = 2_000
 const MOST_APPROVALS = 1_000
@@ -30,13 +30,16 @@ type NotifyDeps = {
   outbox: Pick<Outbox, 'sendTo' | 'reply'>
   router: Pick<Router, 'match' | 'routes'>
   approvals: Pick<ApprovalService, 'list'>
-  /** Names this daemon. */
+  /** The name of this daemon, for the lease. */
   owner: string
   log: Log
   now(): number
 }
 
-/** Publishes what goes wrong on `trivium-operations`, notifies people by the rules of `notify:`, and answers senders whose messages died. */
+/**
+ * Publishes problems on `trivium-operations`, notifies people by the rules of `notify:`, and
+ * answers the senders of failed messages.
+ */
 export function createNotify(deps: NotifyDeps) {
   const { store, log } = deps
   const answers = createFailureAnswers(deps)
@@ -65,21 +68,23 @@ export function createNotify(deps: NotifyDeps) {
       await look(isOurs)
       return isOurs ? send() : LOOK
     },
-    failed: (err) => log.warn({ err }, 'notifications could not be looked after; trying again'),
+    failed: (err) => log.warn({ err }, 'notifications could not be processed; trying again'),
     pause: LOOK,
   })
 
   return {
-    /** Puts rules in force. Their groups are there when it resolves. */
+    /** Applies rules. Resolves once their consumer groups exist. */
     async use(next: readonly NotifyRule[]): Promise<void> {
       const made = next.map((rule) => createRule(rule, deps))
       for (const each of made) await each.begin()
       rules = made
     },
-    /** For a request that waits: how the dispatch of its message ended, where a failure that is answered counts as done. */
+    /**
+     * The outcome of a message for a waiting request: a failure with an `on-failure` answer counts
+     * as done.
+     */
     settled: async <Outcome>(messageId: string, outcome: Outcome): Promise<Outcome | 'done'> =>
       outcome === 'failed' && (await answers.answerNow(messageId)) ? 'done' : outcome,
-    /** `troubles`: the list of troubles. */
     start(troubles: () => Promise<readonly Trouble[]>): void {
       listTroubles = troubles
       isRunning = true
@@ -93,7 +98,7 @@ export function createNotify(deps: NotifyDeps) {
   }
 }
 
-/** Whether this daemon has the lease; it is renewed every few seconds. */
+/** Whether this daemon has the lease. Renews it every few seconds. */
 function createHold({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 'now'>) {
   let heldSince = Number.NEGATIVE_INFINITY
   return async (): Promise<boolean> => {
@@ -106,7 +111,7 @@ function createHold({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 
   }
 }
 
-/** Looks for what happened, and publishes it. What is of one daemon is looked for by each. */
+/** Looks for events and publishes them. Events of a daemon are published by that daemon. */
 function createLooks(
   deps: NotifyDeps,
   parts: {
@@ -138,7 +143,7 @@ function createLooks(
     for (const letter of others) {
       await answer(letter).catch((err) => {
         if (err?.retryable) throw err
-        log.warn({ messageId: letter.message?.id, err }, 'the sender could not be told of the failure')
+        log.warn({ messageId: letter.message?.id, err }, 'the sender could not be notified of the failure')
       })
     }
     await handled()
@@ -164,7 +169,10 @@ function createLooks(
   }
 }
 
-/** A notification that could not be sent: telling of it could go on for ever. The list of troubles has it. */
+/**
+ * Notifications that could not be sent are not notified about, as this could go on forever. The
+ * list of troubles shows them.
+ */
 function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
   if (queue === 'outbox') return id.startsWith('outbox:notify:')
   return rules.some((rule) => 'subscription' in rule && queue === `push/${rule.subscription.name}`)

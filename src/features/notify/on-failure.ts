@@ -4,12 +4,12 @@ import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
 
-/** An answer that is later than this (ms) surprises. */
+/** Maximum age (ms) of a message that is still answered. */
 const LATEST = 24 * HOUR
 
 /**
- * Answers the sender of a message that became a dead letter, where its route has `on-failure`: once, and where the message
- * came from. Automatic mail gets no answer, as with every reply.
+ * Answers the sender of a dead letter once, where their message came from, if its route has
+ * `on-failure`. Automatic mail gets no answer, as with every reply.
  */
 export function createFailureAnswers(deps: {
   store: { jobs: Pick<Store['jobs'], 'deadLetters'> }
@@ -19,7 +19,7 @@ export function createFailureAnswers(deps: {
 }) {
   const { store, router, outbox, now } = deps
 
-  /** Returns whether there is an answer; the same letter again adds none. */
+  /** Returns whether there is an answer. Idempotent. */
   const answer = async ({ queue, group, message, at }: DeadLetter): Promise<boolean> => {
     if (queue !== DISPATCH_QUEUE || !message || at < now() - LATEST) return false
     const route = router.routes().find(({ name }) => name === group) ?? router.match(message)
@@ -31,7 +31,10 @@ export function createFailureAnswers(deps: {
 
   return {
     answer,
-    /** For a request that waits for the reply to a message: whether there is one although its dispatch failed. */
+    /**
+     * For a request that waits for the reply to a message: whether there is one although its
+     * dispatch failed.
+     */
     async answerNow(messageId: string): Promise<boolean> {
       const letter = await store.jobs.deadLetters.get(messageId, DISPATCH_QUEUE)
       return letter ? answer(letter) : false

@@ -7,7 +7,7 @@ import { compileMatcher, type Matched } from '../../engine/matcher.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import { notificationBody, notificationText } from './notification-text.ts'
 
-/** Events that one notification takes together. */
+/** Maximum number of events per notification. */
 const MOST = 1_000
 
 const sendingSchema = z.object({
@@ -20,9 +20,12 @@ const sendingSchema = z.object({
 type Sending = z.infer<typeof sendingSchema>
 
 const stateSchema = z.object({
-  /** When notifications went out (Unix ms), within the time of `at-most`. */
+  /** Times of sent notifications (Unix ms) within the period of `at-most`. */
   sent: z.array(z.number()).default([]),
-  /** What is on its way: kept before it is sent, so that a crash sends the same again, under the same key. */
+  /**
+   * The notification being sent. Stored before the send, so that a crash repeats the same one with
+   * the same key.
+   */
   sending: sendingSchema.exactOptional(),
 })
 type State = z.infer<typeof stateSchema>
@@ -33,7 +36,10 @@ type RuleDeps = {
   now(): number
 }
 
-/** One rule of `notify:`: a consumer group of the operations topic, whose events are sent together as `at-most` allows. */
+/**
+ * One rule of `notify:`: a consumer group of the operations topic, whose events are sent together
+ * as often as `at-most` allows.
+ */
 export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   const { kv, topics } = store
   const place = `notify:${rule.id}`
@@ -52,14 +58,14 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
     await topics.publish(rule.subscription.topic, [event])
   }
 
-  /** Sends what is on its way, then forgets its events. Each part may be repeated. */
+  /** Sends the stored notification, then acknowledges its events. Each step can be repeated. */
   const finish = async (state: State, sending: Sending): Promise<void> => {
     await deliver(sending)
     await topics.ack(OPERATIONS_TOPIC, group, sending.ids)
     await write({ sent: [...state.sent, now()] })
   }
 
-  /** The events that wait; those that the rule does not want are done. */
+  /** The waiting events. Acknowledges those that the rule does not want. */
   const waiting = async (): Promise<Event[]> => {
     const [batch] = await topics.read(OPERATIONS_TOPIC, [{ group, max: MOST, mode: 'peek' }])
     if (!batch) await topics.subscribe(OPERATIONS_TOPIC, group, 'now')
@@ -71,9 +77,9 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
 
   return {
     rule,
-    /** Makes the group: what is published from now on reaches the rule. */
+    /** Creates the group: the rule gets all events published from now on. */
     begin: () => topics.subscribe(OPERATIONS_TOPIC, group, 'now'),
-    /** Sends what is due. Returns in how many ms there may be more without a new event; undefined: no event waits. */
+    /** Sends what is due. Returns the ms until the next step; undefined if no event waits. */
     async step(): Promise<number | undefined> {
       const state = await read()
       if (state.sending) {
@@ -97,24 +103,27 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   }
 }
 
-/** What counts for the rate now, and how long (ms) the next notification has to wait. */
+/** The sends that count towards the rate, and the time (ms) until the next one is allowed. */
 function roomIn(atMost: NotifyRule['atMost'], sent: readonly number[], now: number) {
   if (atMost === 'off') return { recent: [], wait: 0 }
   const { count, per } = atMost
-  // A clock that was set back must not hold up anything for longer than `per`.
+  // A clock that was set back must not delay anything for longer than `per`.
   const recent = sent.filter((at) => at > now - per && at <= now)
   const oldest = recent.at(-count)
   return { recent, wait: oldest === undefined ? 0 : oldest + per - now }
 }
 
-/** Whether an event is among `on` and fits `match`, which reads it like a message. */
+/** Makes a test for the events that a rule wants: by `on`, and by `match` as for messages. */
 function wants({ on, match }: NotifyRule): (event: Event) => boolean {
   const types: readonly string[] = on
   const fits = match && compileMatcher(match)
   return (event) => types.includes(event.type) && (fits?.(asMessage(event)) ?? true)
 }
 
-/** `gateway` is where it happened, `event` the type, `text` what is said; the rest is under `data`. */
+/**
+ * The event in the form of a message, for `match`: `gateway` is the affected gateway, `event` the
+ * type, `text` the text. The rest is in `data`.
+ */
 function asMessage({ type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const { gateway, from } = isJsonObject(fields.where) ? fields.where : {}

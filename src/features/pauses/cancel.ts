@@ -4,11 +4,14 @@ import type { Journal } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Pauses } from './pauses.ts'
 
-/** How long an attempt may take to end (ms), and how often it is looked. */
+/** How long (ms) an attempt may take to end, and the polling interval. */
 const PATIENCE = 15_000
 const LOOK_EVERY = 100
 
-/** `run-cancel`: the daemon that runs the attempt aborts it; one that takes it over after a kill ends it before it begins. */
+/**
+ * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, its
+ * successor ends the attempt before it starts.
+ */
 export function createRunCancel(deps: {
   pauses: Pauses
   journal: Pick<Journal, 'get' | 'outcomes'>
@@ -18,7 +21,7 @@ export function createRunCancel(deps: {
   const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
 
   return async (
-    { messageId, reason = 'an operator ended it' }: { messageId: string; reason?: string },
+    { messageId, reason = 'an operator cancelled it' }: { messageId: string; reason?: string },
     call: Call,
   ) => {
     const message = await journal.get(messageId)
@@ -43,7 +46,7 @@ export function createRunCancel(deps: {
       timeout: PATIENCE,
       signal: call.signal,
     })
-    // It has ended, or does not heed its signal: the next attempt is another one.
+    // The attempt has ended or ignores its signal; the next one is not affected.
     await pauses.change((state) => ({
       ...state,
       cancels: state.cancels.filter((one) => one.messageId !== messageId),

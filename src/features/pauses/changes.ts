@@ -4,7 +4,7 @@ import { gatewayOf, isSame, type Pause } from './records.ts'
 
 const MOST_CONVERSATIONS = 1_000
 
-/** Begins and ends pauses on the store. A pause that stands is replaced. */
+/** Starts and ends pauses in the store. A new pause replaces an existing one of the same object. */
 export function createChanges(pauses: Pauses) {
   const begin = async (pause: Pause) => {
     await pauses.change(({ pauses, cancels }) => {
@@ -22,7 +22,7 @@ export function createChanges(pauses: Pauses) {
     })
     return { ok: true, paused: true, pause }
   }
-  /** What stands ends, also where the thing itself is gone; else it must be there. */
+  /** A pause can be ended even if its object no longer exists; otherwise the object must exist. */
   const end = async (target: Pick<Pause, 'kind' | 'name'> & { gateway?: string }, check: () => unknown) => {
     const fits = (one: Pause) =>
       one.kind === target.kind &&

@@ -38,7 +38,7 @@ const optionsSchema = z.object({
 export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: RecordAudit }): Skill {
   return defineSkill<unknown>({
     name: HANDOVER_CLICK,
-    description: 'Takes a click on the buttons by which a person takes over a conversation.',
+    description: 'Handles clicks on the buttons to take over a conversation.',
     args: z.looseObject({}),
     async run({ message, call, services }) {
       const click = clickSchema.safeParse(message?.data.handover).data
@@ -54,7 +54,7 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
       if (!options || !mayTakeOver(options, call)) {
         await note('forbidden')
         const what = click.action === 'take' ? 'Taking over' : 'Handing back'
-        return privately(`${what} is not allowed: you are not among those whom \`handover: { by }\` names.`)
+        return privately(`${what} is not allowed: you are not in \`handover: { by }\` of the gateway.`)
       }
       const reply = click.action === 'take' ? take : handBack
       const pauses = (method: PauseMethod) => services.operation('pauses', method)
@@ -105,7 +105,7 @@ async function handBack({ message, click: { conversation }, call, pauses, note }
   try {
     const ended = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
     const { existed } = z.object({ existed: z.boolean() }).parse(ended)
-    if (!existed) return privately('Nobody has taken over: messages here go to the bot.')
+    if (!existed) return privately('No one has taken over; the bot answers messages here.')
   } catch (error) {
     if (error instanceof TriviumError && error.code === 'not_found')
       return privately('There is nothing to hand back.')

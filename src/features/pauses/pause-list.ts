@@ -6,7 +6,7 @@ import type * as operations from './operations.ts'
 import { gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
 
-/** A pause as `pause-list` shows it, whatever was paused. `since` (Unix ms) is absent where it was not noted. */
+/** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
 type Listed =
   | Pause
   | { kind: 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
@@ -28,7 +28,7 @@ export function withPauseList(
     ...service,
     async 'pause-list'(_, call): Promise<Listed[]> {
       const { gateways } = call.caller
-      // Routes and skills are those of all gateways.
+      // Routes and skills concern all gateways.
       const own = roads.pauses.view
         .list()
         .filter((pause) => !gateways || gateways.includes(gatewayOf(pause) ?? ''))

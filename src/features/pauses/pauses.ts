@@ -6,21 +6,24 @@ import { createLoop } from '../../lib/loop.ts'
 import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
 import { createPauseView, type Held } from './view.ts'
 
-/** How often (ms) it is looked whether something is paused, where no signal told. */
+/** Polling interval (ms) for pauses, in addition to signals. */
 const ROUND = 5_000
-/** What was claimed before a change may be held after it: it is looked again for so many ms. */
+/** How long (ms) to keep looking for jobs that were claimed before a change and held after it. */
 const SETTLING = 30_000
-/** And now and then, for daemons that were killed in between. */
+/** Interval (ms) of further checks, for daemons that were killed in between. */
 const RECHECK_EVERY = 600_000
 const PAGE = 500
-/** How long (ms) a cancelled run is remembered whose daemon was killed. */
+/** How long (ms) a cancelled run is kept if its daemon was killed. */
 const CANCEL_KEPT = 3_600_000
 
-/** Pauses of gateways, routes, skills and conversations, and cancelled runs: one state on the store, a view in each daemon. */
+/**
+ * Pauses of gateways, routes, skills and conversations, and cancelled runs: one value in the store,
+ * and a view in each daemon.
+ */
 export function createPauses(deps: {
   store: Pick<Store, 'kv' | 'onSignal'> & { jobs: Pick<Jobs, 'held' | 'unhold'> }
   routes(): readonly { name: string; skill?: string | undefined }[]
-  /** The queues of dispatch and of the runs of schedules. */
+  /** The queues of dispatch and of schedule runs. */
   queues: { dispatch: string; schedules: string }
   log: Log
   now(): number
@@ -34,7 +37,7 @@ export function createPauses(deps: {
   let checkedAt = Number.NEGATIVE_INFINITY
   let off = () => {}
 
-  /** Takes over what stands, and lets go what is held no longer. */
+  /** Applies a state, and releases jobs that are no longer held. */
   const use = async (state: PauseState) => {
     view.use(state)
     for (const one of state.cancels) cancel(one, cancelError(one))
@@ -47,7 +50,7 @@ export function createPauses(deps: {
     ;[seen, checkedAt] = [active, now()]
   }
 
-  /** Forgets pauses that ended by themselves. Returns in how many ms the next one does. */
+  /** Removes pauses that have expired. Returns the ms until the next one does. */
   const round = async (): Promise<number> => {
     const state = await records.load()
     await use(state)
@@ -64,22 +67,22 @@ export function createPauses(deps: {
   }
   const loop = createLoop({
     step: round,
-    failed: (err) => log.warn({ err }, 'it is not known what is paused; trying again'),
+    failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
     pause: 1_000,
   })
 
   return {
     view,
     records,
-    /** Writes a change, and follows it here at once. */
+    /** Writes a change and applies it here immediately. */
     async change(change: (state: PauseState) => PauseState | undefined): Promise<void> {
       await use(await records.change(change))
     },
-    /** For the workers: called for each run that is to end. */
+    /** Called for each run to be cancelled. */
     onCancel(listener: typeof cancel): void {
       cancel = listener
     },
-    /** Reads what is paused before anything is dispatched, and follows it. */
+    /** Reads the pauses before anything is dispatched, and follows changes. */
     async prepare(): Promise<void> {
       view.use(await records.load())
     },
@@ -96,7 +99,7 @@ export function createPauses(deps: {
 
 export type Pauses = ReturnType<typeof createPauses>
 
-/** Lets go what is held no longer. */
+/** Releases jobs that are no longer held. */
 async function recheck(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,
@@ -111,7 +114,7 @@ async function recheck(
   }
 }
 
-/** Why an attempt ends, as its dead letter says. */
+/** The reason of a cancelled attempt, as in its dead letter. */
 export function cancelError({ messageId: id, by, reason }: Cancel): TriviumError {
   return new TriviumError('run_cancelled', { id, by, reason })
 }

@@ -5,7 +5,7 @@ import type { Pause } from './records.ts'
 
 export type ListedRoute = Pick<Route, 'name' | 'skill' | 'queue' | 'bolt' | 'fallback' | 'approval'>
 
-/** One line of `route-list`: who answers, and the pause that keeps its messages waiting. */
+/** One line of `route-list`: the target, and the pause that holds its messages. */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
   const { name, skill, queue, bolt, fallback, approval } = route
   const [target, to = ''] =

@@ -20,7 +20,7 @@ export function createPauseService(deps: {
   pauses: Pauses
   journal: Pick<Journal, 'get' | 'outcomes' | 'search'>
   router: { routes(): readonly { name: string }[] }
-  /** The routes that people wrote, in the order in which they are tried. */
+  /** The routes of the configuration, in order. */
   listedRoutes(): readonly ListedRoute[]
   gatewayNames(): readonly string[]
   /** Throws `skill_not_found`, and `forbidden`. */

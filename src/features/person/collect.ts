@@ -14,19 +14,22 @@ export type ErasableArtifacts = {
 
 const PAGE = 500
 
-/** Who they are on each gateway, the conversations that are theirs alone, and all in which they wrote. */
+/**
+ * The person's identities per gateway, the conversations that only they took part in, and all
+ * conversations in which they wrote.
+ */
 export type Scopes = { identities: string[]; conversations: string[]; wroteIn: string[] }
 
 type Found = Record<'messages' | 'conversations' | 'files' | 'identities', Set<string>>
 
-/** Finds the messages of a person, and which of their conversations and files are nobody else's. */
+/** Finds the messages of a person, and which of their conversations and files belong to nobody else. */
 export async function collectPerson(
   identities: readonly string[],
   who: Identities,
   deps: {
     store: Pick<Store, 'journal' | 'jobs'>
     transcript(): AsyncIterable<LogEntry>
-    /** Files that were made of what is kept about them, such as exports. */
+    /** Files made from the person's data, such as exports. */
     made(of: Scopes): Promise<readonly string[]>
     signal?: AbortSignal | undefined
   },
@@ -58,7 +61,7 @@ function take(found: Found, message: Message): void {
   for (const sha256 of filesOf(message)) found.files.add(sha256)
 }
 
-/** Of messages that retention has removed, the transcript still knows. */
+/** The transcript also covers messages that retention has removed. */
 function takeLine(found: Found, { channel, role, meta }: LogEntry, who: Identities): void {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   if (role !== 'user' || !who.isOn(String(channel), text('from'))) return
@@ -66,7 +69,7 @@ function takeLine(found: Found, { channel, role, meta }: LogEntry, who: Identiti
   if (text('conversation') !== '') found.conversations.add(`${channel}/${text('conversation')}`)
 }
 
-/** Leaves out conversations in which somebody else wrote, and files that somebody else sent. */
+/** Excludes conversations in which others wrote, and files that others sent. */
 async function leaveOthers(
   found: Found,
   who: Identities,
@@ -103,7 +106,7 @@ async function* pagesOf(
   } while (before !== undefined)
 }
 
-/** The messages in dead letters: they may be in no journal any more. */
+/** The messages in dead letters, which may be gone from the journal. */
 async function* buried({ deadLetters }: Store['jobs']): AsyncGenerator<Message> {
   let before: { at: number; id: string } | undefined
   for (;;) {
@@ -116,7 +119,7 @@ async function* buried({ deadLetters }: Store['jobs']): AsyncGenerator<Message> 
 
 const HASH = /[0-9a-f]{64}/
 
-/** Of mail the long text and the HTML are files, too. */
+/** For mail, long texts and HTML are files too. */
 function filesOf({ transport, attachments, data }: Message): string[] {
   const paths = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
   return [

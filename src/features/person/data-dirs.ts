@@ -47,7 +47,7 @@ export function createDataDirs(deps: {
       await kv.delete(key)
     }
   }
-  const loop = repeat(look, LOOK_EVERY, 'erasing in this data dir', deps.log)
+  const loop = repeat(look, LOOK_EVERY, 'erasing in this data directory', deps.log)
 
   return {
     start: loop.start,
@@ -64,7 +64,7 @@ export function createDataDirs(deps: {
         signal.throwIfAborted()
         const left = await kv.list(`${WANTED}${job}:`, MOST)
         if (left.length === 0) return
-        await save({ at: `the data dirs of ${left.length} other daemons` })
+        await save({ at: `the data directories of ${left.length} other daemons` })
         await pause(LOOK_EVERY / 3, signal)
       }
     },

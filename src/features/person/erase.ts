@@ -68,7 +68,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
     for (; data.round <= MOST_ROUNDS; data.round++) {
       const erased = await eraseRound(places, subject, data, tools)
       if (erased === 0 && data.round > 1) break
-      await tools.save({ data, at: 'what daemons have in memory' })
+      await tools.save({ data, at: 'data in the memory of daemons' })
       await pause(SETTLES, tools.signal)
     }
     await dirs.eraseOthers(id, tools)
@@ -114,7 +114,7 @@ async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person,
       )
     }
     if (running === 0) return
-    await save({ at: `${running} attempts that run` })
+    await save({ at: `${running} running attempts` })
     await pause(LOOK_EVERY, signal)
   }
 }

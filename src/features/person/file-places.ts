@@ -3,14 +3,14 @@ import { type Json, pathGet, toJson } from '../../core/json.ts'
 import type { ErasableArtifacts } from './collect.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
-/** A log of lines in a data dir. */
+/** A line-based log in a data directory. */
 export type Lines = {
   entries(): AsyncIterable<LogEntry>
-  /** Writes the files again without the lines that are not kept. */
+  /** Rewrites the files with only the lines that `isKept` accepts. */
   filter(isKept: (entry: LogEntry) => boolean): Promise<void>
 }
 
-/** What the assistant remembers: in its document, or in the copy of that in a data dir. */
+/** The assistant's memory: its document, or the copy of it in a data directory. */
 export type AssistantMemory = {
   find(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<Json[]>
   erase(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<void>
@@ -20,19 +20,19 @@ export type SearchIndex = {
   count(
     isTheirs: (line: Record<'channel' | 'conversation' | 'message' | 'sender', string>) => boolean,
   ): Promise<number>
-  /** Removes the index; it is made anew from the transcript. */
+  /** Removes the index; it is rebuilt from the transcript. */
   remove(): Promise<void>
 }
 
 const BATCH = 500
 
-/** What each daemon keeps in its data dir. */
+/** The places in the data directory of each daemon. */
 export function createFilePlaces(deps: {
   logs: Record<'messages' | 'events' | 'calls', Lines>
   index: SearchIndex
   artifacts: ErasableArtifacts
   memory: AssistantMemory
-  /** The copy in the data dir, where the document is on the store. */
+  /** The copy in the data directory, if the document is in the store. */
   copy?: AssistantMemory | undefined
 }): Place[] {
   const { logs, memory, copy } = deps
@@ -70,7 +70,10 @@ function linesPlace(
   })
 }
 
-/** What they said, and what was said to them; what others said stays, also where it names them. */
+/**
+ * What the person said, and what was said to them. Messages of others stay, even if they mention
+ * the person.
+ */
 function isSaidBy({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   const on = String(channel)
@@ -99,7 +102,7 @@ function memoryPlace(name: string, where: Place['where'], memory: AssistantMemor
   })
 }
 
-/** It is made from the transcript, which is erased before it. */
+/** Rebuilt from the transcript, which is erased before it. */
 function indexPlace(index: SearchIndex): Place {
   return definePlace<number>({
     name: 'search index',
@@ -118,7 +121,7 @@ function indexPlace(index: SearchIndex): Place {
   })
 }
 
-/** The bytes of what they sent. */
+/** The files that the person sent. */
 function filesPlace(artifacts: ErasableArtifacts): Place {
   return definePlace<string>({
     name: 'files',

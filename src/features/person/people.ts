@@ -68,7 +68,7 @@ export function createPeople(deps: PeopleDeps) {
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
-  /** Throws `not_found` for a gateway that is not in routes.yaml and of which nothing is kept: most likely a slip. */
+  /** Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities) {
       const { gateway } = partsOf(identity)
@@ -118,7 +118,7 @@ function withoutExports(person: Person, keys: readonly string[]): Person {
 
 function requireOperator({ caller }: Call, what: string): void {
   if (isOperator(caller) && !isViewer(caller)) return
-  throw new TriviumError('forbidden', { what, reason: 'it is for operators' })
+  throw new TriviumError('forbidden', { what, reason: 'it requires an operator' })
 }
 
 function sumOf(counts: Record<string, number>): number {

@@ -50,7 +50,7 @@ export function fromStored({ identities, messages, conversations, files }: Store
 export const placeOf = ({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>) =>
   `${gateway}/${conversation}`
 
-/** In place of a gateway: all of them. */
+/** Stands for all gateways. */
 export const ANY = '*'
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
 const HASH = /\b[0-9a-f]{64}\b/g

@@ -1,26 +1,26 @@
 import type { Json } from '../../core/json.ts'
 import type { Person, References } from './person.ts'
 
-/** One who is looked for, and what leads to them. */
+/** The person to look for, with references to their data. */
 export type Subject = { person: Person; about: References; withFiles?: boolean }
 
 /**
- * Where something about a person may be kept. Export and erasure go through one list of these. `where`: on the store that daemons share,
- * or in the data dir of each.
+ * A place that may contain data about a person. Export and erasure use the same list of places.
+ * `where`: in the shared store, or in the data directory of each daemon.
  */
 export type Place = {
   name: string
   where: 'store' | 'data dir'
-  /** All that is there about somebody, as it is exported. */
+  /** All data about the person, for the export. */
   records(subject: Subject): AsyncIterable<Json>
-  /** Erases it, and tells how many records went, bit by bit. Repeated it does no harm. */
+  /** Erases the data; yields the number of records erased at each step. Can be repeated. */
   erase(subject: Subject): AsyncIterable<number>
 }
 
 type Definition<T> = {
   name: string
   where: Place['where']
-  /** Finds what is there in batches; what `erase` did to one does not disturb the next. */
+  /** Finds the data in batches. Erasing one batch does not affect the next. */
   find(subject: Subject): AsyncIterable<readonly T[]>
   record(found: T, subject: Subject): Json | Promise<Json>
   erase(found: readonly T[], subject: Subject): Promise<unknown>

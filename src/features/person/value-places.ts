@@ -4,23 +4,23 @@ import type { KeyValues } from '../../core/store.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 import { ERASED } from './store-places.ts'
 
-/** Keys and values of skills, by where they lie, and their sessions. */
+/** The keys and values of skills, by storage, and their sessions. */
 export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
 
-/** Values that are read at once. */
+/** Number of values read together. */
 const BATCH = 100
 const ALL = Number.MAX_SAFE_INTEGER
 
-/** `left`: what stays of the value; undefined: nothing. */
+/** `left`: the remaining part of the value; undefined: nothing. */
 type Found = { key: string; value: Json; left: Json | undefined }
 type Values = Pick<KeyValues, 'get' | 'set' | 'delete' | 'list'>
-/** What stays of a value; the same value where it is not about them. */
+/** Returns the remaining part of a value; the same value if it is not about the person. */
 type Left = (key: string, value: Json, subject: Subject) => Json | undefined
 
-/** What lies elsewhere too, or is about the erasing itself, or is configuration of operators. */
+/** Keys that other places cover, that belong to the erasure itself, or that are operators' configuration. */
 const NOT =
   /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir:|trivium:(groups|push-made)$)/
-/** Values of all people together, of which only theirs goes. */
+/** Values shared by all people, from which only the person's part is removed. */
 const SHARED = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
 
 export function createValuePlaces(kv: KeyValues, values: SkillValues): Place[] {
@@ -66,7 +66,7 @@ function valuesPlace(
   })
 }
 
-/** Looks again, as somebody may have written the value meanwhile. */
+/** Reads the value again, because it may have been written meanwhile. */
 async function eraseOne(values: Values, key: string, leftOf: Left, subject: Subject): Promise<void> {
   for (;;) {
     const found = await values.get(key)
@@ -79,14 +79,14 @@ async function eraseOne(values: Values, key: string, leftOf: Left, subject: Subj
   }
 }
 
-/** A record of Trivium is about one thing: it goes whole. */
+/** A record of Trivium is about one thing, so it is removed as a whole. */
 const leftOfRecord: Left = (key, value, { about, person }) => {
   if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
   if (SHARED.test(key)) return about.without(value)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
 }
 
-/** A pause goes on, whoever made it; those of their own conversations end. */
+/** Pauses stay, regardless of who made them, except those of the person's own conversations. */
 function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
   const { pauses = [], cancels = [] } = Object(value)
   const isOwn = (pause: Json) => isJsonObject(pause) && own.has(`${pause.gateway}/${pause.name}`)
@@ -99,12 +99,12 @@ function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject[
   return toJson({ pauses: kept.map(without), cancels: open.map(without) })
 }
 
-/** The smallest part that names them goes. */
+/** Removes the smallest parts that name the person. */
 const leftOfState: Left = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))
 
 /**
- * Entries that their messages made go, and where there are any, what was made of all entries: the summary, and what models were
- * given of earlier ones.
+ * Removes the entries of the person's messages. If there are any, also removes what was derived
+ * from all entries: the summary, and what models were given of earlier ones.
  */
 const leftOfSession: Left = (key, value, { about, person }) => {
   const { session, entries } = Object(value)

@@ -3,18 +3,20 @@ import type { createCircuit } from './circuit.ts'
 import type { Answer } from './post.ts'
 import type { Records } from './records.ts'
 
-/** Attempts that are shown, how many are there before the others go, and how often (ms) they are written at most. */
+/**
+ * Number of shown attempts, number kept before the oldest are dropped, and minimum interval (ms) of
+ * writes.
+ */
 const SHOWN = { most: 50, kept: 200, every: 500 }
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
-/** The attempts of one subscription: what each means for the circuit, and the report of the newest. */
+/** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
 export async function createAttempts(deps: {
   records: Records
   circuit: ReturnType<typeof createCircuit>
-  /** Counts an attempt that worked, by the seconds it took. */
+  /** Counts a successful attempt and its duration. */
   pushed(seconds: number): void
-  /** The receiver works again. */
   recovered(): void
   /** Called after each report. */
   reported(): Promise<void>
@@ -22,7 +24,7 @@ export async function createAttempts(deps: {
   now(): number
 }) {
   const { records, circuit, now } = deps
-  /** The newest last. */
+  /** Newest last. */
   const attempts = (await records.report()).attempts.toReversed()
   let reporting: NodeJS.Timeout | undefined
 
@@ -36,8 +38,9 @@ export async function createAttempts(deps: {
   return {
     report,
     /**
-     * Notes an attempt that began `at`. `stays`: that it failed says nothing of the event, which keeps its place. `isGone`: the
-     * receiver wants nothing more (Standard Webhooks: it answers 410). `isStopping`: a failure is most likely that it was cut off.
+     * Records an attempt that began `at`. `stays`: the failure is not about the event, which keeps
+     * its place. `isGone`: the receiver wants no more events (HTTP 410, Standard Webhooks).
+     * `isStopping`: a failure was probably caused by the stop.
      */
     note(event: Event, number: number, at: number, answer: Answer, isStopping: boolean) {
       const { retryAt = 0, ...said } = answer

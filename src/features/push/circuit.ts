@@ -3,42 +3,45 @@ import { backoff } from '../../lib/backoff.ts'
 const TOLERATED = 5
 const REST = { first: 5_000, longest: 300_000 }
 
-/** Whether nothing but a probe is sent to a receiver: it failed too often in a row. */
+/** Whether a receiver failed so often in a row that it only gets single probes. */
 export function isFailing({ failures }: { failures: number }): boolean {
   return failures >= TOLERATED
 }
 
 /**
- * Leaves a receiver alone that keeps failing, or that wants to be: closed, open, and after that half-open, when one event
- * is tried and the others wait for what becomes of it.
+ * A circuit breaker: closed, open after too many failures or when the receiver asks for a pause,
+ * then half-open, where a single event is sent as a probe.
  */
 export function createCircuit(most: number, now: () => number) {
   let failures = 0
   let openUntil = 0
   let rests = 0
-  /** When the receiver wants to hear again, whatever becomes of what it had by then. */
+  /**
+   * The receiver asked for a pause until this time (Unix ms), regardless of the results of running
+   * attempts.
+   */
   let asked = 0
   // Reading the clock costs more than the rest, and most receivers never fail.
   const isOpen = () => openUntil > 0 && now() < openUntil
   return {
-    /** In a row. */
+    /** Consecutive failures. */
     failures: () => failures,
     isOpen,
-    /** How many times it opened. */
+    /** Number of times the circuit has opened. */
     rests: () => rests,
     isClosed: () => !isOpen() && !isFailing({ failures }),
-    /** How many may be under way now. */
+    /** Maximum number of concurrent attempts at the moment. */
     room: () => (isOpen() ? 0 : isFailing({ failures }) ? 1 : most),
-    /** Ms until it is half-open, where it is open. */
+    /** Ms until it is half-open; undefined if it is not open. */
     restsFor: () => (isOpen() ? openUntil - now() : undefined),
     succeeded(): void {
       failures = 0
       openUntil = asked
     },
-    /** `retryAt`: when the receiver wants to hear again (Unix ms). */
+    /** `retryAt`: end of the pause that the receiver asked for (Unix ms). */
     failed(retryAt: number): void {
       const wasOpen = isOpen()
-      // Those that were under way when it opened say nothing new.
+      // Failures of attempts that were already running when it opened do not count again.
       if (!isFailing({ failures }) || !wasOpen) failures++
       const rest = isFailing({ failures }) ? now() + backoff(failures - TOLERATED + 1, REST) : 0
       asked = Math.max(asked, retryAt)

@@ -6,7 +6,7 @@ import { countsOf } from './listing.ts'
 import type { Made } from './made.ts'
 import { createRecords, queueOf } from './records.ts'
 
-/** Ms. The lease while a subscription is removed, and how long the daemon that sends may take to end. */
+/** In ms: the lease during a removal, and how long the sending daemon may take to stop. */
 const LEASE = 5_000
 const PATIENCE = 15_000
 const LOOK = 50
@@ -15,15 +15,15 @@ const PAGE = 500
 export type Ending = ReturnType<typeof createEnding>
 
 /**
- * Removes what is kept of deleted subscriptions: jobs, dead letters, group and records. Their entries say `isEnding` until all of it is
- * gone, so that a crash leaves nothing: any daemon completes it.
+ * Removes the data of deleted subscriptions: jobs, dead letters, group and records. Their entries
+ * are marked `isEnding` until everything is gone, so that any daemon can continue after a crash.
  */
 export function createEnding(deps: { store: Store; made: Made; owner: string; log: Log }) {
   const { store, made, log } = deps
   const owner = `${deps.owner}/ending`
   let isStopping = false
 
-  /** Resolves when nobody sends any more; false where a daemon does not let go. */
+  /** Resolves once no daemon sends any more; false if one does not release its lease. */
   const takeOver = async (name: string): Promise<boolean> => {
     const end = performance.now() + PATIENCE
     while (performance.now() < end && !isStopping) {
@@ -32,7 +32,10 @@ export function createEnding(deps: { store: Store; made: Made; owner: string; lo
       await pause(LOOK)
     }
     if (!isStopping)
-      log.warn({ subscription: name }, 'a daemon still pushes what was deleted; the rest is removed later')
+      log.warn(
+        { subscription: name },
+        'a daemon is still pushing for a deleted subscription; the rest is removed later',
+      )
     return false
   }
 
@@ -53,20 +56,20 @@ export function createEnding(deps: { store: Store; made: Made; owner: string; lo
 
   return {
     complete,
-    /** What is deleted and not gone yet. Never rejects. */
+    /** Finishes all incomplete deletions. Never rejects. */
     async completeAll(): Promise<void> {
       try {
         const ending = Object.entries(await made.all()).filter(([, { isEnding }]) => isEnding)
         for (const [name] of ending) await complete(name)
       } catch (err) {
-        log.warn({ err }, 'a deleted subscription is not gone yet; trying again')
+        log.warn({ err }, 'a deleted subscription could not be removed completely; trying again')
       }
     },
     /** Leaves the rest to another daemon, or to the next start. */
     stop(): void {
       isStopping = true
     },
-    /** What a subscription still has to send, and its dead letters. */
+    /** The number of unsent events and dead letters of a subscription. */
     async count(name: string, topic: string): Promise<{ waiting: number; dead: number }> {
       const [stats, groups] = await Promise.all([store.stats(), store.topics.groups(topic)])
       const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
@@ -77,7 +80,7 @@ export function createEnding(deps: { store: Store; made: Made; owner: string; lo
   }
 }
 
-/** Jobs that wait for their next attempt. Looks through all jobs, where there are any. */
+/** Removes jobs that wait for their next attempt. Scans all jobs if there are any. */
 async function dropJobs(store: Store, name: string, renew: () => Promise<unknown>): Promise<void> {
   const { jobs } = await store.stats()
   const left = jobs.find(({ queue }) => queue === queueOf(name))

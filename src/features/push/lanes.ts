@@ -5,30 +5,31 @@ import { conversationOf } from './wire.ts'
 
 export type Lanes = ReturnType<typeof createLanes>
 
-/** Lanes that are remembered where not all without jobs are known: of one that is forgotten it is not known again. */
+/** Number of remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
 const KNOWN = 1_000
-/** In place of the last job of a lane: it has none; whether it has one is not known. */
+/** Values in place of a lane's last job: the lane has no jobs, or it is unknown whether it has any. */
 const FREE = ''
 const UNKNOWN = '?'
 
 /**
- * The events of one subscription that were read and are to be sent, in order within a lane, and which lanes have jobs: an
- * event of such a lane becomes a job too. `round` tells the jobs of a replay from those before it.
+ * The events of one subscription that were read and not sent yet, in order per lane, and which
+ * lanes have jobs. An event of a lane with jobs becomes a job too. `round` distinguishes the jobs
+ * of a replay from earlier ones.
  */
 export function createLanes(subscription: string, queue: string, round: number | undefined) {
-  /** Oldest first. The first of a lane that is not in `ready` is under way. */
+  /** Oldest first. If a lane is not in `ready`, its first event is being sent. */
   const lanes = new Map<string, Event[]>()
   const ready: string[] = []
-  /** The last job of each lane: when it has ended, so have those before it. */
+  /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()
-  /** What holds of all other lanes: jobs may be left from before. */
+  /** The state of all other lanes: they may have older jobs. */
   let others = UNKNOWN
-  /** On the way into the queue. */
+  /** Jobs to be added to the queue. */
   const leaving: (NewJob & { data: { event: Event } })[] = []
   let ahead = 0
   const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
 
-  /** Makes jobs of events; `failure`: why the first of them was not pushed. */
+  /** Turns events into jobs. `failure`: why the first one could not be pushed. */
   const leave = (events: readonly Event[], failure?: string) => {
     for (const [at, event] of events.entries()) {
       const id = round === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${round}`
@@ -42,17 +43,17 @@ export function createLanes(subscription: string, queue: string, round: number |
   return {
     leaving,
     leave,
-    /** Whether a lane has no jobs, as far as that is known. */
+    /** Whether a lane is known to have no jobs. */
     isFree,
     /** Whether it is known if a lane has jobs. */
     isKnown: (lane: string) => lastJobs.has(lane),
-    /** Whether lanes may have jobs from before. */
+    /** Whether lanes may have older jobs. */
     mayHaveOthers: () => others === UNKNOWN,
-    /** The queue was empty: there are no jobs but those that were made here. */
+    /** The queue was empty: the only jobs are those added here. */
     hasNoOthers(): void {
       others = FREE
     },
-    /** How many events wait or are under way. */
+    /** Number of events that wait or are being sent. */
     ahead: () => ahead,
     add(event: Event): void {
       ahead++
@@ -61,7 +62,7 @@ export function createLanes(subscription: string, queue: string, round: number |
       if (events) events.push(event)
       else lanes.set(lane, [event]) && ready.push(lane)
     },
-    /** Takes the first event of a lane of which none is under way. */
+    /** Takes the first event of a lane that has none being sent. */
     next(): { lane: string; event: Event } | undefined {
       for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {
         const event = lanes.get(lane)?.[0]
@@ -69,7 +70,7 @@ export function createLanes(subscription: string, queue: string, round: number |
       }
       return undefined
     },
-    /** The event that was taken from a lane was sent, or failed for this reason; `stays`: it keeps its place. */
+    /** The event taken from a lane was sent, or failed for `reason`. `stays`: it keeps its place. */
     ended(lane: string, { reason, stays }: { reason?: string | undefined; stays: boolean }): void {
       const events = lanes.get(lane) ?? []
       if (reason === undefined) {
@@ -83,7 +84,7 @@ export function createLanes(subscription: string, queue: string, round: number |
       if (events.length > 0) ready.push(lane)
       else lanes.delete(lane)
     },
-    /** A job is done or dead. */
+    /** A job has succeeded, or is a dead letter. */
     jobEnded(lane: string, id: string): void {
       if (lastJobs.get(lane) !== id) return
       if (others === FREE) lastJobs.delete(lane)
@@ -92,7 +93,7 @@ export function createLanes(subscription: string, queue: string, round: number |
   }
 }
 
-/** The conversation of an event; those without one share a lane. */
+/** The conversation of an event; events without one share a lane. */
 export function laneOf(event: Event): string {
   const conversation = conversationOf(event)
   return conversation === undefined ? event.topic : `${event.source}/${conversation}`

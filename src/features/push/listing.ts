@@ -6,7 +6,7 @@ import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 
-/** How subscriptions are doing, with their last attempts. `isMade`: whether a call made it. */
+/** The state of subscriptions, with their last attempts. `isMade`: created by a call. */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
@@ -20,7 +20,7 @@ export async function listSubscriptions(
       const [control, report] = await Promise.all([records.control(), records.report()])
       const jobs = stats.jobs.find(({ queue }) => queue === queueOf(name))
       const group = groups.find((each) => each.topic === topic && each.group === name)
-      // What stands behind a `?` may be a key.
+      // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '' }
       const source = isMade(name) ? ('api' as const) : ('routes.yaml' as const)
       const { attempts } = report
@@ -29,7 +29,7 @@ export async function listSubscriptions(
   )
 }
 
-/** The attempts to push the event of a message, as far as each subscription remembers them. */
+/** The attempts to push the event of a message, as far as each subscription still has them. */
 export async function attemptsOf(
   store: Store,
   subscriptions: readonly PushSubscription[],
@@ -62,7 +62,10 @@ function standing(
   }
 }
 
-/** What a subscription still has to send: `queued` events wait for an attempt, `unread` ones have not been looked at; and its dead letters. */
+/**
+ * The unsent events of a subscription (`queued`: waiting for an attempt; `unread`: not examined
+ * yet), and its dead letters.
+ */
 export function countsOf(jobs: StoreStats['jobs'][number] | undefined, group: GroupInfo | undefined) {
   const queued = (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
   const unread = (group?.lag ?? 0) + (group?.pending ?? 0)

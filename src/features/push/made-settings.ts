@@ -13,22 +13,25 @@ import { compilePattern } from '../../core/pattern.ts'
 import { noSuch } from '../../lib/nearest.ts'
 import { asInFile } from './made.ts'
 
-/** What stands in place of a secret. */
+/** Shown in place of a secret. */
 const MASK = '[secret]'
-/** Characters of the settings of one subscription: all of them are one value on the store. */
+/** Maximum size of one subscription's settings in characters, as all of them are one value in the store. */
 const LARGEST = 32_768
 
-/** Settings of which every text is a secret. */
+/** Settings whose texts are all secrets. */
 const SECRET = new Set(['secret', 'headers', 'clientSecret', 'key'])
 
-/** The names that a `match` may use. */
+/** The names that a `match` may refer to. */
 export type Known = Record<'gateway' | 'transport', readonly string[]>
 
 export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
-/** The settings of a call as they came, without what is about the call: the parsed ones cannot be parsed again. */
+/**
+ * The settings of a call as given, without its other arguments. The parsed settings cannot be
+ * parsed again.
+ */
 export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
   const args = toJson(given)
   if (!isJsonObject(args)) return {}
@@ -36,12 +39,12 @@ export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
   return settings
 }
 
-/** `null` removes a setting. */
+/** Applies changes to settings; `null` removes one. */
 export function changedBy(before: JsonObject, changes: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null))
 }
 
-/** Settings as they may be shown. */
+/** The settings with secrets masked. */
 export function withoutSecretsOf(given: JsonObject): JsonObject {
   const entries = Object.entries(given).map(([key, value]): [string, Json] => {
     if (SECRET.has(key)) return [key, masked(value)]
@@ -57,7 +60,7 @@ function masked(value: Json): Json {
   return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]))
 }
 
-/** Texts that no log line may show. */
+/** Texts to redact in logs. */
 export function hiddenIn(given: JsonObject): string[] {
   const key = isJsonObject(given.tls) && typeof given.tls.key === 'string' ? [given.tls.key] : []
   return secretsOf(key, given)
@@ -69,8 +72,8 @@ function isMasked(value: Json): boolean {
 }
 
 /**
- * As the settings would be in routes.yaml, with the name; throws `skill_args_invalid` and `topic_reserved`. Stricter than the file: a
- * call names no files of the daemon.
+ * Parses the settings as in routes.yaml, with the name. Throws `skill_args_invalid` and
+ * `topic_reserved`. Stricter than the file: a call cannot refer to files of the daemon.
  */
 export function validated(skill: string, name: string, given: JsonObject, known: Known): PushSubscription {
   const refuse = (details: string) => new TriviumError('skill_args_invalid', { name: skill, details })
@@ -81,7 +84,7 @@ export function validated(skill: string, name: string, given: JsonObject, known:
   const { data, error } = pushSchema.safeParse(asInFile({ ...given, name }))
   if (!data) throw refuse(detailsOf(error))
   const path = Object.entries(data.tls ?? {}).find(([, value]) => !value.startsWith('-----BEGIN '))
-  if (path) throw refuse(`tls.${path[0]}: expected PEM text; only routes.yaml names files`)
+  if (path) throw refuse(`tls.${path[0]}: expected PEM text; only routes.yaml can refer to files`)
   const { topic } = data
   const isClosed = topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS)
   if (isClosed || topic.startsWith(NOTIFY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
@@ -102,7 +105,7 @@ function detailsOf({ issues }: ZodError): string {
     .join('; ')
 }
 
-/** Operators, and programs whose token names the skill. Throws `forbidden`. */
+/** Allows operators, and programs whose token includes the skill. Throws `forbidden`. */
 export function requireMayChange(
   { caller, skill }: Pick<Call, 'caller' | 'skill'>,
   wanted?: PushSubscription,
@@ -110,8 +113,9 @@ export function requireMayChange(
   const refuse = (reason: string) =>
     new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id ?? caller.kind}`, reason })
   if (isOperator(caller) && !isViewer(caller)) return
-  if (caller.skills === undefined || isViewer(caller)) throw refuse('it is for operators and programs')
-  if (caller.gateways) throw refuse('a push reaches all gateways, and needs `gateways: ["*"]`')
-  if (wanted?.allowPrivate) throw refuse('only operators allow private addresses')
-  if (wanted && isForOperators(wanted.topic)) throw refuse(`only operators read ${wanted.topic}`)
+  if (caller.skills === undefined || isViewer(caller))
+    throw refuse('it requires an operator or a program token')
+  if (caller.gateways) throw refuse('a push covers all gateways, and needs `gateways: ["*"]`')
+  if (wanted?.allowPrivate) throw refuse('only operators may allow private addresses')
+  if (wanted && isForOperators(wanted.topic)) throw refuse(`only operators may read ${wanted.topic}`)
 }

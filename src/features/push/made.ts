@@ -5,16 +5,16 @@ import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/** Signalled as `kv:KEY` whenever a subscription is made, changed or deleted. */
+/** Signalled as `kv:KEY` whenever a subscription is created, changed or deleted. */
 export const MADE_KEY = 'trivium:push-made'
 
-/** `given`: the settings as `subscription-create` takes them, with their secrets. Times are Unix ms. */
+/** `given`: the settings as passed to `subscription-create`, with secrets. Times are Unix ms. */
 const madeSchema = z.object({
   given: z.record(z.string(), z.json()),
   by: z.string(),
   at: z.number(),
   updatedAt: z.number().exactOptional(),
-  /** Its deletion has begun: nothing is sent any more, and any daemon may complete it. */
+  /** Its deletion has begun: nothing more is sent, and any daemon may finish it. */
   isEnding: z.boolean().exactOptional(),
 })
 
@@ -23,11 +23,14 @@ export type MadeByName = Readonly<Record<string, MadeSubscription>>
 
 export type Made = ReturnType<typeof createMade>
 
-/** Subscriptions made by calls. They are one value, so that each change is atomic and its signal is not lost. */
+/** Subscriptions created by calls. They are one value, so that changes are atomic and no signal is lost. */
 export function createMade(kv: KeyValues) {
   return {
     all: async () => readMade((await kv.get(MADE_KEY))?.value),
-    /** `change` returns what is to be there, undefined to leave it; it may throw, and is called again after a lost race. */
+    /**
+     * `change` returns the new value, or undefined for no change. It may throw, and is called again
+     * after a lost race.
+     */
     change: (to: (known: MadeByName) => MadeByName | undefined) =>
       updateKv(kv, MADE_KEY, (current) => {
         const next = to(readMade(current))
@@ -44,7 +47,7 @@ function readMade(value: Json | undefined): MadeByName {
   return Object.fromEntries(entries)
 }
 
-/** Those that can be used. One that this version cannot read is logged. */
+/** The usable ones. Logs those that this version cannot parse. */
 export function usableOf(made: MadeByName, log: Log): PushSubscription[] {
   return Object.entries(made).flatMap(([name, { given, isEnding }]) => {
     if (isEnding) return []
@@ -55,7 +58,7 @@ export function usableOf(made: MadeByName, log: Log): PushSubscription[] {
   })
 }
 
-/** Settings of a call with the keys of routes.yaml: `allowPrivate` is `allow-private` there. */
+/** Converts settings of a call to the keys of routes.yaml, such as `allowPrivate` to `allow-private`. */
 export function asInFile(given: JsonObject): JsonObject {
   const entries = Object.entries(given).map(([key, value]) => {
     const isSettings = key === 'oauth' || key === 'retry'

@@ -12,20 +12,24 @@ import type { Made, MadeByName, MadeSubscription } from './made.ts'
 import { changedBy, type Known, newSecret, requireMayChange, settingsIn, validated } from './made-settings.ts'
 import type * as operations from './operations.ts'
 
-/** Each costs every daemon a look at its lease every second or two. */
-const ROOM = { most: 250, what: 'Push subscriptions on the store', todo: 'Delete one that is not needed.' }
+/** Limited because every daemon checks the lease of each subscription every second or two. */
+const ROOM = {
+  most: 250,
+  what: 'Push subscriptions on the store',
+  todo: 'Delete one that is no longer needed.',
+}
 
 type Managing = Pick<ServiceOf<typeof operations.subscriptions>, 'create' | 'update' | 'delete'>
 
-/** Makes, changes and deletes subscriptions on the store. Those of routes.yaml are changed there. */
+/** Creates, changes and deletes subscriptions in the store. Those of routes.yaml are read-only. */
 export function createManaging(deps: {
   made: Made
   ending: Ending
   ofFile(): readonly PushSubscription[]
   names(): string[]
-  /** Names that a `match` may use. */
+  /** Names that a `match` may refer to. */
   known(): Known
-  /** Puts what is on the store in force on this daemon. */
+  /** Applies the stored subscriptions on this daemon. */
   refresh(): Promise<void>
   now(): number
 }): Managing {
@@ -44,14 +48,14 @@ export function createManaging(deps: {
       const whole = secret === undefined ? given : { ...given, secret }
       requireMayChange(call, validated('subscription-create', name, whole, known()))
       if (isInFile(name)) throw exists(name, 'routes.yaml', 'change it there')
-      // A subscription of this name may have been deleted a moment ago: finish that first.
+      // Finishes a recent deletion of the same name first.
       await ending.complete(name)
       const outcome = { isNew: false }
       await made.change((all) => {
         outcome.isNew = all[name] === undefined
         if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
         if (all[name] && isSame(all[name].given, given)) return undefined
-        if (all[name]) throw exists(name, 'the store', 'change it by subscription-update')
+        if (all[name]) throw exists(name, 'the store', 'change it with subscription-update')
         requireRoom(ROOM, Object.keys(all).length)
         return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
       })
@@ -80,7 +84,7 @@ export function createManaging(deps: {
       const isShadowed = isInFile(name)
       if (isShadowed && !(await made.all())[name]) throw new TriviumError('subscription_in_file', { name })
       const { given } = find(await made.all(), name)
-      // The one of the file reads the group of that name.
+      // A subscription of the same name in the file reads this group.
       const kept = isShadowed
         ? { waiting: 0, dead: 0 }
         : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))
@@ -99,7 +103,10 @@ export function createManaging(deps: {
   }
 }
 
-/** Whether a call that is repeated asks for what is there. A generated secret is not among what it gives. */
+/**
+ * Whether a repeated call asks for the existing settings. Ignores a generated secret, which the
+ * call does not contain.
+ */
 function isSame(stored: JsonObject, given: JsonObject): boolean {
   const { secret: _stored, ...settings } = stored
   const { secret, ...asked } = given
@@ -108,7 +115,6 @@ function isSame(stored: JsonObject, given: JsonObject): boolean {
   )
 }
 
-/** The newest secret, as a list. */
 function newestOf(secrets: Json | undefined): Json[] {
   if (Array.isArray(secrets)) return secrets.slice(0, 1)
   return secrets === undefined ? [] : [secrets]

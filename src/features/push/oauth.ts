@@ -99,7 +99,7 @@ function readToken(status: number, text: string, now: number): Known {
     throw new Error(`the token endpoint answered ${status}${said === '' ? '' : ` (${headOf(said, SHOWN)})`}`)
   }
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new Error('the token endpoint answered with a token that fits no header')
+    throw new Error('the token endpoint answered with a token that cannot be used in a header')
   const life = Math.min(Number(expires) > 0 ? Number(expires) * 1000 : UNKNOWN_LIFE, LONGEST_LIFE)
   return { token, until: now + Math.max(life / 2, life - EARLY) }
 }

@@ -121,7 +121,7 @@ async function sendWithToken(
 }
 
 function movedTo(status: number, location: unknown): string {
-  return `it answered ${status}${location ? ` to ${location}` : ''}; redirects are not followed, put the final address into \`url\``
+  return `it answered ${status}${location ? ` to ${location}` : ''}; redirects are not followed; set \`url\` to the final address`
 }
 
 /** The maximum waiting time. */

@@ -14,15 +14,15 @@ import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
 
 export type PushDeps = ServeDeps & {
-  /** Shows the group of a subscription again what it has consumed. */
+  /** Redelivers consumed events to the group of a subscription. */
   replay: ReplayEvents
-  /** Names that the `match` of a call may use. */
+  /** Names that the `match` of a call may refer to. */
   known(): Known
-  /** Is told the secrets of subscriptions on the store, which no log line may show. */
+  /** Called with the secrets of stored subscriptions, to redact them in logs. */
   hide(secrets: readonly string[]): void
 }
 
-/** Push subscriptions: of routes.yaml (`use`) and of calls; they are served between `start` and `stop`. */
+/** Push subscriptions from routes.yaml (`use`) and from calls. Serves them between `start` and `stop`. */
 export function createPush(deps: PushDeps) {
   const { store, now } = deps
   const made = createMade(store.kv)
@@ -63,7 +63,8 @@ export function createPush(deps: PushDeps) {
     async replay({ name, ...range }, call) {
       const { topic, records } = find(name)
       await store.topics.subscribe(topic, name, 'now')
-      // Before an event is shown again: what became a job must become one again.
+      // Written before events are redelivered, so that events that were jobs before become jobs
+      // again.
       await records.change((control) => ({ ...control, replay: { since: 0, number: now() } }))
       const job = await deps.replay({ topic, group: name, subscription: name, range }, call)
       return { ok: true, job }
@@ -73,7 +74,10 @@ export function createPush(deps: PushDeps) {
   return {
     service,
     attemptsOf: (messageId: string) => attemptsOf(store, all(), messageId),
-    /** Puts those of the file in force, beside those of calls. Their groups are there when it resolves: what comes in after it is pushed. */
+    /**
+     * Applies the subscriptions of the file, in addition to those of calls. Resolves once their
+     * groups exist; events from then on are pushed.
+     */
     async use(next: readonly PushSubscription[]): Promise<void> {
       await serving.use(next)
     },

@@ -8,13 +8,13 @@ import type { Control, Records } from './records.ts'
 
 /** Events from one read. Reading further ahead keeps more of them alive in V8's young generation, which costs more than reading less. */
 const MOST = 256
-/** Acknowledged together: so many, or what there is after so many ms. */
+/** When to acknowledge: after `most` events, or `after` ms. */
 export const ACK = { most: 1_000, after: 100 }
 
 /**
- * Of each partition: whether the group may have more than was read, a position up to which all is held or done, so that the next
- * read begins behind it (0 where that is not sure), and whether something may have become visible before that since the last
- * read from the start.
+ * State per partition. `hasMore`: the group may have unread events. `readTo`: all events up to this
+ * position are held or done, so the next read starts after it (0: unknown). `isBehind`: earlier
+ * events may have become visible since the last read from the start.
  */
 type Partition = { partition: number; hasMore: boolean; readTo: number; isBehind: boolean }
 
@@ -25,16 +25,16 @@ type ReadingDeps = {
   control: Control
   records: Pick<Records, 'control'>
   lanes: Lanes
-  /** Whether the subscription wants an event; absent: all. */
+  /** Whether the subscription wants an event. Absent: all events. */
   wants?: ((event: Event) => Promise<boolean>) | undefined
-  /** Whether an event of a lane that may have jobs may become one too. */
+  /** Whether an event of a lane that may have jobs may become a job too. */
   mayLeave(lane: string): boolean
   now(): number
 }
 
 /**
- * Reads the group of one subscription ahead into its lanes, and acknowledges what is done. It peeks, so that a crash hides
- * nothing; one daemon does this at a time.
+ * Reads the group of one subscription ahead into its lanes, and acknowledges finished events.
+ * Peeks, so that no event is hidden after a crash. Only one daemon does this at a time.
  */
 export function createReading(deps: ReadingDeps) {
   const { topics, topic, group, now } = deps
@@ -47,34 +47,35 @@ export function createReading(deps: ReadingDeps) {
     const events = withGap(topic, batch, now(), 'peek')
     const fresh = events.filter(({ id }) => !held.has(id))
     const [first] = fresh
-    // A pause is written before what it holds back is published, and a replay before its group begins anew.
+    // Check `control` before the first event: a pause is written before the events it holds back,
+    // and a replay before its group restarts.
     if (first && !isDeepStrictEqual(await deps.records.control(), deps.control)) return
     const isGap = first !== undefined && missedIn(first.id) > 0
     let isAllTaken = !isGap
     const wanted = deps.wants && !isGap ? await Promise.all(fresh.map(deps.wants)) : []
-    // What tells of missed events has another id once others are acknowledged.
+    // The id of a gap changes when other events are acknowledged.
     for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
       if (held.add(event, wanted[at] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
-    // Large events come few at a time, so that only an answer without any is the end.
+    // A read returns few large events at a time, so only an empty one marks the end.
     const last = events.at(-1)
     if (isAllTaken && last) from.readTo = topics.placeOf(topic, last.id)?.position ?? 0
     from.hasMore ||= from.readTo > 0 || (last === undefined && from.isBehind)
   }
 
   return {
-    /** Events became visible, in that partition or anywhere. */
+    /** Events became visible, in one partition or in any. */
     look(at?: number): void {
       for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
         each.hasMore = each.isBehind = true
     },
-    /** What was read may not have been taken: it is read again. */
+    /** Reads again from the start, as events may have been skipped. */
     again(): void {
       for (const each of partitions) each.hasMore = true
     },
     hasMore: () => partitions.some(({ hasMore }) => hasMore),
-    /** Reads ahead; what nobody wants is done. */
+    /** Reads ahead. Unwanted events count as done. */
     async read(): Promise<void> {
       const open = partitions.filter(({ hasMore }) => hasMore)
       const max = Math.ceil(MOST / open.length)
@@ -95,16 +96,16 @@ export function createReading(deps: ReadingDeps) {
   }
 }
 
-/** The events that were read and are not acknowledged: in lanes, or done. */
+/** The events that were read and not acknowledged yet: in lanes, or done. */
 function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: ReadingDeps) {
   const { since } = control.replay ?? { since: 0 }
-  /** Ids that need nothing more but to be acknowledged; all that were read and are not. */
+  /** Ids that only need an acknowledgement, and all ids that were read and not acknowledged. */
   const done: string[] = []
   const held = new Set<string>()
   let ackedAt = 0
   return {
     has: (id: string) => held.has(id),
-    /** Holds an event, or what tells of missed ones; false where it has to be read again. */
+    /** Adds an event or a gap; false if it has to be read again later. */
     add(event: Event, isWanted: boolean, isGap: boolean): boolean {
       const lane = laneOf(event)
       const isFree = lanes.isFree(lane)
@@ -115,7 +116,7 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
       held.add(event.id)
       return true
     },
-    /** An event was sent, or is a job now. */
+    /** An event was sent, or has become a job. */
     done: (event: Event) => void done.push(event.id),
     doneCount: () => done.length,
     isAckDue: () => done.length >= ACK.most || now() >= ackedAt + ACK.after,

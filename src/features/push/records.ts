@@ -7,29 +7,32 @@ const controlSchema = z.object({
   stopped: z
     .object({ why: z.enum(['paused', 'gone']), by: z.string(), at: z.number().exactOptional() })
     .exactOptional(),
-  /** Only events from `since` (Unix ms) on; `number` makes jobs of those that were jobs before. */
+  /** Only events since `since` (Unix ms). `number` distinguishes the jobs of this replay. */
   replay: z.object({ since: z.number(), number: z.number() }).exactOptional(),
   resumedAt: z.number().default(0),
 })
 const reportSchema = z.object({
   /** Newest first. */
   attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
-  /** In a row. */
+  /** Consecutive failures. */
   failures: z.number().default(0),
 })
 
-/** What is wanted of a subscription: by an operator, or by a receiver that is gone. */
+/** The desired state of a subscription, set by an operator or by a receiver that is gone. */
 export type Control = z.infer<typeof controlSchema>
-/** What the daemon that serves it tells of it. */
+/** The state reported by the daemon that serves it. */
 export type Report = z.infer<typeof reportSchema>
 
-/** A report is of no use when its subscription is long gone (ms). */
+/** How long (ms) a report is kept without an update. */
 const KEPT = 30 * 86_400_000
 
-/** The jobs of a subscription, and the lease of the daemon that serves it. */
+/** The queue of a subscription's jobs, and the name of its lease. */
 export const queueOf = (name: string) => `push/${name}`
 
-/** What is kept of a subscription on the store, for all daemons. `key` is signalled as `kv:KEY` when the control changes. */
+/**
+ * The stored state of a subscription, for all daemons. `key` is signalled as `kv:KEY` when its
+ * control changes.
+ */
 export function createRecords(kv: KeyValues, name: string) {
   const key = `trivium:push:${name}`
   return {

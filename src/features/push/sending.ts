@@ -17,9 +17,9 @@ import { type Control, queueOf, type Records } from './records.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>
-  /** Counts an attempt; tells how long one took that worked. */
+  /** Counts an attempt; `seconds`: duration of a successful one. */
   pushed(subscription: string, outcome: 'sent' | 'retry' | 'dead', seconds?: number): void
-  /** Does work about an event as part of its trace, where there are traces. */
+  /** Runs work within the trace of an event, if tracing is on. */
   traced?: (<T>(name: string, event: Event, work: () => Promise<T>) => Promise<T>) | undefined
   log: Log
   now(): number
@@ -27,21 +27,22 @@ export type SendingDeps = {
 
 const jobSchema = z.object({
   event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
-  /** Why it was not pushed at once. */
+  /** Why it was not pushed immediately. */
   failure: z.string().exactOptional(),
 })
 
-/** How few events in memory call for the next read. */
+/** The next read starts when fewer events than this are in memory. */
 const READ_BELOW = 128
-/** Ms after which a job comes back that found somebody else trying whether the receiver works. */
+/** Delay (ms) of a job while another event is probing the receiver. */
 const LOOK_AGAIN = 1_000
 
 /**
- * POSTs the events of one subscription, in order within a conversation (its lane; events without one share a lane), straight
- * from its group, where they are acknowledged once they are answered with 2xx. One that fails becomes a job, which is tried
- * until its attempts are used up; what comes behind it in its lane becomes jobs too, until the last of them has ended. While
- * the receiver is left alone all else stays in the group. One daemon reads the group at a time, so it peeks: nothing is
- * hidden that a crash would keep back. Serves one `control`: when it changes, call what is returned, and begin anew.
+ * POSTs the events of one subscription directly from its consumer group, in order per lane
+ * (conversation; events without one share a lane). Events are acknowledged after a 2xx response. An
+ * event that fails becomes a job with its own attempts, and so do later events of its lane until
+ * its last job has ended. While the circuit is open, all other events stay in the group. Only one
+ * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
+ * `control`: after a change, call the returned function and start again.
  */
 export async function startSending(
   subscription: PushSubscription,
@@ -67,7 +68,7 @@ export async function startSending(
   loop.start()
   worker.start()
 
-  /** What is under way gets `grace` ms. */
+  /** Running attempts get `grace` ms. */
   return async (grace: number): Promise<void> => {
     state.isStopping = true
     for (const off of offs) off()
@@ -98,14 +99,23 @@ async function makeParts(
     underWay: 0,
     isGone: false,
     isStopping: false,
-    /** How many may be under way, as the loop saw it last: the worker takes no job before the loop has seen that a rest is over. */
+    /**
+     * Concurrency limit as the loop last saw it. The worker takes no job before the loop has seen
+     * the end of a pause.
+     */
     told: concurrency,
-    /** The rests of the receiver that the loop knows of, and the last one after which an event of a lane of which nothing is known was made a job. */
+    /**
+     * Number of pauses of the receiver that the loop has seen, and the last one after which an
+     * event of an unknown lane became a job.
+     */
     rests: 0,
     triedAfter: 0,
     drained: createBell(),
   }
-  /** Makes no job of what the receiver need not see yet, but of one event after each rest: the jobs from before may be all that it refuses. */
+  /**
+   * While the receiver fails, events of lanes with unknown state do not become jobs, except one per
+   * pause, because older jobs may be the only ones that it rejects.
+   */
   const mayLeave = (lane: string) => {
     if (circuit.isClosed()) return true
     if (circuit.isOpen() || state.triedAfter === circuit.rests() || lanes.isKnown(lane)) return false
@@ -119,7 +129,7 @@ async function makeParts(
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
     if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOthers()
   }
-  const failed = (err: unknown) => log.warn({ err }, 'the store does not answer; trying again')
+  const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {
     ...{ subscription, records, deps, queue, log, circuit, lanes, state, reading, lookForJobs, failed },
     poster: createPoster(subscription, now),
@@ -132,7 +142,7 @@ async function makeParts(
       },
       reported: async () => (lanes.mayHaveOthers() ? lookForJobs() : undefined),
     }),
-    /** Of the loop and of the worker, once they are made. */
+    /** Set once the loop and the worker exist. */
     wake: () => {},
     wakeWorker: () => {},
     room: () => (state.isStopping || state.isGone ? 0 : circuit.room()),
@@ -151,7 +161,7 @@ async function makeParts(
   return parts
 }
 
-/** Sends what is ready, as far as there is room. */
+/** Sends ready events up to the concurrency limit. */
 function sendMore(parts: Parts): void {
   while (parts.state.underWay < parts.room()) {
     const next = parts.lanes.next()
@@ -176,7 +186,7 @@ function send(parts: Parts, lane: string, event: Event): void {
   })
 }
 
-/** Makes jobs durable, reads ahead and acknowledges. */
+/** Stores new jobs, reads ahead, and acknowledges. */
 function createSendLoop(parts: Parts) {
   const { state, lanes, reading, circuit, queue } = parts
   const { store } = parts.deps
@@ -191,7 +201,7 @@ function createSendLoop(parts: Parts) {
       if (state.isGone) await disable(parts)
       await storeJobs()
       const places = parts.room()
-      // A rest may have begun and ended since the last step.
+      // A pause may have started and ended since the last step.
       if (state.told !== places || state.rests !== circuit.rests()) {
         reading.look()
         parts.wake()
@@ -201,12 +211,13 @@ function createSendLoop(parts: Parts) {
       state.rests = circuit.rests()
       const isRead = state.told > 0 && parts.isLow()
       const isDue = reading.isAckDue() || state.underWay === 0
-      // At once: the store does them in this order, and flushes once. Both have ended before another step begins.
+      // Concurrently: the store runs them in this order, with a single flush. Both end before the
+      // next step.
       const ends = await Promise.allSettled([isDue && reading.ack(), isRead && reading.read()])
       for (const end of ends) if (end.status === 'rejected') throw end.reason
       sendMore(parts)
       const rest = circuit.restsFor()
-      // It may have ended meanwhile.
+      // It may have become idle meanwhile.
       const isIdle = state.underWay === 0
       if (isRead || state.told !== parts.room() || (isIdle && reading.doneCount() > 0)) return 'again'
       return isIdle ? rest : ACK.after
@@ -218,15 +229,15 @@ function createSendLoop(parts: Parts) {
   })
 }
 
-/** Standard Webhooks: who answers 410 wants nothing more. */
+/** Standard Webhooks: 410 means that the receiver wants no more events. */
 async function disable({ records, state, log }: Parts): Promise<void> {
   await records.change((known) => ({ ...known, stopped: { why: 'gone', by: 'the receiver' } }))
   state.isStopping = true
   state.isGone = false
-  log.error({}, 'the receiver is gone (410): nothing is pushed until somebody resumes the subscription')
+  log.error({}, 'the receiver is gone (410): nothing is pushed until the subscription is resumed')
 }
 
-/** Tries again what failed, as jobs. */
+/** Makes the worker that retries failed events, which are jobs. */
 function createJobWorker(parts: Parts) {
   const { subscription, deps, queue, log, state, lanes, circuit, reading } = parts
   const { name, concurrency, retry } = subscription

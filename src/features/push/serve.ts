@@ -5,19 +5,19 @@ import { createLoop } from '../../lib/loop.ts'
 import { type Control, createRecords, queueOf } from './records.ts'
 import type { SendingDeps } from './sending.ts'
 
-/** One daemon serves a subscription; another does when this one has not renewed its lease for so long (ms). */
+/** Lease (ms) of the daemon that serves a subscription. Another one takes over if it is not renewed. */
 const LEASE = 5_000
 const RENEW = 1_500
-/** What is under way gets this long (ms) when its subscription is changed. */
+/** How long (ms) running attempts get when their subscription changes. */
 export const GRACE = 10_000
 
 export type ServeDeps = SendingDeps & {
   store: Store
-  /** Names this daemon. */
+  /** The name of this daemon, for leases. */
   owner: string
 }
 
-/** Serves a subscription whenever no other daemon does, as its control says. */
+/** Serves a subscription according to its control while no other daemon does. */
 export function serve(subscription: PushSubscription, deps: ServeDeps) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
@@ -35,17 +35,17 @@ export function serve(subscription: PushSubscription, deps: ServeDeps) {
     async step() {
       const isOurs = await store.leases.acquire(lease, owner, LEASE)
       const control = await records.control()
-      // The lease is renewed meanwhile.
+      // Not awaited, because the lease must be renewed meanwhile.
       if (sending && isOurs && !isDeepStrictEqual(control, sending.control)) void end(GRACE)
       if (!isOurs) await end(0)
       if (isOurs && !sending && !control.stopped) {
-        // Most commands and daemons push nothing, and the HTTP client takes a while to load.
+        // Loaded on first use: the HTTP client loads slowly, and most daemons push nothing.
         const { startSending } = await import('./sending.ts')
         sending = { control, stop: await startSending(subscription, control, records, deps) }
       }
       return RENEW
     },
-    failed: (err) => log.warn({ lease, err }, 'a subscription cannot be served; trying again'),
+    failed: (err) => log.warn({ lease, err }, 'a subscription could not be served; trying again'),
     pause: RENEW,
   })
   const off = store.onSignal(`kv:${records.key}`, loop.wake)

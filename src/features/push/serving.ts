@@ -6,12 +6,12 @@ import type { Ending } from './ending.ts'
 import { MADE_KEY, type Made, type MadeByName, usableOf } from './made.ts'
 import { GRACE, type ServeDeps, serve } from './serve.ts'
 
-/** Ms. A group that nobody reads from is removed after days. */
+/** Interval (ms) for keeping groups alive: unread groups are removed after days. */
 const KEEP = 3_600_000
-/** What is under way gets this long (ms) when its subscription is deleted. */
+/** How long (ms) running attempts get when their subscription is deleted. */
 const LAST_MOMENT = 1_000
 
-/** Which subscriptions are in force, and serves them: those of the file, and those of calls unless the file has the name. */
+/** Serves the subscriptions of the file, and those of calls unless the file has the same name. */
 export function createServing(
   deps: ServeDeps & { made: Made; ending: Ending; changed(made: MadeByName): void },
 ) {
@@ -56,13 +56,13 @@ export function createServing(
   const loop = createLoop({
     async step() {
       await refresh()
-      // It may wait for another daemon, and looks must not wait for it.
+      // Not awaited: it may wait for another daemon.
       completing ??= ending.completeAll().finally(() => {
         completing = undefined
       })
       return KEEP
     },
-    failed: (err) => log.warn({ err }, 'the push subscriptions on the store cannot be read; trying again'),
+    failed: (err) => log.warn({ err }, 'the push subscriptions in the store could not be read; trying again'),
   })
   let off = () => {}
 
@@ -95,5 +95,5 @@ export function createServing(
 
 function shadowedWarning(name: string): string {
   const todo = `\`trivium subscription delete ${name}\` removes the other one`
-  return `push subscription ${name} is in routes.yaml and was also made by subscription-create: the file's is used; ${todo}`
+  return `push subscription ${name} is in routes.yaml and was also created by subscription-create: the one in the file is used; ${todo}`
 }

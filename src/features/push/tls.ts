@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 
-/** The TLS options of a connection. Reads files; throws an Error that names the key. */
+/** The TLS options of a connection. Reads files. Throws an Error that names the option. */
 export function tlsOptions(tls: PushSubscription['tls']): Partial<Record<'cert' | 'key' | 'ca', string>> {
   const entries = Object.entries(tls ?? {}).map(([name, value]) => [name, pemOf(name, value)])
   return Object.fromEntries(entries)

@@ -3,10 +3,10 @@ import type { Event } from '../../core/event.ts'
 import { pathGet } from '../../core/json.ts'
 import { createHmac } from '../../lib/hmac.ts'
 
-/** What is POSTed of an event. The headers are names and values in turn. */
+/** The request for an event. `headers`: alternating names and values. */
 export type Parcel = { headers: string[]; body: Buffer }
 
-/** Writes an event in a format. The words of CloudEvents 1.0 are its own: `subject` is its conversation. */
+/** Formats an event. In CloudEvents 1.0, `subject` is the conversation. */
 export function packed(event: Event, format: PushSubscription['format']): Parcel {
   if (format === 'event') return json(event)
   const { id, type, source, data, timestamp, topic } = event
@@ -32,14 +32,15 @@ export function packed(event: Event, format: PushSubscription['format']): Parcel
   return { headers: [...headers, ...named.flat()], body }
 }
 
-/** The conversation that an event is of, within which its order is kept. */
+/** The conversation of an event, within which order is kept. */
 export function conversationOf({ data }: Event): string | undefined {
   const conversation = pathGet(data, 'conversation')
   return typeof conversation === 'string' && conversation !== '' ? conversation : undefined
 }
 
 /**
- * Makes the headers of Standard Webhooks 1.0. The id stays the same however often it is sent, so that receivers know what they have.
+ * Makes headers of Standard Webhooks 1.0. The id is the same for each attempt, so that receivers
+ * recognise repetitions.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function createSigner(secrets: readonly string[]) {
@@ -54,7 +55,7 @@ export function createSigner(secrets: readonly string[]) {
   }
 }
 
-/** What the HTTP binding of CloudEvents 1.0 wants encoded in a header (3.1.3.2). */
+/** Characters that the HTTP binding of CloudEvents 1.0 requires to be encoded in headers (3.1.3.2). */
 const UNFIT = /[^\x21-\x7e]|["%]/gu
 
 function encode(character: string): string {

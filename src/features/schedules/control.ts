@@ -11,16 +11,19 @@ import type { Occasion } from './firing.ts'
 import type { createSchedulePauses } from './marks.ts'
 import type * as operations from './operations.ts'
 
-/** `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, whoever made the schedule. */
+/**
+ * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all
+ * schedules.
+ */
 export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
-  /** Those that the call may see. */
+  /** The schedules that the call may see. */
   seen(call: Call): Promise<readonly Schedule[]>
-  /** Throws `not_found` where there is none that the call may see. */
+  /** Throws `not_found` if there is none, or the call may not see it. */
   require(id: string, call: Call): Promise<Schedule>
   permit(skill: string, call: Call): Promise<void>
-  /** Whether the occasion is new. */
+  /** Returns whether the occasion is new. */
   fire(occasion: Occasion): Promise<boolean>
   record(entry: ActivityEntry): Promise<void>
   now: () => number
@@ -57,7 +60,7 @@ export function createScheduleControl(deps: {
       const schedule = await require(id, call)
       const { [id]: paused } = await pauses.read()
       if (!paused) return { ok: true, id, paused: false }
-      // In this order: what passed while it was paused is gone, whatever happens in between.
+      // In this order: times during the pause are dropped, even if a crash comes in between.
       await deps.kv.set(placeOf(schedule), now())
       await pauses.end(id)
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })

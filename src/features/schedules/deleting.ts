@@ -5,7 +5,7 @@ import type { Schedule } from '../../core/schedule.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
 import type { createFileSchedules } from './file-schedules.ts'
 
-/** Makes the function that deletes a schedule, and what is kept of it (`forget`). */
+/** Makes the function that deletes a schedule and its data (`forget`). */
 export function createScheduleDeletion(deps: {
   state: ScheduleState
   file: Pick<ReturnType<typeof createFileSchedules>, 'has'>
@@ -21,7 +21,7 @@ export function createScheduleDeletion(deps: {
     if (file.has(id)) {
       await require(id, call)
       const todo = 'remove it there, or pause it'
-      throw new TriviumError('usage', { details: `Schedule ${id} stands in routes.yaml; ${todo}.` })
+      throw new TriviumError('usage', { details: `Schedule ${id} is defined in routes.yaml; ${todo}.` })
     }
     const { made: gone } = await state.update((draft) => {
       const found = draft.schedules.filter(isSeen(call)).find((one) => one.id === id)

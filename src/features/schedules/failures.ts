@@ -3,13 +3,16 @@ import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/** How long (ms) it is remembered that a schedule fails. */
+/** How long (ms) a failure is remembered. */
 const FAILURE_KEPT = 30 * 86_400_000
 const PREFIX = 'schedule-failing:'
 const MOST_LISTED = 100
 
 const failureSchema = z.object({
-  /** The job of the first run that failed: the message to the creator has its name, so that it is sent once. */
+  /**
+   * The job of the first failed run. It is the key of the message to the creator, which is
+   * therefore sent once.
+   */
   first: z.string(),
   lastJob: z.string(),
   id: z.string(),
@@ -20,20 +23,20 @@ const failureSchema = z.object({
   count: z.int(),
 })
 
-/** A schedule whose last run became a dead letter. `since` in Unix ms; `count`: how many runs in a row. */
+/** A schedule whose last run became a dead letter. `since`: Unix ms. `count`: consecutive failed runs. */
 export type ScheduleFailure = z.infer<typeof failureSchema>
 
 type Failed = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: string }
 
-/** Remembers which schedules fail. One that fails again and again is reported once, until a run succeeds. */
+/** Remembers failing schedules. A schedule that keeps failing is reported once, until a run succeeds. */
 export function createScheduleFailures(kv: KeyValues, now: () => number) {
   return {
-    /** Notes that a run is dead. The same job again changes nothing. */
+    /** Records a dead run. Idempotent per job. */
     async failed({ id, created, name, skill, error }: Failed, job: string): Promise<ScheduleFailure> {
       const value = await updateKv(kv, placeOf({ id, created }), (current) => {
         const known = readFailure(current)
         if (known?.lastJob === job) return undefined
-        // Version 0.1 kept the id of the job alone.
+        // Version 0.1 stored only the id of the job.
         const first = known?.first ?? (typeof current === 'string' ? current : job)
         const count = (known?.count ?? 0) + 1
         const since = known?.since ?? now()

@@ -4,27 +4,28 @@ import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Place } from './about.ts'
 
-/** A schedule as routes.yaml has it; `at` is a cron of one moment. */
+/** A schedule of routes.yaml. `at` becomes a cron expression with a single time. */
 export type Planned = Pick<
   Schedule,
   'name' | 'cron' | 'every' | 'step' | 'timezone' | 'skill' | 'args' | 'misfire' | 'overlap'
 >
 
-/** Since when (ISO 8601) a schedule of the file counts at these times. */
+/** Since when (ISO 8601) a schedule of the file counts, for these times. */
 const begunSchema = z.object({ since: z.string(), times: z.string() })
 
 const PREFIX = 'schedule-file:'
 const MOST = 1000
 
 /**
- * The schedules of routes.yaml. Their definition is the file's; the store has since when each counts, so that every daemon computes the
- * same planned times, a change of its times begins anew, and a change of its skill or arguments does not.
+ * The schedules of routes.yaml. The file defines them, and the store keeps their start, so that all
+ * daemons compute the same planned times. A change of its times restarts a schedule; a change of
+ * its skill or arguments does not.
  */
 export function createFileSchedules(deps: {
   kv: KeyValues
-  /** Those of the configuration in force; a new list after each reload. */
+  /** The schedules of the current configuration; a new list after each reload. */
   planned(): readonly Planned[]
-  /** Called for one that is over: it left the file, or its times have changed. */
+  /** Called for a schedule that was removed from the file (`isGone`), or whose times have changed. */
   ended(schedule: Place, isGone: boolean): Promise<unknown>
   now(): number
 }) {
@@ -46,7 +47,7 @@ export function createFileSchedules(deps: {
       const since = isSame ? data.since : new Date(deps.now()).toISOString()
       if (!isSame && isWriting) {
         const written = await kv.set(PREFIX + schedule.name, { since, times }, { ifVersion: version })
-        // Another daemon was faster; the next round reads what it wrote.
+        // Another daemon was faster; the next round reads its value.
         if (written === undefined) continue
         if (data) await deps.ended({ id: schedule.name, created: data.since }, false)
       }
@@ -55,7 +56,7 @@ export function createFileSchedules(deps: {
     return found
   }
 
-  /** Forgets those that left the file: one that comes back later begins anew. */
+  /** Forgets schedules that were removed from the file. One that is added again starts anew. */
   const clean = async () => {
     const current = planned()
     if (cleaned === current) return
@@ -71,9 +72,9 @@ export function createFileSchedules(deps: {
 
   return {
     has: (id: string) => planned().some(({ name }) => name === id),
-    /** As they stand. One that no round has seen yet counts from now on. */
+    /** The current list. A schedule that no round has seen yet counts from now. */
     list: () => list(false),
-    /** The same for whoever fires them: what is new begins, what is gone is forgotten. */
+    /** The list for firing: starts new schedules, and forgets removed ones. */
     async begin(): Promise<Schedule[]> {
       await clean()
       return list(true)

@@ -6,35 +6,38 @@ import type { KeyValues, Leases } from '../../core/store.ts'
 import { aboutSchedule, type Place, placeOf } from './about.ts'
 import type { createLastRuns } from './marks.ts'
 
-/** One firing. `key` is the same however often it is given, and other for every planned time. */
+/** One firing. `key` is the same when it is repeated, and different for each planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
 
-/** How long a dead holder is waited for. A living one renews at each round. */
+/** How long (ms) to wait for a dead lease holder. A running one renews the lease each round. */
 const LEASE = 8_000
-/** Later than this a firing counts as missed, and the misfire policy decides. */
+/** A firing later than this (ms) counts as missed, and the misfire policy applies. */
 const LATE = 30_000
-/** A handled time that is further ahead of the clock (ms) is from a clock that was set back since; the cursor goes back with it. */
+/**
+ * A handled time that is further in the future (ms) comes from a clock that was set back since; the
+ * cursor goes back too.
+ */
 const AHEAD = 10_000
 const LONGEST_SLEEP = 2_500
 const SHORTEST_SLEEP = 20
-/** How long a schedule is there after its last time. */
+/** How long (ms) a schedule is kept after its last time. */
 const KEPT_WHEN_OVER = 3_600_000
 
 /**
- * Fires schedules, each once per planned time, by whichever process holds the lease. What was handled last is on the
- * store, and is moved after `fire`: a crash between the two repeats a key and nothing else.
+ * Fires schedules, once per planned time, in the process that holds the lease. The last handled
+ * time is stored after `fire`: a crash in between only repeats the same key.
  */
 export function createFiring(deps: {
   store: { kv: KeyValues; leases: Leases }
-  /** All that there are, and the ids of those that are paused. */
+  /** All schedules, and the ids of paused ones. */
   load(): Promise<{ schedules: readonly Schedule[]; paused: object }>
   runs: Pick<ReturnType<typeof createLastRuns>, 'isBusy' | 'begin'>
-  /** Makes the occasion durable. May be called again with the same key after a crash; a throw means that it will be. */
+  /** Makes the occasion durable. May be called again with the same key, after an error or a crash. */
   fire(occasion: Occasion): Promise<unknown>
   record(entry: ActivityEntry): Promise<void>
-  /** Removes those that are over. */
+  /** Removes schedules that are over. */
   remove(over: readonly Place[]): Promise<unknown>
-  /** Names this process in the lease. */
+  /** The name of this process, for the lease. */
   owner: string
   log: Log
   now: () => number
@@ -42,12 +45,12 @@ export function createFiring(deps: {
   const { store, runs, record, log, owner, now } = deps
 
   return {
-    /** One round: fires what is due, where this process holds the lease. Returns in how many ms the next makes sense. */
+    /** One round: fires what is due if this process holds the lease. Returns the ms until the next round. */
     tick,
-    /** Lets another process go on at once. */
+    /** Releases the lease, so that another process can continue immediately. */
     async release() {
       await store.leases.release('scheduler', owner).catch((err) => {
-        log.warn({ err }, 'the scheduler could not give its lease back; it runs out in seconds')
+        log.warn({ err }, 'the scheduler could not release its lease; it expires in seconds')
       })
     },
   }
@@ -64,10 +67,10 @@ export function createFiring(deps: {
         next = Math.min(next, after ?? next)
         if (after === undefined && !schedule.source) over.push(schedule)
       } catch (err) {
-        log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it is tried again')
+        log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it will be retried')
       }
     }
-    // Until its last run had its attempts.
+    // Kept until its last run has had its attempts.
     const ended = over.filter((schedule) => lastTimeOf(schedule) < now() - KEPT_WHEN_OVER)
     if (ended.length > 0) await deps.remove(ended)
     return Math.max(SHORTEST_SLEEP, next - now())
@@ -93,7 +96,7 @@ export function createFiring(deps: {
       if (schedule.overlap === 'skip') await runs.begin(schedule, key)
     }
     const moved = await store.kv.set(placeOf(schedule), due.newest, { ifVersion: cursor?.version ?? 0 })
-    // Another holder of the lease was here meanwhile: it fired the same key, and it notes it.
+    // Another process held the lease meanwhile: it fired the same key, and stores the time itself.
     if (moved === undefined) return
     const planned = new Date(due.newest).toISOString()
     if (missed > 0)
@@ -103,7 +106,7 @@ export function createFiring(deps: {
   }
 }
 
-/** How late the newest due time may be and still fire. */
+/** How late a due time may be and still fire, in ms. */
 function graceOf({ misfire }: Schedule): number {
   if (misfire === 'skip') return LATE
   return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE, misfire.within)

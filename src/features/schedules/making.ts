@@ -13,9 +13,9 @@ import { nextId } from '../../lib/next-id.ts'
 import { aboutSchedule, type ScheduleState } from './about.ts'
 import type * as operations from './operations.ts'
 
-/** The document is written whole. Lengths are in characters. */
+/** Limited because the document is written as a whole. Lengths are in characters. */
 const LIMITS = {
-  /** Of one person. */
+  /** Per person. */
   ownSchedules: { most: 100, what: 'Your schedules', todo: 'Cancel some of them.' },
   schedules: { most: 1_000, what: 'Schedules', todo: 'Remove some with `schedule-delete`.' },
   scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
@@ -23,17 +23,20 @@ const LIMITS = {
 
 type Asked = Parameters<ServiceOf<typeof operations.schedules>['create']>[0]
 
-/** Makes schedules of people and operators, for `schedule-create` and for words. */
+/** Creates schedules for `schedule-create` and for schedules in words. */
 export function createScheduleMaking(deps: {
   state: ScheduleState
-  /** Throws `skill_not_found`, `forbidden` where the call may not have it invoked, and `skill_args_invalid`. */
+  /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
   permit(skill: string, call: Call, args: unknown): Promise<void>
   record(entry: ActivityEntry): Promise<void>
   now: () => number
 }) {
   const { state, now } = deps
 
-  /** `askedBy`: who gets what the skill returns; the same of the same message again, as in a repeated attempt, is the one that is there. */
+  /**
+   * `askedBy`: recipient of the results. The same schedule of the same message, as in a retry,
+   * returns the existing one.
+   */
   return async (
     { name, misfire, timezone = 'UTC', args, at, ...rest }: Asked,
     call: Call,
@@ -77,7 +80,7 @@ export function createScheduleMaking(deps: {
   }
 }
 
-/** Reads `skip`, `once` or `within: 5m` as people write it. */
+/** Parses `skip`, `once` or `within: 5m`. */
 function misfireOf(text: string): Schedule['misfire'] {
   if (text === 'skip' || text === 'once') return text
   const within = parseDuration(/^within\s*:?\s*(\S+)$/.exec(text)?.[1] ?? '')
@@ -87,13 +90,16 @@ function misfireOf(text: string): Schedule['misfire'] {
   })
 }
 
-/** For whom a schedule runs its skill. Undefined: who holds the control token, the command line, code of the daemon. */
+/**
+ * On whose behalf the schedule runs. Undefined for operators: the control token, the command line,
+ * code of the daemon.
+ */
 function makerOf({ caller }: Call): Schedule['by'] {
   const { id, roles = [] } = caller
   if (caller.kind !== 'route') return undefined
   if (id !== undefined) return { id, roles: [...roles] }
   throw new TriviumError('forbidden', {
     what: 'A schedule',
-    reason: 'it runs with the rights of who made it, and there is no proof who sent this message',
+    reason: 'it runs with the rights of its creator, and the sender of this message is not verified',
   })
 }

@@ -8,12 +8,12 @@ const WEEK = 7 * 86_400_000
 
 const pausedSchema = z.record(z.string(), z.object({ since: z.number() })).catch({})
 
-/** Which schedules are paused, on the store: for all daemons, whoever made the schedule, and over restarts. */
+/** The paused schedules, in the store: for all daemons and all kinds of schedules. */
 export function createSchedulePauses(kv: KeyValues, now: () => number) {
   const read = async () => pausedSchema.parse((await kv.get(PAUSED))?.value ?? {})
   return {
     read,
-    /** The first pause counts. */
+    /** An existing pause stays unchanged. */
     add: (id: string) =>
       updateKv(kv, PAUSED, (current) => {
         const paused = pausedSchema.parse(current ?? {})
@@ -39,15 +39,21 @@ export function createLastRuns(
   const read = async (schedule: Place) =>
     runSchema.safeParse((await store.kv.get(place(schedule)))?.value).data
   return {
-    /** Whether another run than this one has not ended. How one ended is known for a week; none works for longer. */
+    /**
+     * Whether another run has not ended yet. The end of a run is known for a week, and no run lasts
+     * that long.
+     */
     async isBusy(schedule: Place, key: string): Promise<boolean> {
       const last = await read(schedule)
       if (!last || last.key === key || last.at < now() - WEEK) return false
       return (await store.jobs.end(queue, last.key)) === undefined
     },
-    /** Once the run is durable: a crash before repeats the run, which is then the same. */
+    /** Called once the run is durable. A crash before repeats the run, which is then the same. */
     begin: (schedule: Place, key: string) => store.kv.set(place(schedule), { key, at: now() }, { ttl: WEEK }),
-    /** Before a run has ended for good: a dead letter may be dropped, and then nothing tells that it ended. */
+    /**
+     * Called before a run ends permanently: its dead letter may be dropped, after which its end is
+     * unknown.
+     */
     async end(schedule: Place, key: string): Promise<void> {
       if ((await read(schedule))?.key === key) await store.kv.delete(place(schedule))
     },

@@ -23,19 +23,19 @@ type ScheduleRunDeps = {
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Whether a skill is paused. */
   isPaused(skill: string): boolean
-  /** Somebody with the roles that they have now. */
+  /** The caller with this identity and its current roles. */
   callerAs(id: string): Caller
   log: Log
   now(): number
 }
 
-/** So many runs at once in this process; each tries for a minute, about. */
+/** Concurrent runs per process. The attempts of a run take about a minute. */
 const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
 const LONGEST_RESULT = 2_000
-/** What `by` of a report begins with: the skill that a schedule ran. */
+/** Start of `by` in reports of schedules; the skill follows. */
 export const SCHEDULED = 'schedule of '
 
-/** What a job says, since version 0.1; `schedule` is its id. */
+/** The data of a job, unchanged since version 0.1; `schedule` is the id. */
 const runSchema = scheduleSchema
   .pick({
     created: true,
@@ -50,12 +50,15 @@ const runSchema = scheduleSchema
   })
   .extend({ schedule: z.string(), planned: z.string(), missed: z.number() })
 
-/** Runs what schedules fire, as durable jobs, one for each planned time; what no longer `exists` is not tried again. */
+/**
+ * Runs fired schedules as durable jobs, one per planned time. A run whose schedule no longer
+ * `exists` is not retried.
+ */
 export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
   schedules: {
     exists(schedule: Place): Promise<boolean>
-    /** Called before a run with this key ends that is not tried again. */
+    /** Called before a run with this key ends and will not be retried. */
     ended(schedule: Place, key: string): Promise<void>
   },
 ) {
@@ -73,9 +76,9 @@ export function createScheduleRuns(
       if (attempt > LIMITS.retry.attempts) throw lastErrorOf(job)
       const result = await invoke(skill, args, {
         signal,
-        // The same over attempts, so that sends and approvals of a repeated run are recognised.
+        // The same for each attempt, so that sends and approvals of a repeated run are recognised.
         rootId: `schedule:${job.id}`,
-        // As if they had asked for it now: the access rules of now decide.
+        // The run has the creator's current rights, as if they called it now.
         caller: by ? callerAs(by.id) : { kind: 'code', id: `schedule:${id}` },
         nonlocals: { schedule: { id, name, planned, missed } },
       })
@@ -110,7 +113,7 @@ export function createScheduleRuns(
   return { worker: createWorker({ ...LIMITS, queue: SCHEDULES_QUEUE, store, run, isHeld, log, now }) }
 }
 
-/** Makes a run durable. Returns whether it is new: the same occasion again adds nothing. */
+/** Makes a run durable. Returns false if the same occasion exists already. */
 export function addScheduleRun(store: Pick<Store, 'jobs'>) {
   return async ({ key, schedule, planned, missed }: Occasion): Promise<boolean> => {
     const { id, created, name, skill, args, channel, by, askedBy, onFailure, overlap } = schedule
@@ -128,7 +131,7 @@ export function addScheduleRun(store: Pick<Store, 'jobs'>) {
   }
 }
 
-/** A log line is no place for a long result. */
+/** Shortens long results for the log. */
 function brief(result: unknown): Json {
   const text = JSON.stringify(toJson(result))
   return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`

@@ -17,22 +17,22 @@ import { createScheduleMaking } from './making.ts'
 import { createLastRuns, createSchedulePauses } from './marks.ts'
 import type * as operations from './operations.ts'
 
-/** The queue of what schedules have fired; its dead letters are listed with all others. */
+/** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'
 
-/** Schedules of people, of operators and of routes.yaml: what can be done with them, and what fires them. */
+/** Schedules of people, operators and routes.yaml: their operations, and the firing. */
 export function createSchedules(deps: {
   store: { kv: KeyValues; leases: Leases; jobs: Pick<Jobs, 'end'> }
   state: ScheduleState
   /** The schedules of routes.yaml. */
   planned(): readonly Planned[]
-  /** Makes the occasion durable, and tells whether it is new. May be called again with the same key after a crash; a throw means that it will be. */
+  /** Makes the occasion durable; returns whether it is new. May be repeated with the same key. */
   fire(occasion: Occasion): Promise<boolean>
-  /** Notes `schedule_fired`, `schedule_missed`, `schedule_skipped`, `schedule_created`, `schedule_deleted` and so on. */
+  /** Records events such as `schedule_fired`, `schedule_missed` and `schedule_created`. */
   record(entry: ActivityEntry): Promise<void>
-  /** Throws `skill_not_found`, `forbidden` where the call may not have it invoked, and `skill_args_invalid` for `args`. */
+  /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
   permit(skill: string, call: Call, args?: unknown): Promise<void>
-  /** Names this process in the lease. */
+  /** The name of this process, for the lease. */
   owner: string
   log: Log
   now: () => number
@@ -85,12 +85,12 @@ export function createSchedules(deps: {
     next: (times: Parameters<typeof plannedTimes>[0], time: number) => plannedTimes(times).next(time),
     tick: firing.tick,
     release: firing.release,
-    /** Whether a run that was fired may still begin. */
+    /** Whether a fired run may still start. */
     async exists({ id, created }: Place): Promise<boolean> {
       if (file.has(id)) return true
       return (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
     },
-    /** Called before a run ends that is not tried again. */
+    /** Called before a run ends that will not be retried. */
     ended: runs.end,
   }
 }

@@ -9,7 +9,10 @@ import { isSeen } from './seen.ts'
 type Records = ReturnType<typeof createLaterRecords>
 type Wanted = Parameters<ServiceOf<typeof operations.sends>['cancel']>[0]
 
-/** The send that `send-cancel` means. Throws `send_not_found`, and `send_key_ambiguous` where a key means several. */
+/**
+ * Finds the send for `send-cancel`. Throws `send_not_found`, and `send_key_ambiguous` if several
+ * have the key.
+ */
 export async function findSend(records: Records, wanted: Wanted, call: Call): Promise<Later> {
   const { id, key = id ?? '', gateway, messageId } = wanted
   const byId = id === undefined ? undefined : await records.find(id)
@@ -20,7 +23,7 @@ export async function findSend(records: Records, wanted: Wanted, call: Call): Pr
     throw new TriviumError('send_key_ambiguous', { key, ids })
   }
   if (first) return first
-  // What was due or cancelled is found only where the arguments say its whole id.
+  // Sends that are no longer waiting are found only by their full id.
   for (const whole of [messageId && `answer:${messageId}:${key}`, gateway && `${gateway}:${key}`, key]) {
     const found = whole ? await records.find(whole) : undefined
     if (found && isSeen(found, call) && suits(found, wanted)) return found

@@ -4,7 +4,10 @@ import type { KeyValues } from '../../core/store.ts'
 import { replySchema } from '../../core/transport.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-/** Where a planned send may stand. `sent`: it is in the outbox. `unsent`: it was due, and the outbox did not take it. */
+/**
+ * States of a planned send. `sent`: it is in the outbox. `unsent`: it was due, but the outbox did
+ * not accept it.
+ */
 const laterStates = ['waiting', 'sending', 'sent', 'unsent', 'cancelled'] as const
 
 const sendingSchema = replySchema.pick({
@@ -13,40 +16,41 @@ const sendingSchema = replySchema.pick({
 })
 
 /**
- * A send that waits, and for a week what became of it. `waiting` becomes `sending` or `cancelled` by compare-and-set, which
- * decides between the two; what is `sending` is put into the outbox, again after a crash, where its key counts once.
+ * A planned send, kept for a week after its end. A compare-and-set from `waiting` to `sending` or
+ * `cancelled` decides between the two. A `sending` one is added to the outbox, again after a crash,
+ * where its key counts once.
  */
 const laterSchema = z.object({
   state: z.enum(laterStates),
   /** Unix ms. */
   at: z.number(),
   created: z.number(),
-  /** Whose it is, as of a note. */
+  /** The owner, as of a note. */
   owner: z.string(),
   gateway: z.string(),
-  /** What is answered; else `to`. */
+  /** The message to answer. Absent: the send goes to `to`. */
   message: askedBySchema.exactOptional(),
   to: z.string().exactOptional(),
   sending: sendingSchema,
-  /** The run that puts it into the outbox; another one takes its place after a crash. */
+  /** The run that adds it to the outbox. After a crash, another run takes its place. */
   run: z.string().exactOptional(),
 })
 export type Later = z.infer<typeof laterSchema>
 
-/** An immediate send with a chosen key takes that key here, so that no planned send has it too. */
+/** Reserves the chosen key of an immediate send, so that no planned send can use it. */
 const claimSchema = z.object({ state: z.literal('now'), at: z.number() })
-/** What has a key: the first that took it, immediate or planned. */
+/** The owner of a key: the first send that used it, immediate or planned. */
 export type Holder = Later | z.infer<typeof claimSchema>
 const holderSchema = z.union([laterSchema, claimSchema])
 
 const RECORD = 'send-later:'
-/** Names sorted by when they are due. */
+/** Prefix of index entries, which sort by due time. */
 const DUE = 'send-due:'
 const WEEK = 7 * 86_400_000
 
 const dueKey = ({ at, sending: { key } }: Later) => `${DUE}${String(at).padStart(15, '0')}:${key}`
 
-/** What waits to be sent, on the store. */
+/** Planned sends in the store. */
 export function createLaterRecords(kv: KeyValues) {
   const holder = async (key: string): Promise<Holder | undefined> =>
     holderSchema.safeParse((await kv.get(RECORD + key))?.value).data
@@ -58,7 +62,7 @@ export function createLaterRecords(kv: KeyValues) {
   return {
     find,
     holder,
-    /** Takes a key for an immediate send; returns the planned send that has it, which then stands. */
+    /** Reserves a key for an immediate send. If a planned send has the key, returns that instead. */
     async claim(key: string, at: number): Promise<Later | undefined> {
       let found: Holder | undefined
       await updateKv(kv, RECORD + key, (current) => {
@@ -67,7 +71,10 @@ export function createLaterRecords(kv: KeyValues) {
       })
       return found?.state === 'now' ? undefined : found
     },
-    /** False: the key is there already. Found when it is due, whenever this was cut off: the name comes before the record. */
+    /**
+     * False if the key exists. The index entry is written before the record, so that the send is
+     * found when due even after a crash in between.
+     */
     async add(later: Later): Promise<boolean> {
       const name = dueKey(later)
       await kv.set(name, later.sending.key)
@@ -76,7 +83,10 @@ export function createLaterRecords(kv: KeyValues) {
       else if ((await find(later.sending.key))?.at !== later.at) await kv.delete(name)
       return isNew
     },
-    /** Moves it on where `may` its state; returns the state that it has then, undefined where there is none. */
+    /**
+     * Changes the state if the current one is in `may`. Returns the resulting state; undefined if
+     * there is no such send.
+     */
     async move(key: string, may: readonly Later['state'][], state: Later['state']) {
       let found: Later | undefined
       await updateKv(kv, RECORD + key, (current) => {
@@ -87,7 +97,7 @@ export function createLaterRecords(kv: KeyValues) {
       })
       return found
     },
-    /** Lets a run put it into the outbox. `isFirst`: no other run began before. */
+    /** Starts a run that adds it to the outbox. `isFirst`: there was no earlier run. */
     async begin(key: string, run: string): Promise<{ later: Later; isFirst: boolean } | undefined> {
       let begun: { later: Later; isFirst: boolean } | undefined
       await updateKv(kv, RECORD + key, (current) => {
@@ -99,7 +109,7 @@ export function createLaterRecords(kv: KeyValues) {
       })
       return begun
     },
-    /** Ends a run whose send the outbox did not take. False: another run has begun, and decides. */
+    /** Ends a run whose send the outbox rejected. False: another run has started, and decides. */
     async unsent(key: string, run: string): Promise<boolean> {
       let isMine = false
       await updateKv(kv, RECORD + key, (current) => {
@@ -109,14 +119,14 @@ export function createLaterRecords(kv: KeyValues) {
       })
       return isMine
     },
-    /** The first names by when they are due. */
+    /** The first index entries, by due time. */
     async due(limit: number): Promise<{ name: string; at: number; key: string }[]> {
       return (await kv.list(DUE, limit)).map((name) => {
         const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(name) ?? []
         return { name, at: Number(at), key }
       })
     },
-    /** Forgets a name once nothing is left to do. */
+    /** Removes an index entry once nothing is left to do. */
     forget: (name: string) => kv.delete(name),
     forgetDue: (later: Later) => kv.delete(dueKey(later)),
   }

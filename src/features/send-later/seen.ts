@@ -3,7 +3,7 @@ import { isOperator } from '../../core/identity.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import type { Later } from './records.ts'
 
-/** One's own; an operator everybody's; a program those of the gateways of its token. */
+/** Whether a call may see a send: people their own, operators all, and programs those of their gateways. */
 export function isSeen({ gateway, owner }: Later, call: Call): boolean {
   const { caller } = call
   if (caller.gateways && !caller.gateways.includes(gateway)) return false

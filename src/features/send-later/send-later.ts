@@ -15,11 +15,11 @@ import { createLaterRecords, type Holder, type Later } from './records.ts'
 import { createSending } from './sending.ts'
 import { createSendService } from './service.ts'
 
-/** Sends at a time, once, whatever is killed meanwhile: what `gateway-send` does with `at` and `in`. */
+/** Sends at a later time, exactly once, regardless of crashes: `at` and `in` of `gateway-send`. */
 export function createSendLater(deps: {
   store: { kv: KeyValues; journal: Pick<Journal, 'note'>; jobs: Pick<Jobs, 'end'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
-  /** Why a reply to a message would reach nobody. */
+  /** Why a message cannot be answered; undefined if it can. */
   unanswerable(message: Message): string | undefined
   log: Log
   now(): number
@@ -34,8 +34,8 @@ export function createSendLater(deps: {
 
   const duplicate = (later: Later) => {
     const { key } = later.sending
-    log.warn({ key, gateway: later.gateway }, 'a planned send was not sent: its key was sent before')
-    return note(later, 'not sent', { reason: 'a send with the same key was in the outbox before' })
+    log.warn({ key, gateway: later.gateway }, 'a planned send was skipped: its key had already been sent')
+    return note(later, 'not sent', { reason: 'the outbox already had a send with the same key' })
   }
   const loop = createSending({ ...deps, duplicate }, records)
 
@@ -71,7 +71,7 @@ export function createSendLater(deps: {
     return answer(sending.key, stands ?? later, !isNew)
   }
 
-  /** Takes a chosen key for a send that goes out now; answers where a planned send has it. */
+  /** Reserves a chosen key for an immediate send. Returns the result of a planned send with that key. */
   const claim = async (key: string, message: Message | undefined) => {
     if (message && deps.unanswerable(message) !== undefined) return undefined
     const stands = await records.claim(key, now())
@@ -85,7 +85,7 @@ export function createSendLater(deps: {
   }
 
   return {
-    /** Makes a send for later durable. The same key again changes nothing, also where one of the two goes out now. */
+    /** Makes a planned send durable. A repeated key changes nothing, even that of an immediate send. */
     plan,
     service: createSendService({ records, fateOf, cancelled: (later) => note(later, 'cancelled') }),
     start: loop.start,
@@ -93,22 +93,24 @@ export function createSendLater(deps: {
   }
 }
 
-const SENDS = { most: MOST_SENDS, what: 'Sends that wait', todo: 'Cancel some with `send-cancel`.' }
-/** Clocks of callers may be behind so far (ms). */
+const SENDS = { most: MOST_SENDS, what: 'Planned sends', todo: 'Cancel some with `send-cancel`.' }
+/** Tolerated clock difference (ms) of callers. */
 const CLOCKS_DIFFER = 1_000
-/** The shortest time (ms) that a file is kept. */
+/** Minimum retention (ms) of files. */
 const FILES_KEPT = 2 * 86_400_000
 
-/** When something is to be sent (Unix ms); undefined: now. Throws `usage`. */
+/** The time of a send (Unix ms); undefined: now. Throws `usage`. */
 function timeOf({ at, in: after, wait, attachments }: SendArgs, now: number): number | undefined {
   const time = after === undefined ? at : now + after
   if (time === undefined) return undefined
   const wrong = (details: string) => new TriviumError('usage', { details })
   if (at !== undefined && after !== undefined) throw wrong('Give `at` or `in`, not both.')
   if (time < now - CLOCKS_DIFFER) throw wrong(`The time ${new Date(time).toISOString()} has passed.`)
-  if (time > now + LATEST_SEND) throw wrong('A send waits for at most 366 days.')
-  if (wait !== undefined) throw wrong('`wait` goes without `at` and `in`: the send comes later.')
+  if (time > now + LATEST_SEND) throw wrong('A send can be planned at most 366 days ahead.')
+  if (wait !== undefined) throw wrong('`wait` cannot be combined with `at` or `in`.')
   if (attachments?.length && time > now + FILES_KEPT)
-    throw wrong('With attachments a send waits for at most two days: files are not kept for longer.')
+    throw wrong(
+      'A send with attachments can be planned at most two days ahead, as files are not kept longer.',
+    )
   return time
 }

@@ -5,15 +5,18 @@ import type { Outbox } from '../../engine/outbox.ts'
 import { createLoop } from '../../lib/loop.ts'
 import type { createLaterRecords, Later } from './records.ts'
 
-/** What waits is looked at this often (ms), whoever made it. */
+/** Maximum polling interval (ms), for sends planned by other daemons. */
 const LONGEST_SLEEP = 2_500
 const BATCH = 100
 
-/** Puts what is due into the outbox, on each daemon: the state of the record decides who, and the key counts once. */
+/**
+ * Adds due sends to the outbox, on each daemon: the state of the record decides which one does it,
+ * and the key counts once.
+ */
 export function createSending(
   deps: {
     outbox: Pick<Outbox, 'reply' | 'sendTo'>
-    /** Called after the outbox turned out to have had a send with its key. */
+    /** Called if the outbox had accepted a send with this key before. */
     duplicate(later: Later): unknown
     log: Log
     now(): number
@@ -25,7 +28,7 @@ export function createSending(
   const send = async ({ message, gateway, to = '', sending }: Later) => {
     if (!message) return outbox.sendTo(gateway, to, sending)
     const { replyTarget } = message.data
-    // It was ordered for now: it is no late answer to an old message.
+    // The send was scheduled for now, so it is not a late answer to an old message.
     const isTimed = Object(replyTarget).at !== undefined
     const data = isTimed
       ? { ...message.data, replyTarget: { ...Object(replyTarget), at: now() } }
@@ -35,10 +38,10 @@ export function createSending(
 
   const finish = async ({ later, isFirst }: { later: Later; isFirst: boolean }, key: string, run: string) => {
     const { queued, unsent } = await send(later)
-    // A run before this one may have put it there itself.
+    // An earlier run may have added it to the outbox.
     const isTaken = queued || (unsent === undefined && !isFirst)
     if (isTaken) await records.move(key, ['sending'], 'sent')
-    // The outbox itself tells the history why it is `unsent`.
+    // For an `unsent` one, the outbox itself has recorded the reason.
     else if ((await records.unsent(key, run)) && unsent === undefined) await deps.duplicate(later)
   }
 
@@ -49,18 +52,20 @@ export function createSending(
     await records.forget(name)
   }
 
-  /** Returns in how many ms the next is due. */
+  /** Returns the ms until the next due send. */
   const round = async (): Promise<number> => {
     const names = await records.due(BATCH)
     for (const { name, at, key } of names) {
       if (at > now()) return Math.min(LONGEST_SLEEP, at - now())
-      await fire(name, key).catch((err) => log.warn({ key, err }, 'a send is late; it is tried again'))
+      await fire(name, key).catch((err) =>
+        log.warn({ key, err }, 'a planned send could not be queued; it will be retried'),
+      )
     }
     return names.length < BATCH ? LONGEST_SLEEP : 0
   }
   return createLoop({
     step: round,
-    failed: (err) => log.warn({ err }, 'sends that are due wait; trying again'),
+    failed: (err) => log.warn({ err }, 'due sends could not be read; trying again'),
     pause: LONGEST_SLEEP,
   })
 }

@@ -13,11 +13,11 @@ const SHOWN = 200
 type Fate = keyof typeof FATES
 const FATES = {
   waiting: 'waits',
-  sending: 'is on its way into the outbox',
-  outbox: 'is in the outbox, where it has not been sent yet',
+  sending: 'is being added to the outbox',
+  outbox: 'is in the outbox and has not been sent yet',
   sent: 'has been sent',
   dead: 'could not be sent: it is a dead letter, or was one',
-  unsent: 'was not sent, as the log and the history of its message tell',
+  unsent: 'was not sent; see the log and the history of its message',
   now: 'is not planned',
   cancelled: 'was cancelled',
 }
@@ -25,9 +25,9 @@ const FATES = {
 /** `send-list` and `send-cancel`. */
 export function createSendService(deps: {
   records: ReturnType<typeof createLaterRecords>
-  /** Where it stands, which the outbox knows once it is there. */
+  /** The fate of a send, which the outbox knows once it is there. */
   fateOf(key: string, state: Later['state']): Promise<Fate>
-  /** Called after one was cancelled. */
+  /** Called after a cancellation. */
   cancelled(later: Later): unknown
 }) {
   const { records } = deps

@@ -6,8 +6,8 @@ import { isLocalName } from '../../lib/http.ts'
 export type CookieScope = { path: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
 
 /**
- * Whether the browser reached the listener by HTTPS: directly, through a proxy that says so, or by the configured address. A
- * tunnel to loopback is plain HTTP, whatever that address is.
+ * Whether the browser used HTTPS: directly, through a proxy that says so, or by the configured URL.
+ * A tunnel to loopback is plain HTTP, regardless of that URL.
  */
 export function isSecure(request: IncomingMessage, consoleUrl: string | undefined): boolean {
   const { headers, socket } = request
@@ -18,8 +18,9 @@ export function isSecure(request: IncomingMessage, consoleUrl: string | undefine
 }
 
 /**
- * The name of a cookie. Browsers send cookies to every port of a host, so the port is part of it. `__Host-` is accepted from
- * this host by HTTPS alone: no sibling domain can plant one.
+ * The name of a cookie. It contains the port, because browsers send cookies to every port of a
+ * host. With `__Host-`, browsers accept it only from this host over HTTPS, so that sibling domains
+ * cannot set it.
  */
 export function cookieName(
   what: string,
@@ -30,7 +31,10 @@ export function cookieName(
   return [secure ? '__Host-trivium' : 'trivium', what, port].filter(Boolean).join('-')
 }
 
-/** The value of a cookie. Undefined as well where there are several of that name: one of them was planted. */
+/**
+ * The value of a cookie. Also undefined if there are several with the name, because one of them
+ * must have been planted.
+ */
 export function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
   const given = (headers.cookie ?? '').split(';').flatMap((pair) => {
     const [key = '', ...value] = pair.trim().split('=')
@@ -48,20 +52,21 @@ export function cookieHeader(name: string, value: string, scope: CookieScope, se
 }
 
 /**
- * Whether a request comes from a page of this very origin, or for reading from the address bar. Browsers add these headers and
- * no script can change them. Another port of the same host is another origin.
+ * Whether a request comes from a page of exactly this origin or, for reads, from the address bar.
+ * Browsers add these headers, and scripts cannot change them. Another port is another origin.
  */
 export function isOwnPage({ headers, method = 'GET' }: IncomingMessage): boolean {
   const isReading = method === 'GET' || method === 'HEAD'
   const { origin, host } = headers
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin' || (site === 'none' && isReading)
-  // Browsers leave Sec-Fetch-Site out by plain HTTP to other machines, but send Origin with everything that changes something.
+  // Over plain HTTP to other machines, browsers omit Sec-Fetch-Site, but send Origin with every
+  // request that changes something.
   if (origin === undefined) return isReading
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
-/** Whether a browser made a request for a page. */
+/** Whether a browser made the request for a page. */
 export function isOfBrowser({ headers }: IncomingMessage): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined
 }

@@ -7,34 +7,35 @@ import { createVault } from '../../lib/vault.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import type { Person } from './sessions.ts'
 
-/** What the browser keeps, encrypted, while somebody is at the provider. */
+/** The state of a sign-in, encrypted in a cookie while the person is at the provider. */
 const pendingSchema = z.strictObject({
   issuer: z.string(),
   state: z.string(),
   nonce: z.string(),
   verifier: z.string(),
-  /** The view of the console that is shown afterwards. */
+  /** The console view to show afterwards. */
   at: z.string(),
   until: z.number(),
 })
 
 export type Oidc = ReturnType<typeof createOidc>
 
-/** Ms that somebody may be at the provider. */
+/** Maximum duration (ms) of a sign-in at the provider. */
 export const PENDING = 600_000
-/** How long the provider may take, and how long (ms) its description is used. */
+/** Timeout (seconds) of the provider, and how long (ms) its discovery document is cached. */
 const [WITHIN_SECONDS, FRESH] = [10, 3_600_000]
 
 /**
- * OpenID Connect with the code flow, PKCE, state and nonce. What belongs to one sign-in is in a cookie of that browser, sealed
- * with the control token: nobody can finish in another browser what began in this one, and open requests store nothing.
+ * OpenID Connect with the code flow, PKCE, state and nonce. The state of a sign-in is in a cookie
+ * of the browser, sealed with the control token. Nobody can finish in another browser what began in
+ * this one, and unfinished sign-ins use no storage.
  */
 export function createOidc({ token, now }: { token: string; now(): number }) {
   const vault = createVault(token, 'trivium console sign-in')
   const providers = createProviders(now)
 
   return {
-    /** Where the browser is sent, and what it keeps. Throws `issuer_unavailable`. */
+    /** The URL to redirect the browser to, and the cookie. Throws `issuer_unavailable`. */
     async begin(options: OidcConfig, callback: string, at: string) {
       const oidc = await import('openid-client')
       const provider = await providers.of(options)
@@ -52,7 +53,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       return { to: to.href, state, cookie: vault.close(JSON.stringify(pending)) }
     },
 
-    /** Who came back from the provider. Throws `sign_in_failed`, `issuer_unavailable`. */
+    /** Returns the person who came back from the provider. Throws `sign_in_failed`, `issuer_unavailable`. */
     async finish(
       options: OidcConfig,
       current: URL,
@@ -61,7 +62,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       const opened = cookie === undefined ? undefined : vault.open(cookie)
       const { data: pending } = pendingSchema.safeParse(opened === undefined ? undefined : parseJson(opened))
       if (!pending || pending.until <= now() || pending.issuer !== options.issuer) {
-        throw failed('it was begun in another browser, or too long ago; begin again')
+        throw failed('it was started in another browser, or too long ago; start again')
       }
       const oidc = await import('openid-client')
       const provider = await providers.of(options)
@@ -74,7 +75,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       const tokens = await oidc.authorizationCodeGrant(provider, current, checks).catch(refuse)
       const claims = tokens.claims()
       if (!claims) throw failed('the provider gave no ID token')
-      // Some providers say the address and the groups only when they are asked for them.
+      // Some providers return the address and the groups only from the userinfo endpoint.
       const isComplete = [options.nameClaim, options.groupsClaim].every((name) => name in claims)
       const asks = !isComplete && provider.serverMetadata().userinfo_endpoint !== undefined
       const more = asks
@@ -85,7 +86,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
   }
 }
 
-/** Descriptions of providers, fetched when they are needed and again after an hour. */
+/** Discovery documents of providers, cached for an hour. */
 function createProviders(now: () => number) {
   const known = new Map<string, { at: number; provider: Promise<Configuration> }>()
   const discover = async (options: OidcConfig): Promise<Configuration> => {
@@ -100,7 +101,7 @@ function createProviders(now: () => number) {
         ...(signal && { signal }),
       })
     const provider = await oidc.discovery(new URL(issuer), clientId, {}, authenticate(oidc, clientSecret), {
-      // Its own signature too, not TLS alone: so no token without one, and none by another key.
+      // Checks the ID token's signature, rather than relying on TLS alone.
       execute: [
         oidc.enableNonRepudiationChecks,
         ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : []),
@@ -127,7 +128,7 @@ function createProviders(now: () => number) {
   }
 }
 
-/** As the provider takes it: in the body or, where it names no way, in the header. */
+/** Authenticates as the provider supports it: in the body, or in the header by default. */
 function authenticate(oidc: typeof import('openid-client'), secret: string | undefined): ClientAuth {
   if (secret === undefined) return oidc.None()
   return (server, client, body, headers) => {
@@ -137,7 +138,7 @@ function authenticate(oidc: typeof import('openid-client'), secret: string | und
   }
 }
 
-/** An address counts only where the provider says that it has verified it: people may type any other. */
+/** An email address counts only if the provider has verified it; otherwise people could claim any. */
 function personOf(claims: UserInfoResponse, { issuer, nameClaim, groupsClaim }: OidcConfig): Person {
   const given = claims[nameClaim]
   const isProven = nameClaim !== 'email' || claims.email_verified === true
@@ -160,7 +161,7 @@ function failed(reason: string): TriviumError {
   return new TriviumError('sign_in_failed', { reason })
 }
 
-/** What the library, and below it the provider or the network, says. */
+/** The error text of the library, the provider or the network. */
 function wordsOf(error: unknown): string {
   const said = [
     reasonOf(error),

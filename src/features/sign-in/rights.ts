@@ -4,12 +4,12 @@ import { withoutCase } from '../../core/identity.ts'
 import { VIEWER, VIEWER_SKILLS } from '../../core/viewer-role.ts'
 import type { Person } from './sessions.ts'
 
-/** Who calls, and their rights. */
+/** A caller's identity and rights. */
 export type Bearer = Omit<Caller, 'kind'>
 
 const CONTROL_TOKEN = 'control-token'
 
-/** What a person may do now, by the configuration in force; undefined for one who may not sign in any more. */
+/** The rights of a person by the current configuration; undefined if they may no longer sign in. */
 export function rightsOf(person: Person, { oidc }: ConsoleConfig): Bearer | undefined {
   const id = idOf(person)
   if (person.via === 'token') return { id, roles: ['operator'] }
@@ -19,7 +19,7 @@ export function rightsOf(person: Person, { oidc }: ConsoleConfig): Bearer | unde
     : { id, roles: [VIEWER], skills: VIEWER_SKILLS }
 }
 
-/** How somebody is named in histories. A name beside the control token is what its holder says it is. */
+/** The id of a person in histories. A name given with the control token is only claimed. */
 export function idOf({ via, name, subject }: Person): string {
   if (via === 'token') return name === undefined ? CONTROL_TOKEN : `${CONTROL_TOKEN}:${name}`
   return name === undefined ? `oidc:sub:${subject}` : `oidc:${name}`
@@ -29,7 +29,7 @@ function isOperator({ roles }: OidcConfig, person: Person): boolean {
   return roles === undefined || isAmong(roles.operator, person)
 }
 
-/** Only a name that the provider has proven is in `name`. Letter case counts in everything but mail addresses. */
+/** `name` contains only names proven by the provider. Case matters, except in mail addresses. */
 function isAmong(members: readonly string[], { name, subject, groups = [] }: Person): boolean {
   const address = name === undefined ? undefined : withoutCase(name)
   return members.some((member) => {
@@ -38,7 +38,7 @@ function isAmong(members: readonly string[], { name, subject, groups = [] }: Per
     if (member.startsWith('group:')) return groups.includes(member.slice('group:'.length))
     if (address === undefined) return false
     const wanted = withoutCase(member)
-    // The last @: a quoted local part may have others.
+    // The last @, because a quoted local part may contain others.
     return wanted.startsWith('*@')
       ? address.slice(address.lastIndexOf('@')) === wanted.slice(1)
       : address === wanted

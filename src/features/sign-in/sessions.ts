@@ -4,11 +4,11 @@ import { TriviumError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 
-/** Who signed in, and how: by the control token, with a name that is only claimed, or by an identity provider. */
+/** The person who signed in: with the control token and a claimed name, or through an identity provider. */
 const personSchema = z.strictObject({
   via: z.enum(['token', 'oidc']),
   name: z.string().exactOptional(),
-  /** By `oidc`: who said so, the subject there, and what the roles are decided by. */
+  /** For `oidc`: the issuer, the subject there, and the groups that determine roles. */
   issuer: z.string().exactOptional(),
   subject: z.string().exactOptional(),
   groups: z.array(z.string()).exactOptional(),
@@ -22,13 +22,14 @@ export type Sessions = ReturnType<typeof createSessions>
 
 const PREFIX = 'console-session:'
 const ID = /^[\w-]{43}$/
-/** Sessions that are remembered for times when the store is away. */
+/** Maximum number of cached sessions, for times when the store is unavailable. */
 const MOST_KNOWN = 1_000
 
 /**
- * The sessions of the console. The browser has a random id; the store has its hash and the session, sealed with the control
- * token: what the store holds signs nobody in, nobody who writes to the store can make a session, and a new control token ends
- * all sessions. While the store is away, the sessions that this daemon has seen stay valid until they expire.
+ * The sessions of the console. The browser has a random id; the store has its hash and the session,
+ * sealed with the control token. Stored data is therefore not enough to sign in, writing to the
+ * store is not enough to make a session, and a new control token ends all sessions. While the store
+ * is unavailable, sessions that this daemon has seen stay valid until they expire.
  */
 export function createSessions(deps: { kv: KeyValues; token: string; now(): number }) {
   const { kv, token, now } = deps
@@ -59,7 +60,7 @@ export function createSessions(deps: { kv: KeyValues; token: string; now(): numb
   }
 
   return {
-    /** Starts a session of `lifetime` ms and returns the id for the cookie. Throws `store_unavailable`. */
+    /** Starts a session of `lifetime` ms. Returns the id for the cookie. Throws `store_unavailable`. */
     async open(person: Person, lifetime: number): Promise<{ id: string; session: Session }> {
       const id = randomBytes(32).toString('base64url')
       const key = keyOf(id)
@@ -69,7 +70,7 @@ export function createSessions(deps: { kv: KeyValues; token: string; now(): numb
       remember(key, session)
       return { id, session }
     },
-    /** The session of a cookie; undefined for one that has ended, or never was. */
+    /** The session of a cookie; undefined if it has ended or never existed. */
     async read(id: string | undefined): Promise<Session | undefined> {
       if (id === undefined || !ID.test(id)) return undefined
       const session = await load(keyOf(id))

@@ -21,11 +21,11 @@ type Deps = {
   hasControlToken(request: Request): boolean
 }
 
-/** Where the provider sends people back to. */
+/** The callback path of the provider. */
 export const CALLBACK = '/auth/callback'
 
 const COOKIE = 'session'
-/** A name that somebody gives beside the control token: letters, digits and what stands in names and addresses. */
+/** A claimed name, given with the control token: letters, digits, and characters of names and addresses. */
 const bodySchema = z.strictObject({
   name: z
     .string()
@@ -34,12 +34,12 @@ const bodySchema = z.strictObject({
     .default(''),
 })
 
-/** Signs people in to the console, recognises them by their cookie and signs them out. */
+/** Signs people in to the console, recognises their cookies, and signs them out. */
 export function createSignIn(deps: Deps) {
   const cookies = createCookies(deps)
   const { sessions } = deps
 
-  /** A new id at every sign-in: one that was planted in the browser before is worth nothing. */
+  /** Always a new id, so that an id planted in the browser earlier is worthless. */
   const begin = async (request: Request, response: Response, person: Person): Promise<Session> => {
     await sessions.close(cookies.read(request, COOKIE))
     const lifetime = deps.console().session
@@ -50,7 +50,7 @@ export function createSignIn(deps: Deps) {
   }
 
   const start: RequestHandler = async (request, response) => {
-    // Programs say nothing about pages, and no page can send the token without CORS.
+    // Programs send no headers about pages, and pages cannot send the token without CORS.
     if (isOfBrowser(request) && !isOwnPage(request)) throw foreignPage()
     if (!deps.hasControlToken(request)) throw new TriviumError('unauthorized')
     const { data, error } = bodySchema.safeParse(request.body ?? {})
@@ -81,7 +81,7 @@ export function createSignIn(deps: Deps) {
   }
 
   return {
-    /** The caller behind the cookie of a request. Throws `forbidden` for a request that another web page made. */
+    /** The caller by the cookie of a request. Throws `forbidden` for requests made by other web pages. */
     async bearerOf(request: Request): Promise<Bearer | undefined> {
       const id = cookies.read(request, COOKIE)
       if (id === undefined) return undefined
@@ -96,7 +96,7 @@ export function createSignIn(deps: Deps) {
   }
 }
 
-/** The two ends of a sign-in at the provider. What goes wrong is a page, as a person is waiting. */
+/** Both ends of a sign-in at the provider. Errors become a page, because a person is waiting. */
 function createProviderSignIn(
   deps: Deps,
   cookies: ReturnType<typeof createCookies>,
@@ -158,26 +158,29 @@ function note(
   return record({ by, via: 'console', action, outcome, from: peerOf(request) })
 }
 
-/** One for each sign-in under way, so that two tabs do not disturb each other. */
+/** One cookie per sign-in, so that two tabs do not interfere. */
 function pendingName(state: string): string {
   return `sign-in-${state.replaceAll(/[^\w-]/g, '').slice(0, 8)}`
 }
 
-/** A view of the console: what stands behind the `#`. Whatever it is, it comes after `/#` and leads to no other page. */
+/** A console view: the part after `#`. It is always appended to `/#`, so it cannot lead to another site. */
 function viewIn(given: unknown): string {
   return typeof given === 'string' && /^\/[\w%.~!$&'()*+,;=:@/?-]{0,2000}$/.test(given) ? given : ''
 }
 
-/** Where people open the console. Only on this machine the request may say it itself. */
+/**
+ * The origin of the console. Without `console: { url }`, it is taken from the request, but only on
+ * this machine.
+ */
 function originOf(request: Request, { url }: ConsoleConfig): string {
   if (url !== undefined) return url
   const { host } = request.headers
   if (host !== undefined && isLocalName(host) && isLoopback(request.socket.localAddress ?? ''))
     return `http://${host}`
-  throw new TriviumError('sign_in_failed', { reason: 'set `console: { url }` to the address of the console' })
+  throw new TriviumError('sign_in_failed', { reason: 'set `console: { url }` to the URL of the console' })
 }
 
-/** Cookies of a request by what they are for. */
+/** The cookies of a request, by purpose. */
 function createCookies({ console: settings }: Pick<Deps, 'console'>) {
   const secure = (request: Request) => isSecure(request, settings().url)
   type Setting = { value: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
@@ -204,6 +207,6 @@ function shown({ person, expiresAt }: Session, config: ConsoleConfig) {
 function foreignPage(): TriviumError {
   return new TriviumError('forbidden', {
     what: 'A request of another web page',
-    reason: 'the cookie of the console is for its own pages; programs send a bearer token',
+    reason: 'the cookie of the console only works for its own pages; programs must send a bearer token',
   })
 }

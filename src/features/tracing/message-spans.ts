@@ -5,7 +5,7 @@ import { defined } from '../../lib/defined.ts'
 import { createInSpan } from './spans.ts'
 import type { StartedSdk } from './start-sdk.ts'
 
-/** The attributes of a span by the messaging conventions. */
+/** Span attributes by the messaging conventions. */
 export function spanOptions(
   operation: string,
   kind: number,
@@ -28,7 +28,7 @@ export function spanOptions(
   }
 }
 
-/** The spans of messages: their acceptance, and the later work on them. */
+/** The spans of messages: their acceptance, and later work on them. */
 export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer) {
   const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = api
   const inSpan = createInSpan(api, tracer)
@@ -37,8 +37,8 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
     propagation.extract(outer, isJsonObject(data.headers) ? data.headers : {})
 
   /**
-   * The span of a message's acceptance. Its ids follow from the message, so that any daemon can make it again as the parent of later
-   * work; such a copy is never ended, and so never sent.
+   * The span of a message's acceptance. Its ids are derived from the message, so that any daemon
+   * can recreate it as the parent of later work. Such a copy is never ended, and so never exported.
    */
   const received = (message: Message, parent: Context, startTime: number) => {
     const options = { ...spanOptions('receive', SpanKind.CONSUMER, message), startTime }
@@ -48,14 +48,17 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
 
   return {
     inSpan,
-    /** Runs work in a span below that of its message. */
+    /** Runs work in a span below that of the message. */
     within<T>(message: Message | undefined, name: string, options: SpanOptions, work: () => Promise<T>) {
       if (!message) return inSpan(name, options, work, ROOT_CONTEXT)
       const { receivedAt } = message
       const parent = received(message, senderOf(message), receivedAt).spanContext()
       return inSpan(name, options, work, trace.setSpanContext(ROOT_CONTEXT, parent))
     },
-    /** The message with its sender's trace, and the function that ends its span once it is accepted. */
+    /**
+     * Adds the sender's trace to a message. Returns it with a function that ends its span after the
+     * acceptance.
+     */
     begin(message: NewMessage) {
       const receivedAt = Date.now()
       const parent = senderOf(message, context.active())

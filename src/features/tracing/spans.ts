@@ -6,7 +6,7 @@ import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 
 type Api = typeof import('@opentelemetry/api')
 
-/** Runs work in a span, which is that of all that it does. */
+/** Runs work in a span, which is active for everything within. */
 export type InSpan = <T>(
   name: string,
   options: SpanOptions,
@@ -33,12 +33,12 @@ function fail(span: Span, error: unknown, code: number): void {
   span.setStatus({ code, message: reasonOf(error) })
 }
 
-/** The outermost layer of each skill. What a call from outside says in logs is the id of the trace that it came with. */
+/** The outermost layer of each skill. For calls from outside, logs contain the trace id of the request. */
 export function skillLayer(inSpan: InSpan): Middleware {
   return defineMiddleware({
     name: 'trace',
     order: -1_000,
-    description: 'A span of OpenTelemetry',
+    description: 'An OpenTelemetry span',
     always: true,
     setup:
       (_, { name }) =>
@@ -55,8 +55,8 @@ type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {
 }
 
 /**
- * A span for each request that `fetch` and undici make within a trace, which goes on in its `traceparent`. Of the address only the host is
- * told: the rest of a URL may be a secret.
+ * Creates a span for each request of `fetch` and undici within a trace, and passes the trace on in
+ * `traceparent`. Spans only have the host of a URL, as the rest may contain a secret.
  */
 export function traceRequests(
   { context, propagation, SpanKind, SpanStatusCode, trace }: Api,

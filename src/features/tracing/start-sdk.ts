@@ -10,7 +10,7 @@ type Ids = { traceId: string; spanId: string }
 
 export type StartedSdk = NonNullable<Awaited<ReturnType<typeof startSdk>>>
 
-const MISSING = 'there are no traces: install the part tracing, or set OTEL_SDK_DISABLED=true'
+const MISSING = 'traces are off: install the part tracing, or set OTEL_SDK_DISABLED=true'
 
 /**
  * Starts the SDK of OpenTelemetry if an OTEL_* variable names a receiver; loads nothing otherwise. Logs it if the SDK, a large optional
@@ -19,7 +19,7 @@ const MISSING = 'there are no traces: install the part tracing, or set OTEL_SDK_
 export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
   const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
   if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
-  // The SDK reads the environment of the process, which lacks what `.env` sets.
+  // The SDK reads `process.env`, which does not include `.env`.
   for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) process.env[name] = value
   const library = await loadPart('tracing', () => import('@opentelemetry/sdk-node')).catch(
     (error: unknown) => void log.error({ reason: reasonOf(error) }, MISSING),

@@ -15,8 +15,9 @@ import { startSdk } from './start-sdk.ts'
 export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
 /**
- * Sends traces to the receiver that the OTEL_* variables name: one trace per message, with spans by the messaging conventions around
- * the work of the roads. Undefined without a receiver or without the SDK. `find` returns a message that is still retained.
+ * Sends traces to the receiver in the OTEL_* variables: one trace per message, with spans by the
+ * messaging conventions around the work of the roads. Undefined without a receiver or the SDK.
+ * `find` returns a message that is still retained.
  */
 export async function startTracing(
   env: NodeJS.ProcessEnv,
@@ -31,12 +32,12 @@ export async function startTracing(
   traceRequests(sdk.api, tracer)
 
   return {
-    /** For BullMQ: who works on a job goes on with the trace of its message. */
+    /** For BullMQ: workers continue the trace of the message. */
     telemetry: await traceQueues(),
-    /** Spans of the steps of a model and of its tools, by the conventions for generative models; what is said is not in them. */
+    /** Spans of model steps and tools, by the conventions for generative AI, without content. */
     models: await traceModels(tracer),
     middleware: skillLayer(inSpan),
-    /** For a listener of HTTP whose callers may bring a trace. */
+    /** Wraps an HTTP listener whose callers may send a trace. */
     serve:
       (listener: RequestListener): RequestListener =>
       (request, response) =>
@@ -75,7 +76,7 @@ export async function startTracing(
         return within(message, `send ${gateway}`, about, () => sender.send(reply))
       },
     }),
-    /** What is done about an event belongs to its message, or to the message that made a skill publish it. */
+    /** Work on an event belongs to the trace of its message, or of the message whose skill published it. */
     async event<T>(name: string, { id, topic, rootContextId }: Event, work: () => Promise<T>): Promise<T> {
       const cause = topic === MESSAGE_TOPIC ? id : (rootContextId ?? '')
       const message = isId(cause) ? await find(cause).catch(() => undefined) : undefined

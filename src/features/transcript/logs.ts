@@ -15,18 +15,18 @@ import { pause } from '../../lib/pause.ts'
 export type LogQuery = {
   /** A glob over the channel. */
   channel?: string
-  /** Text to find, case aside, or `/regex/` (RE2). For messages in the content, for events in the whole line. */
+  /** A text (ignoring case) or `/regex/` (RE2): in the content of messages, or in whole lines of events. */
   grep?: string
-  /** Only what is older than this time (ISO 8601). */
+  /** Only entries before this time (ISO 8601). */
   before?: string
-  /** Only the newest so many; still given oldest first. */
+  /** Only the newest entries; still oldest first. */
   limit?: number
-  /** Goes on with what is appended, until `signal` aborts. */
+  /** Continues with new entries until `signal` aborts. */
   follow?: boolean
   signal?: AbortSignal
 }
 
-/** One line of the conversation: what a user or the assistant said, on which channel. */
+/** A line of the transcript: what a user or the assistant said, and on which channel. */
 export type TranscriptEntry = {
   channel: string
   role: 'user' | 'assistant'
@@ -41,9 +41,9 @@ export type Logs = ReturnType<typeof createLogs>
 type LogsOptions = {
   dir: string
   now?: () => number
-  /** Bytes from which a new file is begun (default 32 MB). */
+  /** Size in bytes at which a new file is started (default 32 MB). */
   maxSize?: number
-  /** Told of what cannot be written. */
+  /** Gets write errors. */
   log?: Log
 }
 
@@ -51,8 +51,9 @@ const BATCH = 1000
 const FULL = 32 * 1024 * 1024
 
 /**
- * The logs of a data dir, for any number of processes. An append that resolves is written, or was reported. Only calls are flushed: what the
- * others tell stands in the journal too, and a flush a message would hold up its acknowledgements.
+ * The logs of a data directory, safe for several processes. A resolved append was written, or its
+ * failure was logged. Only the log of calls is flushed to disk: the others repeat data of the
+ * journal, and a flush per message would delay acknowledgements.
  */
 export function createLogs(options: LogsOptions) {
   const now = options.now ?? Date.now
@@ -68,21 +69,24 @@ export function createLogs(options: LogsOptions) {
     /** Appends to events.jsonl. */
     event: ({ event, channel, time, ...fields }: ActivityEntry) =>
       events.append({ time: iso(time), event, ...defined({ channel }), ...fields }),
-    /** Messages oldest first, over rotated files too; with `limit` the newest so many. Throws for a bad pattern. */
+    /**
+     * Messages oldest first, including rotated files; with `limit`, the newest ones. Throws for an
+     * invalid pattern.
+     */
     history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
-    /** The same of events. */
+    /** The same for events. */
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
-    /** Newest first: all, or what stands behind the place `seen`, which moves to the end. */
+    /** Newest first: all, or those after the place `seen`, which moves to the end. */
     newestMessages: (seen?: Place) => newestFirst(messages.path, seen),
-    /** Whether the file of a place is still among the messages. */
+    /** Whether the file of a place still exists. */
     hasMessages: (inode: number) =>
       [messages.path, ...fullFiles(messages.path)].some(
         (path) => statSync(path, { throwIfNoEntry: false })?.ino === inode,
       ),
-    /** Appends to pending_calls.jsonl what became of a call. */
+    /** Appends the outcome of a call to pending_calls.jsonl. */
     call: (record: LogEntry) => calls.append(record),
     newestCalls: () => newestFirst(calls.path),
-    /** Each log as lines, for whoever removes some. */
+    /** Each log as lines, for code that removes some. */
     lines: { messages: messages.lines, events: events.lines, calls: calls.lines },
     async close() {
       await Promise.all([messages.close(), events.close(), calls.close()])
@@ -90,7 +94,7 @@ export function createLogs(options: LogsOptions) {
   }
 }
 
-/** One append-only file. Entries of the same moment are written together. */
+/** One append-only file. Concurrent entries are written together. */
 function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions, flush = false) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
@@ -135,16 +139,19 @@ async function linesOf(file: string): Promise<string[]> {
   return handle ? await linesAfter(handle, { offset: 0 }) : []
 }
 
-/** What a line says; nothing where it is no entry. */
+/** The entry of a line; empty for an invalid line. */
 function entryOf(line: string): LogEntry[] {
   const entry = parseJson(line)
   return isJsonObject(entry) && typeof entry.time === 'string' ? [{ ...entry, time: entry.time }] : []
 }
 
-/** How often (ms) a log that is followed is looked at. */
+/** Polling interval (ms) of a followed log. */
 const FOLLOW_EVERY = 200
 
-/** Reads a log oldest first, with one file in memory. `textOf`: what `grep` looks at. Throws for a bad pattern. */
+/**
+ * Reads a log oldest first, with one file in memory. `textOf`: the text that `grep` searches.
+ * Throws for an invalid pattern.
+ */
 async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry) => string) {
   const { follow, signal } = query
   const accept = filterOf(query, textOf)
@@ -162,20 +169,23 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
   }
 }
 
-/** How far was read: of which file, and up to where. */
+/** A reading position: the file, and the offset in it. */
 type Place = { inode?: number; offset: number }
 
-/** The entries of a log that are not `seen`, from its end backwards, with one file in memory; moves `seen` to the end. */
+/**
+ * Reads entries that are not `seen` backwards from the end, with one file in memory. Moves `seen`
+ * to the end.
+ */
 async function* newestFirst(path: string, seen: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
   const before = { ...seen }
   let newest: number | undefined
-  // Opened before the full ones are listed, so that none is put away in between.
+  // Opened before the rotated files are listed, so that a rotation in between loses nothing.
   await using current = await openIfThere(path)
   for (const file of [path, ...fullFiles(path).reverse()]) {
     await using full = file === path ? undefined : await openIfThere(file)
     const handle = file === path ? current : full
     const inode = (await handle?.stat())?.ino
-    // It was put away while it was read.
+    // It was rotated meanwhile.
     if (!handle || inode === newest) continue
     const place = inode === before.inode ? before : { offset: 0 }
     const lines = await linesAfter(handle, place)

@@ -12,21 +12,24 @@ import { repeat } from '../../lib/loop.ts'
 import type { Logs } from './logs.ts'
 
 const BATCH = 100
-/** Ms. */
+/** Polling interval (ms). */
 const COPY_EVERY = 1_000
-/** The most lines that a daemon can have missed and still copies. */
+/** Maximum number of lines kept for daemons that were away. */
 const KEPT = 50_000
 
-/** Logs that all daemons of a store share: a line goes to a topic, and each copies that, up to where `logs.copied` says. */
+/**
+ * Shares logs between all daemons of a store: lines go to a topic, and each daemon copies them, up
+ * to the position in `logs.copied`.
+ */
 export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; dataDir: string; log: Log }) {
   const { topics } = store
   const cursor = join(dataDir, 'logs.copied')
-  // Several daemons, and commands, may have one data dir.
+  // Several daemons and commands may share a data directory.
   const lock = createFileLock(`${cursor}.lock`, fileFailure(`${cursor}.lock`))
 
   const run = (lines: NewEvent[]) => topics.publish(LOG_TOPIC, lines)
   const publisher = createBatcher<NewEvent, string>({ max: BATCH, serial: true, run })
-  /** What cannot be told to the others stays here. */
+  /** Lines that cannot be published are only written here. */
   const toAll =
     <Entry extends { time?: number }>(type: string, here: (entry: Entry) => Promise<void>) =>
     async (given: Entry) => {
@@ -39,7 +42,7 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
       while (await copySome());
     })
   const copySome = async () => {
-    // A store that lost its end, or is another one, gives places again.
+    // A new store, or one that lost its last writes, assigns positions again.
     const copied = existsSync(cursor) ? Number(readFileSync(cursor, 'utf8')) : 0
     const start = Math.min(copied || 0, await topics.end(LOG_TOPIC))
     const lines = await topics.tail(LOG_TOPIC, start, BATCH)
@@ -61,14 +64,16 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     async close() {
       await publisher.idle()
       await copying.stop()
-      await copy().catch((err) => log.warn({ err }, 'the end of the logs is copied at the next start'))
+      await copy().catch((err) =>
+        log.warn({ err }, 'the last lines of the logs will be copied at the next start'),
+      )
       lock.close()
       await files.close()
     },
   }
 }
 
-/** What is kept of the topic: as long as a daemon may be away, and no more than is soon copied. */
+/** Retention of the topic: long enough for an absent daemon, and small enough to copy quickly. */
 export function withSharedLogs(retention: Retention): Retention {
   return { ...retention, topics: { ...retention.topics, [LOG_TOPIC]: { maxCount: KEPT } } }
 }

@@ -11,14 +11,17 @@ export type Transcript = ReturnType<typeof createTranscript>
 /** How it was processed. */
 type Result = { skill: string; ok: boolean; approval_required: boolean; error?: string }
 
-/** Keeps `messages.jsonl` and `events.jsonl` of all who can be answered; what machines say that wait for no answer is in the journal alone. */
+/**
+ * Writes `messages.jsonl` and `events.jsonl` for messages that can be answered. Messages from
+ * machines that expect no answer are only in the journal.
+ */
 export function createTranscript(
   logs: Pick<Logs, 'message' | 'event'>,
   unanswerable: Gateways['unanswerable'],
   about: {
-    /** The skill whose reply it is, where that is known. */
+    /** The skill of a reply, if known. */
     skillOf(reply: Reply): string | undefined
-    /** What of a reply others may read, too. */
+    /** The part of a reply that others may read. */
     shown(text: string): string
     now(): number
   },
@@ -45,10 +48,13 @@ export function createTranscript(
   })
 
   return {
-    /** A message is about to be dispatched for the first time, or no route takes it. */
+    /** Called before the first dispatch of a message, and for messages without a route. */
     received: (message: Message): Promise<void> | undefined => keep(message),
     processed: (message: Message, result: Result): Promise<void> | undefined => keepResult(message, result),
-    /** Both for listeners, which read no transcript and hear hundreds of messages a second: written a moment later. */
+    /**
+     * The same for Bolt listeners, which handle hundreds of messages a second and do not read the
+     * transcript: written in batches.
+     */
     heard: {
       received: (message: Message) => patient.add(() => keep(message)),
       processed(message: Message, result: Result) {
@@ -56,7 +62,7 @@ export function createTranscript(
         patient.add(() => keepResult(message, result, time))
       },
     },
-    /** Resolves when all that was heard is written. */
+    /** Resolves when all batches are written. */
     flush: patient.flush,
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
@@ -67,9 +73,9 @@ export function createTranscript(
   }
 }
 
-/** How long such lines are gathered (ms), and how many at most. */
+/** Maximum delay (ms) and size of such a batch. */
 const GATHER = 50
 const MOST_GATHERED = 500
 
-/** What a line holds of a text; the journal has the whole of a message. */
+/** Maximum characters of a text in a line. The journal has the complete message. */
 const LONGEST = 64_000

@@ -8,14 +8,14 @@ import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 
-/** Less free space than this on the disk of the data directory is a trouble; of small disks a twentieth. */
+/** Less free space on the disk of the data directory is a trouble; on small disks, less than a twentieth. */
 const LOW_DISK = 1 * GIB
 
 const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
- * What is wrong or wants a person, errors first. Titles and texts contain no ages: an entry stays the same for as long as
- * nothing changes. `at` in Unix ms.
+ * Finds problems, and whatever needs a person, errors first. Titles and texts contain no ages, so
+ * an entry is stable while nothing changes. `at`: Unix ms.
  */
 export function findTroubles(readings: TroubleReadings, at: number): Trouble[] {
   const { stored } = readings
@@ -38,9 +38,9 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
         'store-down',
         {},
         {
-          title: 'The store does not take messages',
-          text: `Everything that comes in is refused, and senders must repeat it. ${store.reason ?? ''}`.trim(),
-          todo: 'Free the disk or bring the store back; `trivium doctor` checks it.',
+          title: 'The store does not accept messages',
+          text: `All messages are refused, and senders must repeat them. ${store.reason ?? ''}`.trim(),
+          todo: 'Free disk space, or restore the store; `trivium doctor` checks it.',
         },
       ),
     )
@@ -67,7 +67,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
         {
           title: `${counted(away.length, 'shard')} of the store cannot be reached`,
           text: `Shard ${away.join(', ')}: its conversations wait; the others are served.`,
-          todo: 'Bring that Redis back; nothing that was acknowledged is lost.',
+          todo: 'Restore that Redis; no acknowledged message is lost.',
           count: away.length,
         },
       ),
@@ -80,7 +80,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
         {},
         {
           title: 'The daemon is stopping',
-          text: 'It takes no more messages and finishes what runs.',
+          text: 'It accepts no more messages, and finishes running work.',
           todo: 'Nothing, if that is intended.',
         },
       ),
@@ -127,7 +127,7 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
           {
             title: `Queue ${name} cannot be reached`,
             text: detail ?? 'It does not say why.',
-            todo: 'Bring the Redis of `queues:` back; messages wait for it.',
+            todo: 'Restore the Redis of `queues:`; messages wait for it.',
           },
         ),
       ),

@@ -3,7 +3,10 @@ import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
 import { capital, info } from './trouble-parts.ts'
 
-/** What is paused: each gateway, route and skill, and all conversations that people have taken over as one entry. */
+/**
+ * One entry per paused gateway, route and skill, and one for all conversations that people have
+ * taken over.
+ */
 export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   const [conversations, others] = [
     pauses.filter(({ kind }) => kind === 'conversation'),
@@ -14,8 +17,8 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
       kind === 'gateway' ? { gateway: name } : kind === 'skill' ? { skill: name } : { reason: name }
     return info('paused', where, {
       title: `${capital(kind)} ${name} is paused`,
-      text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. Its messages are accepted and wait.`,
-      todo: `Let it go on: \`trivium ${kind} resume ${name}\`.`,
+      text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. Its messages are accepted, but wait.`,
+      todo: `\`trivium ${kind} resume ${name}\` ends the pause.`,
       since,
     })
   })
@@ -25,8 +28,8 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     { reason: 'conversations' },
     {
       title: `People have taken over ${counted(conversations.length, 'conversation')}`,
-      text: 'Skills do not answer in them.',
-      todo: '`trivium pause list` names them; `trivium conversation resume` hands one back.',
+      text: 'Skills do not run in them.',
+      todo: '`trivium pause list` lists them; `trivium conversation resume` hands one back.',
       count: conversations.length,
       since: Math.min(...conversations.map(({ since }) => since)),
     },

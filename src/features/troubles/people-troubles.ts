@@ -4,7 +4,7 @@ import { counted } from '../../lib/counted.ts'
 import type { FailingSchedule, StoredReadings } from './readings.ts'
 import { firstLine, timeOfDay, warning } from './trouble-parts.ts'
 
-/** What waits for a person, or what a person ordered and does not get. */
+/** What waits for a person, or affects what a person ordered. */
 export function peopleTroubles({ approvals, schedules, budgets }: StoredReadings): Trouble[] {
   return [
     ...approvalTroubles(approvals),
@@ -30,7 +30,7 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
     {
       title: `Schedule ${firstLine(name)} fails`,
       text: `The last ${count === 1 ? 'run' : `${count} runs`} of ${skill} failed. ${firstLine(reason)}`,
-      todo: '`trivium dead-letter list --queue schedules` has the runs; repair the skill, then retry them.',
+      todo: 'Fix the skill, then retry the runs: `trivium dead-letter list --queue schedules` lists them.',
       count,
       since,
     },
@@ -38,12 +38,12 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
 }
 
 function budgetTroubles(standing: BudgetStanding): Trouble[] {
-  const todo = 'Raise `model.budget`, or wait; messages keep their places.'
+  const todo = 'Raise `model.budget`, or wait; messages keep their order.'
   if (standing.budget === 'total') {
     const { limit, used, most, unit, until } = standing
     if (until === undefined) return []
     const title = `The budget of models is used up (${limit})`
-    const text = `${used} of ${most} ${unit} are used. Runs of models wait until ${timeOfDay(until)}.`
+    const text = `${used} of ${most} ${unit} are used. Model runs wait until ${timeOfDay(until)}.`
     return [warning('budget', { reason: limit }, { title, text, todo })]
   }
   const { over, limit } = standing

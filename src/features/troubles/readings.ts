@@ -6,11 +6,11 @@ import type { Health } from '../../core/transport.ts'
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../../engine/unrouted-tally.ts'
 
-/** What the list of troubles is made from. Times in Unix ms. */
+/** The inputs of the list of troubles. Times are Unix ms. */
 export type TroubleReadings = {
-  /** Whether the store takes writes, and why not. */
+  /** Whether the store accepts writes, or why not. */
   store: { ok: boolean; reason?: string | undefined; address: string }
-  /** The file system of the data directory, in bytes; undefined where it does not say. */
+  /** The file system of the data directory, in bytes; undefined if unknown. */
   disk: { free: number; size: number; dir: string } | undefined
   draining: boolean
   configuration: { ok: boolean; at: number; goodAt: number; error?: string }
@@ -18,13 +18,13 @@ export type TroubleReadings = {
   queues: readonly { name: string; ok: boolean; detail?: string | undefined }[]
   mcp: readonly { name: string; ok: boolean; detail: string }[]
   broken: readonly { name: string; reason: string }[]
-  /** The attempts that run in this daemon. */
+  /** Running attempts in this daemon. */
   running: readonly { road: string; gateway: string; since: number; count: number }[]
   refusals: readonly RefusalCount[]
-  /** What is paused now. `name` of a conversation is its own. */
+  /** Current pauses. `name` of a conversation: its id. */
   pauses: readonly PauseReading[]
   unrouted: readonly UnroutedCount[]
-  /** Undefined while the store is away. */
+  /** Undefined while the store is unavailable. */
   stored: StoredReadings | undefined
 }
 
@@ -44,7 +44,7 @@ export type StoredReadings = {
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly Waiting[]
   budgets: readonly BudgetStanding[]
-  /** Those that are pending, oldest first. */
+  /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]
 }

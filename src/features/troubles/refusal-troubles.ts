@@ -4,13 +4,13 @@ import { counted } from '../../lib/counted.ts'
 import { type RefusalVerdict, verdictOf } from './refusal-verdicts.ts'
 import { error, timeOfDay, warning } from './trouble-parts.ts'
 
-/** So many refusals within an hour are a trouble; fewer where nothing else comes through. */
+/** Number of refusals per hour that is a trouble; fewer are enough if nothing else is accepted. */
 const MANY = 10
 const FEW = 3
-/** Refusals by intention (senders, bounces, loops of mail), noise of scanners, and what `store-down` tells. */
+/** Intended refusals (senders, bounces, mail loops), noise of scanners, and those covered by `store-down`. */
 const INTENDED = /^(reply:.*|bounce|sender|authentication|method_not_allowed|store_unavailable)$/
 
-/** The refusals that a person should know of, grouped by gateway and reason. */
+/** Refusals that need attention, grouped by gateway and reason. */
 export function refusalTroubles(counts: readonly RefusalCount[]): Trouble[] {
   return counts
     .filter(({ reason }) => !INTENDED.test(reason))
@@ -27,8 +27,8 @@ function refusalTrouble(verdict: RefusalVerdict): Trouble {
     : `Gateway ${gateway} refuses ${shareText(share)}`
   const good =
     lastGoodAt === undefined
-      ? 'It has accepted none.'
-      : `The last good delivery came at ${new Date(lastGoodAt).toISOString().slice(0, 10)} ${timeOfDay(lastGoodAt)}.`
+      ? 'It has accepted no delivery.'
+      : `The last accepted delivery was on ${new Date(lastGoodAt).toISOString().slice(0, 10)} ${timeOfDay(lastGoodAt)}.`
   const all = counted(count + verdict.accepted, 'delivery', 'deliveries')
   const shareSeen = isNoGateway ? counted(count, 'request') : `${count} of ${all}`
   const seen = `${shareSeen} since ${timeOfDay(since)} refused (${reason}): ${why[0]?.name ?? 'no reason given'}`

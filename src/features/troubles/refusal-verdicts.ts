@@ -1,6 +1,6 @@
 import type { RefusalCount } from '../../engine/refusal-tally.ts'
 
-/** Why a gateway most likely refuses. */
+/** The likely cause of refusals. */
 export type RefusalCause =
   | 'rotated-secret'
   | 'wrong-secret'
@@ -12,7 +12,10 @@ export type RefusalCause =
   | 'mistyped-address'
   | 'other'
 
-/** The refusals of one gateway for one reason, judged. `share`: 0 to 1, of the deliveries since they began. */
+/**
+ * The refusals of one gateway for one reason, with a verdict. `share`: 0 to 1, of all deliveries
+ * since they began.
+ */
 export type RefusalVerdict = RefusalCount & {
   share: number
   cause: RefusalCause
@@ -21,54 +24,58 @@ export type RefusalVerdict = RefusalCount & {
   todo: string
 }
 
-/** Below this share (0 to 1) the gateway works, and some others are refused; unless so many in a row were refused. */
+/**
+ * Below this share (0 to 1) the gateway counts as working, unless very many deliveries in a row
+ * were refused.
+ */
 const MOST = 0.5
 const IN_A_ROW = 10
 
 const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   'rotated-secret': {
-    likely: 'Deliveries were accepted before, and none since: the sender probably has a new secret.',
-    todo: 'Compare the secret of the sender with `verify` of the gateway, which may list the old and the new one.',
+    likely: 'Earlier deliveries were accepted: the sender probably has a new secret.',
+    todo: 'Compare the secret of the sender with `verify` of the gateway, which can list both the old and the new one.',
   },
   'wrong-secret': {
-    likely: 'No delivery was ever accepted: the secret here is probably not that of the sender.',
+    likely: 'No delivery was ever accepted: the secret here probably differs from that of the sender.',
     todo: 'Copy the secret from the sender into `verify` of the gateway.',
   },
   'clock-skew': {
-    likely: 'The signed time is too far from the time here: a clock is wrong, or deliveries are replayed.',
-    todo: 'Compare the clock of this machine with the time (`timedatectl`), then that of the sender.',
+    likely:
+      'The signed time differs too much from the local time: a clock is wrong, or deliveries are replayed.',
+    todo: 'Check the clock of this machine (`timedatectl`), then that of the sender.',
   },
   unsigned: {
-    likely: 'The requests have no signature: the sender does not sign, or it is somebody else.',
-    todo: 'Set the secret at the sender; `trivium refused` shows from where the requests come.',
+    likely: 'The requests have no signature: the sender does not sign, or they come from someone else.',
+    todo: 'Set the secret at the sender; `trivium refused` shows where the requests come from.',
   },
   stranger: {
     likely:
       'Other deliveries are accepted: this is probably a stranger, or a second sender with another secret.',
-    todo: 'See with `trivium refused` from where they come; block that address, or give the sender its secret.',
+    todo: 'See where they come from with `trivium refused`; block that address, or give the sender its secret.',
   },
   'too-fast': {
-    likely: 'More comes in than the limits of the gateway or of the store allow.',
-    todo: 'Raise `rate-limit` of the gateway, or find out why the sender sends so much.',
+    likely: 'There are more deliveries than the limits of the gateway or the store allow.',
+    todo: 'Raise `rate-limit` of the gateway, or find out why the sender sends so many.',
   },
   'bad-content': {
-    likely: 'The deliveries are authentic, and what is in them cannot be used.',
-    todo: 'See with `trivium refused` what was sent, then adapt the options of the gateway.',
+    likely: 'The deliveries are authentic, but their content cannot be used.',
+    todo: 'See their content with `trivium refused`, then adjust the options of the gateway.',
   },
   'mistyped-address': {
-    likely: 'No gateway has the path: a sender has a wrong address, or somebody scans.',
-    todo: 'Compare the address at the sender with `path` of the gateway.',
+    likely: 'No gateway has this path: a sender has a wrong URL, or it is a scan.',
+    todo: 'Compare the URL at the sender with `path` of the gateway.',
   },
   other: {
-    likely: 'The gateway does not accept what comes in.',
-    todo: 'See with `trivium refused` what was refused, and why.',
+    likely: 'The gateway does not accept the deliveries.',
+    todo: '`trivium refused` shows the refused deliveries and the reasons.',
   },
 }
 
 const TOO_FAST = new Set(['rate_limited', 'overloaded', 'body_too_large'])
 const BAD_CONTENT = new Set(['bad_request', 'incomplete', 'unfetchable', 'attachment_too_large'])
 
-/** Judges what was refused: which share it is of the deliveries, and what the likely cause is. */
+/** Computes the share of refusals in all deliveries, and their likely cause. */
 export function verdictOf(count: RefusalCount): RefusalVerdict {
   const share = count.count / (count.count + count.accepted)
   const cause = causeOf(count, share)

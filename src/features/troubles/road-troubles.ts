@@ -7,14 +7,14 @@ import type { StoredReadings, TroubleReadings } from './readings.ts'
 import { capital, error, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
-/** Ms after which a person should know that something waits; replies may wait for a provider. */
+/** How long (ms) something may wait before it is a trouble. Replies may wait for a provider. */
 const LONG_WAIT = 5 * MINUTE
-/** Ms after which an attempt most likely hangs. */
+/** An attempt that runs for longer (ms) probably hangs. */
 const HANGS = HOUR / 2
-/** So many events behind, the reader of a group is most likely gone. */
+/** With a backlog above this, the reader of a group is probably gone. */
 const FAR_BEHIND = 1_000
 
-/** Messages that wait, died or were lost on a road. */
+/** Messages that are waiting, dead or lost on a road. */
 export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, at: number): Trouble[] {
   const { stats, subscriptions, waiting, groups } = stored
   return [
@@ -50,7 +50,7 @@ function subscriptionTrouble({
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Repair its receiver, then \`trivium subscription resume ${name}\`; events are kept meanwhile.`
+  const todo = `Fix its receiver, then \`trivium subscription resume ${name}\`; events are kept meanwhile.`
   return [error('subscription-down', where, { title, text, todo, count })]
 }
 
@@ -59,8 +59,8 @@ function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
   const count = dead.reduce((sum, queue) => sum + queue.dead, 0)
   if (count === 0) return []
   const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
-  const text = `They used up their attempts (${queues}). Nothing happens to them until they are retried or dropped.`
-  const todo = '`trivium dead-letter groups` shows the causes; repair them, then retry or drop.'
+  const text = `They used up their attempts (${queues}). They stay until they are retried or dropped.`
+  const todo = '`trivium dead-letter groups` shows the causes. Fix them, then retry or drop the dead letters.'
   return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
 }
 
@@ -73,8 +73,8 @@ function lostTroubles({ receive }: StoreStats): Trouble[] {
         { gateway },
         {
           title: `${counted(count, 'message')} of ${gateway} expired unread`,
-          text: 'Retention removed them before a receiver took them.',
-          todo: 'Start a receiver, or keep messages longer (`daemon.retention`).',
+          text: 'Retention removed them before they were received.',
+          todo: 'Start a consumer, or keep messages longer (`daemon.retention`).',
           count,
         },
       ),
@@ -84,11 +84,11 @@ function lostTroubles({ receive }: StoreStats): Trouble[] {
 const WORK: Record<string, { waits: string; todo: string }> = {
   dispatch: {
     waits: 'not been handled',
-    todo: 'A slow skill, a conversation held up by retries, or too few daemons: `trivium status` shows the roads.',
+    todo: 'The cause may be a slow skill, a conversation blocked by retries, or too few daemons: `trivium status` shows the roads.',
   },
   outbox: {
     waits: 'not been sent',
-    todo: '`trivium message show ID` has the error of each attempt; is the provider down?',
+    todo: 'Check the provider; `trivium message show ID` has the error of each attempt.',
   },
 }
 
@@ -115,7 +115,7 @@ function hangingTrouble({ road, gateway, since, count }: TroubleReadings['runnin
     'attempt-hangs',
     { gateway, road },
     {
-      title: `An attempt for ${gateway || 'a gateway'} does not end`,
+      title: `An attempt for ${gateway || 'a gateway'} is stuck`,
       text: `${counted(count, 'attempt runs', 'attempts run')} on this daemon.`,
       todo: 'Check the `timeout` of the route; the skill must respect its abort signal.',
       count,

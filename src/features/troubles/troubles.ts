@@ -8,9 +8,9 @@ import type { TroubleReadings } from './readings.ts'
 
 export type Troubles = ReturnType<typeof createTroubles>
 
-/** The one list of troubles: console, `status`, `top`, notifications and `GET /v1/troubles` read it. */
+/** The list of troubles, shared by the console, `status`, `top`, notifications and `GET /v1/troubles`. */
 export function createTroubles(deps: {
-  /** Reads everything anew; what cannot be read is left out. Never throws. */
+  /** Reads all inputs again; omits what cannot be read. Never throws. */
   read(): Promise<TroubleReadings>
   journal: Pick<Journal, 'search'>
   now(): number
@@ -26,7 +26,7 @@ export function createTroubles(deps: {
   }
 }
 
-/** Adds since when a trouble is there to those that do not know it: since this daemon first saw it. */
+/** Adds a start to troubles without one: the time at which this daemon first saw them. */
 function createFirstSeen(now: () => number) {
   let seen = new Map<string, number>()
   return (troubles: readonly Trouble[]): Trouble[] => {
@@ -36,7 +36,7 @@ function createFirstSeen(now: () => number) {
   }
 }
 
-/** After a restart the journal still knows when a gateway last accepted something. */
+/** Reads the last accepted message of a gateway from the journal, for the time before a restart. */
 function createLastGood(journal: Pick<Journal, 'search'>) {
   const known = new Map<string, number | undefined>()
   return async (refusal: RefusalCount): Promise<RefusalCount> => {
@@ -51,7 +51,7 @@ function createLastGood(journal: Pick<Journal, 'search'>) {
   }
 }
 
-/** The list as a skill: a command, an HTTP call and an MCP tool. It sees all gateways. */
+/** The list as a skill, and so as command, HTTP call and MCP tool. Covers all gateways. */
 export function troublesSkill(list: () => Promise<Trouble[]>, now: () => number): Skill {
   return defineSkill<unknown>({
     name: 'troubles',

@@ -6,12 +6,12 @@ import { counted } from '../../lib/counted.ts'
 import type { StoredReadings } from './readings.ts'
 import { warning } from './trouble-parts.ts'
 
-/** Ms. A worker on another daemon leaves nothing untaken for so long. */
+/** In ms. A worker on another daemon takes its messages sooner. */
 const UNTAKEN = 5 * MINUTE
 
 /**
- * Messages without a route, by gateway, where that is unexpected: other messages of the gateway have routes, or it has none and nobody
- * reads its messages on another road either.
+ * Messages without a route, by gateway, if that is unexpected: the gateway has routes for other
+ * messages, or it has none and its messages are not read on another road either.
  */
 export function unroutedTroubles(
   counts: readonly UnroutedCount[],
@@ -24,7 +24,7 @@ export function unroutedTroubles(
   return [...routed, ...unread.map(unreadTrouble)]
 }
 
-/** Groups of push subscriptions are among `groups`. */
+/** The groups of push subscriptions are included in `groups`. */
 function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadings, at: number): boolean {
   if (isTaken) return false
   return waiting.some(
@@ -34,14 +34,15 @@ function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadin
 
 function missedTrouble({ gateway, count }: UnroutedCount): Trouble {
   const title = `${counted(count, 'message')} of ${gateway} without a route in the last hour`
-  const text = 'Its routes took other messages, and not these. They are kept, and no skill saw them.'
-  const todo = '`trivium routes explain ID` says why; `trivium routes replay --since 1h` routes them again.'
+  const text =
+    'Its routes matched other messages, but not these. They are stored, but no skill has received them.'
+  const todo = '`trivium routes explain ID` shows why; `trivium routes replay --since 1h` routes them again.'
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }
 
 function unreadTrouble({ gateway, count }: UnroutedCount): Trouble {
-  const title = `Nobody reads the messages of ${gateway}`
-  const text = `No route is for this gateway, and no consumer or group reads: ${counted(count, 'message')} in the last hour.`
+  const title = `The messages of ${gateway} are not read`
+  const text = `This gateway has no route, consumer or consumer group: ${counted(count, 'message')} in the last hour.`
   const todo = `Add a route, read with \`trivium gateway receive --gateway ${gateway}\`, or push them.`
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }

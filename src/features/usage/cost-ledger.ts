@@ -5,7 +5,7 @@ import { updateKv } from '../../core/update-kv.ts'
 import { DAY, dayOf } from './day.ts'
 import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
 
-/** What one step of a model used. `money` is absent for a model without a price. */
+/** Usage of one model step. `money` is absent for a model without a price. */
 export type Used = {
   model: string
   skill: string
@@ -15,7 +15,7 @@ export type Used = {
   money?: number
 }
 
-/** What was used under one name. `unpriced`: the tokens among them that have no price. */
+/** Usage under one name. `unpriced`: number of tokens without a price. */
 export type Sum = {
   inputTokens: number
   outputTokens: number
@@ -26,12 +26,15 @@ export type Sum = {
 export type DayRow = Pick<Used, 'model' | 'skill' | 'sender'> & Sum & { day: string }
 
 const [KEY, SLOT_KEY] = ['usage-cost:', 'usage-cost-slot:']
-/** Days are kept for so long (ms), and of each so many rows; the senders beyond that are one row. */
+/** Retention (ms) of days, and maximum rows per day; further senders are combined in one row. */
 export const KEPT = 400 * DAY
 const MOST_ROWS = 300
 const OTHERS = '(others)'
 
-/** As stored: model, skill, sender, tokens in and out, steps, money, tokens without a price. */
+/**
+ * The stored row: model, skill, sender, input tokens, output tokens, steps, money, tokens without a
+ * price.
+ */
 const rowSchema = z.tuple([
   z.string(),
   z.string(),
@@ -46,8 +49,8 @@ const daySchema = z.array(rowSchema).catch([])
 type Row = z.infer<typeof rowSchema>
 
 /**
- * What models used, a document for each day (UTC) and one for each slot of the last day on the store, for all daemons. `add` resolves once it is stored; what is added
- * meanwhile is stored together.
+ * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
+ * the last day. `add` resolves once stored; concurrent additions are stored together.
  */
 export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
@@ -72,11 +75,11 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   return {
     async add(used: Used): Promise<void> {
       pending.push({ at: now(), used })
-      // The first of a batch waits for the write before it; the others wait with it.
+      // The first of a batch waits for the previous write; the others wait with it.
       if (pending.length === 1) writing = writing.catch(() => {}).then(write)
       await writing
     },
-    /** The rows of a span, each with its day. */
+    /** The rows of a span, with their days. */
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
       const prefix = isExact ? SLOT_KEY : KEY
       const found = await valuesOf(kv, prefix, names, (name, value) =>
@@ -115,7 +118,7 @@ function named(day: string, row: Row): DayRow {
   return { day, model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
 }
 
-/** Without the noise of floating point: prices are of a million tokens. */
+/** Removes floating-point noise; prices are per million tokens. */
 export function exact(money: number): number {
   return Number(money.toFixed(9))
 }

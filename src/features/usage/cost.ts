@@ -6,18 +6,20 @@ import { DAY } from './day.ts'
 import type * as operations from './operations.ts'
 import { spanOf } from './slots.ts'
 
-/** One line of `cost`. `money` is absent where nothing of it has a price; `unpriced` counts the tokens without one. */
+/**
+ * One row of `cost`. `money` is absent if nothing in it has a price; `unpriced` counts tokens
+ * without one.
+ */
 export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>> &
   Pick<Sum, 'inputTokens' | 'outputTokens' | 'steps'>
 
 const WEEK = 7 * DAY
-/** Rows of an answer; the rest is in its total. */
+/** Maximum rows of a result; the total includes the rest. */
 const MOST = 500
 
-/** `cost`. */
 export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
-  /** The code of the currency of `prices`, where it is known. */
+  /** The currency code of `prices`, if known. */
   currency(): string | undefined
   budgets(): Promise<BudgetStanding[]>
   now(): number

@@ -2,14 +2,17 @@ export const DAY = 86_400_000
 
 let latest = { number: Number.NaN, name: '' }
 
-/** `2026-11-28`: the day of a time (Unix ms) in UTC. Remembers the last one, as it is asked after each run. */
+/**
+ * The day of a time (Unix ms) in UTC, such as `2026-11-28`. Caches the last result, as it is called
+ * after each run.
+ */
 export function dayOf(at: number): string {
   const number = Math.floor(at / DAY)
   if (number !== latest.number) latest = { number, name: new Date(at).toISOString().slice(0, 10) }
   return latest.name
 }
 
-/** The days from one time to another, both included, oldest first. */
+/** The days from one time to another, inclusive, oldest first. */
 export function daysBetween(from: number, to: number): string[] {
   const days: string[] = []
   for (let at = Date.parse(dayOf(from)); at <= to; at += DAY) days.push(dayOf(at))

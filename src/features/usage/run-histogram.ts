@@ -1,10 +1,10 @@
-/** Upper bounds in ms; what takes longer than the last is in one more bucket. */
+/** Upper bounds in ms. A last bucket counts longer runs. */
 const BOUNDS = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000,
   600_000, 1_800_000,
 ]
 
-/** How many runs took how long, for each bound; nothing yet. */
+/** An empty histogram: the number of runs per bucket. */
 export const noDurations = (): number[] => new Array<number>(BOUNDS.length + 1).fill(0)
 
 export function addDuration(buckets: number[], ms: number): void {
@@ -17,7 +17,7 @@ export function addBuckets(into: number[], more: readonly number[]): number[] {
   return into.map((count, at) => count + (more[at] ?? 0))
 }
 
-/** The duration (ms) within which that part of the runs ended, even within a bucket; undefined without runs. */
+/** Estimates the duration (ms) of a quantile, linear within a bucket; undefined without runs. */
 export function quantile(buckets: readonly number[], part: number): number | undefined {
   const total = buckets.reduce((sum, count) => sum + count, 0)
   if (total === 0) return undefined

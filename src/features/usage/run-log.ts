@@ -7,17 +7,20 @@ import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
 import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
-  /** When it ended (Unix ms), and how long it took (ms). */
+  /** End of the run (Unix ms), and its duration (ms). */
   at: z.number(),
   ms: z.number(),
-  /** Who called: `route refunds`, `schedule nightly`, `http token:worker`, `mcp …`, `cli …`, `skill triage`. */
+  /**
+   * The caller: `route refunds`, `schedule nightly`, `http token:worker`, `mcp …`, `cli …`, `skill
+   * triage`.
+   */
   by: z.string(),
   messageId: z.string().exactOptional(),
-  /** Why it failed: the code of the error, and its message. */
+  /** Code and message of the error, if it failed. */
   code: z.string().exactOptional(),
   error: z.string().exactOptional(),
 })
-/** One run of a skill. One without a code went well. */
+/** One run of a skill; successful if it has no code. */
 export type Run = z.infer<typeof runSchema>
 
 const daySchema = z.object({
@@ -26,7 +29,7 @@ const daySchema = z.object({
   durations: z.array(z.number()),
   callers: z.record(z.string(), z.number()),
 })
-/** What is known of the runs of a skill in a day or a slot. */
+/** Counts of a skill's runs in a day or slot. */
 export type RunCounts = z.infer<typeof daySchema>
 const slotSchema = z.record(z.string(), daySchema).catch({})
 const logSchema = z.object({
@@ -34,7 +37,7 @@ const logSchema = z.object({
   recent: z.array(runSchema),
   days: z.record(z.string(), daySchema),
 })
-/** What is known of the runs of one skill. */
+/** The stored runs of one skill. */
 export type RunLog = z.infer<typeof logSchema>
 
 const [KEY, SLOT_KEY] = ['usage-runs:', 'usage-runs-slot:']
@@ -42,13 +45,13 @@ const MOST_RECENT = 30
 const MOST_CALLERS = 20
 const OTHERS = '(others)'
 const DAYS = 8
-/** Skills that are listed. */
+/** Maximum number of listed skills. */
 const MOST_SKILLS = 1_000
 const NOTHING: RunLog = { recent: [], days: {} }
 
 /**
- * The runs of skills, a document for each skill on the store, for all daemons. Runs gather in memory until `flush`: a daemon that
- * is killed loses those of the seconds before.
+ * Runs of skills, in the store for all daemons, one document per skill. Runs are collected in
+ * memory until `flush`, so a killed daemon loses those of the last seconds.
  */
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
@@ -77,7 +80,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   }
 
   return {
-    /** Called after each run: it must cost next to nothing. */
+    /** Called after each run, so it must be cheap. */
     add(skill: string, run: Run): void {
       const log = pending.get(skill) ?? { recent: [], days: {} }
       pending.set(skill, log)
@@ -91,10 +94,10 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       countRun(log.days[day], run)
       countRun(ofSlot[skill], run)
     },
-    /** What is counted in each slot of a span, by skill. */
+    /** The counts of each slot in a span, by skill. */
     bySkill: ({ names }: Pick<Span, 'names'>) =>
       valuesOf(kv, SLOT_KEY, names, (_name, value) => slotSchema.parse(value)),
-    /** Stores what has gathered. */
+    /** Stores the collected runs. */
     flush(): Promise<void> {
       flushing = flushing.catch(() => {}).then(write)
       return flushing
@@ -102,7 +105,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     async read(skill: string): Promise<RunLog> {
       return logSchema.safeParse((await kv.get(KEY + skill))?.value).data ?? NOTHING
     },
-    /** The skills that ran lately. */
+    /** The skills that have run recently. */
     skills: async () => (await kv.list(KEY, MOST_SKILLS)).map((key) => key.slice(KEY.length)),
   }
 }
@@ -118,7 +121,7 @@ function countRun(counts: RunCounts, { code, ms, by }: Run): void {
   countCaller(counts.callers, by, 1)
 }
 
-/** Both together. */
+/** Adds two sets of counts. */
 export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): RunCounts {
   const callers = { ...before.callers }
   for (const [by, times] of Object.entries(counts.callers)) countCaller(callers, by, times)

@@ -5,7 +5,10 @@ import type { Run } from './run-log.ts'
 
 const LONGEST_ERROR = 200
 
-/** Notes each run of a skill that is not built in: inside of `approval`, so that waiting for a person is not counted. */
+/**
+ * Records the runs of skills that are not built in. Inside `approval`, so that waiting for a person
+ * is not counted.
+ */
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
   isBuiltIn(skill: string): boolean
@@ -46,7 +49,7 @@ export function createRunsMiddleware(deps: {
   })
 }
 
-/** What waits for a person or a budget, or is cut off by the stop of the daemon, runs again. */
+/** Runs that wait for a person or a budget, or were interrupted by a stop, will run again. */
 function runsAgain(error: unknown): boolean {
   return (
     error instanceof TriviumError &&
@@ -59,7 +62,10 @@ function faultOf(error: unknown): Pick<Run, 'code' | 'error'> {
   return { code, error: reasonOf(error).slice(0, LONGEST_ERROR) }
 }
 
-/** Who called a skill: another one, a route, a schedule, or a person or program by its way in. */
+/**
+ * The caller of a skill: another skill, a route, a schedule, or the interface that a person or
+ * program used.
+ */
 function callerOf({ depth, by, route, caller: { kind, id } }: Call): string {
   if (depth > 0 && by !== undefined) return `skill ${by}`
   if (route !== undefined) return `route ${route}`

@@ -54,7 +54,7 @@ export function createSkillUsage(deps: {
   }
 
   return async ({ name, since = now() - WEEK, until = now() }) => {
-    // What this daemon has seen counts at once; what others have, within seconds.
+    // Includes the runs of this daemon immediately, those of others within seconds.
     await runs.flush()
     const range = { since, until }
     if (name !== undefined) return one(name, range)
@@ -74,7 +74,7 @@ export function createSkillUsage(deps: {
 
 type Range = { since: number; until: number }
 
-/** The days of a span, and none where it is shorter than that. */
+/** The days of a span; none for a span of slots. */
 function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
   const [first, last] = [from.slice(0, 10), to.slice(0, 10)]
   return Object.entries(days)

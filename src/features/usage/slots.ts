@@ -1,24 +1,27 @@
 import type { KeyValues } from '../../core/store.ts'
 import { DAY, dayOf, daysBetween } from './day.ts'
 
-/** Ms of a slot. For the last day what was used is known by slots, before that by days. */
+/** Length of a slot in ms. Usage is counted by slots for the last day, and by days before. */
 const SLOT = 5 * 60_000
-/** Slots are kept for so long (ms): a day, and room for clocks that differ. */
+/** How long (ms) slots are kept: a day, plus tolerance for different clocks. */
 export const SLOTS_KEPT = DAY + 60 * 60_000
-/** Slots that are kept at a time. */
+/** Maximum number of slots kept at a time. */
 const MOST = SLOTS_KEPT / SLOT + 2
-/** Documents that are read at once. */
+/** Number of documents read at once. */
 const BATCH = 20
 
-/** A part of the time: whole slots within the last day, whole days (UTC) before that. `from` and `to` say what is counted. */
+/**
+ * A range: whole slots within the last day, or whole days (UTC). `from` and `to`: the range that is
+ * actually counted.
+ */
 export type Span = { isExact: boolean; from: string; to: string; names: string[] }
 
-/** `2026-11-28T09:05Z`: the slot of a time (Unix ms). */
+/** The slot of a time (Unix ms), such as `2026-11-28T09:05Z`. */
 export function slotOf(at: number): string {
   return `${new Date(Math.floor(at / SLOT) * SLOT).toISOString().slice(0, 16)}Z`
 }
 
-/** What is counted for a range: the slots or days that begin in it, and the one in which it begins. */
+/** The span for a range: the slots or days that begin in it, and the one in which it begins. */
 export function spanOf(since: number, until: number, now: number): Span {
   const end = Math.min(until, now)
   if (since < now - DAY - SLOT) {
@@ -29,7 +32,7 @@ export function spanOf(since: number, until: number, now: number): Span {
   return { isExact: true, from: slotOf(since), to: `${new Date(end).toISOString().slice(0, 16)}Z`, names }
 }
 
-/** The values of those names that there are, in order. Most slots are empty, so that only what is listed is read. */
+/** The existing values with these names, in order. Most slots are empty, so only listed keys are read. */
 export async function valuesOf<T>(
   kv: Pick<KeyValues, 'get' | 'list'>,
   prefix: string,

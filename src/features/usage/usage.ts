@@ -10,10 +10,10 @@ import { createRunLogs } from './run-log.ts'
 import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
 
-/** How often the runs of skills are stored (ms). */
+/** Storage interval (ms) of the runs of skills. */
 const FLUSH_EVERY = 5_000
 
-/** What models use and what skills do, on the store. */
+/** Usage of models and skills, in the store. */
 export function createUsage(deps: {
   kv: KeyValues
   isBuiltIn(skill: string): boolean
@@ -24,7 +24,7 @@ export function createUsage(deps: {
   const runs = createRunLogs(deps)
   const flushing = repeat(runs.flush, FLUSH_EVERY, 'runs of skills', deps.log)
   return {
-    /** Notes what a step of a model used. Resolves once it is stored. */
+    /** Records the usage of a model step. Resolves once stored. */
     spent: ledger.add,
     middleware: createRunsMiddleware({ ...deps, add: runs.add }),
     service(parts: {
@@ -37,7 +37,7 @@ export function createUsage(deps: {
       return { cost, 'skill-usage': createSkillUsage({ ...deps, ...parts, runs, cost }) }
     },
     start: flushing.start,
-    /** Stores what has gathered. */
+    /** Stores collected runs. */
     async stop(): Promise<void> {
       await flushing.stop()
       await runs.flush()

@@ -8,7 +8,10 @@ import { createStateManager } from '../documents/manager.ts'
 import { type DocumentSpec, formatDocument, readDocument } from '../documents/spec.ts'
 import { agentStateDocument, createWorkbench, taskBoardDocument, type Workbench } from './workbench.ts'
 
-/** Opens a project’s workbench, by its own schemas and migrations where it has them. Throws `state_corrupt` for unusable ones. */
+/**
+ * Opens the workbench of a project, with its own schemas and migrations if it has them. Throws
+ * `state_corrupt` for unusable ones.
+ */
 export async function openWorkbench(dir: string) {
   const agentState = await asProject(dir, agentStateDocument)
   const taskBoard = await asProject(dir, taskBoardDocument)
@@ -16,7 +19,10 @@ export async function openWorkbench(dir: string) {
   return { manager, state: manager.document(agentState), board: manager.document(taskBoard) }
 }
 
-/** The workbench of a project, opened for each piece of work, so that schemas and migrations that somebody changes count at once. */
+/**
+ * The workbench of a project. It is opened for each operation, so that changed schemas and
+ * migrations apply immediately.
+ */
 export function workbenchAt(dir: string): Workbench {
   return createWorkbench(async (work) => {
     const { manager, ...documents } = await openWorkbench(dir)
@@ -48,8 +54,8 @@ async function asProject<T extends JsonObject>(
   }
 }
 
-/** What else to do about a schema or a migration of the project that cannot be used. */
-const RENEW = 'delete it and run `trivium state init`, which writes the one that ships'
+/** Alternative to repairing an unusable schema or migration of the project. */
+const RENEW = 'delete it and run `trivium state init`, which writes the default one'
 
 async function migrationsIn(dir: string, name: string) {
   const found: Record<number, (old: JsonObject) => JsonObject> = {}
@@ -57,7 +63,7 @@ async function migrationsIn(dir: string, name: string) {
     const version = new RegExp(`^${name}\\.v(\\d+)-to-v\\d+\\.m?js$`).exec(file)?.[1]
     if (version === undefined) continue
     const path = join(dir, file)
-    // A module is loaded once per address, and a daemon may see it change.
+    // Node loads a module once per URL, so the URL changes with the file.
     const address = `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
     const module: { default?: unknown } = await import(address).catch((error: unknown) => {
       throw unusable(path, `it cannot be loaded: ${reasonOf(error)}`)
@@ -81,12 +87,15 @@ function unusable(path: string, reason: string): TriviumError {
   return new TriviumError('state_corrupt', { path, reason, todo: RENEW })
 }
 
-/** A project's own place for what agents and people share: beside its routes.yaml, under version control. */
+/** The folder for state that agents and people share: beside routes.yaml, under version control. */
 export function workbenchDirOf(configFile: string): string {
   return join(dirname(configFile), 'workbench')
 }
 
-/** Writes schemas, first documents, a migration scaffold and a `.gitignore` where they are not there. Returns what was written. */
+/**
+ * Writes missing schemas, first documents, a migration scaffold and a `.gitignore`. Returns the
+ * written files.
+ */
 export async function initWorkbench(dir: string): Promise<string[]> {
   disk.makeDir(join(dir, 'migrations'))
   const written: string[] = []
@@ -102,7 +111,7 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   }
   await unlessThere('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
   await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
-  // Made by the manager, so that they do not count as a person's edit.
+  // Written by the manager, so that they do not count as a person's edit.
   const { manager } = await openWorkbench(dir)
   await using closing = new AsyncDisposableStack()
   closing.defer(manager.close)

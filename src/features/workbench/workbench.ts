@@ -9,7 +9,7 @@ import { type Actor, type DocumentSpec, jsonSchemaOf } from '../documents/spec.t
 import type * as operations from './operations.ts'
 import { taskSchema, type WorkbenchTask, workbenchStateSchema } from './records.ts'
 
-/** The state that agents and people share in a repository. */
+/** State that agents and people share in a repository. */
 export type Workbench = ReturnType<typeof createWorkbench>
 
 type Documents = { state: StateDocument<AgentState>; board: StateDocument<TaskBoard> }
@@ -17,21 +17,21 @@ type Documents = { state: StateDocument<AgentState>; board: StateDocument<TaskBo
 /** Skills write as agents. */
 type By = Actor | Call
 
-/** Makes the workbench over its two documents, which `using` opens for each piece of work. */
+/** Makes the workbench on its two documents, which `using` opens for each operation. */
 export function createWorkbench(using: <T>(work: (documents: Documents) => Promise<T>) => Promise<T>) {
   const onBoard = <T>(by: By, change: (draft: TaskBoard, actor: Actor) => T): Promise<T> => {
     const actor = actorOf(by)
     return using(async ({ board }) => (await board.update((draft) => change(draft, actor), { actor })).made)
   }
 
-  /** A change of one task, which the state then names as the one in work, or no longer. */
+  /** Changes one task, and updates the active task in the state. */
   const inWork = async <T extends WorkbenchTask | null>(
     by: By,
     change: (draft: TaskBoard, actor: Actor) => T,
   ): Promise<T> => {
     const actor = actorOf(by)
     return using(async ({ state, board }) => {
-      // Where a person has just edited the state, an agent changes neither.
+      // After a recent edit of the state by a person, an agent may change neither document.
       if (actor.kind === 'agent') await state.update(() => undefined, { actor })
       const { made: task } = await board.update((draft) => change(draft, actor), { actor })
       if (task) await state.update((draft) => setActive(draft, task), { actor })
@@ -92,14 +92,14 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
   } satisfies ServiceOf<typeof operations.workbench & typeof operations.tasks>
 }
 
-/** A project's own schema may do without the field. */
+/** A project's own schema may omit the field. */
 function setActive(draft: AgentState, { id, status }: WorkbenchTask): void {
   if (!('active_task_id' in draft)) return
   if (status === 'claimed') draft.active_task_id = id
   else if (draft.active_task_id === id) draft.active_task_id = null
 }
 
-/** Takes fields out; those that every state has become empty. */
+/** Removes fields; standard fields are emptied instead. */
 function clear(draft: AgentState, fields: readonly string[]): void {
   const empty: JsonObject = agentStateDocument.initial()
   for (const field of fields) {
@@ -111,7 +111,7 @@ function clear(draft: AgentState, fields: readonly string[]): void {
 }
 const KEPT = ['schema_version', 'last_human_touch']
 
-/** Who asked, by name where one is known. */
+/** The author of a write, by name if known. */
 function actorOf(by: By): Actor {
   if (!('caller' in by)) return by
   const { caller, message } = by
@@ -135,7 +135,7 @@ function notYours(task: WorkbenchTask): TriviumError {
   return new TriviumError('forbidden', { what: `changing ${task.id}`, reason })
 }
 
-/** When a person last changed the document (ISO 8601); null: never. Agents wait five seconds after it. */
+/** Time of the last edit by a person (ISO 8601), or null. Agents must wait five seconds after it. */
 const last_human_touch = z.string().nullable().meta({ format: 'date-time' })
 
 const agentStateSchema = workbenchStateSchema.extend({ schema_version: z.literal(2), last_human_touch })
@@ -143,7 +143,7 @@ const agentStateSchema = workbenchStateSchema.extend({ schema_version: z.literal
 /** `agent_state.json`. */
 export type AgentState = z.infer<typeof agentStateSchema>
 
-/** Tasks of two kinds by `oneOf`, each with fields of its own; `discriminator` makes errors speak of one kind. */
+/** Tasks of two kinds, each with its own fields. `discriminator` limits errors to the given kind. */
 const taskBoardSchema = z.strictObject({
   schema_version: z.literal(1),
   tasks: z.array(
@@ -156,10 +156,13 @@ const taskBoardSchema = z.strictObject({
 /** `task_board.json`. */
 export type TaskBoard = z.infer<typeof taskBoardSchema>
 
-/** How long agents stay away from what a person edited, in ms. */
+/** How long (ms) agents must wait after a person's edit. */
 const HUMAN_GRACE = 5000
 
-/** Notes a person's edit, and refuses an agent's write soon after it (`state_human_touch`). People and the system may always write. */
+/**
+ * Records a person's edit, and refuses writes of agents shortly after it (`state_human_touch`).
+ * People and the system may always write.
+ */
 const edits: Pick<DocumentSpec<JsonObject & { last_human_touch: string | null }>, 'adopt' | 'guard'> = {
   adopt(document, at) {
     document.last_human_touch = new Date(at).toISOString()
@@ -167,14 +170,14 @@ const edits: Pick<DocumentSpec<JsonObject & { last_human_touch: string | null }>
   guard({ last_human_touch }, { name, actor, now }) {
     if (actor.kind !== 'agent' || last_human_touch === null) return
     const age = now - Date.parse(last_human_touch)
-    // A time in the future is a clock that was wrong, not an edit.
+    // A time in the future comes from a wrong clock.
     if (age >= HUMAN_GRACE || age < -HUMAN_GRACE) return
     const seconds = Math.max(0, age / 1000).toFixed(1)
     throw new TriviumError('state_human_touch', { name, seconds, grace: HUMAN_GRACE / 1000 })
   },
 }
 
-/** Version 1 said `blockers` where version 2 says `risks`. */
+/** Version 1 had `blockers` instead of `risks`. */
 export const agentStateDocument: DocumentSpec<AgentState> = {
   name: 'agent_state',
   version: 2,

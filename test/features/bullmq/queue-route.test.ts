@@ -140,14 +140,14 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
       errors.map(({ code }: { code: string }) => code),
       ['job_timeout', 'job_timeout'],
     )
-    assert.match(errors[0].message, /it was taken out/)
+    assert.match(errors[0].message, /it was removed/)
   })
 
   test('says of a job that is too slow that a worker has it, and takes its result when it is retried', async (t) => {
     const working = await worker(t)
     const asked = await say(t, 'wait late')
     const { errors } = await deadLetter(asked.id)
-    assert.match(errors.at(-1).message, /a worker still has it/)
+    assert.match(errors.at(-1).message, /a worker is still running it/)
     const queue = queueOf(t)
     await until(async () => {
       working.go()

@@ -156,6 +156,6 @@ export const EXAMPLES = 'schedule every weekday at 8:30 digest, or: schedule tom
 
 /** The error for a time that was understood but cannot be scheduled. */
 export function notPossible(said: string, why: string): TriviumError {
-  const details = `"${said}" is no time to plan for: ${why}, so nothing is planned. Say for example: ${EXAMPLES}.`
+  const details = `"${said}" cannot be scheduled: ${why}. Nothing is scheduled. Examples: ${EXAMPLES}.`
   return new TriviumError('usage', { details })
 }

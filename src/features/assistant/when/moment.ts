@@ -54,7 +54,7 @@ export function isoOf(
     if (time > now || isNow) return new Date(Math.max(time, Math.ceil(now / 1000 + 1) * 1000)).toISOString()
     if (BESIDE_CLOCK.test(said))
       return new Date(time + offsetAt(now, timezone) * 60_000 + DAY).toISOString().slice(0, 19)
-    if (time === now) throw notPossible(said, 'no time passes until then')
+    if (time === now) throw notPossible(said, 'that is right now')
     const isDaily = !start.isCertain('day') && !start.isCertain('weekday')
     return new Date(isDaily ? time + DAY : time).toISOString()
   }

@@ -66,7 +66,7 @@ type Refuse = (why: string) => Error
 function byTheClock(said: Said, refuse: Refuse): Repetition {
   const { unit, times, window } = said
   const minutes = ((said.count ?? 1) * (unit === 'hour' ? 60 : 1)) / (times ?? 1)
-  if (!Number.isInteger(minutes)) throw refuse('that is no whole number of minutes')
+  if (!Number.isInteger(minutes)) throw refuse('that is not a whole number of minutes')
   if (said.clocks || said.part)
     throw refuse('a time of day goes with days: every day, every weekday, every monday')
   if (said.dates) throw refuse('hours go with days of the week')
