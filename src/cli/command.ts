@@ -9,31 +9,34 @@ import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What every command gets. `environs` and `terminal` are read when the command runs: the global flags are known then. */
+/**
+ * The context of every command. `environs` and `terminal` are read when the command runs, because
+ * the global flags are only known then.
+ */
 export type CommandContext = {
   environs(): Environs
   terminal(): Terminal
-  /** The names of all commands that are no skills. */
+  /** The names of all commands that are not skills. */
   commands(): string[]
-  /** Ends the program with this code once the command is done. */
+  /** Sets the exit code of the program once the command is done. */
   exit(code: number): void
 }
 
-/** Adds one command, or a few that belong together, to the program: the only export of each command file. */
+/** Adds one or several related commands to the program. The only export of each command file. */
 export type AddCommand = (program: Command, context: CommandContext) => void
 
-/** Where a command runs. */
+/** The environment of a command. */
 export type Environs = {
   env: Readonly<Record<string, string | undefined>>
   cwd: string
   version: string
   /** `--config`. */
   path?: string
-  /** Says on stderr why nothing happens for a while. */
+  /** Reports on stderr why the command is waiting. */
   tell?(text: string): void
 }
 
-/** A file of the repository or of the package; what is built lies one folder deeper. */
+/** The path of a file in the repository or package. Built code lies one folder deeper. */
 export function ownFile(name: string): string {
   const places = ['../../', '../../../'].map((root) => fileURLToPath(new URL(root + name, import.meta.url)))
   const found = places.find((place) => existsSync(place))
@@ -41,9 +44,9 @@ export function ownFile(name: string): string {
   return found
 }
 
-/** Reads the configuration of these environs, again each time it is called. */
+/** Reads the configuration; again on each call. */
 export async function loadFor({ env, cwd, path }: Environs, skills?: readonly RoutedSkill[]) {
-  // A command that reads no configuration need not wait for what reads it.
+  // Loaded on first use, for commands without a configuration.
   const [{ loadConfig }, { transports }] = await Promise.all([
     import('../config/load-config.ts'),
     import('../../transports/registry.ts'),
@@ -51,34 +54,37 @@ export async function loadFor({ env, cwd, path }: Environs, skills?: readonly Ro
   return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
 }
 
-/** The exit code where a wait ended with nothing. */
+/** The exit code if a wait ended without a result. */
 export const EXIT_NOTHING = 4
 
-/** The error for a command line that cannot be understood. */
+/** The error for an invalid command line. */
 export function usage(details: string, cause?: unknown): TriviumError {
   return new TriviumError('usage', { details }, { cause })
 }
 
-/** Reads the value of a flag that is a whole number, 0 or more. Throws `usage` for anything else. */
+/** Parses a flag as an integer, 0 or more. Throws `usage` for anything else. */
 export function wholeNumber(flag: string): (text: string) => number {
   return (text) => {
     const value = Number(text)
     if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value
-    throw usage(`${flag} is a whole number, not ${JSON.stringify(text)}`)
+    throw usage(`${flag} must be a whole number, not ${JSON.stringify(text)}`)
   }
 }
 
-/** The value (Unix ms) of a flag that is a time, UTC where it names no zone, or how long ago. Throws `usage` for anything else. */
+/** Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage` for anything else. */
 export function timeOf(flag: string, text: string): number {
   const time = parseTime(text)
   if (time === undefined) throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, or 2h, not ${text}`)
   return time
 }
 
-/** Ms; npm, `timeout` and the launcher on an older Node send one signal twice or three times. */
+/** In ms. npm, `timeout` and the launcher on an older Node send the same signal two or three times. */
 export const SAME_SIGNAL = 500
 
-/** Aborts when the user interrupts the command. A second signal, half a second later or more, ends the process. */
+/**
+ * A signal that aborts when the user interrupts the command. A second interrupt after at least half
+ * a second ends the process.
+ */
 export function interruption(): AbortSignal {
   const interrupted = new AbortController()
   let first: number | undefined
@@ -92,7 +98,7 @@ export function interruption(): AbortSignal {
   return interrupted.signal
 }
 
-/** Who types; in a container the user may have a number only. */
+/** The name of the user. In a container, the user may only have a number. */
 export function userName(): string {
   return attempt(() => userInfo().username) ?? String(process.getuid?.() ?? 'user')
 }

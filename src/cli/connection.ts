@@ -13,10 +13,10 @@ import { checked } from './known-names.ts'
 import { lockPatiently } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
-/** What commands talk to: a running daemon, or one made in this process for a moment. */
+/** The counterpart of commands: a running daemon, or a temporary one in this process. */
 export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'file' | 'mcp' | 'isDraining'>
 
-/** Connects, asks, prints the answer and closes the connection: what most commands do. */
+/** Connects, runs `asking`, prints the result and disconnects, as most commands do. */
 export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
@@ -41,13 +41,14 @@ export async function connect(environs: Environs) {
     throw new TriviumError('not_answering', { pid, address, seconds: LONGEST_PROOF / 1000 })
   const own = proofOf(token ?? '', nonce)
   if (token !== undefined && proof === own) return remote(address, token)
-  // A daemon is there whose token this command was not given; what `control-token` has may be an old one.
+  // A daemon is running, but this command does not have its token; the `control-token` file may be
+  // old.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
-  // Otherwise nobody is there, or somebody else: the file is an old one.
+  // Otherwise the port is unused or belongs to another program, so the file is old.
   throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
-/** Ms; a daemon that is busy for longer is out of order. */
+/** In ms. A daemon that is busy for longer is out of order. */
 const LONGEST_PROOF = 5_000
 
 function isAlive(pid: number): boolean {
@@ -59,14 +60,14 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Connects to the running daemon, or opens the store in this process; there is one writer in either case. Another command, and a daemon
- * that is starting or stopping, are waited for.
+ * Connects to the running daemon, or opens the store in this process; either way there is one
+ * writer. Waits for other commands, and for a daemon that is starting or stopping.
  */
 export function connectOrOpen(environs: Environs): Promise<Connection> {
   return connectOr(environs, () => connectIfRunning(environs))
 }
 
-/** As `connectOrOpen`, but does not use a daemon that is draining: it would not answer a message any more. */
+/** Like `connectOrOpen`, but does not use a draining daemon, which would not answer messages. */
 export function connectOrOpenToSend(environs: Environs): Promise<Connection> {
   return connectOr(environs, async () => {
     const found = await connectIfRunning(environs)
@@ -82,7 +83,7 @@ async function connectOr(
   if (found) return found
   const { dataDir, redisUrl } = (await loadFor(environs)).daemon
   if (redisUrl !== undefined) return local(environs)
-  // Loaded before the lock is taken: others wait for it.
+  // Loaded before the lock is taken, because others wait for the lock.
   await import('./own-daemon.ts')
   const free = await lockPatiently(dataDir, environs, running)
   return 'invoke' in free ? free : local(environs, free)
@@ -95,7 +96,10 @@ function connectIfRunning(environs: Environs) {
   })
 }
 
-/** Takes the lock of a data directory for a command that needs it alone, and for a daemon. A daemon that runs is not waited for. */
+/**
+ * Takes the lock of a data directory for a daemon, or a command that needs it alone. Does not wait
+ * for a running daemon.
+ */
 export function lockAlone(dir: string, environs: Environs): Promise<Disposable> {
   return lockPatiently<never>(dir, environs, async (locked) => {
     if (await connectIfRunning(environs).catch(() => true)) throw locked
@@ -114,9 +118,9 @@ function remote(control: string, token: string) {
     fetchJson(`http://${control}/v1/${path}`, { method: 'POST', headers, ...defined({ signal }) }, body)
   return {
     running: true,
-    /** Where MCP is served. */
+    /** The MCP endpoint. */
     mcp: { url: `http://${control}/mcp`, headers },
-    /** `signal` ends the call, and what it waits for on the daemon. */
+    /** `signal` ends the call, including its waits on the daemon. */
     invoke: (name: string, args: unknown, signal?: AbortSignal) =>
       post(`skills/${encodeURIComponent(name)}`, args, signal),
     skills: () => get('skills'),
@@ -131,14 +135,14 @@ function remote(control: string, token: string) {
     explain: (what: string | Submission) =>
       typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),
     reload: () => post('reload', {}),
-    /** The bytes of a file that a message brought. */
+    /** Reads an attachment of a message. */
     async file(sha256: string, message: string): Promise<Buffer> {
       const url = `http://${control}/v1/artifacts/${sha256}?message=${encodeURIComponent(message)}`
       const response = await send(url, { headers })
       if (response.statusCode !== 200) await answerOf(response, url)
       return buffer(response)
     },
-    /** The stream of events, in chunks of text as they come; from behind the message `last` on. */
+    /** The event stream in chunks of text, starting after the message `last`. */
     async stream(query: string, last: string | undefined, signal: AbortSignal) {
       const since = last === undefined ? {} : { 'last-event-id': last }
       const options = { headers: { ...headers, ...since }, signal }
@@ -168,12 +172,13 @@ async function local(environs: Environs, lock?: Disposable): Promise<Connection>
     skills: async () => operator.skills(),
     describe: async (name) => operator.describe(name),
     async submit(submission) {
-      // Only a message that wants its answer needs the roads: looking must start no skill and send nothing.
+      // The roads start only for messages that want an answer: reading must not run skills or send
+      // anything.
       await daemon.start()
       return operator.submit(submission, ended.signal)
     },
     async explain(what) {
-      // Routes that skills bring are known only now.
+      // Applies routes of skills, which are only known now.
       await daemon.reload()
       return operator.explain(what)
     },
@@ -185,12 +190,12 @@ async function local(environs: Environs, lock?: Disposable): Promise<Connection>
   }
 }
 
-/** Names who asks, for the log and for what is noted of a decision. */
+/** Identifies the caller in logs and audit entries. */
 function clientName(): string {
   return encodeURIComponent(`${userName()}@${hostname()}`).replaceAll('%40', '@')
 }
 
-/** node:http rather than fetch: a wait may take longer than fetch's five minutes. */
+/** node:http rather than fetch, whose timeout of five minutes is too short for waits. */
 function send(url: string, options: RequestOptions, body?: unknown): Promise<IncomingMessage> {
   const headers = { ...options.headers, 'content-type': 'application/json' }
   return new Promise((answer, fail) => {
@@ -204,7 +209,7 @@ async function fetchJson(url: string, options: RequestOptions, body?: unknown): 
   return answerOf(await send(url, options, body), url)
 }
 
-/** Reads an answer whole; throws the error that it tells of. */
+/** Reads a complete response; throws the error that it contains. */
 async function answerOf(response: IncomingMessage, url: string): Promise<Json> {
   const answer: Json = JSON.parse(await text(response).catch((cause) => Promise.reject(lost(url, cause))))
   if (!isJsonObject(answer)) return answer
@@ -215,11 +220,11 @@ async function answerOf(response: IncomingMessage, url: string): Promise<Json> {
 function lost(url: string, cause: unknown): TriviumError {
   if (pathGet(cause, 'code') === 'ECONNREFUSED')
     return new TriviumError('not_running', { path: url }, { cause })
-  const reason = 'the daemon went away; what was called may have run'
+  const reason = 'the connection to the daemon was lost; the call may have run'
   return new TriviumError('cancelled', { what: 'The call', reason }, { cause })
 }
 
-/** An error of the daemon, in its own words. */
+/** An error from the daemon, with its own message. */
 function told(code: string, message: string): TriviumError {
   const isKnown = (text: string): text is ErrorCode => Object.hasOwn(catalogue, text)
   return Object.assign(new TriviumError(isKnown(code) ? code : 'internal'), { message })

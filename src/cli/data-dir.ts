@@ -10,51 +10,54 @@ import { defined } from '../lib/defined.ts'
 import { writeWhole } from '../lib/disk.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 
-/** `control`: its address, as `host:port`. `config`: the absolute path of its routes.yaml; daemons before 0.2 did not write it. */
+/**
+ * `control`: address as `host:port`. `config`: absolute path of its routes.yaml, which daemons
+ * before 0.2 did not write.
+ */
 const daemonFileSchema = z.object({
   pid: z.int(),
   control: z.string(),
   config: z.string().exactOptional(),
 })
 
-/** Writes a file of the data directory atomically: `daemon.json` says where this daemon is, as `host:port`. */
+/** Writes a file of the data directory atomically. `daemon.json` contains the address of the daemon. */
 export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
   await writeWhole(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
 }
 
-/** Removes the file, but only that of this process. */
+/** Removes `daemon.json` if this process wrote it. */
 export function removeDaemonFile(dataDir: string): void {
   if (readDaemonFile(dataDir)?.pid === process.pid) rmSync(join(dataDir, 'daemon.json'), { force: true })
 }
 
-/** The daemon that wrote it may be gone. A file that cannot be read names no daemon. */
+/** Reads `daemon.json`; undefined if it is unreadable. Its daemon may be gone. */
 export function readDaemonFile(dataDir: string) {
   return daemonFileSchema.safeParse(parseJson(readText(dataDir, 'daemon.json') ?? '')).data
 }
 
-/** A small file of the data directory without the white space around it; undefined where it is missing or empty. */
+/** The trimmed content of a small file in the data directory; undefined if it is missing or empty. */
 export function readText(dataDir: string, name: string): string | undefined {
   return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
 }
 
 type Place = Pick<DaemonConfig, 'dataDir' | 'token'>
 
-/** The data directory that a command works on. A daemon is found there even while its routes.yaml is broken. */
+/** The data directory of a command. Finds a running daemon even while its routes.yaml is broken. */
 export async function placeOf(environs: Environs): Promise<Place> {
   const read = await loadFor(environs).catch((error: unknown) => ({ error }))
   if ('error' in read) return placeWithout(environs, read.error)
   const { daemon, file } = placed(read, environs)
-  // A changed `data-dir` takes effect at the next start: the daemon that runs is where it was.
+  // A changed `data-dir` takes effect at the next start, so the running daemon is in the old one.
   const before = readDaemonFile(daemon.dataDir) ? undefined : likelyDirs(environs.cwd, file).find(isOf(file))
   return { ...daemon, dataDir: environs.env.TRIVIUM_DATA_DIR ? daemon.dataDir : (before ?? daemon.dataDir) }
 }
 
-/** Its default place, and where a file usually names it. */
+/** The default location, and the location that files usually name. */
 function likelyDirs(cwd: string, file: string): string[] {
   return [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
 }
 
-/** Whether a daemon of this file wrote into a data directory that it is there. */
+/** Makes a test for a data directory that a daemon with this file uses. */
 function isOf(file: string, isOldToo = false): (dir: string) => boolean {
   return (dir) => {
     const found = readDaemonFile(dir)
@@ -62,7 +65,10 @@ function isOf(file: string, isOldToo = false): (dir: string) => boolean {
   }
 }
 
-/** As `loadFor`, for what works on the data directory itself. Throws `usage` where that may be another's. */
+/**
+ * Like `loadFor`, for commands that work on the data directory itself. Throws `usage` if it may
+ * belong to another configuration.
+ */
 export async function loadPlaced(environs: Environs) {
   return placed(await loadFor(environs), environs)
 }
@@ -83,8 +89,9 @@ async function placeWithout(environs: Environs, error: unknown): Promise<Place> 
 }
 
 /**
- * A configuration file elsewhere often belongs to a daemon that was started there: its data directory is then not the default one of
- * this working directory, and the daemon here must not get what was meant for the other. Throws `usage` where that cannot be told.
+ * A configuration file elsewhere often belongs to a daemon started there, with another data
+ * directory than the default one here. The local daemon must not receive what was meant for the
+ * other. Throws `usage` if this is unclear.
  */
 function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: Environs): string {
   const beside = join(dirname(file), '.trivium')
@@ -93,7 +100,7 @@ function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: E
   if (here === file) return dataDir
   if (readDaemonFile(beside)?.config === file) return beside
   if (here === undefined && !isOfAnother(beside, file, cwd)) return dataDir
-  // The store is not there.
+  // The store is elsewhere.
   if (here === undefined && redisUrl !== undefined) return dataDir
   const owner = here === undefined ? 'a daemon of this folder' : `a daemon of ${here}`
   throw usage(
@@ -101,7 +108,10 @@ function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: E
   )
 }
 
-/** No daemon runs, and this folder has a routes.yaml of its own, or the file a data directory beside it. */
+/**
+ * No daemon runs, and this folder has a routes.yaml of its own, or the file has a data directory
+ * beside it.
+ */
 function isOfAnother(beside: string, file: string, cwd: string): boolean {
   if (existsSync(beside)) return true
   const path = relative(cwd, file)

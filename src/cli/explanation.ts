@@ -50,12 +50,13 @@ function missesOf(route: JsonObject): JsonObject[] {
   return objectsIn(route.keys).filter(({ matched }) => !matched)
 }
 
-/** Keys that many routes share, and that say little about what a message is for. */
+/** Keys shared by many routes, which say little about the purpose of a message. */
 const COMMON = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed', 'data.respond']
 
 /**
- * A single key is in the way. Another place counts only where the rest says more than "for anyone", and another first
- * word only where it may be a slip: the words of an assistant are no near miss of every message.
+ * Whether only one key did not match. Another gateway or similar counts only if the other keys are
+ * specific, and another first word only if it may be a typo: the words of an assistant are not a
+ * near miss of every message.
  */
 function nearlyMatches(route: JsonObject): boolean {
   const [miss, ...others] = missesOf(route)
@@ -65,7 +66,10 @@ function nearlyMatches(route: JsonObject): boolean {
   return objectsIn(route.keys).some(({ key, matched }) => matched && !COMMON.includes(String(key)))
 }
 
-/** Whether the text begins with a word that is nearly one of the prefixes; both are as the daemon shows them, in quotes. */
+/**
+ * Whether the first word of the text is similar to one of the prefixes. Both are quoted, as the
+ * daemon shows them.
+ */
 function isSlip(actual: string, wanted: string): boolean {
   const prefixes = wanted.match(/[\p{L}\p{N}][^'"`,]*/gu) ?? []
   const words = actual.match(/[\p{L}\p{N}][^\s'"`,:]*/gu) ?? []
@@ -76,7 +80,7 @@ function isSlip(actual: string, wanted: string): boolean {
 }
 
 function rowsOf(route: JsonObject): unknown[][] {
-  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
+  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, but an earlier route won' : 'no'
   const keys = objectsIn(route.keys)
   const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
   return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]

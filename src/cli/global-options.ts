@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { defined } from '../lib/defined.ts'
 import { type Environs, usage } from './command.ts'
 
-/** Options of every command, before or after its name. Those with a value set what the variable in brackets would. */
+/** Options of every command, before or after its name. Those with a value set the variable in brackets. */
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
@@ -17,7 +17,7 @@ export const GLOBAL_NAMES = Object.keys(GLOBAL).map((flag) => flag.slice(2))
 
 export type Globals = { json: boolean; config?: string; dataDir?: string }
 
-/** Takes the global options out of a command line, up to a `--`. `problem`: one has no value. */
+/** Removes the global options from a command line, up to `--`. `problem`: one without a value. */
 export function takeGlobals(argv: readonly string[]): { rest: string[]; globals: Globals; problem?: Error } {
   const found: Partial<Record<Flag, string>> = {}
   const rest: string[] = []
@@ -50,7 +50,7 @@ function isGlobal(word: string): word is Flag {
   return Object.hasOwn(GLOBAL, word)
 }
 
-/** Lists the global options in the help of a command, and of those below it. */
+/** Adds the global options to the help of a command and its subcommands. */
 export function listGlobals(command: Command): void {
   for (const [flag, [placeholder, help]] of Object.entries(GLOBAL)) {
     if (command.options.some(({ long }) => long === flag)) continue
@@ -59,7 +59,7 @@ export function listGlobals(command: Command): void {
   for (const nested of command.commands) listGlobals(nested.exitOverride())
 }
 
-/** Where a command runs, as the global options say. */
+/** The environment of a command according to the global options. */
 export function environsOf(
   { config: path, dataDir }: Globals,
   { env, ...rest }: Pick<Environs, 'env' | 'cwd' | 'version'> & Required<Pick<Environs, 'tell'>>,

@@ -60,13 +60,13 @@ const SPOKEN: readonly Spoken[] = [
   }),
 ]
 
-/** A skill as people write it: `event wait`; the name itself for all but built-in skills. */
+/** The spoken form of a skill, such as `event wait`; only built-in skills have one. */
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
 }
 
-/** Nouns that people look for, and what has them. */
+/** Other nouns that people may try, with the command for each. */
 const SOUGHT: Readonly<Record<string, string>> = {
   topic: 'group list',
   queue: 'dead-letter list',
@@ -76,7 +76,7 @@ const SOUGHT: Readonly<Record<string, string>> = {
   webhook: 'gateway list',
 }
 
-/** A hint for a word that is no command: the command that has what it names, or the noun that it nearly is. */
+/** A hint for an unknown word: the command that covers it, or a similar noun. */
 export function nounHint(word: string): string {
   const sought = Object.hasOwn(SOUGHT, word) ? SOUGHT[word] : undefined
   const found = sought ?? NOUNS.find((noun) => `${noun}s` === word)
@@ -84,8 +84,8 @@ export function nounHint(word: string): string {
 }
 
 /**
- * The built-in skill that a command line begins with as noun and verb, how many words that takes, and the argument that the next word
- * gives.
+ * The built-in skill that a command line starts with (noun and verb), the number of words, and the
+ * argument that the next word sets.
  */
 export function skillIn(
   words: readonly string[],
@@ -98,7 +98,7 @@ export function skillIn(
   return undefined
 }
 
-/** The verbs of a noun as a command whose help lists them; undefined for any other word. */
+/** A command that lists the verbs of a noun in its help; undefined for other words. */
 export function groupOf(noun: string): Command | undefined {
   if (!SPOKEN.some((one) => one.noun === noun)) return undefined
   const group = new Command(`trivium ${noun}`).usage('<verb> [options]').exitOverride().helpCommand(false)
@@ -106,17 +106,17 @@ export function groupOf(noun: string): Command | undefined {
   return group
 }
 
-/** Lists the skills of a noun in the help of its command, next to the verbs that this has already. */
+/** Adds the skills of a noun to the help of its command, in addition to existing verbs. */
 export function listVerbs(group: Command, noun: string): void {
   for (const { verb, description } of SPOKEN.filter((one) => one.noun === noun)) {
     const name = verb.replaceAll('-', ' ')
-    // Words with a space are no command of their own, only a line of the help.
+    // A name with a space is not a command, only a line of the help.
     if (!group.commands.some((command) => command.name() === name))
       group.addCommand(new Command(name).summary(description).copyInheritedSettings(group))
   }
 }
 
-/** Lists the nouns that are no command by themselves in the help of all. */
+/** Adds the nouns without a command of their own to the main help. */
 export function listNouns(program: Command): void {
   for (const noun of NOUNS) {
     const verbs = SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
@@ -127,7 +127,7 @@ export function listNouns(program: Command): void {
   for (const [name, summary] of ALONE) program.addCommand(new Command(name).summary(summary))
 }
 
-/** Skills for operators whose name is one word. */
+/** Operator skills whose names are one word. */
 const ALONE = [
   ['troubles', 'what is wrong now, since when, and what to do'],
   ['cost', 'tokens and cost of models, with the budgets'],

@@ -7,7 +7,10 @@ import { installCommand, outdatedOf, type Part, partMissing } from '../core/part
 import { installPlace } from '../lib/packages.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Brings these parts to the tested versions where they are missing or older, and shows the command line. Throws `install_failed`. Returns their names. */
+/**
+ * Installs or updates these parts to the tested versions, and shows the command. Throws
+ * `install_failed`. Returns their names.
+ */
 export async function installParts(parts: readonly Part[], tell: (line: string) => void): Promise<Part[]> {
   const missing = parts.filter((part) => outdatedOf(part).length > 0)
   if (missing.length === 0) return []
@@ -15,7 +18,7 @@ export async function installParts(parts: readonly Part[], tell: (line: string) 
   const { folder } = installPlace()
   const line = [program, ...args].join(' ')
   tell(`In ${folder}: ${line}`)
-  // Standard output is for the result of the command.
+  // Standard output is reserved for the result of the command.
   const stdio: ['inherit', 2, 2] = ['inherit', 2, 2]
   const isWindows = process.platform === 'win32'
   const child = spawn(program, args, { cwd: folder, stdio, shell: isWindows, env: environment() })
@@ -24,7 +27,7 @@ export async function installParts(parts: readonly Part[], tell: (line: string) 
   return missing
 }
 
-/** What npm passes to its scripts is about the command that runs, as `npx trivium`, not about the one to come. */
+/** Variables that npm sets for the current command (such as `npx trivium`) must not affect the new one. */
 function environment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^npm_(config_local_prefix|command|lifecycle|package)/.test(name),
@@ -32,7 +35,10 @@ function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(kept)
 }
 
-/** Before a start: offers a person at a terminal to install what is missing. Throws `part_missing` where it still is. */
+/**
+ * Before a start: offers to install missing parts, if a person is at the terminal. Throws
+ * `part_missing` if parts are still missing.
+ */
 export async function offerParts(needs: Needs, terminal: Terminal): Promise<void> {
   const missing = missingParts(needs)
   if (missing.length === 0) return

@@ -3,7 +3,10 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { didYouMean } from '../lib/nearest.ts'
 import { type Environs, loadFor } from './command.ts'
 
-/** Which argument of which built-in skills names what. What a skill acts on by itself (`route-pause`) it checks itself. */
+/**
+ * The arguments of built-in skills that name something. Skills that act on the named object itself
+ * (`route-pause`) check it themselves.
+ */
 const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^(message|conversation|send)-|^slack-installs/, argument: 'gateway', kind: 'gateway' },
   { skill: /^message-/, argument: 'transport', kind: 'transport' },
@@ -17,7 +20,7 @@ const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^search-notes$/, argument: 'in', kind: 'gateway' },
 ]
 
-/** The part of a connection that knows the names. */
+/** The part of a connection that this needs. */
 type Asked = {
   running: boolean
   invoke(name: string, args: unknown, signal?: AbortSignal): Promise<Json>
@@ -26,10 +29,10 @@ type Asked = {
 }
 type Names = Promise<readonly string[]>
 
-/** `now`: the names that there are. `kept`: those that are gone from routes.yaml, while something of them is still stored. */
+/** `now`: existing names. `kept`: names that are no longer in routes.yaml, but still have stored data. */
 type Source = {
   word: string
-  /** The command that lists them, where they may be many. */
+  /** The command that lists them, if there may be many. */
   listedBy?: string
   now(asked: Asked, environs: Environs, args: JsonObject): Names
   kept?(asked: Asked, name: string): Names
@@ -52,7 +55,7 @@ const SOURCES = {
     now: async (asked, environs) => namesIn(await gatewaysOf(asked, environs), 'transport'),
     async kept(asked, name) {
       const found = await asked.invoke('message-search', { transport: name, limit: 1 })
-      // A search that has not come to the end says nothing.
+      // An incomplete search proves nothing.
       return pathGet(found, 'next') === undefined ? idsIfAny(pathGet(found, 'messages'), name) : [name]
     },
   },
@@ -94,8 +97,8 @@ const SOURCES = {
 } satisfies Record<string, Source>
 
 /**
- * Checks what the arguments of a built-in skill name, so that a slip is not answered with "none". Throws `not_found`, with the nearest
- * name. What is gone from routes.yaml and still stored is known.
+ * Checks the names in the arguments of a built-in skill, so that a typo does not return an empty
+ * result. Throws `not_found` with the nearest name. Accepts names that are only in stored data.
  */
 export async function requireKnown(
   skill: string,
@@ -111,7 +114,7 @@ export async function requireKnown(
   }
 }
 
-/** The same for one name. */
+/** The same for a single name. */
 export async function requireName(
   kind: Kind,
   name: string,
@@ -129,10 +132,10 @@ export async function requireName(
   throw new TriviumError('not_found', { path: `${source.word} ${name}`, hint })
 }
 
-/** A connection whose calls check first what their arguments name. */
+/** Wraps a connection, so that calls first check the names in their arguments. */
 export function checked<Given extends Asked>(connection: Given, environs: Environs): Given {
   const { invoke } = connection
-  /** Calls that are repeated are checked once. */
+  /** Repeated calls are checked once. */
   const seen = new Set<string>()
   const checkedInvoke: Asked['invoke'] = async (name, args, signal) => {
     const call = JSON.stringify([name, args])
@@ -163,7 +166,7 @@ async function routeNames(asked: Asked, environs: Environs): Names {
   return (await loadFor(environs)).routes.map(({ name }) => name)
 }
 
-/** Without a daemon nobody knows them; what waits in them is among the dead letters. */
+/** Without a daemon the names are unknown; their queues with dead letters are known. */
 async function subscriptionQueues(asked: Asked): Names {
   if (!asked.running) return []
   return namesIn(await asked.invoke('subscription-list', {}), 'name').map((name) => `push/${name}`)

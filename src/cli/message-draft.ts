@@ -9,8 +9,9 @@ import { usage } from './command.ts'
 const EXAMPLE = '{"gateway": "cli", "text": "hello", "from": {"id": "ada"}}'
 
 /**
- * Reads a message that a person wrote to try routes: the fields of a message as `message show --json` prints them, of which only the
- * gateway is needed. Times may be Unix ms or ISO. Throws `usage`, which names the field.
+ * Reads a hand-written message to try routes: the fields of `message show --json`, of which only
+ * the gateway is required. Times may be Unix ms or ISO 8601. Throws `usage` with the name of the
+ * invalid field.
  */
 export function readDraft(
   text: string,
@@ -33,11 +34,11 @@ export function readDraft(
     )
     throw usage(`${file}: ${faults.join('; ')}`)
   }
-  // Hours ask when it arrived; a message that does not say arrives now.
+  // For `hours`: without a time, the message arrives now.
   return { ...data, receivedAt: data.receivedAt || Date.now() }
 }
 
-/** What `message show --json` prints has the message inside. */
+/** The output of `message show --json` contains the message as a field. */
 function parse(text: string, file: string): JsonObject {
   let value: unknown
   try {

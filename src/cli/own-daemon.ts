@@ -7,8 +7,9 @@ import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 
 /**
- * Makes a daemon in this process. `level`: what is logged where the configuration shall not say; `destination`: where, if not on stderr;
- * `change`: what is made of the configuration each time it is read; `lock`: that of the data directory, which the daemon then releases; `now`: its clock.
+ * Makes a daemon in this process. `level`: log level, instead of the configured one. `destination`:
+ * of the log; default: stderr. `change`: applied to the configuration each time it is read. `lock`:
+ * the lock of the data directory, which the daemon releases. `now`: its clock.
  */
 export async function createOwnDaemon(
   environs: Environs,

@@ -3,15 +3,16 @@ import { pause } from '../lib/pause.ts'
 import { lockDirectory } from '../stores/embedded/database.ts'
 import type { Environs } from './command.ts'
 
-/** How long (ms) other processes may have the store; after `QUIET` the person hears why nothing happens. */
+/** How long (ms) to wait for the store. After `QUIET`, the reason is shown. */
 const PATIENCE = 60_000
 const QUIET = 1_000
-/** How often (ms) it is checked whether a daemon has come. */
+/** Interval (ms) for checking whether a daemon has started. */
 const LOOK_EVERY = 250
 
 /**
- * Takes the lock of a data directory. Offline commands wait for each other, and for a daemon that is starting or stopping, for up to 60 s.
- * `instead` is asked while another process has the lock; its first value ends the wait and is returned. Throws `store_locked`.
+ * Takes the lock of a data directory. Waits up to 60 s for other commands, and for a daemon that is
+ * starting or stopping. Calls `instead` while another process has the lock; its first value ends
+ * the wait and is returned. Throws `store_locked`.
  */
 export async function lockPatiently<T>(
   dir: string,
@@ -36,7 +37,7 @@ export async function lockPatiently<T>(
         isTold = true
         tell?.(`Waiting up to ${PATIENCE / 1000} s. ${error.message}\n`)
       }
-      // Random, so that commands that wait do not come back in step.
+      // Random, so that waiting commands do not retry in step.
       await pause(10 + Math.random() * 50)
     }
   }

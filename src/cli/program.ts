@@ -5,7 +5,10 @@ import { type AddCommand, type CommandContext, type Environs, ownFile } from './
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { createTerminal, hintAt, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
-/** Every command that is no skill, in the order of the help; only what a command line names is loaded. */
+/**
+ * All commands that are not skills, in the order of the help. Each is loaded only if a command line
+ * uses it.
+ */
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   start: async () => (await import('./commands/daemon.ts')).addStart,
   demo: async () => (await import('./commands/demo.ts')).addDemo,
@@ -33,16 +36,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   parts: async () => (await import('./commands/parts.ts')).addParts,
-  // The last: it completes those that were added before it.
+  // Must be last: it completes the commands before it.
   completion: async () => (await import('./commands/completion.ts')).addCompletion,
 }
 
 export const COMMAND_NAMES = Object.keys(COMMANDS)
 
-/** Commands by the names that they had before. */
+/** Old names of commands. */
 const RENAMED: Readonly<Record<string, string>> = { 'dead-letters': 'dead-letter' }
 
-/** What the shells call at a Tab: `complete -- <the words so far>`. It is in no help. */
+/** Called by shells for completion: `complete -- <the words so far>`. Hidden in the help. */
 const COMPLETE = 'complete'
 
 type World = Pick<Environs, 'env' | 'cwd'> & Streams
@@ -54,7 +57,10 @@ const THIS_PROCESS: World = {
   err: (text) => process.stderr.write(text),
 }
 
-/** Runs one command line and resolves with the exit code: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came. */
+/**
+ * Runs one command line. Resolves with the exit code: 0 success, 1 failure, 2 usage or
+ * configuration, 3 no daemon, 4 no result.
+ */
 export async function main(argv: string[], world: World = THIS_PROCESS): Promise<number> {
   const { rest, globals, problem } = takeGlobals(argv)
   const program = new Command('trivium')
@@ -94,7 +100,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       await invokeSpoken(rest, at, context)
       return code
     }
-    // Flags before a command may ask for the help of all.
+    // Flags before a command may belong to the main help.
     const named = name !== undefined && at === 0 ? COMMANDS[name] : undefined
     const loads = named ? [named] : Object.values(COMMANDS)
     for (const load of loads) {
@@ -103,7 +109,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       const addCommand = await load()
       addCommand(program, context)
     }
-    // What a group of commands lacks may be a skill: `skill pause NAME`, `state get KEY`.
+    // A verb that a command group lacks may be a skill: `skill pause NAME`, `state get KEY`.
     if (named && lacks(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
       const { invokeSpoken } = await import('./skill-command.ts')
       await invokeSpoken(rest, at, context)
@@ -118,7 +124,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   }
 }
 
-/** The first word, by its name today; says so where it was another, and puts it into the words. */
+/** The current name of the first word. For an old name, prints a hint and replaces it in the words. */
 function renamed(rest: string[], at: number, terminal: Terminal): string | undefined {
   const given = rest[at]
   const now = given === undefined || !Object.hasOwn(RENAMED, given) ? undefined : RENAMED[given]
@@ -132,14 +138,14 @@ function isHelp(rest: readonly string[], name: string | undefined): boolean {
   return name === undefined || name === 'help' || rest.includes('--help') || rest.includes('-h')
 }
 
-/** Adds to the help what skills do: to that of all commands their nouns, and to each group the verbs that it lacks. */
+/** Adds skills to the help: nouns to the main help, and missing verbs to each group. */
 async function listSkills(program: Command): Promise<void> {
   const { listNouns, listVerbs } = await import('./grammar.ts')
   for (const group of program.commands) if (group.commands.length > 0) listVerbs(group, group.name())
   if (program.commands.length > 1) listNouns(program)
 }
 
-/** Whether the second word is no command of the group that the first one names, though the group has commands. */
+/** Whether the first word is a command group, and the second is not one of its commands. */
 function lacks(program: Command, [noun, verb]: readonly string[]): boolean {
   if (verb === undefined || verb.startsWith('-') || verb === 'help') return false
   const group = program.commands.find((command) => command.name() === noun)
@@ -154,7 +160,7 @@ function report(error: unknown, terminal: Terminal): number {
     ? { code: 'usage', message: usageOf(error), exit: 2 }
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify({ error: { code, message } })}\n`)
-  // commander has written it by itself.
+  // commander has already printed it.
   else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${message}\n`)
   return exit
 }

@@ -6,32 +6,33 @@ import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
 type Tell = (message: JSONRPCMessage) => void
-/** A session of the older protocol, as the daemon named it. */
+/** A session of the older protocol with the daemon. */
 type Session = { id?: string | undefined; version?: string | undefined }
 
-/** What lies between stdin and the daemon. */
+/** The state between stdin and the daemon. */
 type Bridge = {
   environs: Environs
   Transport: typeof StreamableHTTPClientTransport
   fetch: typeof globalThis.fetch
-  /** Whether an error says that the daemon does not know the session. */
+  /** Whether an error means that the daemon does not know the session. */
   isForgotten(error: unknown): boolean
   /** Connections to the daemon, by the id of their request. */
   open: Map<unknown, StreamableHTTPClientTransport>
-  /** The messages with which the client began its session. */
+  /** The client's messages that started its session. */
   greetings: JSONRPCMessage[]
   session: Session
-  /** Settles once a forgotten session is begun again. */
+  /** Settles once a lost session has been restarted. */
   renewal: Promise<void>
 }
 
 /**
- * Passes messages between stdin and `/mcp` of the daemon until stdin ends. Looks for the daemon at each message, and so outlives its
- * restart; begins a session of the older protocol again then. Throws if no daemon runs at the start.
+ * Passes messages between stdin and `/mcp` of the daemon until stdin ends. Finds the daemon for
+ * each message, so it survives a restart, and then restarts sessions of the older protocol. Throws
+ * if no daemon is running at the start.
  */
 export async function serveMcp(environs: Environs): Promise<void> {
   await connect(environs)
-  // Loaded late, as the help loads every command.
+  // Loaded on first use, because the help loads every command.
   const client = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
   const { StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
   const { Agent, fetch } = await import('undici')
@@ -40,7 +41,7 @@ export async function serveMcp(environs: Environs): Promise<void> {
   const bridge: Bridge = {
     environs,
     Transport: client.StreamableHTTPClientTransport,
-    // The types of the DOM and of undici differ in what neither uses here.
+    // The types of the DOM and of undici differ, but not in what is used here.
     fetch: ((input: string, init: object) =>
       fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
     isForgotten: (error) => error instanceof client.SdkHttpError && error.status === 404,
@@ -58,7 +59,7 @@ export async function serveMcp(environs: Environs): Promise<void> {
   await dispatcher.destroy()
 }
 
-/** Takes one message of the client, and tells it the answer or the error. */
+/** Handles one message of the client, and sends it the answer or error. */
 async function take(bridge: Bridge, message: JSONRPCMessage, tell: Tell): Promise<void> {
   const method = pathGet(message, 'method')
   if (method === 'initialize') bridge.greetings = []
@@ -128,7 +129,7 @@ async function transportOf({ environs, Transport, fetch }: Bridge, { id }: Sessi
   })
 }
 
-/** Begins a forgotten session again, once for all messages that were refused. */
+/** Restarts a lost session, once for all messages that were refused. */
 function renew(bridge: Bridge, forgotten: Session): Promise<void> {
   if (bridge.session === forgotten) bridge.renewal = greet(bridge, forgotten)
   return bridge.renewal

@@ -13,8 +13,9 @@ export type Served = Awaited<ReturnType<typeof makeServed>>
 type Output = { pretty: boolean; destination?: { write(line: string): unknown } }
 
 /**
- * Makes a daemon in this process that holds its data directory. `open` starts it, lets it reread what changes and says in `daemon.json`
- * where it is; `close` takes that back, and follows its `stop`. Commands that are at work, and a daemon that is stopping, are waited for.
+ * Makes a daemon in this process that owns its data directory. `open` starts it, reloads changed
+ * files, and writes its address to `daemon.json`. `close` removes that, and is called after `stop`.
+ * Waits for running commands, and for a daemon that is stopping.
  */
 export async function makeServed(environs: Environs, output: Output) {
   const { dataDir: dir, redisUrl } = (await loadFor(environs)).daemon
@@ -25,7 +26,7 @@ export async function makeServed(environs: Environs, output: Output) {
   const failed = (error: unknown) =>
     log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
   const reread = () => void daemon.reread().catch(failed)
-  // Before the start, which reads it: what is saved meanwhile is seen too.
+  // Before the start, so that changes during the start are noticed.
   const unwatch = await watchConfiguration({ file, cwd: environs.cwd, env: environs.env }, reread)
   return {
     daemon,
@@ -35,13 +36,13 @@ export async function makeServed(environs: Environs, output: Output) {
     async open() {
       const addresses = await daemon.start()
       if (!addresses) throw new TriviumError('internal', { reason: 'the daemon does not listen' })
-      // A skill may bring a route, and a route may wait for its skill.
+      // A changed skill may add a route, or fix one that needs it.
       await daemon.manager.watch(reread)
       const place = { pid: process.pid, ...addresses, store: daemon.store.kind, config: file }
       await writeDataFile(dataDir, 'daemon.json', { ...place, startedAt: Date.now() })
       return addresses
     },
-    /** For editors, which find it by the first line of routes.yaml. */
+    /** For editors: the first line of routes.yaml refers to it. */
     writeSchema: () =>
       writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
         log.warn({ err }, 'editors get no routes.schema.json'),

@@ -18,13 +18,13 @@ import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
 
-/** Flags of the command itself. A property named like one stands behind a word of its own: `--skill-args`. */
+/** Flags of the command itself. An argument with such a name gets a prefix: `--skill-args`. */
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
 
-/** Skills for which "nothing came in time" is an exit code of its own. */
+/** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
-/** A skill as the daemon describes it: its arguments with their JSON Schemas, and which of them are required. */
+/** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
 const described = z.object({
   description: z.string().default(''),
   args: z
@@ -38,8 +38,8 @@ const described = z.object({
 type Described = z.output<typeof described>
 
 /**
- * Runs the skill that the words from `at` on name: as noun and verb, or by its name. A noun alone prints the help of its verbs. A skill of
- * one's own whose name begins with a noun is found by its name.
+ * Runs the skill that the words from `at` on name, as noun and verb or by its name. A noun alone
+ * prints the help of its verbs. Also finds skills of the project whose name starts with a noun.
  */
 export async function invokeSpoken(rest: readonly string[], at: number, context: CommandContext) {
   const words = rest.slice(at)
@@ -64,7 +64,10 @@ async function isSkill(name: string, context: CommandContext): Promise<boolean> 
   return objectsIn(await skillsAsTold(context.environs())).some((skill) => skill.name === name)
 }
 
-/** Runs `trivium <skill> --arg value`: the flags are made from the skill's schema. `argv` is what follows the name. */
+/**
+ * Runs `trivium <skill> --arg value`, with flags made from the skill's schema. `argv`: the words
+ * after the name.
+ */
 async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
   if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context)
   await using connection = await open(name, context)
@@ -77,7 +80,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
     const args = { ...named, ...readPositional(command.args, named, skill.args) }
-    // Only the daemon makes this one: it needs what runs there.
+    // Only a running daemon has this one.
     const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
     if (given.follow === true) return followEvents(connection, args, context)
@@ -93,7 +96,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   await command.parseAsync(argv, { from: 'user' })
 }
 
-/** Asks the daemon, or reads the skills in the folders: help opens no store. */
+/** From the daemon, or else from the skill folders: help opens no store. */
 async function showHelp(name: string, context: CommandContext): Promise<void> {
   const skills = objectsIn(await skillsAsTold(context.environs()))
   const skill = skills.find((one) => one.name === name)
@@ -107,7 +110,7 @@ async function showHelp(name: string, context: CommandContext): Promise<void> {
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 
-/** Adds all skills as commands, for a shell to complete: those of the running daemon, else what is in the folders. */
+/** Adds all skills as commands for completion, from the running daemon, or else from the folders. */
 export async function addSkillCommands(program: Command, context: CommandContext): Promise<void> {
   for (const skill of objectsIn(await skillsAsTold(context.environs()))) {
     const name = String(skill.name)
@@ -125,7 +128,7 @@ function childOf(command: Command, name: string): Command | undefined {
   return command.commands.find((child) => child.name() === name)
 }
 
-/** The skills of the running daemon, else those in the folders, each with its arguments. */
+/** The skills with their arguments, from the running daemon, or else from the folders. */
 async function skillsAsTold(environs: Environs): Promise<unknown> {
   const told = await connect(environs)
     .then((connection) => connection.skills())
@@ -135,7 +138,7 @@ async function skillsAsTold(environs: Environs): Promise<unknown> {
   return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
 }
 
-/** Without a daemon a mistyped command must not be answered with "start a daemon". */
+/** Without a daemon, a mistyped command must not result in "start a daemon". */
 async function open(name: string, context: CommandContext): Promise<Connection> {
   const environs = context.environs()
   try {
@@ -150,13 +153,13 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
         known.map((one) => one.name),
         context,
       )
-    // One of the same name in a folder is another skill.
+    // A skill of the same name in a folder is a different one.
     if (isStoreOnly(name) && builtInSkills.some((one) => one === skill)) return connectOrOpen(environs)
     throw error
   }
 }
 
-/** The skills that there are, without a daemon to ask. */
+/** The skills known without a daemon. */
 async function skillsWithout(environs: Environs) {
   const { knownSkills } = await import('../daemon/known-skills.ts')
   return knownSkills(await loadFor(environs))
@@ -179,7 +182,7 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
   )
 }
 
-/** The command of a skill, and which of its options is which argument. */
+/** Makes the command of a skill, and maps its options to arguments. */
 function commandFor(name: string, { description, args: { properties, required } }: Described) {
   const free = unflagged({ properties, required })
   const positional = free.length > 0 ? `may stand without their flags: ${free.join(', ')}` : 'none'
@@ -191,7 +194,7 @@ function commandFor(name: string, { description, args: { properties, required } 
     .argument('[values...]', positional)
   listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  // An argument that is there under two names has one flag.
+  // An argument with two names has one flag.
   const single = Object.entries(properties).filter(
     ([property], at, all) => all.findIndex(([other]) => kebabOf(other) === kebabOf(property)) === at,
   )
@@ -217,15 +220,18 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
   return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }
 
-/** Arguments that say what is meant, where none is required. */
+/** Arguments that may be positional if none is required. */
 const MEANT = ['id', 'name', 'text']
 
-/** The arguments that may stand without their flags: the required ones, else the `id`, `name` or `text`. */
+/** The arguments that may be positional: the required ones, else `id`, `name` or `text`. */
 function unflagged({ properties, required }: Described['args']): string[] {
   return required.length > 0 ? required : MEANT.filter((name) => name in properties).slice(0, 1)
 }
 
-/** Values without a flag fill the required arguments that no flag gave, in schema order; a list takes all that is left. */
+/**
+ * Assigns positional values to required arguments without a flag, in schema order. A list takes all
+ * remaining values.
+ */
 function readPositional(
   values: readonly string[],
   given: JsonObject,

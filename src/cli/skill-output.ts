@@ -15,8 +15,9 @@ import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
 
 /**
- * The result of a built-in skill for people: as this file says for the skill, else as `readable` shows it. What reads stored data (`state
- * get`, `event wait`) and every other skill give it as it is: text, or indented JSON.
+ * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Stored
+ * data (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
+ * indented JSON.
  */
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
   if (!isBuiltIn || DATA.has(skill)) return pretty(result)
@@ -26,7 +27,7 @@ export function humanResult(skill: string, result: Json, args: JsonObject, isBui
   return list && Array.isArray(result) ? list(objectsIn(result)) : readable(result)
 }
 
-/** Skills that hand on what somebody stored or sent. */
+/** Skills that return data of others unchanged. */
 const DATA = new Set([
   'state-get',
   'state-wait',
@@ -85,7 +86,7 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'subscription-resume': actions.humanSubscription('sends again'),
 }
 
-/** A skill for people: its arguments and its layers. */
+/** A skill with its arguments and layers. */
 export function humanSkill(skill: Json): string {
   const { name, description, kind, path, args, output, metadata, layers } = Object(skill)
   const { properties = {}, required = [] } = Object(args)

@@ -2,12 +2,15 @@ import { type Json, type JsonObject, objectsIn, parseJson } from '../core/json.t
 import { LONGEST_TIMER, parseDuration, TEN_YEARS } from '../core/units.ts'
 import { usage } from './command.ts'
 
-/** Text becomes what the schema says; what is no JSON stays text where the schema leaves it open. */
+/**
+ * Converts text to the type in the schema. If the schema allows any type, text that is not JSON
+ * stays text.
+ */
 export function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === 'string') return text
   const parsed = parseJson(text)
   const types = typesOf(schema)
-  // A text that looks like an object, or like a number where none is taken, is a text all the same.
+  // Text that looks like an object, or like a number where none is allowed, is still text.
   if (types.length > 1 && types.includes('string'))
     return parsed !== undefined && typeof parsed !== 'string' && types.some(fits(parsed)) ? parsed : text
   if (schema.type === undefined) return parsed === undefined ? text : parsed
@@ -24,14 +27,14 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   return parsed
 }
 
-/** What a flag takes, for its help. */
+/** The value of a flag, for its help. */
 export function typeName(schema: JsonObject): string {
   if (isTime(schema) || schema.title === 'duration') return 'ms or duration'
   const types = typesOf(schema).map((type) => (type === 'array' ? 'list' : type))
   return types.length > 0 ? types.join(' or ') : 'json'
 }
 
-/** The types that a schema takes: one, a list, or one of each member of a union. None: it leaves them open. */
+/** The types that a schema allows: one, a list, or those of the members of a union. Empty: any. */
 function typesOf({ type, anyOf }: JsonObject): string[] {
   if (typeof type === 'string') return [type]
   const types: unknown[] = Array.isArray(type) ? type : objectsIn(anyOf).map((member) => member.type)
@@ -44,7 +47,7 @@ function fits(value: Json): (type: string) => boolean {
   return (type) => type === own || (type === 'integer' && Number.isInteger(value))
 }
 
-/** Milliseconds: known by what the schemas of times are bounded by. */
+/** Whether an argument is a duration in ms, which its maximum shows. */
 function isTime({ type, maximum }: JsonObject): boolean {
   return type === 'integer' && (maximum === LONGEST_TIMER || maximum === TEN_YEARS)
 }

@@ -14,7 +14,10 @@ import { makeServed } from './serve.ts'
 import { createSystemdNotifier } from './systemd.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Runs the daemon until a signal: the first drains, a second exits at once, SIGHUP reloads. Resolves with the exit code. */
+/**
+ * Runs the daemon until a signal: the first drains it, a second exits immediately, SIGHUP reloads.
+ * Resolves with the exit code.
+ */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
   await offerParts(neededParts(await loadFor(environs), transports), terminal)
   const began = performance.now()
@@ -23,12 +26,13 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const systemd = createSystemdNotifier(environs.env, log)
   const ended = untilSignalled(daemon, reload, log, systemd.stopping, environs.env)
   process.on('unhandledRejection', (err) => {
-    // Most likely a skill's: one that forgets an await must not take all others with it.
+    // Probably from a skill: a forgotten `await` must not end the process.
     log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
   })
   try {
     const addresses = await served.open()
-    // V8 hoards less of what is free; only once everything is loaded, for then it would cost a fifth of the start.
+    // Makes V8 keep less free memory. Set after loading, because it would slow the start by a
+    // fifth.
     setFlagsFromString('--heap-growing-percent=50')
     const took = Math.round(performance.now() - began)
     terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
@@ -46,13 +50,13 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
 }
 
 /**
- * Gives back what only the start needed: a fifth of the memory. V8 would wait until the heap is twice as large, and let it
- * grow further from there.
+ * Frees the memory that only the start needed, a fifth of the total. Otherwise V8 would wait until
+ * the heap has doubled, and grow from there.
  */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
-  // No code of a skill should find it.
+  // Skills must not find `gc`.
   setFlagsFromString('--no-expose-gc')
   if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
 }

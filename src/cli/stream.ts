@@ -6,16 +6,20 @@ import { inTime, pause } from '../lib/pause.ts'
 import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
-/** Ms without a byte after which the connection counts as broken: the daemon writes every ten seconds. */
+/** A connection without data for this time (ms) counts as broken. The daemon writes every ten seconds. */
 const SILENCE = 25_000
 const PAUSE = { first: 200, longest: 2_000 }
 
-/** What hears the stream: `event` each event, `gone` when it broke and is opened again, once until it is back. */
+/**
+ * The reader of a stream. `event`: called for each event. `gone`: the stream broke and is being
+ * reopened; called once per outage.
+ */
 export type StreamReader = { event(name: string, data: JsonObject): void; gone(reason: string): void }
 
 /**
- * Reads the daemon's stream of events until `signal` aborts, over restarts of it: it goes on behind the message that came last. Throws where
- * it cannot begin: `not_running`, `unauthorized`, `bad_request` for a filter that is none.
+ * Reads the daemon's event stream until `signal` aborts. Survives restarts of the daemon, and
+ * continues after the last message. Throws if it cannot start: `not_running`, `unauthorized`,
+ * `bad_request` for an invalid filter.
  */
 export async function readStream(
   environs: Environs,

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process'
 import type { Log } from '../core/log.ts'
 
-/** What systemd sets for a service with `Type=notify`, and with `WatchdogSec=`. */
+/** The variables that systemd sets for a service with `Type=notify`, and with `WatchdogSec=`. */
 type SystemdEnvironment = Readonly<Record<string, string | undefined>>
 
 export type SystemdNotifier = ReturnType<typeof createSystemdNotifier>
 
 /**
- * Tells systemd that the daemon is ready, stops, and is alive: a message each half of the watchdog's time, from the event loop. It
- * runs `systemd-notify`, because Node has no datagrams over Unix sockets; the unit needs `NotifyAccess=all`. Without systemd it does
- * nothing. A message that cannot be sent is a warning, once.
+ * Notifies systemd that the daemon is ready, stopping, or alive (at half the watchdog interval,
+ * from the event loop). Runs `systemd-notify`, because Node has no datagrams over Unix sockets; the
+ * unit needs `NotifyAccess=all`. Does nothing without systemd. Logs a failed message once.
  */
 export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'warn'>) {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env
@@ -27,13 +27,16 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
   const isWatched = period > 0 && (pid === undefined || Number(pid) === process.pid)
 
   return {
-    /** Call it once the daemon takes messages. Resolves when systemd knows. */
+    /** Call it once the daemon accepts messages. Resolves when systemd has been notified. */
     async ready(status: string): Promise<void> {
       if (!socket) return
       await tell('--ready', `--status=${status}`)
       if (isWatched) timer = setInterval(() => void tell('WATCHDOG=1'), period).unref()
     },
-    /** Call it when a stop begins. The watchdog goes on until `close`: a drain may take longer than its time. */
+    /**
+     * Call it when a stop begins. The watchdog continues until `close`, because a drain may take
+     * longer than its interval.
+     */
     stopping(): void {
       if (socket) void tell('STOPPING=1', 'STATUS=draining')
     },
@@ -43,5 +46,5 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
   }
 }
 
-/** Ms. */
+/** In ms. */
 const NOTIFY_TIMEOUT = 10_000

@@ -8,7 +8,10 @@ export type Streams = Record<'out' | 'err', (text: string) => void>
 
 export type Terminal = ReturnType<typeof createTerminal>
 
-/** Where a command writes. What strangers wrote cannot steer the terminal: control characters are escaped, here alone. */
+/**
+ * The output of a command. Escapes control characters, so that text of strangers cannot control the
+ * terminal. This is the only place that does.
+ */
 export function createTerminal(json: boolean, { out, err }: Streams) {
   const isTerminal = process.stdout.isTTY === true
   return {
@@ -17,16 +20,16 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     out: (text: string) => out(safe(text)),
     err: (text: string) => err(safe(text)),
     /**
-     * Draws a screen at each `draw` and every second, until `leave` gives back what there was before; `quit` is called at q, Escape and
-     * Ctrl-C.
+     * Draws a full screen at each `draw` and every second. `leave` restores the previous content.
+     * `quit` is called at q, Escape and Ctrl-C.
      */
     enterScreen(lines: () => readonly string[], quit: () => void) {
-      // Each line is written over the one that was there: no flicker.
+      // Overwrites each line in place, to avoid flicker.
       const draw = () => {
         const shown = lines().slice(0, process.stdout.rows || 24)
         out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
       }
-      // Without automatic wrapping a long line is cut, and cannot push the first lines off the screen.
+      // Without automatic wrapping, long lines are cut and cannot scroll the screen.
       out('\x1b[?1049h\x1b[?25l\x1b[?7l')
       const timer = setInterval(draw, 1_000)
       process.stdout.on('resize', draw)
@@ -41,14 +44,14 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       }
       return { draw, leave }
     },
-    /** Shows how far something is, in place of the line before; only people at a terminal want it. */
+    /** Shows progress in place of the previous line, at a terminal only. */
     progress(text: string) {
       if (!json && process.stderr.isTTY) err(`\r\x1b[K${safe(text)}`)
     },
   }
 }
 
-/** What `paint` made: the only control sequences that reach a terminal. */
+/** Texts from `paint`: the only control sequences that are not escaped. */
 const painted = new Set<string>()
 const SEQUENCE = /(\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m)/u
 
@@ -59,7 +62,7 @@ function safe(text: string): string {
     .join('')
 }
 
-/** A word of ours in colour, where the stream it goes to has colours (NO_COLOR and FORCE_COLOR count). */
+/** Colours a text if its stream supports colours (respects NO_COLOR and FORCE_COLOR). */
 export function paint(
   style: 'bold' | 'red' | 'green' | 'yellow',
   word: string,
@@ -70,17 +73,20 @@ export function paint(
   return made
 }
 
-/** Where commander writes help, and what is wrong with a command line: nowhere for machines, who get it as JSON. */
+/**
+ * Output settings of commander for help and usage errors. With `--json` it prints nothing, because
+ * they are printed as JSON.
+ */
 export function usageOutput({ json, out, err }: Terminal) {
   return { writeOut: out, writeErr: json ? () => {} : err }
 }
 
-/** Tells a person that a command has another name today. */
+/** Prints a hint that a command has a new name. */
 export function hintAt({ json, err }: Terminal, old: string, now: string): void {
   if (!json) err(`(${old} is now called: ${now})\n`)
 }
 
-/** Prints a value: as JSON for machines, else as `human` makes it. */
+/** Prints a value: as JSON with `--json`, or else as formatted by `human`. */
 export function show(terminal: Terminal, value: unknown, human: () => string): void {
   terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)
 }
@@ -89,8 +95,8 @@ const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
 /**
- * A table without lines: it survives copying and grep. In a narrow terminal the columns with the most room are wrapped; where that is
- * not enough, each row becomes a few lines.
+ * A table without borders, for copying and grep. In a narrow terminal, the widest columns are wrapped;
+ * if that is not enough, each row becomes several lines.
  */
 export function table(
   head: string[],
@@ -112,7 +118,7 @@ export function table(
   return made.toString().replaceAll(/ +$/gm, '')
 }
 
-/** Each row as lines: its first cell, and below it the others with the titles of their columns. */
+/** Each row as several lines: its first cell, then the others with their column titles. */
 function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const lines = rows.flatMap(([first = '', ...others]) => [
     ...wrapped(first, width),
@@ -165,12 +171,12 @@ function cell(value: unknown): string {
   return safe((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
 }
 
-/** Any value for people: text as it is, everything else as indented JSON. */
+/** Formats any value: text unchanged, everything else as indented JSON. */
 export function pretty(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 
-/** `3 s`, `12 min`, `4 h`, `2 d` ago; `-` for no time at all. */
+/** The age of a time: `3 s`, `12 min`, `4 h`, `2 d`; `-` without a time. */
 export function age(at: unknown, now = Date.now()): string {
   if (typeof at !== 'number') return '-'
   const seconds = Math.max(0, Math.round((now - at) / 1000))
@@ -185,7 +191,7 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** One line of at most `width` characters. */
+/** Shortens a text to one line of at most `width` characters. */
 export function shorten(text: string, width: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim()
   return line.length <= width ? line : `${line.slice(0, width - 1)}…`

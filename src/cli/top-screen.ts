@@ -2,14 +2,17 @@ import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../core/j
 import { gatewayTable, groupsBehind } from './commands/status.ts'
 import { age, paint, table } from './terminal.ts'
 
-/** The last state, the points of the last hour, and why the daemon no longer answers. */
+/** The last state, the points of the last hour, and why the daemon no longer responds. */
 export type Shown = { now?: JsonObject; points: JsonObject[]; gone?: string }
 
 type Size = { width: number; rows: number }
 
 const BARS = ' ▁▂▃▄▅▆▇█'
 
-/** The lines of the screen, faults first. They are wrapped to the width and take at most half of the rows. */
+/**
+ * The lines of the screen, problems first. Problems are wrapped to the width, and take at most half
+ * of the rows.
+ */
 export function screenOf({ now, points, gone }: Shown, { width, rows }: Size): string[] {
   if (!now) return [gone ?? 'Connecting …']
   if (now.error !== undefined) return [paint('red', 'The store does not answer:'), String(now.error)]
@@ -40,12 +43,12 @@ export function screenOf({ now, points, gone }: Shown, { width, rows }: Size): s
   return text.flatMap((line) => line.split('\n'))
 }
 
-/** The list of troubles of the server. Each takes a line: its title, and what is known. */
+/** The server's list of troubles, each with its title and details. */
 function faults(now: JsonObject): string[] {
   return objectsIn(now.troubles).map(({ title, text }) => `${title}: ${String(text).split('\n')[0]}`)
 }
 
-/** At least the first line of each fault that has room; the last line counts those without. */
+/** Shows at least the first line of as many problems as fit; a last line counts the others. */
 function faultLines(found: readonly string[], width: number, room: number): string[] {
   if (found.length === 0) return []
   const fits = found.length <= room
@@ -65,7 +68,7 @@ function faultLines(found: readonly string[], width: number, room: number): stri
   return [...lines, ...more, '']
 }
 
-/** Breaks a text between words, and within a word that is longer than a line. */
+/** Wraps a text between words, and within words longer than a line. */
 function wrap(text: string, width: number): string[] {
   const most = Math.max(8, width)
   const lines: string[] = []
@@ -79,7 +82,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, rest]
 }
 
-/** The newest point is on the right. Each column has the highest of the points that share it. */
+/** The newest point is on the right. Each column shows the maximum of its points. */
 function sparkline(values: number[], width: number): string {
   const size = Math.max(1, Math.ceil(values.length / width))
   const columns = Array.from({ length: Math.ceil(values.length / size) }, (_, at) =>

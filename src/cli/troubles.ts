@@ -2,10 +2,10 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { age, paint, shorten } from './terminal.ts'
 
 const LONGEST_TEXT = 160
-/** What other lines of `status` tell. */
+/** Covered by other lines of `status`. */
 const TOLD_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
 
-/** The list of troubles for people: what is wrong, since when, and what to do. */
+/** The list of troubles as text: the problem, its start, and what to do. */
 export function humanTroubles(result: Json): string {
   const troubles = objectsIn(pathGet(result, 'troubles'))
   if (troubles.length === 0) return 'All is well.'
@@ -17,7 +17,7 @@ export function humanTroubles(result: Json): string {
     .join('\n')
 }
 
-/** The troubles in `status`, a line each; those that other lines tell are left out. */
+/** The troubles in `status`, one line each, except those covered by other lines. */
 export function troubleLines(troubles: readonly JsonObject[], room: number): string[] {
   const shown = troubles.filter(({ code }) => !TOLD_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []

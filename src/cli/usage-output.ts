@@ -29,7 +29,7 @@ export function humanCost(result: Json): string {
   ].join('\n')
 }
 
-/** Never a wrong amount: what has no price is said to be missing. */
+/** Marks a total as incomplete if some usage has no price. */
 function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
@@ -41,7 +41,7 @@ function budgetLine({ limit, unit, used, most, until }: JsonObject): string {
   return `Budget of all  ${limit}: ${used} of ${most} ${unit}${over}`
 }
 
-/** Two digits, or as many as a small amount needs. */
+/** Two decimals, or as many as a small amount needs. */
 function moneyText(money: number): string {
   return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
 }
@@ -50,7 +50,7 @@ function whole(value: unknown): string {
   return Number(value).toLocaleString('en')
 }
 
-/** `trivium skill usage`, of all skills or of one. */
+/** `trivium skill usage`, for all skills or for one. */
 export function humanSkillUsage(result: Json): string {
   if (Array.isArray(result)) {
     const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])

@@ -50,7 +50,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.deepEqual([said.code, said.out], [0, 'You said: hello there\n'])
     const failed = await site.run(['message', 'cli', 'bad'])
     assert.equal(failed.code, 1)
-    assert.match(failed.out, /It could not be handled; see: trivium dead-letter show/)
+    assert.match(failed.out, /It failed; see: trivium dead-letter show/)
     const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
     assert.deepEqual([result.conversation, result.outcome, result.duplicate], ['c', 'done', false])
     const unknown = await site.run(['message', 'nobody', 'hello'])
@@ -225,7 +225,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['strat'], /no command and no skill strat.*Did you mean start/],
       [['event-wiat'], /Did you mean event-wait/],
       [['event-wait'], /topic/],
-      [['event-wait', 'x', '--timeout', 'soon'], /--timeout is a integer|--timeout/],
+      [['event-wait', 'x', '--timeout', 'soon'], /--timeout must be a integer|--timeout/],
       [['event-wait', 'x', '--frob'], /unknown option '--frob'/],
       [['event-wait', 'x', '--args', '{half'], /--args is a JSON object/],
       [['event-wait', 'x', '--follow', '--no-ack'], /--no-ack/],
@@ -238,7 +238,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['send', 'list', '--limit', '0'], /limit: expected at least 1/],
       [['status', '--frob'], /unknown option '--frob'/],
       [['message', 'cli'], /missing required argument/],
-      [['message', 'cli', 'x', '--wait', 'abc'], /--wait is a whole number/],
+      [['message', 'cli', 'x', '--wait', 'abc'], /--wait must be a whole number/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
       [['routes', 'explain', 'no-such-file.json'], /There is no message and no file no-such-file/],
     ] as const

@@ -63,7 +63,7 @@ describe('trivium email login', async () => {
       ],
       [
         [200, { access_token: 'a', token_type: 'Bearer' }],
-        /no refresh token; the scope must have offline_access/,
+        /no refresh token; the scope must include offline_access/,
       ],
     ] as [[number, object], RegExp][]) {
       answers = [answer]

@@ -218,7 +218,7 @@ describe('offline commands', { timeout: 300_000 }, () => {
     const { code, out } = await empty.run(['init', 'shop'])
     assert.deepEqual([code, /cd shop/.test(out)], [0, true])
     assert.ok(existsSync(join(empty.dir, 'shop', 'routes.yaml')))
-    assert.match((await empty.run(['init', 'shop'])).out, /was there already/)
+    assert.match((await empty.run(['init', 'shop'])).out, /already existed/)
   })
 
   test('show help without making a store', async () => {

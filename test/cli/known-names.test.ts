@@ -71,7 +71,7 @@ describe('names that options give', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const dead = await site.run(['message', 'old', 'hello', '--from', 'ada'])
-  assert.match(dead.out, /could not be handled/)
+  assert.match(dead.out, /It failed/)
 
   for (const [args, told] of SLIPS) {
     test(`${args.join(' ')} says that there is no such name`, async () => {

@@ -59,7 +59,10 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     const { code, out, err } = await run('--record')
     assert.equal(code, 0, out + err)
     assert.match(out, /adds +ok +60 +\d+ ms +state-set/)
-    assert.match(out, /2 cases \(record\), all passed\nRecorded what passed in .*cases\.recorded\.json/)
+    assert.match(
+      out,
+      /2 cases \(record\), all passed\nRecorded the cases that passed in .*cases\.recorded\.json/,
+    )
     const kept = readFileSync(recorded, 'utf8')
     assert.doesNotMatch(kept, new RegExp(key))
     assert.match(kept, /Still four, \[secret\]/)

@@ -291,17 +291,17 @@ describe('trivium listen refuses', () => {
     ['no target', [], /either --forward URL or --exec/],
     ['two targets', ['--forward', '3000', '--exec', 'true'], /either --forward URL or --exec/],
     ['a URL that is none', ['--forward', 'http://'], /--forward takes a URL/],
-    ['a scheme other than http', ['--forward', 'ftp://x'], /takes http and https, not ftp/],
+    ['a scheme other than http', ['--forward', 'ftp://x'], /only supports http and https, not ftp/],
     ['a gateway that is not there', ['--forward', '3000', '--gateway', 'plian'], /Did you mean plain\?/],
-    ['a match that is no JSON', ['--forward', '3000', '--match', 'x'], /--match is a JSON object/],
+    ['a match that is no JSON', ['--forward', '3000', '--match', 'x'], /--match must be a JSON object/],
     ['a match with an unknown key', ['--forward', '3000', '--match', '{"frm":"x"}'], /unknown key "frm"/],
     [
       'two gateways',
       ['--forward', '3000', '--gateway', 'a', '--match', '{"gateway":"b"}'],
-      /give one of them/,
+      /give either --gateway/,
     ],
-    ['a header without a value', ['--forward', '3000', '--header', 'x'], /--header is written as/],
-    ['a timeout that is none', ['--forward', '3000', '--timeout', 'soon'], /--timeout is a duration/],
+    ['a header without a value', ['--forward', '3000', '--header', 'x'], /--header must be/],
+    ['a timeout that is none', ['--forward', '3000', '--timeout', 'soon'], /--timeout must be a duration/],
   ] as const) {
     test(what, async () => {
       const { code, err } = await suite.site.run(['listen', ...args])

@@ -129,7 +129,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     const first = await site.run(['state', 'migrate', 'agent_state', '--dir', other])
     assert.equal(first.out.trim(), 'agent_state: version 2 → 3', first.err)
     const again = await site.run(['state', 'migrate', 'agent_state', '--dir', other])
-    assert.equal(again.out.trim(), 'Every document has the current version.')
+    assert.equal(again.out.trim(), 'All documents already have the current version.')
     const { branch, schema_version } = JSON.parse(readFileSync(join(other, 'agent_state.json'), 'utf8'))
     assert.deepEqual([branch, schema_version], ['main', 3])
     const repeated = await site.run(['state', 'init', other])

@@ -3,7 +3,7 @@ import { type AddCommand, wholeNumber } from '../command.ts'
 import { ask } from '../connection.ts'
 import { paint, shorten, table } from '../terminal.ts'
 
-/** `trivium audit`: the skill `audit-list`, as a table. */
+/** `trivium audit`: the result of `audit-list` as a table. */
 export const addAudit: AddCommand = (program, context) => {
   program
     .command('audit')

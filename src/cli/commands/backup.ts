@@ -19,28 +19,27 @@ import { lockAlone } from '../connection.ts'
 import { loadPlaced } from '../data-dir.ts'
 import { megabytes, show } from '../terminal.ts'
 
-/** The form of archives that this Trivium writes, and the newest that it reads. */
+/** The version of the archive format: the one that is written, and the newest that can be read. */
 const FORMAT = 1
 
 const manifestSchema = z.object({
   format: z.int(),
-  /** The moment (ISO) that the store shows. */
+  /** The time (ISO 8601) that the copy of the store shows. */
   at: z.string(),
-  /** Where the store was in Redis: the copies of its servers, and the number of the database. */
+  /** For Redis: the files of its servers, and the database number. */
   redis: z.object({ files: z.array(z.string()), db: z.int() }).exactOptional(),
-  /** How many files there are below `data/`. */
+  /** Number of files below `data/`. */
   files: z.int(),
 })
 
-/** Its last entry: without it, what was read is not the whole. */
+/** The last entry of an archive. Without it, the archive is incomplete. */
 const MANIFEST = 'manifest.json'
 const DATA = 'data'
 type Daemon = Awaited<ReturnType<typeof loadPlaced>>['daemon']
 
-/** The database is copied by itself. */
+/** Excluded files; the database is copied separately. */
 const NONE_OF_IT = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
-/** `trivium backup`. */
 export const addBackup: AddCommand = (program, context) => {
   program
     .command('backup <file>')
@@ -51,7 +50,7 @@ export const addBackup: AddCommand = (program, context) => {
       const dir = daemon.dataDir
       disk.makeDir(dir)
       const lock = join(dir, 'backup.lock')
-      // A second one would put its copy in the place of the first.
+      // A concurrent backup would overwrite this copy.
       const done = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
       const { files, bytes, at } = done
       show(
@@ -69,19 +68,19 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
   const temporary = temporaryName(file)
   using progress = progressOf(context)
   try {
-    // Left by one that was killed.
+    // Left behind by a backup that was killed.
     fs.rmSync(folder, { recursive: true, force: true })
     disk.makeDir(data)
     const at = new Date().toISOString()
     const redis = await copyStore(daemon, data, progress)
-    // Behind the store, so that each file that a message in it names is there.
+    // After the store, so that all files of its messages are included.
     const files = (redis?.files.length ?? 1) + linkFiles(dir, data)
     fs.writeFileSync(
       join(folder, MANIFEST),
       JSON.stringify({ format: FORMAT, at, files, ...defined({ redis }) }),
     )
     const out = fs.createWriteStream(temporary, { fd: disk.open(temporary, 'w'), flush: true })
-    // A copy that takes half as long is worth more than a tenth of its size.
+    // Level 1: a much faster backup is worth a slightly larger archive.
     const zip = createGzip({ level: 1 }).on('data', progress.add)
     await pipeline(create({ cwd: folder, portable: true }, [DATA, MANIFEST]), zip, out)
     disk.rename(temporary, file)
@@ -94,7 +93,6 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
   }
 }
 
-/** Copies the store into a folder. */
 async function copyStore(daemon: Daemon, data: string, progress: ReturnType<typeof progressOf>) {
   const { redisUrl: url, redis } = daemon
   if (url !== undefined) {
@@ -107,16 +105,19 @@ async function copyStore(daemon: Daemon, data: string, progress: ReturnType<type
   return undefined
 }
 
-/** Links the files of a folder below `to`, or copies them to another disk, and returns how many: they stay as they were. */
+/**
+ * Hard-links the files of a folder (or copies them to another disk) into `to`, so that they stay
+ * unchanged. Returns their number.
+ */
 function linkFiles(from: string, to: string, below = ''): number {
   disk.makeDir(join(to, below))
   const found = fs.readdirSync(join(from, below)).map((entry) => {
     const name = join(below, entry)
-    // Follows links: a large folder may lie on another disk.
+    // Follows links, because a large folder may be on another disk.
     return { name, stat: fs.statSync(join(from, name), { throwIfNoEntry: false }) }
   })
   const wanted = found.filter(({ name }) => !isOfThisMachine(name) && !NONE_OF_IT.includes(name))
-  // First of all, for a full log soon gets another name.
+  // Logs first, because a full log is soon renamed.
   const files = wanted.filter(
     ({ name, stat }) => stat?.isFile() && linkFile(join(from, name), join(to, name)),
   )
@@ -124,7 +125,7 @@ function linkFiles(from: string, to: string, below = ''): number {
   return folders.reduce((sum, { name }) => sum + linkFiles(from, to, name), files.length)
 }
 
-/** False where it is gone. */
+/** Returns false if the file no longer exists. */
 function linkFile(from: string, to: string): boolean {
   try {
     fs.linkSync(fs.realpathSync(from), to)
@@ -135,12 +136,11 @@ function linkFile(from: string, to: string): boolean {
   return true
 }
 
-/** `trivium restore`. */
 export const addRestore: AddCommand = (program, context) => {
   program
     .command('restore <file>')
     .description(
-      'put what `trivium backup` copied into a data dir, and a Redis, that are empty and that no daemon uses',
+      'restore an archive of `trivium backup` into an empty data directory or Redis that no daemon uses',
     )
     .option('--force', 'if it is not empty, move its content to a folder before-restore-… in it')
     .action(async (given: string, { force }: { force?: true }) => {
@@ -150,7 +150,7 @@ export const addRestore: AddCommand = (program, context) => {
       using _lock = await lockAlone(dir, context.environs())
       const done = await restore(file, daemon, force === true, context)
       const { files, at, aside } = done
-      const kept = aside ? `; what was there is in ${aside}` : ''
+      const kept = aside ? `; the previous content is in ${aside}` : ''
       show(context.terminal(), done, () => `${dir}: ${counted(files, 'file')}, as of ${at}${kept}`)
     })
 }
@@ -159,7 +159,7 @@ async function restore(file: string, daemon: Daemon, force: boolean, context: Co
   const { dataDir: dir } = daemon
   const old = fs.readdirSync(dir).filter((name) => !isOfThisMachine(name))
   if (old.length > 0 && !force) {
-    const reason = `${old[0]} is there. With --force what is there is put into a folder of its own`
+    const reason = `${old[0]} already exists. With --force, the existing content is moved to a separate folder`
     throw new TriviumError('backup_refused', { what: `Restoring into ${dir}`, reason })
   }
   const folder = join(dir, 'restore.tmp')
@@ -180,12 +180,12 @@ async function restore(file: string, daemon: Daemon, force: boolean, context: Co
   } catch (error) {
     throw unwritable(dir, error)
   } finally {
-    // An archive that broke off may have files still being written.
+    // After a failure, some files may still be being written.
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
-/** Puts the copies of Redis back, or sees that the database opens here: one of a newer Trivium does not. */
+/** Restores the copies of Redis, or checks that the database opens here: that of a newer Trivium does not. */
 async function restoreStore(
   { redisUrl: url, redisPrefix: prefix, redis }: Daemon,
   data: string,
@@ -208,23 +208,26 @@ async function restoreStore(
   } else openDatabase(data).close()
 }
 
-/** Unpacks an archive, and flushes each file. Throws `backup_unreadable` for one that is not whole, and `store_version`. */
+/**
+ * Unpacks an archive and flushes each file. Throws `backup_unreadable` for an incomplete one, and
+ * `store_version`.
+ */
 async function readArchive(path: string, dir: string, progress: (piece: { length: number }) => void) {
   const data = join(dir, DATA)
   disk.makeDir(data)
   try {
     await pipeline(
       fs.createReadStream(path).on('data', progress),
-      // Not left to tar, which may have ended before the sum at the end is compared.
+      // Not left to tar, which may end before the checksum at the end is verified.
       createGunzip(),
       extract({ cwd: dir, strict: true, filter: isWanted }),
     )
     const found = manifestSchema.safeParse(parseJson(await readFile(join(dir, MANIFEST), 'utf8')))
-    if (!found.success) throw new Error(`its ${MANIFEST} is not one of Trivium`)
+    if (!found.success) throw new Error(`its ${MANIFEST} was not written by Trivium`)
     const { format } = found.data
     if (format > FORMAT) throw new TriviumError('store_version', { path, found: format, known: FORMAT })
     let files = 0
-    // The archive may be anybody's: its files become private, whatever modes it gives them.
+    // Makes all files private, whatever modes the archive has.
     for (const entry of await readdir(data, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name)
       await chmod(path, entry.isDirectory() ? 0o700 : 0o600)
@@ -241,7 +244,10 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
   }
 }
 
-/** Only files, no symbolic links, and nothing that `trivium backup` leaves out: an archive must not bring its own control token. */
+/**
+ * Accepts only files, no symbolic links, and nothing that `trivium backup` excludes: an archive
+ * must not contain a control token.
+ */
 function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
   const isFile = 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
   return isFile && !pathsOf(relative(DATA, normalize(path))).some(isLeftOut)
@@ -257,15 +263,14 @@ function isLeftOut(name: string): boolean {
   return isOfThisMachine(name) || (NONE_OF_IT.includes(name) && name !== 'trivium.db')
 }
 
-/** `trivium compact`. */
 export const addCompact: AddCommand = (program, context) => {
   program
     .command('compact')
-    .description('return free space of trivium.db to the disk; no daemon may be running')
+    .description('return free space of trivium.db to the disk; stop the daemon first')
     .action(async () => {
       const { dataDir, redisUrl } = (await loadPlaced(context.environs())).daemon
       if (redisUrl !== undefined) {
-        const reason = 'the store is in Redis, which does it by itself'
+        const reason = 'the store is in Redis, which frees space itself'
         throw new TriviumError('backup_refused', { what: 'This command', reason })
       }
       using _lock = await lockAlone(dataDir, context.environs())
@@ -275,13 +280,13 @@ export const addCompact: AddCommand = (program, context) => {
     })
 }
 
-/** What belongs to a daemon that runs, or ran, on this machine, and what earlier commands left. */
+/** Files of a daemon on this machine, or left behind by earlier commands. */
 function isOfThisMachine(name: string): boolean {
   const named = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
   return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }
 
-/** Shows how much is done, until it is disposed of. */
+/** Shows the progress until it is disposed. */
 function progressOf(context: CommandContext) {
   const { progress } = context.terminal()
   let done = 0

@@ -48,7 +48,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
       .option('--all', 'all that match the filters')
       .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {
         if (ids.length > 0 && (all || Object.keys(filter).length > 0))
-          throw usage('Name dead letters, or filter them; not both.')
+          throw usage('Give ids or filters, not both.')
         const work = async (daemon: Connection) => {
           for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id })
           if (ids.length > 0) return { count: ids.length }
@@ -64,7 +64,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
         }
         return ask(context, work, (result) => lettersDone(done, Number(pathGet(result, 'count'))))
       })
-  each('retry', 'try them again, behind what waits, with all attempts', 'retried')
+  each('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
   each('drop', 'remove them permanently', 'dropped')
 }
 
@@ -74,7 +74,7 @@ function argsOf({ route, ...filter }: Filter): JsonObject {
   return { ...filter, ...defined({ group: route }) }
 }
 
-/** In steps; what dies again meanwhile is newer than `until`, and is not taken again. */
+/** In batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */
 async function actOnAll(
   daemon: Connection,
   verb: string,
@@ -88,7 +88,6 @@ async function actOnAll(
   }
 }
 
-/** `trivium refused`. */
 export const addRefused: AddCommand = (program, context) => {
   program
     .command('refused')
@@ -103,7 +102,7 @@ function refusedTable(result: Json): string {
   const rows = objectsIn(pathGet(result, 'refusals')).map(({ at, gateway, from, reason, why, body }) => {
     return [age(at), gateway, from, shorten(String(why ?? reason), 100), shorten(String(body ?? ''), 40)]
   })
-  const daemon = `as ${pathGet(result, 'daemon')} remembers`
+  const daemon = `in the memory of ${pathGet(result, 'daemon')}`
   if (rows.length === 0) return `Nothing was refused, ${daemon}.`
   return `${table(['age', 'gateway', 'from', 'why', 'body'], rows)}\n(${daemon})`
 }

@@ -1,6 +1,5 @@
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 
-/** `trivium demo`. */
 export const addDemo: AddCommand = (program, context) => {
   program
     .command('demo')
@@ -8,10 +7,10 @@ export const addDemo: AddCommand = (program, context) => {
     .option('--messages <n>', 'approximate number of messages', wholeNumber('--messages'), 2_000)
     .action(async ({ messages }: { messages: number }) => {
       const interrupted = interruption()
-      // Only here: a whole daemon comes with it.
+      // Loaded here, because it loads a whole daemon.
       const { runDemo } = await import('../demo/run.ts')
       await runDemo(context.environs(), context.terminal(), messages, interrupted)
-      // Nothing of it is worth waiting for: a socket, a timer of a gateway that was just cut off.
+      // Nothing is worth waiting for, such as a socket or a timer of a gateway.
       process.exit(0)
     })
 }

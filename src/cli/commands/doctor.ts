@@ -13,13 +13,10 @@ import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { paint, show, table } from '../terminal.ts'
 
-/** `trivium doctor`. */
 export const addDoctor: AddCommand = (program, context) => {
   program
     .command('doctor')
-    .description(
-      'check Node, the configuration, the store and each gateway; says what to do where something is wrong',
-    )
+    .description('check Node, the configuration, the store and each gateway; says how to fix problems')
     .action(async () => {
       const environs = context.environs()
       const failed = (name: string) => (error: unknown) => [{ name, ok: false, detail: reasonOf(error) }]
@@ -51,7 +48,7 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const config = await loadFor(environs)
   const { file, included, daemon } = config
   const others = included.map((one) => relative(dirname(file), one)).join(', ')
-  // Before the first start it is not there yet.
+  // The folder does not exist before the first start.
   const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize
   const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
@@ -65,7 +62,7 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   ]
 }
 
-/** A check for each optional part that routes.yaml needs. npm does not install these parts by itself. */
+/** Checks the optional parts that routes.yaml needs. npm does not install them by default. */
 function checkParts(needs: Needs): JsonObject[] {
   const missing = missingParts(needs)
   return PART_NAMES.flatMap((part) => {
@@ -87,7 +84,7 @@ function checkParts(needs: Needs): JsonObject[] {
   })
 }
 
-/** Words stand in a skills folder; beside routes.yaml nobody reads them. */
+/** `skills.json` belongs in a skills folder; beside routes.yaml it is ignored. */
 function checkWords(folder: string): JsonObject[] {
   const path = join(folder, PREFIX_FILE)
   if (!existsSync(path)) return []
@@ -95,18 +92,18 @@ function checkWords(folder: string): JsonObject[] {
   return [{ name: PREFIX_FILE, ok: true, warning: true, detail }]
 }
 
-/** Which variables `.env` has, and how long each value is: enough to see that one was cut. */
+/** The variables of `.env` with the length of each value, which shows a truncated one. */
 async function checkDotenv({ cwd, env }: Environs): Promise<JsonObject[]> {
   const { isThere, path, variables } = await readDotenv(cwd, env)
   if (!isThere) return []
   const read = variables.map(({ name, value }) => {
-    if (env[name] !== undefined) return `${name} (the environment has another, which counts)`
+    if (env[name] !== undefined) return `${name} (overridden by the environment)`
     return value === '' ? `${name} (empty)` : `${name} (${counted(value.length, 'character')})`
   })
   return [{ name: '.env', ok: true, detail: `${path}: ${read.join(', ') || 'no variables'}` }]
 }
 
-/** The daemon checks its own store and gateways; without one, they are opened here. */
+/** The daemon checks its own store and gateways. Without a daemon, they are opened here. */
 async function checkDaemon(environs: Environs): Promise<JsonObject[]> {
   await using connection = await connectOrOpen(environs)
   const without = 'not running (start it with `trivium start`); checked without it'

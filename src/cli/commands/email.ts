@@ -8,11 +8,10 @@ type Login = Record<'deviceUrl' | 'tokenUrl' | 'clientId' | 'scope', string> & {
 
 type LoginOptions = Partial<Login> & { clientId: string; tenant: string; scope: string }
 
-/** What reading and sending mail takes at Microsoft; `offline_access` brings the refresh token. */
+/** The scopes for reading and sending mail at Microsoft; `offline_access` returns the refresh token. */
 const MICROSOFT_SCOPE =
   'offline_access https://outlook.office.com/IMAP.AccessAsUser.All https://outlook.office.com/SMTP.Send'
 
-/** `trivium email login`. */
 export const addEmail: AddCommand = (program, context) => {
   program
     .command('email')
@@ -21,7 +20,7 @@ export const addEmail: AddCommand = (program, context) => {
     .description(
       'log in with a code on any device, and print the refresh token for .env (Microsoft by default; docs/email.md)',
     )
-    .requiredOption('--client-id <id>', 'of the app that was registered with the provider')
+    .requiredOption('--client-id <id>', 'id of the app registered with the provider')
     .option('--client-secret <secret>', 'if the app has one; preferably in the variable OAUTH_SECRET')
     .option('--tenant <id>', "Microsoft's directory: common, consumers, or that of a company", 'common')
     .option('--scope <scopes>', 'requested scopes', MICROSOFT_SCOPE)
@@ -53,7 +52,7 @@ export const addEmail: AddCommand = (program, context) => {
     })
 }
 
-/** Logs a person in with a code (RFC 8628). Resolves with the refresh token; throws `login_failed`. */
+/** Logs a person in with a device code (RFC 8628). Resolves with the refresh token. Throws `login_failed`. */
 async function deviceLogin(
   { deviceUrl, tokenUrl, clientId, clientSecret, scope }: Login,
   tell: (text: string) => void,
@@ -63,7 +62,7 @@ async function deviceLogin(
   // A public client has no secret.
   const secret = clientSecret ? oauth.ClientSecretPost(clientSecret) : oauth.None()
   const provider = new oauth.Configuration({ issuer: tokenUrl, ...endpoints }, clientId, {}, secret)
-  // Tokens travel encrypted, which the library sees to, or not off this machine.
+  // The library requires TLS; plain HTTP is only allowed on this machine.
   const isLocal = [deviceUrl, tokenUrl].every((url) => isLoopback(URL.parse(url)?.hostname ?? ''))
   if (isLocal) oauth.allowInsecureRequests(provider)
   try {
@@ -73,7 +72,7 @@ async function deviceLogin(
     tell(`Open ${verification_uri} and type ${user_code} (within ${minutes} min). Log in as the mailbox.\n`)
     const { refresh_token } = await oauth.pollDeviceAuthorizationGrant(provider, prompt)
     if (!refresh_token)
-      throw new Error('the provider gave no refresh token; the scope must have offline_access')
+      throw new Error('the provider returned no refresh token; the scope must include offline_access')
     return refresh_token
   } catch (cause) {
     const [words = ''] = String(pathGet(cause, 'error_description') ?? reasonOf(cause)).split(/\r?\n/)

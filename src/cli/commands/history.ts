@@ -9,7 +9,7 @@ import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
 
-/** `trivium history`: reads the files themselves, so it works with and without a daemon. */
+/** `trivium history`: reads the log files, so it works with and without a daemon. */
 export const addHistory: AddCommand = (program, context) => {
   program
     .command('history')
@@ -38,7 +38,7 @@ export const addHistory: AddCommand = (program, context) => {
         terminal.out(`${terminal.json ? JSON.stringify(entry) : readable(entry)}\n`)
       }
       await logs.close()
-      // On stderr: what reads the lines gets none.
+      // On stderr, because programs may read the lines of stdout.
       if (isEmpty && !terminal.json && which.limit !== 0) terminal.err(nothingFor(which.channel, gateways))
     })
 }
@@ -59,7 +59,10 @@ function patternOf(flag: string): (text: string) => string {
   }
 }
 
-/** `time  id  sender  channel  ← text`. A reply has the id of the message that it answers, and its skill as the sender. */
+/**
+ * `time  id  sender  channel  ← text`. A reply shows the id of the answered message, and its skill
+ * as the sender.
+ */
 function readable({ time, channel, role, content, event, ...rest }: Record<string, unknown>): string {
   const at = String(time).slice(0, 19).replace('T', ' ')
   const place = String(channel ?? '-')

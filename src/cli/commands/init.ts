@@ -9,10 +9,9 @@ import { ownFolder, ownSpec } from '../../lib/packages.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { show } from '../terminal.ts'
 
-/** In `project/`; npm packs neither `.gitignore` nor `.env`, so there they have no dot. */
+/** Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them. */
 const FILES = ['package.json', 'tsconfig.json', 'env.example', 'gitignore', 'skills/hello/index.ts']
 
-/** `trivium init`. */
 export const addInit: AddCommand = (program, context) => {
   program
     .command('init')
@@ -23,14 +22,14 @@ export const addInit: AddCommand = (program, context) => {
     .action(async (folder: string | undefined) => {
       const environs = context.environs()
       const { cwd, env, path } = environs
-      // A folder that is named counts more than TRIVIUM_CONFIG.
+      // A given folder takes precedence over TRIVIUM_CONFIG.
       const target = folder === undefined ? configPath(cwd, env, path) : resolve(cwd, folder, 'routes.yaml')
       const dir = dirname(target)
       const name = basename(dir)
         .toLowerCase()
         .replaceAll(/[^a-z0-9]+/g, '-')
         .replace(/^-|-$/g, '')
-      // Whoever has skills needs no first one.
+      // A project that has skills needs no example.
       const files = existsSync(join(dir, 'skills')) ? FILES.slice(0, -1) : FILES
       const places = files.map((file) => [file, join(dir, file.replace(/^(env|gitignore)/, '.$1'))])
       const made: string[] = []
@@ -41,12 +40,12 @@ export const addInit: AddCommand = (program, context) => {
           .replace('TRIVIUM_SPEC', specFor(dir))
         ;(makeFile(place, text) ? made : kept).push(place)
       }
-      // A routes.yaml from elsewhere may need what is not installed.
+      // A routes.yaml from elsewhere may need parts that are not installed.
       const parts = kept.includes(target) ? await missingOf({ ...environs, cwd: dir, path: target }) : []
       show(context.terminal(), { made, kept, parts }, () =>
         [
           ...made.map((place) => `made  ${place}`),
-          ...kept.map((place) => `kept  ${place} (was there already)`),
+          ...kept.map((place) => `kept  ${place} (already existed)`),
           '',
           'Next:',
           ...(folder === undefined ? [] : [`  cd ${folder}`]),
@@ -61,7 +60,7 @@ export const addInit: AddCommand = (program, context) => {
             : []),
           '  npx trivium start                  run it',
           '  npx trivium message cli "hello"    in a second terminal: talk to it',
-          '  npx trivium doctor                 is everything as it should be?',
+          '  npx trivium doctor                 check the installation',
         ].join('\n'),
       )
     })
@@ -83,13 +82,13 @@ function specFor(dir: string): string {
   return spec.startsWith(inside) ? `file:${spec.slice(inside.length)}` : spec
 }
 
-/** The optional parts that a routes.yaml needs and that are not installed; none where it cannot be read. */
+/** The optional parts that a routes.yaml needs and that are not installed; empty if it cannot be read. */
 async function missingOf(environs: Environs): Promise<Part[]> {
   const config = await loadFor(environs).catch(() => undefined)
   return config ? missingParts(neededParts(config, transports)) : []
 }
 
-/** Whether it was made; false where it is there already. Throws `usage` where it cannot be written. */
+/** Creates a file; false if it exists. Throws `usage` if it cannot be written. */
 function makeFile(path: string, text: string): boolean {
   try {
     mkdirSync(dirname(path), { recursive: true })

@@ -29,23 +29,22 @@ type Flags = {
 /** Timeout of a request, in ms. */
 const REQUEST = 30_000
 
-/** `trivium listen`. */
 export const addListen: AddCommand = (program, context) => {
   program
     .command('listen')
-    .description('pass events to a program that you develop, one at a time, until Ctrl-C')
-    .option('--forward <url>', 'send each event there: webhooks as they came, anything else as JSON')
+    .description('deliver events to a program under development, one at a time, until Ctrl-C')
+    .option('--forward <url>', 'POST each event there: webhooks in their original form, others as JSON')
     .option(
       '--exec <command>',
-      `run this for each event, which is JSON on stdin; exit 0: done, ${DROP}: drop`,
+      `run this for each event, with JSON on stdin; exit code 0: done, ${DROP}: drop`,
     )
     .option('--gateway <name>', 'only messages of this gateway')
-    .option('--match <json>', 'only what fits, by the keys of a route: {"event":"push"}')
-    .option('--topic <name>', 'another topic than that of messages', MESSAGE_TOPIC)
-    .option('--group <name>', 'a consumer group that is kept, and goes on where it ended')
-    .option('--replay', 'begin with the oldest event that is kept')
-    .option('--header <name: value>', 'a further header for --forward; may be repeated', collect, [])
-    .option('--timeout <duration>', 'how long one delivery may take (30s; no limit for --exec)')
+    .option('--match <json>', 'only matching events, with the keys of a route: {"event":"push"}')
+    .option('--topic <name>', 'a topic other than gateway-message', MESSAGE_TOPIC)
+    .option('--group <name>', 'a permanent consumer group, which continues where it ended')
+    .option('--replay', 'start with the oldest retained event')
+    .option('--header <name: value>', 'an additional header for --forward; may be repeated', collect, [])
+    .option('--timeout <duration>', 'time limit of one delivery (default 30s; no limit for --exec)')
     .option(
       '--attempts <n>',
       'drop an event after this many failed attempts; unlimited by default',
@@ -92,7 +91,7 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: Where, terminal: 
   const { forward, exec: command } = flags
   const timeout = flags.timeout === undefined ? undefined : durationOf(flags.timeout)
   if ((forward === undefined) === (command === undefined))
-    throw usage('listen takes either --forward URL or --exec COMMAND; to look only, use `trivium tail`')
+    throw usage('give either --forward URL or --exec COMMAND; to only watch, use `trivium tail`')
   if (command !== undefined) {
     const deliver: Deliver = createExec({ command, cwd, timeout }, { ...env }, terminal)
     return { deliver, target: `running ${command}` }
@@ -110,24 +109,24 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: Where, terminal: 
 function matchOf({ gateway, match }: Flags): JsonObject | undefined {
   const given = match === undefined ? undefined : parseJson(match)
   if (match !== undefined && !isJsonObject(given))
-    throw usage(`--match is a JSON object with keys of a route, not ${match}`)
+    throw usage(`--match must be a JSON object with keys of a route, not ${match}`)
   const keys = isJsonObject(given) ? given : {}
   if (gateway !== undefined && keys.gateway !== undefined)
-    throw usage('--gateway and the gateway in --match: give one of them')
+    throw usage('give either --gateway or a gateway in --match')
   const whole = gateway === undefined ? keys : { ...keys, gateway }
   return Object.keys(whole).length > 0 ? whole : undefined
 }
 
 function headerOf(text: string): [string, string] {
   const [, name, value = ''] = /^([\w-]+)\s*:\s*(.*)$/s.exec(text) ?? []
-  if (name === undefined) throw usage(`--header is written as "Name: value", not ${JSON.stringify(text)}`)
+  if (name === undefined) throw usage(`--header must be "Name: value", not ${JSON.stringify(text)}`)
   return [name.toLowerCase(), value]
 }
 
 function durationOf(text: string): number {
   const ms = parseDuration(text)
   if (ms === undefined || ms === 0)
-    throw usage(`--timeout is a duration such as 30s, not ${JSON.stringify(text)}`)
+    throw usage(`--timeout must be a duration such as 30s, not ${JSON.stringify(text)}`)
   return ms
 }
 

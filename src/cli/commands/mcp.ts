@@ -13,12 +13,11 @@ import { connect } from '../connection.ts'
 import { serveMcp } from '../serve-mcp.ts'
 import { show, table } from '../terminal.ts'
 
-/** `trivium mcp`. */
 export const addMcp: AddCommand = (program, context) => {
   const mcp = program.command('mcp')
   mcp
     .command('list')
-    .description('the MCP servers of routes.yaml: their tools, and why some are left out')
+    .description('the MCP servers of routes.yaml, with their tools and problems')
     .action(async () => {
       const { mcp: servers } = Object(await (await connect(context.environs())).status())
       show(context.terminal(), servers, () => listOf(objectsIn(servers)))
@@ -46,10 +45,13 @@ function listOf(servers: readonly JsonObject[]): string {
   return table(['server', '', 'tools', ''], rows)
 }
 
-/** Ms that a person has to consent. */
+/** How long (ms) to wait for a person's consent. */
 const PATIENCE = 600_000
 
-/** `trivium mcp login <server>`: a person consents in a browser on this machine; the daemon then connects. Throws `login_failed`. */
+/**
+ * `trivium mcp login <server>`: a person consents in a browser on this machine, then the daemon
+ * connects. Throws `login_failed`.
+ */
 async function logIn(name: string, port: number, context: CommandContext): Promise<void> {
   const environs = context.environs()
   const { mcp, daemon } = await loadFor(environs)
@@ -58,7 +60,7 @@ async function logIn(name: string, port: number, context: CommandContext): Promi
     const known = mcp.servers.map((one) => one.name)
     throw usage(`routes.yaml: ${noSuch('MCP server', name, known)}.`)
   }
-  if (server.url === undefined) throw usage(`The MCP server ${name} is a command: nobody logs in to it.`)
+  if (server.url === undefined) throw usage(`The MCP server ${name} is a command, which has no login.`)
   const terminal = context.terminal()
   try {
     await consent(server, daemon.dataDir, port, environs, (text) => terminal.err(text))
@@ -89,12 +91,12 @@ async function consent(
     const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
     const isOurs = searchParams.get('state') === state
     response.writeHead(isOurs ? 200 : 400, { 'content-type': 'text/plain', connection: 'close' })
-    response.end(isOurs ? 'Done. This page can be closed.\n' : 'This is not the login that was begun.\n')
+    response.end(isOurs ? 'Done. This page can be closed.\n' : 'This login was not started here.\n')
     if (isOurs) resolve(searchParams)
   })
   listener.listen(port, '127.0.0.1')
   await once(listener, 'listening')
-  const timer = setTimeout(() => reject(new Error('nobody consented within 10 minutes')), PATIENCE)
+  const timer = setTimeout(() => reject(new Error('there was no consent within 10 minutes')), PATIENCE)
   try {
     const redirectUrl = `http://127.0.0.1:${Object(listener.address()).port}/callback`
     const show = (address: URL) => tell(`Open this in a browser on this machine, and consent:\n${address}\n`)
@@ -108,7 +110,7 @@ async function consent(
     try {
       await client.connect(transport)
       await client.close()
-      throw new Error('the server wants no login')
+      throw new Error('the server does not require a login')
     } catch (error) {
       if (!(error instanceof UnauthorizedError)) throw error
     }

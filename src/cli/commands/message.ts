@@ -120,7 +120,7 @@ function jsonObject(text: string): JsonObject {
   return value
 }
 
-/** Adds the filters of messages. */
+/** Adds the options to filter messages. */
 export function filtered(command: Command): Command {
   return command
     .option('--gateway <name>', 'only from this gateway')
@@ -135,7 +135,7 @@ export function filtered(command: Command): Command {
 
 type SearchArgs = { limit: number; before?: string }
 
-/** A page ends early where there is much to look through: the next one goes on. */
+/** A page may end early in a large journal; the next one continues. */
 async function searchAll(daemon: Connection, args: SearchArgs, terminal: Terminal): Promise<Json> {
   const messages: JsonObject[] = []
   for (let page: JsonObject = defined({ next: args.before }); ; ) {
@@ -150,14 +150,14 @@ async function searchAll(daemon: Connection, args: SearchArgs, terminal: Termina
   }
 }
 
-/** Who typed what no route takes is told what would be understood. */
+/** Adds the available commands for a person whose message has no route. */
 async function withHelp(daemon: Connection, result: Json): Promise<Json> {
   const help = await daemon.invoke('assistant-help', {}).catch(() => null)
   const text = pathGet(help, 'text')
   return typeof text === 'string' ? { ...Object(result), help: text } : result
 }
 
-/** How often (ms) it is looked what became of the message meanwhile. */
+/** Polling interval (ms) for the state of the message. */
 const LOOK_EVERY = 1_000
 
 async function tellRetries(
@@ -170,7 +170,7 @@ async function tellRetries(
   while (true) {
     await pause(LOOK_EVERY, signal)
     if (signal.aborted) return
-    // Only a help to who waits: what is wrong is told by the answer.
+    // Best effort: the answer reports errors.
     const list = await daemon.invoke('message-list', { gateway, conversation, limit: 1 }).catch(() => null)
     const id = objectsIn(list)[0]?.id
     const shown = id && (await daemon.invoke('message-show', { id }).catch(() => null))
@@ -183,7 +183,7 @@ async function tellRetries(
   }
 }
 
-/** The replies as text; where there are none, what became of the message instead. */
+/** The replies as text; without replies, the state of the message. */
 function replyText(result: Json): string {
   const texts = objectsIn(pathGet(result, 'replies')).map((reply) => String(reply.text ?? pretty(reply)))
   if (texts.length > 0) return texts.join('\n')
@@ -191,11 +191,11 @@ function replyText(result: Json): string {
   const silent = pathGet(result, 'noReply')
   const why: Record<string, string> = {
     done: `The skill ran and sent no reply${typeof silent === 'string' ? `: ${silent}` : ''}.`,
-    failed: `It could not be handled; see: trivium dead-letter show ${id}`,
+    failed: `It failed; see: trivium dead-letter show ${id}`,
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')
   const more = typeof help === 'string' ? `\n\n${help}` : ''
-  return `Accepted as ${id}. ${why[outcome] ?? 'No reply came in time.'}${more}`
+  return `Accepted as ${id}. ${why[outcome] ?? 'There was no reply in time.'}${more}`
 }

@@ -5,7 +5,6 @@ import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { installParts } from '../install-parts.ts'
 import { show, table } from '../terminal.ts'
 
-/** `trivium parts`. */
 export const addParts: AddCommand = (program, context) => {
   const parts = program
     .command('parts')

@@ -32,7 +32,7 @@ export const addRoutes: AddCommand = (program, context) => {
       const errors = problems.filter(({ severity }) => severity === 'error').length
       const [, ...included] = files
       const fine =
-        included.length === 0 ? 'is fine.' : `and what it includes are fine: ${included.join(', ')}`
+        included.length === 0 ? 'is fine.' : `and its included files are valid:  ${included.join(', ')}`
       show(context.terminal(), { ok: errors === 0, files, problems }, () =>
         problems.length === 0 ? `routes.yaml ${fine}` : problems.map(({ text }) => text).join('\n\n'),
       )
@@ -86,14 +86,14 @@ export const addConfig: AddCommand = (program, context) => {
     })
 }
 
-/** Comments are masked, as they may hold secrets: for people the marks are noise. */
+/** Hides masked comments, which are of no use to people. */
 function withoutComments(yaml: string): string {
   const lines = yaml.split('\n').filter((line) => !/^\s*# …$/.test(line))
   const text = lines.map((line) => line.replace(/\s+# …$/, '')).join('\n')
   return text.replaceAll(/\n{3,}/g, '\n\n').trim()
 }
 
-/** What is wrong, and the files of a configuration that can be read. */
+/** Checks a configuration; returns its problems and files. */
 async function checked({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
@@ -122,7 +122,7 @@ async function brokenListeners({ routes }: Pick<Config, 'routes'>): Promise<Prob
   return (await Promise.all(faults)).flat()
 }
 
-/** A message that may never come in; only what the file says of it is matched. */
+/** Explains the routes of a message from a file, which need not exist anywhere else. */
 async function explainFile(environs: Environs, file: string): Promise<Json> {
   const config = await loadFor(environs)
   const text = await readFile(resolve(environs.cwd, file), 'utf8').catch((cause: unknown) => {

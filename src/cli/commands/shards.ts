@@ -4,15 +4,14 @@ import { counted } from '../../lib/counted.ts'
 import { type AddCommand, loadFor, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium shards`. */
 export const addShards: AddCommand = (program, context) => {
   program
     .command('shards')
     .argument('<count>', 'the new number of shards', wholeNumber('<count>'))
-    .description('add shards to a Redis store; no daemon may be running')
+    .description('add shards to a Redis store; stop all daemons first')
     .option(
       '--force',
-      'also where messages and jobs wait: what follows in their conversations may overtake them',
+      'even if messages and jobs are waiting: later messages of their conversations may overtake them',
     )
     .action(async (shards: number, { force = false }: { force?: boolean }) => {
       const { redisUrl: url, redisPrefix: prefix, redis } = (await loadFor(context.environs())).daemon

@@ -42,7 +42,7 @@ export const addSkill: AddCommand = (program, context) => {
       const example = ownFile(markdown ? 'project/skills/SKILL.md' : 'project/skills/hello/index.ts')
       const content = readFileSync(example, 'utf8').replaceAll('hello', name)
       const path = await makeSkill(context.environs(), name, basename(example), content)
-      show(context.terminal(), { path }, () => `Made ${path}. A daemon that runs has it already.`)
+      show(context.terminal(), { path }, () => `Created ${path}. A running daemon has already loaded it.`)
     })
 
   command
@@ -81,7 +81,7 @@ function tested({ cases, mode, file }: Evaluation): string {
   const failed = cases.filter(({ ok }) => !ok).length
   const sum = `${counted(cases.length, 'case')} (${mode}), ${failed === 0 ? 'all passed' : `${failed} failed`}`
   const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
-  return [list, '', sum, ...(file ? [`Recorded what passed in ${file}`] : [])].join('\n')
+  return [list, '', sum, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
 }
 
 function listed(skills: Json, broken: unknown): string {
@@ -93,7 +93,7 @@ function listed(skills: Json, broken: unknown): string {
   return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
 }
 
-/** Makes a skill's folder in the first skills folder of the configuration. Throws `usage` where it is there already. */
+/** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */
 async function makeSkill(environs: Environs, name: string, file: string, content: string): Promise<string> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
     throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)

@@ -48,7 +48,7 @@ export const addState: AddCommand = (program, context) => {
     .action(
       on(async (manager, name, options: ReplayOptions) => {
         const found = await manager.replay(name, momentOf(options))
-        const hint = ' It was not there yet at that time.'
+        const hint = ' It did not exist at that time.'
         if (!found) throw new TriviumError('document_not_found', { name, hint })
         showDocument(name, found)
       }),
@@ -61,7 +61,7 @@ export const addState: AddCommand = (program, context) => {
       const done = await migrate(context.environs(), only, dir)
       show(context.terminal(), done, () =>
         done.length === 0
-          ? 'Every document has the current version.'
+          ? 'All documents already have the current version.'
           : done.map(({ name, from, to }) => `${name}: version ${from} → ${to}`).join('\n'),
       )
     })
@@ -78,14 +78,14 @@ export const addState: AddCommand = (program, context) => {
   for (const nested of command.commands) nested.option('--dir <folder>', DIR)
   command
     .command('init')
-    .description("write a project's own workbench: schemas, first documents, a migration to fill in")
+    .description('create a workbench for the project: schemas, first documents, a migration scaffold')
     .argument('[folder]', DIR)
     .action(async (folder: string | undefined) => {
       const dir = await workbenchDir(context.environs(), folder)
       const written = await initWorkbench(dir)
       show(context.terminal(), { dir, written }, () =>
         written.length === 0
-          ? `Everything is there already in ${dir}; nothing was changed.`
+          ? `Everything already exists in ${dir}; nothing was changed.`
           : [`Made in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
       )
     })
@@ -109,18 +109,18 @@ function repairedText(
 ): string {
   const how = {
     nothing: 'there was nothing to repair',
-    text: 'its text is what it was',
-    events: `its text was unusable; its events tell what it was at revision ${of}, and that it is again`,
+    text: 'its text was restored',
+    events: `its text was unusable; it was restored to revision ${of} from its events`,
     initial: 'neither its text nor its events were usable; IT BEGINS EMPTY',
   }
   const usable = `${name} is usable, at revision ${revision}: ${how[from]}.`
-  return [usable, ...kept.map((path) => `What it replaced is kept: ${path}`)].join('\n')
+  return [usable, ...kept.map((path) => `The replaced content is in ${path}`)].join('\n')
 }
 
 function momentOf({ until, revision }: ReplayOptions): number | { revision: number } {
-  if (revision !== undefined && until !== undefined) throw usage('--revision stands without --until.')
+  if (revision !== undefined && until !== undefined) throw usage('Give either --until or --revision.')
   if (revision !== undefined) return { revision }
-  if (until === undefined) throw usage('Say when: --until <time>, or --revision <n>.')
+  if (until === undefined) throw usage('Give --until <time> or --revision <n>.')
   return timeOf('--until', until)
 }
 

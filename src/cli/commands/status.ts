@@ -55,14 +55,14 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const broken = all('broken').map(({ name }) => String(name))
   const lines = [
     at('running')
-      ? `Trivium ${at('version')} runs since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
+      ? `Trivium ${at('version')} running since ${new Date(Number(at('startedAt'))).toISOString()} (pid ${at('pid')})`
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
     at('stats.away') !== undefined &&
-      `${paint('red', 'SHARDS AWAY')}: ${at('stats.away')}; the numbers below are of the others`,
+      `${paint('red', 'SHARDS AWAY')}: ${at('stats.away')}; the numbers below are for the others`,
     at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
-      `${paint('red', 'CONFIGURATION')}: the last good one stays in force; ${reason}`,
+      `${paint('red', 'CONFIGURATION')}: the last good one is still in use; ${reason}`,
     ...troubleLines(all('troubles'), room),
     '',
     gatewayTable(all('gateways'), all('disabled'), { room }),

@@ -8,13 +8,12 @@ import { readStream } from '../stream.ts'
 import { paint, shorten, type Terminal } from '../terminal.ts'
 import { filtered } from './message.ts'
 
-/** How long (ms) a line waits for what becomes of its message; what comes later gets a line of its own. */
+/** How long (ms) a line waits for the outcome of its message. A later outcome gets a line of its own. */
 const PATIENCE = 1_000
-/** Of so many messages that are not finished a later outcome is told. */
+/** Maximum number of unfinished messages whose outcomes are tracked. */
 const MOST_OPEN = 10_000
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
 
-/** `trivium tail`. */
 export const addTail: AddCommand = (program, context) => {
   filtered(program.command('tail'))
     .description('print messages as they arrive, one line each, until Ctrl-C')
@@ -29,7 +28,7 @@ export const addTail: AddCommand = (program, context) => {
       await requireKnown('message-search', filter, await connect(environs), environs)
       const ended = new AbortController()
       const signal = AbortSignal.any([interruption(), ended.signal])
-      // Whoever reads has enough, as `head` does after ten lines.
+      // The reader has closed the pipe, as `head` does after ten lines.
       process.stdout.once('error', () => ended.abort())
       const lines = createLines(terminal, max, () => ended.abort())
       const reader = {
@@ -43,9 +42,9 @@ export const addTail: AddCommand = (program, context) => {
     })
 }
 
-/** Prints messages in the order in which they came, `max` at most; `end` is called after the last. */
+/** Prints messages in order of arrival, at most `max`; calls `end` after the last. */
 function createLines(terminal: Terminal, max: number | undefined, end: () => void) {
-  /** Those that are not finished, by id; `ready` prints at once. */
+  /** Unfinished messages by id. `ready` prints a line immediately. */
   const open = new Map<string, { row: JsonObject; ready: AbortController; isPrinted: boolean }>()
   const ended = new AbortController()
   const print = (line: string) => terminal.out(`${line}\n`)
@@ -87,11 +86,11 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
         const line = JSON.stringify({ type: name, ...data })
         if (name === 'message') printMessage(line)
         else print(line)
-      } else if (name === 'gap') print(`… ${data.missed} more came too fast to be shown`)
+      } else if (name === 'gap') print(`… ${data.missed} more arrived too fast to show`)
       else if (name === 'message') message(data)
       else outcome(data)
     },
-    /** Prints what still waits. */
+    /** Prints all waiting lines. */
     async close(): Promise<void> {
       ended.abort()
       await before

@@ -6,7 +6,6 @@ import { type Shown, screenOf } from '../top-screen.ts'
 
 const HOUR_OF_POINTS = 720
 
-/** `trivium top`. */
 export const addTop: AddCommand = (program, context) => {
   program
     .command('top')

@@ -23,7 +23,7 @@ type UpdateOptions = {
 }
 type AddOptions = { acceptance?: string[]; review?: string; reviewer?: string }
 
-/** `trivium workbench`: what a person does at the workbench; works on its files, with and without a daemon. */
+/** `trivium workbench`: what people do at the workbench. Works on its files, with and without a daemon. */
 export const addWorkbench: AddCommand = (program, context) => {
   const command = program
     .command('workbench')
@@ -114,7 +114,7 @@ function taskOf(title: string, { acceptance = [], review, reviewer }: AddOptions
   return { kind, title, acceptance, ...defined({ target: review, reviewer }) }
 }
 
-/** The workbench for people: the state, then the tasks that are not done. */
+/** The workbench as text: the state, then the unfinished tasks. */
 function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>): string {
   const open = board.document.tasks.filter(({ status }) => status !== 'done')
   return stringify({ ...state.document, tasks: open.map(taskLine) }).trimEnd()
@@ -127,7 +127,7 @@ function taskLine(task: WorkbenchTask): string {
   return `${id}  ${status}${by}  ${title} (${about})${result === undefined ? '' : `: ${result}`}`
 }
 
-/** The folder of the workbench: as given, else beside routes.yaml, which need not be there or be right. */
+/** The folder of the workbench: the given one, or beside routes.yaml, which may be missing or broken. */
 export async function workbenchDir({ env, cwd, path }: Environs, dir?: string): Promise<string> {
   if (dir !== undefined) return resolve(cwd, dir)
   return workbenchDirOf(configPath(cwd, await readEnvironment(cwd, env), path))

@@ -4,21 +4,21 @@ import type { createSend } from './senders.ts'
 import type { createStory } from './story.ts'
 
 const DAY = 86_400_000
-/** Every ten minutes of the day something comes in. */
+/** Messages arrive in steps of ten minutes. */
 const STEPS = 144
-/** How often (ms) it is looked whether all is done. */
+/** Polling interval (ms) for the end of running work. */
 const LOOK = 3
-/** The newest requests for approval wait for whoever looks at the demo. */
+/** Number of approval requests that stay open for visitors of the demo. */
 const UNDECIDED = 6
 
-/** The operator who decides, pulls and subscribes in the demo. */
+/** The operator of the demo, who decides, pulls and subscribes. */
 const BY = { caller: { kind: 'cli', id: 'jonas@harbour', roles: ['operator'] } } as const
 const topic = 'gateway-message'
 
 /**
- * Makes `Date.now` of this process tell the time of a day ago; only the demo does that, which has the process to itself. So the store
- * dates what it accepts as always, by its clock, and yet a day is over in seconds. The function that it returns jumps to `ago` ms before
- * the real time, never back.
+ * Moves `Date.now` of this process back by a day. Only for the demo, which has the process to
+ * itself: the store dates messages by this clock, and a day passes in seconds. Returns a function
+ * that jumps to `ago` ms before the real time, never backwards.
  */
 export function turnBack() {
   const realTime = Date.now
@@ -29,22 +29,21 @@ export function turnBack() {
   }
 }
 
-/** What happens in the shop of the demo: a day of it, and then more of it as time passes. */
+/** The events of the demo: first a whole day, then more as time passes. */
 export function createDay(parts: {
   daemon: Daemon
   jumpTo: ReturnType<typeof turnBack>
   story: ReturnType<typeof createStory>
   send: ReturnType<typeof createSend>
-  /** Ends the day early. */
   signal: AbortSignal
-  /** Called with how far the day is, 0 to 1. */
+  /** Called with the progress, 0 to 1. */
   onProgress(part: number): void
 }) {
   const { daemon, jumpTo, story, signal } = parts
   const invoke = (name: string, args: object) => daemon.operator.invoke(name, args, BY)
   const send = (count: number) => Promise.all(story.batch(count).map(parts.send))
 
-  /** A person decides what was asked, but for the newest. */
+  /** Decides open requests, except the newest. */
   const decide = async () => {
     const pending = Object(await invoke('approval-list', { status: 'pending', limit: 1000 }))
     const old = pending.slice(0, Math.max(0, pending.length - UNDECIDED))
@@ -58,7 +57,7 @@ export function createDay(parts: {
     }
   }
 
-  /** Workers take jobs, and one of the two groups that read along does not keep up. */
+  /** Workers take jobs; one of the two consumer groups falls behind. */
   const work = async (step: number) => {
     if (step % 2 === 0) await invoke('gateway-receive', { gateway: 'jobs', timeout: 0 })
     for (const queue of step < STEPS / 3 ? ['audit', 'search-index'] : ['audit'])
@@ -66,7 +65,7 @@ export function createDay(parts: {
   }
 
   return {
-    /** About so many messages in the last 24 hours; the clock tells the real time afterwards. */
+    /** Fills the last 24 hours with about this many messages. Afterwards the clock shows the real time. */
     async fill(messages: number): Promise<void> {
       for (const queue of ['audit', 'search-index']) await invoke('event-subscribe', { topic, queue })
       const report = { skill: 'report', args: { text: 'report orders' } }
@@ -88,10 +87,10 @@ export function createDay(parts: {
       }
       jumpTo(0)
     },
-    /** Sends a little, until the signal aborts. */
+    /** Sends a few messages at a time, until the signal aborts. */
     async goOn(): Promise<void> {
       for (let step = 0; ; step += 1) {
-        // As people come: sometimes some at once, sometimes nobody for seconds.
+        // Irregular intervals, as with people.
         await pause(150 + ((step * 700) % 3_300), signal)
         if (signal.aborted) return
         await send(step % 5 === 0 ? 3 : 1).catch(() => [])
@@ -102,7 +101,7 @@ export function createDay(parts: {
   }
 }
 
-/** Waits until nothing runs: the clock may jump then, as no lease can run out under running work. */
+/** Waits until no work is running, so that no lease expires when the clock jumps. */
 async function settled({ store }: Daemon, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { dispatch, jobs } = await store.stats()
@@ -114,7 +113,7 @@ async function settled({ store }: Daemon, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** How much comes in at a part (0 to 1) of the 24 hours until now: a quiet night, and two busy times. */
+/** The relative traffic at a point (0 to 1) of the last 24 hours: a quiet night, and two peaks. */
 function busyness(part: number): number {
   const hill = (middle: number, width: number) => Math.exp(-(((part - middle) / width) ** 2))
   return 0.12 + hill(0.2, 0.12) + 0.7 * hill(0.75, 0.1) + hill(0.97, 0.08)

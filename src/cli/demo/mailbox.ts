@@ -38,7 +38,7 @@ export function createMailbox() {
 
 function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
   let idling = ''
-  /** The mail that this client asks for. */
+  /** The headers that this client asked for. */
   let headers = ''
   const say = (...lines: string[]) => socket.write(lines.map((line) => `${line}\r\n`).join(''))
   const answerTo = (command: string, line: string): readonly string[] | undefined => {
@@ -66,7 +66,7 @@ function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
   })
 }
 
-/** As much of SMTP (RFC 5321) as a client that sends uses. */
+/** The part of SMTP (RFC 5321) that a sending client needs. */
 function serveSmtp(socket: Socket, checks: Map<string, string>): void {
   const say = (line: string) => socket.write(`${line}\r\n`)
   let isData = false

@@ -9,9 +9,9 @@ const requestSchema = z.object({
 })
 type Request = z.output<typeof requestSchema>
 
-/** Characters of a token, about. */
+/** Approximate characters per token. */
 const TOKEN = 4
-/** What the small model says of an event of a repository, the first that fits. */
+/** The labels of the small model for repository events; the first match counts. */
 const LABELS: readonly [RegExp, string][] = [
   [/payment|checkout|basket/i, 'bug · checkout · urgent'],
   [/search|accent|japanese/i, 'bug · languages'],
@@ -21,8 +21,8 @@ const LABELS: readonly [RegExp, string][] = [
 ]
 
 /**
- * The models of the demo: as much of OpenAI's streamed chat completions as the AI SDK reads. One that has the tool `desk` asks it and says
- * what it answered; another labels what it is given.
+ * The models of the demo: the part of OpenAI's streamed chat completions that the AI SDK reads. A
+ * model with the tool `desk` calls it and returns its answer; another one labels its input.
  */
 export async function answerAsModel(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const asked = requestSchema.safeParse(await json(request))
@@ -63,7 +63,7 @@ function textOf(content: unknown): string {
   return content.map((part) => String(Object(part).text ?? '')).join('\n')
 }
 
-/** The visitor's own words, without the tags that mark them as material. */
+/** The user's own text, without the tags around it. */
 function said(text: string): string {
   return text.replaceAll(/<\/?[a-z][^>]*>/gi, '').trim()
 }

@@ -15,7 +15,10 @@ import { createSend } from './senders.ts'
 import { createStory, readWords } from './story.ts'
 import { startWorld } from './world.ts'
 
-/** Fills a daemon of its own with a day of traffic, shows where it is and goes on until the signal; all of it is gone afterwards. */
+/**
+ * Starts a daemon with a day of traffic, prints its address, and continues until the signal. Leaves
+ * nothing behind.
+ */
 export async function runDemo(
   { version }: Environs,
   terminal: Terminal,
@@ -34,7 +37,7 @@ export async function runDemo(
     WORLD_PORT: world.port,
   })
   const jumpTo = turnBack()
-  // None of the variables of whoever calls it: this daemon is to meet nothing of theirs.
+  // No variables of the caller, so that this daemon cannot reach any of their systems.
   const environs: Environs = { env: {}, cwd: dir, version }
   await offerParts(neededParts(await loadFor(environs), transports), terminal)
   const nowhere = { write() {} }
@@ -47,7 +50,7 @@ export async function runDemo(
   })
   done.defer(daemon.stop)
   const addresses = await daemon.start()
-  if (!addresses) throw new TriviumError('internal', { reason: 'the demo does not listen' })
+  if (!addresses) throw new TriviumError('internal', { reason: 'the demo is not listening' })
   const dataDir = join(dir, '.trivium')
   const daemonFile = { pid: process.pid, ...addresses, store: 'embedded', config, startedAt: Date.now() }
   await writeDataFile(dataDir, 'daemon.json', daemonFile)
@@ -70,7 +73,10 @@ export async function runDemo(
   await day.goOn()
 }
 
-/** Writes the demo's routes.yaml and skills into a folder of their own: Node strips no types under node_modules. Resolves with the path. */
+/**
+ * Writes the demo's routes.yaml and skills into a folder, because Node does not strip types under
+ * node_modules. Resolves with the path.
+ */
 async function writeSite(dir: string, ports: Record<string, number>): Promise<string> {
   await cp(ownFile('project/demo/skills'), join(dir, 'skills'), { recursive: true })
   let routes = await readFile(ownFile('project/demo/routes.yaml'), 'utf8')

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Submission } from '../../core/message.ts'
 import type { Sending } from './story.ts'
 
-/** The gateways of what people say. */
+/** The gateways for messages of people. */
 const GATEWAYS: Partial<Record<Sending['kind'], string>> = {
   mail: 'support',
   slack: 'team',
@@ -11,8 +11,9 @@ const GATEWAYS: Partial<Record<Sending['kind'], string>> = {
 }
 
 /**
- * Makes the function that sends: what people say is put through its gateway, what providers post comes over HTTP, signed. It resolves once
- * that was taken or refused. `listen`: `host:port` of the daemon.
+ * Makes the function that sends: messages of people go through their gateways, and those of
+ * providers over HTTP, signed. Resolves once a message is accepted or refused. `listen`:
+ * `host:port` of the daemon.
  */
 export function createSend(deps: { listen: string; submit(submission: Submission): Promise<unknown> }) {
   let posted = 0

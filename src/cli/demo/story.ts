@@ -3,13 +3,13 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { isJsonObject, type Json } from '../../core/json.ts'
 
-/** How something comes in: by a person, or by the webhook gateway of that name. */
+/** The origin of a message: a person, or the webhook gateway of that name. */
 const kindSchema = z.enum(['mail', 'slack', 'chat', 'cli', 'github', 'payments', 'orders', 'jobs'])
 const dialogueSchema = z.strictObject({
   weight: z.number().default(1),
   subject: z.string().default(''),
   event: z.string().default(''),
-  /** What people say, or the body that a provider posts. */
+  /** The texts of a person, or the bodies that a provider posts. */
   turns: z.array(z.json()).min(1),
 })
 const wordsSchema = z.strictObject({
@@ -20,7 +20,7 @@ const wordsSchema = z.strictObject({
   dialogues: z.record(kindSchema, z.array(dialogueSchema)),
 })
 
-/** What `words.yaml` says, with the addresses of its customers. */
+/** The content of `words.yaml`, with the addresses of its customers. */
 export type Words = ReturnType<typeof readWords>
 
 export function readWords(text: string) {
@@ -36,27 +36,30 @@ export function readWords(text: string) {
   return { ...words, customers }
 }
 
-/** One thing that comes in. What has the same `dialogue` belongs together. */
+/** One message. Messages with the same `dialogue` belong together. */
 export type Sending = {
   kind: z.output<typeof kindSchema>
   dialogue: string
-  /** Who writes, as their gateway names them. */
+  /** The sender, as the gateway names them. */
   from: string
   subject: string
   event: string
   said: Json
-  /** Not signed by who it says it is from. */
+  /** Its signature does not match. */
   forged: boolean
 }
 
-/** One delivery in so many is forged. */
+/** One in this many deliveries is forged. */
 const FORGED = 40
 
-/** What comes in at the demo, always the same for the same batches. No two of a batch belong to one dialogue: their order means nothing. */
+/**
+ * Makes the messages of the demo, always the same for the same batches. A batch has at most one
+ * message per dialogue, so its order does not matter.
+ */
 export function createStory(words: Words) {
   const { chance, pick } = createChance(17)
   const below = (most: number) => Math.floor(chance() * most)
-  /** What is left of each dialogue that has begun, the one that waits longest first. */
+  /** The rest of each open dialogue, longest waiting first. */
   const open: Sending[][] = []
   let begun = 0
 
@@ -99,7 +102,7 @@ export function createStory(words: Words) {
     return Object.fromEntries(Object.entries(template).map(([name, each]) => [name, fill(each, facts)]))
   }
 
-  /** The innermost braces first: alternatives may name facts. */
+  /** Innermost braces first, because alternatives may contain facts. */
   const phrase = (template: string, facts: ReadonlyMap<string, string>): string => {
     let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => facts.get(name) ?? whole)
     for (let before = ''; before !== text; ) {
@@ -119,7 +122,7 @@ export function createStory(words: Words) {
   }
 }
 
-/** Chance that is the same each time (mulberry32): the demo always tells the same story. */
+/** A deterministic random generator (mulberry32), so that the demo is always the same. */
 function createChance(seed: number) {
   let state = seed
   const chance = (): number => {
@@ -128,7 +131,7 @@ function createChance(seed: number) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-  /** One that has a weight of 3 comes three times as often as one with 1. Throws for an empty list. */
+  /** Picks by weight: 3 is three times as likely as 1. Throws for an empty list. */
   const pick = <T>(from: readonly T[], weightOf: (one: T) => number = () => 1): T => {
     let left = chance() * from.reduce((sum, one) => sum + weightOf(one), 0)
     for (const one of from) {

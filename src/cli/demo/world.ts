@@ -6,8 +6,9 @@ import { createMailbox } from './mailbox.ts'
 import { answerAsModel } from './model.ts'
 
 /**
- * What lies around the daemon of the demo, on loopback and until the process ends: a mailbox that anybody may log in to, a mail
- * server, Slack's Web API, two models, and two receivers of pushed events. Resolves with their ports.
+ * The services around the demo daemon, on loopback until the process ends: a mailbox that accepts
+ * any login, a mail server, Slack's Web API, two models, and two receivers of pushed events.
+ * Resolves with their ports.
  */
 export async function startWorld() {
   const server = createHttpServer((request, response) => {
@@ -16,7 +17,7 @@ export async function startWorld() {
       return
     }
     request.resume()
-    // A service that is out of order: its subscription falls behind.
+    // A service that is down, so that its subscription falls behind.
     if (request.url === '/crm') return response.writeHead(503).end('the CRM is being upgraded')
     if (request.url === '/analytics') return response.writeHead(204).end()
     const answer = {

@@ -11,7 +11,7 @@ import { writeWhole } from '../../lib/disk.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { usage } from '../command.ts'
 
-/** `/regex/`, or words that occur, case aside. */
+/** `/regex/`, or a text to find, ignoring case. */
 const wanted = z
   .string()
   .min(1)
@@ -32,27 +32,30 @@ const tool = z.union([
 
 const caseSchema = z.strictObject({
   name: z.string().min(1).exactOptional(),
-  /** What is said, or the arguments. */
+  /** The text of a message, or arguments. */
   input: z.union([z.string(), jsonObjectSchema]),
   from: z.string().min(1).default('tester'),
-  /** Cases of the same conversation remember each other. */
+  /** Cases of the same conversation share a session. */
   conversation: z.string().min(1).exactOptional(),
   expect: z.strictObject({
     text: some,
     not: some,
-    /** The calls of tools, all of them and in order; of their arguments those that are named. */
+    /** All tool calls in order; only the listed arguments are compared. */
     tools: z.array(tool).exactOptional(),
     tokens: z.int().min(1).exactOptional(),
-    /** The code of the error with which it ends. */
+    /** The code of the expected error. */
     error: z.string().min(1).exactOptional(),
   }),
 })
 const fileSchema = z.strictObject({ cases: z.array(caseSchema).min(1) })
 
-/** A case of an evaluation; its name is its own, or its place. */
+/** A case of an evaluation. Its name is the given one, or its position. */
 export type Case = z.output<typeof caseSchema> & { name: string }
 
-/** What a model and its tools answered, by the case, as runs are kept on the store. `model`: who answered. */
+/**
+ * The recorded answers of models and tools per case, in the form of stored runs. `model`: the one
+ * that answered.
+ */
 const recordSchema = z.object({
   version: z.literal(1),
   model: z.string(),
@@ -60,7 +63,10 @@ const recordSchema = z.object({
 })
 export type Recorded = z.infer<typeof recordSchema>
 
-/** Reads the cases beside a skill. Throws `usage` where there are none, `config_invalid` with the places of what is wrong. */
+/**
+ * Reads the cases beside a skill. Throws `usage` if there are none, and `config_invalid` with the
+ * places of errors.
+ */
 export async function readCases(skillPath: string, cwd: string): Promise<Case[]> {
   const path = join(dirname(skillPath), CASES_FILE)
   if (!existsSync(path)) throw usage(`There are no cases: write ${path} (docs/models.md, Evaluations).`)
@@ -80,16 +86,16 @@ function invalid(problems: Parameters<typeof formatProblems>[0]): TriviumError {
   return new TriviumError('config_invalid', { details: formatProblems(problems) })
 }
 
-/** Reads what was recorded; undefined where nothing was. Throws `usage` for a file that cannot be read. */
+/** Reads the recording; undefined if there is none. Throws `usage` for an unreadable file. */
 export function readRecord(skillPath: string): Recorded | undefined {
   const path = join(dirname(skillPath), RECORD_FILE)
   if (!existsSync(path)) return undefined
   const found = recordSchema.safeParse(parseJson(readFileSync(path, 'utf8')))
   if (found.data) return found.data
-  throw usage(`${path} cannot be read; make it anew with --record.`)
+  throw usage(`${path} cannot be read; record it again with --record.`)
 }
 
-/** Writes it without the secrets of the configuration and of the environment. */
+/** Writes the recording, without secrets of the configuration and the environment. */
 export async function writeRecord(
   skillPath: string,
   record: Recorded,

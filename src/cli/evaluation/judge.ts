@@ -3,19 +3,19 @@ import { counted } from '../../lib/counted.ts'
 import { shorten } from '../terminal.ts'
 import type { Case } from './cases.ts'
 
-/** What became of a case: how it ended, and how its run is kept on the store. */
+/** The outcome of a case: its end, and the stored entries of its run. */
 export type Outcome = {
   text: string
   error?: { code: string; message: string }
   entries: Record<string, Json>
 }
 
-/** A call of a tool by a model. */
+/** A tool call of a model. */
 export type ToolUse = { name: string; args: Json }
 
-/** The tools that a run called, in order, and its tokens in and out. */
+/** The tools that a run called, in order, and its input and output tokens. */
 export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens: number } {
-  // Of the run of the skill itself: those within its tools lie deeper.
+  // Only calls of the skill itself: those of nested runs have longer keys.
   const numberOf = (name: string) => Number(/^[^/]+\/(\d+)$/.exec(name)?.[1])
   const steps = Object.keys(entries)
     .filter((name) => !Number.isNaN(numberOf(name)))
@@ -31,15 +31,18 @@ export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens:
   return { tools, tokens }
 }
 
-/** What is not as a case expects it, each in a sentence; none: it passed. */
+/**
+ * Compares an outcome with the expectations of a case. Returns the differences, one sentence each;
+ * empty if it passed.
+ */
 export function judge({ expect }: Case, { text, error, entries }: Outcome): string[] {
   const { tools, tokens } = usesOf(entries)
   const lacking = error ? [] : expect.text.filter(({ test }) => !test(text))
   const wrong = [
-    ...lacking.map(({ source }) => `the text lacks ${source}: ${short(text)}`),
+    ...lacking.map(({ source }) => `the text does not contain ${source}: ${short(text)}`),
     ...expect.not
       .filter(({ test }) => test(text))
-      .map(({ source }) => `the text has ${source}: ${short(text)}`),
+      .map(({ source }) => `the text contains ${source}: ${short(text)}`),
   ]
   if (expect.error !== error?.code)
     wrong.unshift(error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`)
@@ -54,7 +57,7 @@ export function judge({ expect }: Case, { text, error, entries }: Outcome): stri
   return wrong
 }
 
-/** Whether all that is wanted is in a value, at any depth. */
+/** Whether a value contains all of `wanted`, at any depth. */
 function holds(value: Json | undefined, wanted: Json): boolean {
   if (isJsonObject(wanted)) {
     return isJsonObject(value) && Object.entries(wanted).every(([key, one]) => holds(value[key], one))

@@ -14,10 +14,13 @@ import { createOwnDaemon } from '../own-daemon.ts'
 import { type Case, type Recorded, readCases, readRecord, writeRecord } from './cases.ts'
 import { judge, type Outcome, type ToolUse, usesOf } from './judge.ts'
 
-/** `recorded`: model and tools answer as they did when it was recorded. `live`: they are asked. `record`: and that is kept. */
+/**
+ * `recorded`: replays the recording. `live`: calls the model and the tools. `record`: like `live`,
+ * and stores a recording.
+ */
 export type EvaluationMode = 'recorded' | 'live' | 'record'
 
-/** How one case went. */
+/** The result of one case. */
 export type CaseResult = {
   name: string
   ok: boolean
@@ -28,7 +31,7 @@ export type CaseResult = {
   ms: number
 }
 
-/** How all went; `file`: where it was recorded. */
+/** The result of all cases. `file`: the recording. */
 export type Evaluation = {
   skill: string
   mode: EvaluationMode
@@ -37,15 +40,14 @@ export type Evaluation = {
   file?: string
 }
 
-/** Nobody listens there: a recorded run that asks for more than was recorded fails. */
+/** An unused address: a recorded run that needs more than the recording fails. */
 const NOBODY = 'http://127.0.0.1:9/v1'
-/** As dispatch names what a route runs. */
 const ROUTE = 'evaluation'
 const MOST_ENTRIES = 10_000
 
 /**
- * Runs the cases of a skill one after the other, in a daemon of their own with an empty data directory: nothing that they keep or send
- * reaches yours. `told` hears of each case before it runs.
+ * Runs the cases of a skill one after another, in a daemon of their own with an empty data
+ * directory, so that nothing is stored or sent elsewhere. Calls `told` before each case.
  */
 export async function evaluate(
   environs: Environs,
@@ -71,11 +73,11 @@ export async function evaluate(
   const names = all.map((one) => one.name)
   const isMeant = only === undefined ? () => true : compilePattern(only).test
   const cases = all.filter((one) => isMeant(one.name))
-  if (cases.length === 0) throw usage(`No case is called ${only}: there are ${names.join(', ')}.`)
+  if (cases.length === 0) throw usage(`There is no case ${only}. Cases: ${names.join(', ')}.`)
   record = readRecord(path)
   if (mode === 'recorded' && record) await daemon.reread()
   const results: CaseResult[] = []
-  // Of the cases that there still are.
+  // Only of cases that still exist.
   const kept = new Map(Object.entries(record?.cases ?? {}).filter(([name]) => names.includes(name)))
   for (const [index, one] of cases.entries()) {
     told(index, cases.length, one.name)
@@ -94,7 +96,7 @@ export async function evaluate(
   return { ...found, file: await writeRecord(path, recorded, secrets) }
 }
 
-/** Runs a case as dispatch would, and gives how it went and what model and tools answered. */
+/** Runs a case like dispatch. Returns the outcome, and the answers of model and tools. */
 async function runCase(daemon: Daemon, skill: string, one: Case, known: Outcome['entries']) {
   const { kv } = daemon.store
   const id = randomUUID()
@@ -145,7 +147,7 @@ function usedModel({ manager }: Daemon, skill: string, configured = 'none:none')
   return typeof own === 'string' ? own : configured
 }
 
-/** What the environment calls a key, a token, a secret or a password. */
+/** Variables named like a key, token, secret or password. */
 function secretOf([name, value]: [string, string | undefined]): string[] {
   return /KEY|TOKEN|SECRET|PASS/i.test(name) && value && value.length >= 8 ? [value] : []
 }

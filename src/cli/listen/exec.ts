@@ -5,14 +5,14 @@ import { defined } from '../../lib/defined.ts'
 import type { Terminal } from '../terminal.ts'
 import type { Deliver } from './delivery.ts'
 
-/** The exit code by which a script says that it never wants an event again. */
+/** The exit code by which a script permanently rejects an event. */
 export const DROP = 100
 /** Ms between SIGTERM and SIGKILL. */
 const LAST_MOMENT = 5_000
 
 /**
- * Delivers an event to a command: as JSON on standard input. Exit code 0 means done, 100 never again, any other that it failed. What the
- * command prints goes to stderr for machines.
+ * Delivers an event to a command, as JSON on standard input. Exit code 0: done. 100: rejected
+ * permanently. Others: failed. With `--json`, output of the command goes to stderr.
  */
 export function createExec(
   { command, cwd, timeout }: { command: string; cwd: string; timeout: number | undefined },
@@ -22,7 +22,7 @@ export function createExec(
   const print = terminal.json ? terminal.err : terminal.out
   return async ({ event, message, attempt }, signal) => {
     const own = { TRIVIUM_EVENT: String(event.id), TRIVIUM_ATTEMPT: String(attempt) }
-    // A group of its own, so that what the shell starts can be ended with it.
+    // In a process group of its own, so that everything the shell started can be ended.
     const child = spawn(command, { shell: true, detached: true, cwd, env: { ...env, ...own } })
     const late = timeout === undefined ? undefined : AbortSignal.timeout(timeout)
     const ended = AbortSignal.any([signal, ...(late ? [late] : [])])
@@ -31,7 +31,7 @@ export function createExec(
     if (ended.aborted) stop()
     child.stdout.on('data', (text) => print(String(text)))
     child.stderr.on('data', (text) => terminal.err(String(text)))
-    // A command need not read what it gets.
+    // The command need not read its input.
     child.stdin.on('error', () => undefined)
     child.stdin.end(`${JSON.stringify({ ...event, ...defined({ message }) })}\n`)
     const failed = new Promise<string>((resolve) => child.once('error', ({ message }) => resolve(message)))

@@ -9,21 +9,21 @@ import type { Deliver, Delivery } from './delivery.ts'
 
 type Options = {
   url: URL
-  /** Further headers, which win over those of the delivery. */
+  /** Further headers, which take precedence over those of the delivery. */
   headers: Record<string, string>
-  /** Ms. */
+  /** In ms. */
   timeout: number
-  /** The bytes of a file that a message brought. */
+  /** Reads an attachment of a message. */
   file(sha256: string, message: string): Promise<Buffer>
-  /** Told once per gateway whose deliveries are not kept as they came. */
+  /** Called once per gateway that does not keep its original deliveries. */
   incomplete(gateway: string): void
 }
 
 type Sending = { method: string; headers: OutgoingHttpHeaders; body: Buffer; query: string }
 
 /**
- * Delivers an event as a request: a webhook with its method, headers and body as they came, as far as they are known, anything else as
- * JSON. A status of 2xx means done. Redirects are not followed.
+ * Delivers an event as a request: a webhook with its original method, headers and body as far as
+ * they are known, others as JSON. A 2xx status means done. Does not follow redirects.
  */
 export function createForward({ url, headers, timeout, file, incomplete }: Options): Deliver {
   const warned = new Set<string>()
@@ -53,13 +53,16 @@ export function createForward({ url, headers, timeout, file, incomplete }: Optio
   }
 }
 
-/** `http://localhost:3000/hook` from that, `localhost:3000/hook`, `3000/hook` or `3000`. Throws `usage` for anything else. */
+/**
+ * Parses `http://localhost:3000/hook`, `localhost:3000/hook`, `3000/hook` or `3000`. Throws `usage`
+ * for anything else.
+ */
 export function forwardUrl(text: string): URL {
   const full = /^\d{1,5}(?:\/|$)/.test(text) ? `http://localhost:${text}` : text
   const [, scheme = 'http'] = /^([a-z][a-z\d+.-]*):\/\//i.exec(full) ?? []
-  if (!/^https?$/i.test(scheme)) throw usage(`--forward takes http and https, not ${scheme}`)
+  if (!/^https?$/i.test(scheme)) throw usage(`--forward only supports http and https, not ${scheme}`)
   const url = URL.parse(/^https?:\/\//i.test(full) ? full : `http://${full}`)
-  // `http://19000` is the address 0.0.74.56 to a URL.
+  // As a URL, `http://19000` is the address 0.0.74.56.
   const isNumber = url !== null && isIPv4(url.hostname) && !full.includes(url.hostname)
   if (url && !isNumber && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
   throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)
@@ -73,7 +76,7 @@ async function sendingFor({ event, message }: Delivery, file: Options['file']): 
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body, query: '' }
 }
 
-/** The request as it came, where the gateway keeps it. */
+/** The original request, if the gateway keeps it. */
 function originalOf({ data }: Message): Sending | undefined {
   const { original } = data
   if (!isJsonObject(original)) return undefined
@@ -83,7 +86,10 @@ function originalOf({ data }: Message): Sending | undefined {
   return { method: String(method), headers: headersOf(headers), body, query }
 }
 
-/** What is known of a request that is not kept: its text is the body, unless the gateway takes the text from inside it. */
+/**
+ * Rebuilds a request that was not kept: its body is the text, unless the gateway takes the text
+ * from a field.
+ */
 async function rebuilt({ id, text, data, attachments }: Message, file: Options['file']): Promise<Sending> {
   const query = isJsonObject(data.query) ? new URLSearchParams(textsOf(data.query)).toString() : ''
   const headers = headersOf(data.headers)
@@ -97,7 +103,7 @@ async function rebuilt({ id, text, data, attachments }: Message, file: Options['
   return { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, query, body }
 }
 
-/** Headers of a delivery, but for those that say how its body was packed. */
+/** The headers of a delivery, except those about the encoding of its body. */
 function headersOf(given: unknown): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const [name, value] of Object.entries(isJsonObject(given) ? given : {})) {

@@ -14,7 +14,7 @@ export type Line = {
   retryIn: number | undefined
 }
 
-/** `10:31:07  200      12ms  hub         push        019…`; one JSON object for machines. */
+/** Formats `10:31:07  200      12ms  hub         push        019…`; with `--json`, one JSON object. */
 export function lineOf({ json }: Terminal, { event, attempt, ms, done, outcome, retryIn }: Line): string {
   const { id = null, source = null, type = null } = event
   const kind = pathGet(event, 'data.event') ?? type

@@ -11,26 +11,29 @@ import type { PatientCalls } from './patient-calls.ts'
 
 export type ListenSettings = {
   topic: string
-  /** The consumer group; one that is named stays when the listener ends. */
+  /** The consumer group. A group that was given stays when the listener ends. */
   group: string
   isKept: boolean
   match: JsonObject | undefined
-  /** Begin with the oldest event that is kept. */
+  /** Start with the oldest retained event. */
   replay: boolean
-  /** Failures after which an event is dropped. */
+  /** Number of failures after which an event is dropped. */
   attempts: number
-  /** Events after which the listener ends. */
+  /** Number of events after which the listener ends. */
   max: number
-  /** Called once the group is there. */
+  /** Called once the group exists. */
   ready(): void
 }
 
-/** Ms: how long an event is hidden from the group unless that is extended, and how long one wait takes. */
+/** In ms: the lease of an event, which is extended while it is delivered, and the duration of one wait. */
 const LEASE = 60_000
 const ROUND = 30_000
 const RETRY = { first: 1_000, longest: 60_000 }
 
-/** Takes the events of a group one at a time and delivers them, until `signal` aborts or `max` are settled. */
+/**
+ * Takes the events of a group one at a time and delivers them, until `signal` aborts or `max`
+ * events are settled.
+ */
 export async function listen(
   { topic, group, isKept, match, replay, attempts, max, ready }: ListenSettings,
   calls: PatientCalls,
@@ -54,7 +57,7 @@ export async function listen(
     if (isOver) left -= 1
     const args = isOver ? {} : { nack: true, delay: retryIn ?? 0 }
     const ack = { ...place, ids: [id], ...args }
-    // Whoever interrupts wants the end; the daemon is asked once.
+    // After an interrupt, the daemon is asked only once.
     await (signal.aborted
       ? calls.once('event-ack', ack, AbortSignal.timeout(5_000)).catch(() => null)
       : calls.call('event-ack', ack))
@@ -93,7 +96,7 @@ export async function listen(
   }
 }
 
-/** Undefined where retention has removed it meanwhile. */
+/** Undefined if retention has removed it. */
 async function messageOf(id: string, calls: PatientCalls): Promise<Message | undefined> {
   try {
     const shown = await calls.call('message-show', { id })

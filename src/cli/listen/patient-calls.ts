@@ -37,9 +37,9 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, tell
   }
 
   return {
-    /** One try. */
+    /** A single attempt. */
     once,
-    /** Tries again while the daemon is away, until the listener is interrupted; then it throws. */
+    /** Retries while the daemon is away. Throws if the listener is interrupted. */
     async call(name: string, args: object): Promise<Json> {
       for (let failures = 0; ; ) {
         try {
@@ -54,7 +54,7 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, tell
         }
       }
     },
-    /** The bytes of a file that a message brought. */
+    /** Reads an attachment of a message. */
     async file(sha256: string, message: string): Promise<Buffer> {
       connection ??= await connect(environs)
       return connection.file(sha256, message)

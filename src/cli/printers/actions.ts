@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject, pathGet } from '../../core/js
 import { counted } from '../../lib/counted.ts'
 import { timeOf } from './readable.ts'
 
-/** `route-pause` and so on for people. */
+/** `route-pause` and other pauses. */
 export function humanPause(result: Json): string {
   const { kind, name, until, drop, reason } = Object(pathGet(result, 'pause'))
   const end = until === undefined ? `until \`trivium ${kind} resume ${name}\`` : `until ${timeOf(until)}`
@@ -12,7 +12,7 @@ export function humanPause(result: Json): string {
   return `The ${kind} ${name} is paused. ${what}, ${end}.${why}`
 }
 
-/** `route-resume` and so on. */
+/** `route-resume` and other resumes. */
 export function humanResume(kind: string): (result: Json, args: JsonObject) => string {
   return (result, args) =>
     pathGet(result, 'existed') === true
@@ -20,7 +20,7 @@ export function humanResume(kind: string): (result: Json, args: JsonObject) => s
       : `The ${kind} ${args[kind]} was not paused.`
 }
 
-/** `schedule-run`: a key that came before ran nothing. */
+/** `schedule-run`; a repeated key has not run anything. */
 export function humanRun(result: Json): string {
   const { id, key, repeated } = Object(result)
   if (repeated === true)
@@ -53,7 +53,7 @@ export function humanSubscription(done: string): (result: Json, args: JsonObject
   return (_result, args) => `The subscription ${args.name} ${done}.`
 }
 
-/** `dead-letter-retry` and `-drop`, of one or of all that match. */
+/** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */
 export function humanLettersDone(done: 'retried' | 'dropped'): (result: Json, args: JsonObject) => string {
   return (result, args) => {
     const count = pathGet(result, 'count')

@@ -1,7 +1,6 @@
 import { type Json, objectsIn } from '../../core/json.ts'
 import { age, paint, shorten, table } from '../terminal.ts'
 
-/** `approval list` for people. */
 export function humanApprovals(result: Json): string {
   const approvals = objectsIn(result)
   if (approvals.length === 0) return 'No approvals.'
@@ -15,7 +14,6 @@ export function humanApprovals(result: Json): string {
   return open ? `${list}\nDecide: trivium approval decide ${open.id} --approve (or --no-approve)` : list
 }
 
-/** `approval decide` for people. */
 export function humanDecision(result: Json): string {
   const { id, status, title, skill } = Object(result)
   return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})`

@@ -2,7 +2,6 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { age, paint, shorten, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
 
-/** `dead-letter list` for people. */
 export function humanLetters(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { id, at, queue, group, reason } = one
@@ -12,7 +11,6 @@ export function humanLetters(result: Json): string {
   return table(['id', 'age', 'queue', 'route', 'why'], rows)
 }
 
-/** `dead-letter groups` for people. */
 export function humanLetterGroups(result: Json): string {
   const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
     return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
@@ -21,7 +19,7 @@ export function humanLetterGroups(result: Json): string {
   return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
 }
 
-/** `dead-letter show` for people: what failed and how, then the message. */
+/** The error and the attempts of a dead letter, then its message. */
 export function humanLetter(result: Json): string {
   const { id, at, queue, group, lane, reason, errors, message, data } = Object(result)
   const attempts = objectsIn(errors).map((error, index) => [

@@ -2,7 +2,6 @@ import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { paint, shorten, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
 
-/** `job list` for people. */
 export function humanJobs(result: Json): string {
   const rows = objectsIn(result).map((job) => [
     job.id,
@@ -16,12 +15,11 @@ export function humanJobs(result: Json): string {
   return table(['id', 'state', 'progress', 'began', 'by', 'what'], rows)
 }
 
-/** `job show` for people. */
 export function humanJob(result: Json): string {
   return fields(Object(result))
 }
 
-/** A command that began a long job. */
+/** For commands that start a long job. */
 export function begun(result: Json): string {
   const { id, state, done, total } = Object(pathGet(result, 'job'))
   const progress = `${done} of ${total}`

@@ -3,7 +3,7 @@ import { type Json, objectsIn } from '../../core/json.ts'
 import { table } from '../terminal.ts'
 import { timeOf } from './readable.ts'
 
-/** The message without what only programs read, and what became of it. */
+/** A message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
   const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
   const { text, html: _html, data: _data, receivedAt, attachments, ...head } = message
@@ -41,7 +41,7 @@ function timeOfDay(at: unknown): string {
   return new Date(Number(at)).toISOString().slice(11, 23)
 }
 
-/** `route rest, attempt 1`: the text of a reply first. */
+/** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
   const { text, ...rest } = Object(detail)
   const parts = Object.entries(rest).map(

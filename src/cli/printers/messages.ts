@@ -2,7 +2,7 @@ import { type Json, objectsIn, pathGet } from '../../core/json.ts'
 import { age, shorten, table } from '../terminal.ts'
 import { timeOf } from './readable.ts'
 
-/** `message list` and `message search` for people; the first has no outcomes. */
+/** `message list` and `message search`; only the latter has outcomes. */
 export function humanMessages(found: Json): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
@@ -15,7 +15,6 @@ export function humanMessages(found: Json): string {
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** `conversation list` for people. */
 export function humanConversations(found: Json): string {
   const rows = objectsIn(pathGet(found, 'conversations')).map(
     ({ at, gateway, from, conversation, messages, outcome, subject, summary, text }) => [
@@ -30,7 +29,7 @@ export function humanConversations(found: Json): string {
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** `conversation show` for people: who said what, oldest first. */
+/** A conversation, oldest first. */
 export function humanConversation(found: Json): string {
   const lines = objectsIn(pathGet(found, 'entries')).map(
     ({ role, at, from, id, outcome, skill, subject, text }) => {
@@ -51,7 +50,6 @@ export function humanConversation(found: Json): string {
   return [...(next === undefined ? [] : [`Older ones: --before ${next}`]), ...lines].join('\n')
 }
 
-/** `message histogram` for people. */
 export function humanHistogram(found: Json): string {
   const { from, width, counts, total } = Object(found)
   const spans: unknown[] = Array.isArray(counts) ? counts : []

@@ -3,7 +3,6 @@ import { counted } from '../../lib/counted.ts'
 import { megabytes, table } from '../terminal.ts'
 import { begun } from './jobs.ts'
 
-/** `person export` for people. */
 export function humanExport(result: Json): string {
   const { file, counts, total } = Object(result)
   return [
@@ -13,7 +12,6 @@ export function humanExport(result: Json): string {
   ].join('\n')
 }
 
-/** `person erase` for people. */
 export function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
   if (isJsonObject(job)) return begun({ job })

@@ -2,15 +2,18 @@ import { stringify } from 'yaml'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { shorten, table } from '../terminal.ts'
 
-/** Columns that fit a screen beside each other. */
+/** Maximum number of columns that fit a screen. */
 const MOST_COLUMNS = 8
 const WIDEST = 60
-/** Names of fields with a time in Unix ms. */
+/** Names of fields that contain a time in Unix ms. */
 const TIME = /^(at|since|until|next|first|last|from|to|planned)$|At$/
-/** Later than this (Unix ms, 2001) a number is a time and no count. */
+/** Numbers above this (Unix ms, in 2001) are times, not counts. */
 const NO_COUNT = 1e12
 
-/** What a built-in skill returned, for people: its text, a table of records that are alike, else one field per line. Times are UTC. */
+/**
+ * Formats the result of a built-in skill: a text, a table of similar records, or else one field per
+ * line. Times are UTC.
+ */
 export function readable(value: Json): string {
   if (value === null) return 'Nothing.'
   if (typeof value !== 'object') return String(value)
@@ -21,12 +24,12 @@ export function readable(value: Json): string {
   return Object.keys(rest).length === 0 ? 'Done.' : fields(rest)
 }
 
-/** One field per line; what is nested is indented. */
+/** One field per line; nested values are indented. */
 export function fields(record: JsonObject): string {
   return stringify(withTimes(record), { lineWidth: 0 }).trimEnd()
 }
 
-/** UTC, as in the other commands. */
+/** Formats a time in UTC, as other commands do. */
 export function timeOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
 }

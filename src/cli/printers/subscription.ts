@@ -3,7 +3,7 @@ import { counted } from '../../lib/counted.ts'
 import { paint, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
 
-/** `subscription show` for people: how it is, then its last attempts, newest first. */
+/** A subscription's state, then its last attempts, newest first. */
 export function humanSubscription(result: Json): string {
   const { attempts, ...subscription }: JsonObject = Object(result)
   const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason }) => [
@@ -15,7 +15,6 @@ export function humanSubscription(result: Json): string {
   return [fields(subscription), '', tries].join('\n')
 }
 
-/** `subscription create` and `update` for people. */
 export function madeSubscription(result: Json): string {
   const { name, created, secret } = Object(result)
   if (created === false) return `Push subscription ${name} is there already, with these settings.`
@@ -23,7 +22,6 @@ export function madeSubscription(result: Json): string {
   return secret === undefined ? done : `${done} Its signing secret, which is not shown again:\n${secret}`
 }
 
-/** `subscription delete` for people. */
 export function deletedSubscription(result: Json): string {
   const { name, deleted, waiting, dead } = Object(result)
   const lost = `${counted(waiting, 'waiting event')} and ${counted(dead, 'dead letter')}`
