@@ -225,7 +225,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['strat'], /no command and no skill strat.*Did you mean start/],
       [['event-wiat'], /Did you mean event-wait/],
       [['event-wait'], /topic/],
-      [['event-wait', 'x', '--timeout', 'soon'], /--timeout must be a integer|--timeout/],
+      [['event-wait', 'x', '--timeout', 'soon'], /--timeout is a integer|--timeout/],
       [['event-wait', 'x', '--frob'], /unknown option '--frob'/],
       [['event-wait', 'x', '--args', '{half'], /--args is a JSON object/],
       [['event-wait', 'x', '--follow', '--no-ack'], /--no-ack/],

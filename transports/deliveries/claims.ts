@@ -3,8 +3,9 @@ import { parse, stringify } from 'node:querystring'
 import type { Signed } from '../../src/lib/signatures.ts'
 
 /**
- * Twilio signs our address with the sorted form, or has the hash of another body in it. It was signed with or without the port,
- * as it came, as a URL is normalised or with its query written anew: all are tried, as in Twilio's library.
+ * The texts that Twilio may have signed: the URL with sorted form fields, or with a hash of the
+ * body in it. The URL may be signed with or without the port, as received, normalised, or with its
+ * query re-encoded. All variants are tried, as in Twilio's library.
  */
 export function twilioClaims(request: Signed): Signed[] {
   const { raw, url: address = '' } = request
@@ -20,13 +21,16 @@ export function twilioClaims(request: Signed): Signed[] {
   return [...new Set([...bare, ...withPort])].map((start) => ({ ...request, url: start + fields }))
 }
 
-/** As Node's older module writes a query: it leaves `!'()*~` and encodes what a URL may have as it is. */
+/**
+ * Encodes a query like Node's legacy module: leaves `!'()*~`, and encodes some characters that URLs
+ * may contain.
+ */
 function withNewQuery(address: string): string {
   const at = address.indexOf('?')
   return at < 0 ? address : `${address.slice(0, at)}?${stringify(parse(address.slice(at + 1)))}`
 }
 
-/** Each name with its values; a repeated pair counts once. */
+/** Each field name with its values; a repeated pair counts once. */
 function sortedFields(form: string): string {
   const fields = Map.groupBy(new URLSearchParams(form), ([name]) => name)
   const sorted = (all: Iterable<string>) => [...new Set(all)].sort()

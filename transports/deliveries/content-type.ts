@@ -2,8 +2,8 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
 
 /**
- * What a content type promises. `guess`: text that may be JSON. `octets`: bytes that may be. `unknown`: no type was given. `text`: nothing
- * else than text.
+ * The kind of body that a content type announces. `guess`: text that may be JSON. `octets`: bytes
+ * that may be JSON. `unknown`: no type was given. `text`: plain text only.
  */
 export type BodyKind = 'json' | 'form' | 'multipart' | 'guess' | 'text' | 'octets' | 'unknown' | 'binary'
 
@@ -12,7 +12,7 @@ export type ContentType = { kind: BodyKind; charset: string; boundary?: string }
 const JSON_TYPE = /^application\/(x-)?json$|^text\/(x-)?json$|^application\/csp-report$|\+json$/
 const TEXT = /^text\/|[/+](xml|yaml|x-yaml|javascript|ecmascript|graphql|toml|x-ndjson|ndjson|jsonl|sql)$/
 
-/** Reads the header `Content-Type`. Never throws. */
+/** Parses the header `Content-Type`. Never throws. */
 export function readContentType(header: string | undefined): ContentType {
   if (header === undefined) return { kind: 'unknown', charset: 'utf-8' }
   if (header === 'application/json') return { kind: 'json', charset: 'utf-8' }
@@ -39,7 +39,7 @@ function parameter(header: string, name: string): string | undefined {
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text of a body, without byte order mark. Throws `bad_request` where it is not valid in its charset. */
+/** Decodes a body, and removes a byte order mark. Throws `bad_request` if it is not valid in its charset. */
 export function decodeText(raw: Buffer, charset: string): string {
   // Most bodies are ASCII, which is the same in Latin-1.
   if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
@@ -50,22 +50,22 @@ export function decodeText(raw: Buffer, charset: string): string {
   }
 }
 
-/** What calls itself ASCII is UTF-8 where it can be. Throws a RangeError for a charset that nobody knows. */
+/** Bytes labelled as ASCII are decoded as UTF-8 if valid. Throws a RangeError for an unknown charset. */
 function decoderFor(raw: Buffer, charset: string): TextDecoder {
   if (/^utf-?8$/i.test(charset)) return raw[0] === 0xff || raw[0] === 0xfe ? marked(raw) : UTF_8
   if (/^(us-)?ascii$/i.test(charset) && isUtf8(raw)) return UTF_8
   return new TextDecoder(charset, { fatal: true })
 }
 
-/** UTF-16 says so by a mark, which is not valid UTF-8. */
+/** UTF-16 has a byte order mark, which is not valid UTF-8. */
 function marked(raw: Buffer): TextDecoder {
   const label = raw[0] === 0xff && raw[1] === 0xfe ? 'utf-16le' : raw[1] === 0xff ? 'utf-16be' : 'utf-8'
   return new TextDecoder(label, { fatal: true })
 }
 
 /**
- * The text of JSON, which is UTF-8 (RFC 8259) also where the type says otherwise, as frameworks do by default. Only what cannot be
- * read as such is read as it says.
+ * Decodes JSON as UTF-8 (RFC 8259) even if the content type says otherwise, as frameworks do. Uses
+ * the given charset only if that fails.
  */
 export function decodeJsonText(raw: Buffer, charset: string): string {
   const isPlain = (isAscii(raw) || isUtf8(raw)) && !startsWithZero(raw)
@@ -77,7 +77,7 @@ function startsWithZero(raw: Buffer): boolean {
   return raw[0] === 0 || raw[1] === 0 || raw[2] === 0 || raw[3] === 0
 }
 
-/** The text of a field: in UTF-8, else in one of the charsets that are said of it, else as old programs write it. */
+/** Decodes a form field: as UTF-8, else in one of the given charsets, else as Windows-1252. */
 export function decodeField(bytes: Uint8Array, ...charsets: (string | undefined)[]): string {
   const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (isUtf8(raw)) return UTF_8.decode(raw)

@@ -5,12 +5,12 @@ import { isShallow } from '../../src/lib/shallow.ts'
 import { type ContentType, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
-/** How a body is read: by its content type, or as the gateway says. */
+/** How to read a body: by its content type, or as configured for the gateway. */
 export type BodyOption = 'auto' | 'json' | 'form' | 'multipart' | 'text' | 'binary'
 
 /**
- * A body as text (without byte order mark), and what it says in a form that we know: of `json` just `parseJson(text)`. `binary`
- * is a file as a whole; `files` are in a form.
+ * A decoded body: its text (without byte order mark), and its parsed content. For `json`, that is
+ * `parseJson(text)`. `binary`: a single file. `files`: the files of a form.
  */
 export type DecodedBody = {
   format: 'json' | 'form' | 'multipart' | 'text' | 'binary'
@@ -19,7 +19,10 @@ export type DecodedBody = {
   files?: BodyFile[]
 }
 
-/** Reads a body. Throws `bad_request` for what is not what it says, and for text that is not valid in its charset. */
+/**
+ * Decodes a body. Throws `bad_request` for a body that does not match its type, and for text that
+ * is not valid in its charset.
+ */
 export function decodeBody(
   contentType: string | undefined,
   raw: Buffer,
@@ -50,7 +53,7 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
       if (!isUtf8(raw)) return BINARY
   }
   const text = decodeText(raw, charset)
-  // `curl -d '{…}'` calls its JSON a form; nobody means a field named `{"a":1}`.
+  // `curl -d '{…}'` labels JSON as a form, and no real form has a field named `{"a":1}`.
   return guessJson(text) ?? (kind === 'form' ? readForm(text) : { format: 'text', text })
 }
 
@@ -63,18 +66,18 @@ function requireJson(text: string): DecodedBody {
   throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' })
 }
 
-/** A number or a word alone is text, also where it would be JSON. */
+/** A single number or word counts as text, even if it is valid JSON. */
 function guessJson(text: string): DecodedBody | undefined {
   return /^\s*[{[]/.test(text) ? readJson(text) : undefined
 }
 
 const MAX_DEPTH = 1_000
 
-/** Undefined for anything else. Throws `bad_request` where it is nested too deep. */
+/** Undefined for anything else. Throws `bad_request` if it is nested too deeply. */
 function readJson(text: string): DecodedBody | undefined {
   const body = parseJson(text)
   if (body === undefined) return undefined
-  // Each level needs two characters, so most bodies need no look.
+  // Each level needs two characters, so most bodies are short enough to skip the check.
   if (text.length < MAX_DEPTH * 2 || isShallow(body, MAX_DEPTH)) return { format: 'json', text, body }
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
@@ -91,7 +94,7 @@ function readForm(text: string): DecodedBody {
   return { format: 'form', text, body: payloadOf(form)?.body ?? form }
 }
 
-/** The text of a form with files is its fields as JSON; of one with a `payload`, that. */
+/** The text of a multipart form: its fields as JSON, or its field `payload`. */
 function fromMultipart(raw: Buffer, boundary: string | undefined): DecodedBody {
   const { fields, files } = readMultipart(raw, boundary)
   const payload = payloadOf(fields)
@@ -99,7 +102,7 @@ function fromMultipart(raw: Buffer, boundary: string | undefined): DecodedBody {
   return { format: 'multipart', text: JSON.stringify(fields), body: fields, files }
 }
 
-/** GitHub's, Slack's and Plex's forms have one field `payload` with all of it as JSON. */
+/** Forms of GitHub, Slack and Plex have a single field `payload` with JSON. */
 function payloadOf({ payload }: JsonObject): DecodedBody | undefined {
   return typeof payload === 'string' ? guessJson(payload) : undefined
 }

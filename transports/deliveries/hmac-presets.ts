@@ -3,9 +3,9 @@ import type { Signed } from '../../src/lib/signatures.ts'
 import { json, type Preset } from './preset.ts'
 import { HUBSPOT_SPLIT } from './split-presets.ts'
 
-/** Providers that need no more than an HMAC and where to find things. */
+/** Providers that only need an HMAC, and the places of the values in a delivery. */
 export const HMAC_PRESETS = {
-  /** https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; a delivery has no id. */
+  /** https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; deliveries have no id. */
   calendly: {
     signature: [
       {
@@ -19,7 +19,10 @@ export const HMAC_PRESETS = {
     event: 'event',
     from: 'payload.email created_by',
   },
-  /** https://dev.frontapp.com/docs/application-webhooks: saved only where the challenge comes back. */
+  /**
+   * https://dev.frontapp.com/docs/application-webhooks: a webhook is only saved if the challenge is
+   * returned.
+   */
   front: {
     signature: [
       {
@@ -52,14 +55,17 @@ export const HMAC_PRESETS = {
     event: '*.subscriptionType',
     from: '*.portalId',
   },
-  /** https://developers.intercom.com/docs/webhooks/setting-up-webhooks: signed by the client secret of the app */
+  /**
+   * https://developers.intercom.com/docs/webhooks/setting-up-webhooks: signed with the client
+   * secret of the app.
+   */
   intercom: {
     signature: [{ header: 'x-hub-signature', prefix: 'sha1=', algorithm: 'sha1' }],
     key: 'id',
     event: 'topic',
     from: 'app_id',
   },
-  /** https://linear.app/developers/webhooks: the time is in the body, and so signed with it. */
+  /** https://linear.app/developers/webhooks: the time is in the signed body. */
   linear: {
     signature: [{ header: 'linear-signature', time: { field: 'webhookTimestamp' } }],
     key: 'header.linear-delivery',
@@ -75,7 +81,10 @@ export const HMAC_PRESETS = {
     event: 'event_type',
     from: 'data.customer_id',
   },
-  /** https://developer.pagerduty.com/docs/verifying-webhook-signatures: while a secret is changed there are two signatures. */
+  /**
+   * https://developer.pagerduty.com/docs/verifying-webhook-signatures: during a rotation of the
+   * secret there are two signatures.
+   */
   pagerduty: {
     signature: [{ header: 'x-pagerduty-signature', prefix: 'v1=' }],
     key: 'event.id',
@@ -83,7 +92,10 @@ export const HMAC_PRESETS = {
     from: 'event.agent.id',
     conversation: 'event.data.id',
   },
-  /** https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks: the address is that of the webhook, as it was made. */
+  /**
+   * https://developer.atlassian.com/cloud/trello/guides/rest-api/webhooks: the signed URL is the
+   * one given when the webhook was created.
+   */
   trello: {
     signature: [
       { header: 'x-trello-webhook', algorithm: 'sha1', encoding: 'base64', template: '{body}{url}' },
@@ -104,7 +116,7 @@ export const HMAC_PRESETS = {
   },
 } satisfies Record<string, Preset>
 
-/** HubSpot signs its address with these characters as they are: `:/?@!$'()*,;`. */
+/** HubSpot signs the URL with these characters decoded: `:/?@!$'()*,;`. */
 function partlyDecoded(url: string): NonNullable<Signed['url']> {
   return url.replaceAll(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) => decodeURIComponent(code))
 }

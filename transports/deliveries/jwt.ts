@@ -6,7 +6,7 @@ import { keysIn } from '../keys.ts'
 import type { JwtOptions } from './jwt-options.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 
-/** Makes the check of tokens. Rejects with `keys_unavailable` where the keys of the issuer cannot be fetched. */
+/** Makes the check of tokens. Rejects with `keys_unavailable` if the issuer's keys cannot be fetched. */
 export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDeps) {
   const { audience, issuer, tolerance, claims = {} } = options
   const bodyHash = options['body-hash']
@@ -25,7 +25,7 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
     let reason: string | undefined
     for (const key of await keysOf()) {
       try {
-        // By its type the library tells a function from a key.
+        // The library has separate overloads for keys and functions.
         const verified =
           typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
         const { payload } = await verified

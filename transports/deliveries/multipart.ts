@@ -6,11 +6,11 @@ import { decodeField, readContentType } from './content-type.ts'
 /** A file in a form, and the field that it came in. */
 export type BodyFile = { field: string; name: string; type: string; bytes: Uint8Array }
 
-/** The fields of a form: a text, or a list of them where a name is repeated; JSON where the part says that it is. */
+/** The fields and files of a form. Repeated fields become lists; parts declared as JSON are parsed. */
 export type Multipart = { fields: JsonObject; files: BodyFile[] }
 
 const LIMITS = { maxParts: 1_000, maxHeaderSize: 8 * 1024 }
-/** Each is written to the disk before the delivery is acknowledged. */
+/** Limited because each is written to disk before the delivery is acknowledged. */
 const MAX_FILES = 100
 
 /** Reads `multipart/form-data`, synchronously and without copying files. Throws `bad_request`. */
@@ -30,7 +30,7 @@ export function readMultipart(raw: Buffer, boundary: string | undefined): Multip
   }
 }
 
-/** The boundary that a body begins with, where its type names none. */
+/** Detects the boundary at the start of a body whose content type has none. */
 export function boundaryIn(raw: Buffer): string | undefined {
   const [, boundary] = /^--([^\r\n]{1,70})\r\n/.exec(raw.toString('latin1', 0, 100)) ?? []
   return boundary
@@ -45,7 +45,7 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
     const filename = fileNameOf(part)
     const type = part.headers['content-type'] ?? ''
     const { kind, charset } = readContentType(type)
-    // A form with an input for files that nobody chose.
+    // A file input without a chosen file.
     if (filename === '' && part.size === 0) continue
     const isFile = filename !== undefined && !(name === 'payload' && kind === 'json')
     if (isFile || kind === 'binary' || kind === 'octets') {
@@ -64,7 +64,7 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
   return { fields: Object.fromEntries(fields), files }
 }
 
-/** SendGrid's Inbound Parse says in a field of its own which charset each of the others has. */
+/** SendGrid's Inbound Parse has a field with the charsets of the other fields. */
 function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | undefined> {
   const said = parts.find(({ name }) => name === 'charsets')
   const found = said && parseJson(decodeField(bytesOf(said)))
@@ -72,24 +72,24 @@ function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | un
   return Object.fromEntries(charsets.map(([name, charset]) => [name, String(charset)]))
 }
 
-/** A part is one piece of the body, or none where it is empty. */
+/** The content of a part: one chunk, or none if empty. */
 function bytesOf({ content, bytes }: MultipartPart): Uint8Array {
   const [only, ...others] = content
   return others.length === 0 ? (only ?? new Uint8Array()) : bytes
 }
 
-/** Browsers, curl and fetch write these three so, and nothing else: https://html.spec.whatwg.org/#multipart-form-data */
+/** Browsers, curl and fetch escape exactly these three: https://html.spec.whatwg.org/#multipart-form-data */
 function unescaped(name: string): string {
   return name.replace(/%(22|0D|0A)/gi, (code) => decodeURIComponent(code))
 }
 
-/** `filename*` is decoded already. */
+/** `filename*` is already decoded. */
 function fileNameOf({ filename, headers }: MultipartPart): string | undefined {
   const isDecoded = /;\s*filename\*=/i.test(headers['content-disposition'] ?? '')
   return isDecoded || filename === undefined ? filename : unescaped(filename)
 }
 
-/** Old browsers send the whole path. */
+/** Old browsers send the full path. */
 function baseName(filename: string | undefined, field: string): string {
   return filename?.split(/[/\\]/).pop() || field || 'file'
 }

@@ -3,9 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 
 /**
- * Where something is found in a delivery: pointers separated by blanks, of which the first that leads to a text or a number
- * counts. `header.NAME`; `cookie.NAME`, of which only a hash is told; a path in the body, in which `*` stands for all items that have the rest, where they say the same,
- * and `+` for what each item says, as one; `#` for the hash of the body. Or what a function makes of the delivery.
+ * Locations in a delivery, separated by spaces; the first that leads to a text or number counts.
+ * `header.NAME`; `cookie.NAME` (as a hash); a path in the body. In a path, `*` stands for all items
+ * that have the rest, if their values are equal, and `+` joins the values of all items. `#` is the
+ * hash of the body. Or a function of the delivery.
  */
 export type Pointers = string | ((delivery: Readable) => string | undefined)
 
@@ -13,11 +14,11 @@ export type Readable = {
   headers: IncomingHttpHeaders
   body?: Json | undefined
   text: string
-  /** Of one element of a delivery: what stands around it. */
+  /** The surroundings of one element of a split delivery. */
   envelope?: JsonObject | undefined
 }
 
-/** What the pointers lead to, as text. */
+/** The value that the pointers lead to, as text. */
 export function found(pointers: Pointers | undefined, delivery: Readable): string | undefined {
   if (typeof pointers === 'function') return pointers(delivery)
   if (pointers === undefined) return undefined
@@ -28,7 +29,7 @@ export function found(pointers: Pointers | undefined, delivery: Readable): strin
   return undefined
 }
 
-/** What `text` points to: an empty text or null is an empty text, nothing there is undefined. */
+/** The value of `text`: an empty text or null becomes an empty text; undefined if there is nothing. */
 export function wordsAt(pointer: string | undefined, place: Readable): string | undefined {
   const path = pointer?.replace(/^data\./, '')
   if (path === undefined) return undefined
@@ -46,11 +47,11 @@ type Pointer = {
   cookie: string | undefined
   path: string
   steps: readonly string[]
-  /** It leads to one place in the body. */
+  /** Whether it leads to a single place in the body. */
   isPlain: boolean
 }
 
-/** Presets and options name a few pointers, and each delivery follows them. */
+/** Cached: presets and options use few pointers, for every delivery. */
 const known = new Map<string, Pointer[]>()
 
 function parsed(pointers: string): Pointer[] {
@@ -89,14 +90,14 @@ function valuesAt(value: unknown, [step, ...rest]: string[]): unknown[] {
   return items.flatMap((item) => valuesAt(item, rest))
 }
 
-/** A text that says something, or a number, as text. */
+/** A non-empty text, or a number as text. */
 function asText(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value
-  // 1e400 and 1e401 would both be `Infinity`.
+  // Both 1e400 and 1e401 would be `Infinity`.
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
-/** A cookie may be what lets its owner in: who reads messages or logs must not be able to use it. */
+/** A cookie may be a credential, so readers of messages and logs only get its hash. */
 function hashOfCookie(header: string | undefined, name: string): string | undefined {
   const start = `${name}=`
   const pair = header?.split(/;\s*/).find((each) => each.startsWith(start))

@@ -6,47 +6,54 @@ import type { Pointers } from './pointers.ts'
 import type { Split } from './split-presets.ts'
 
 /**
- * What is said of a delivery that was taken; `reply` is that of the skill, with `respond: result`. `ids`: of one that became several
- * messages; then `duplicate` says that all were there, and `duplicates` how many.
+ * The result of an accepted delivery. `reply`: the skill's reply, with `respond: result`. `ids`:
+ * for a split delivery; then `duplicate` means that all messages existed, and `duplicates` is their
+ * number.
  */
 export type Taken = { id?: string; ids?: string[]; duplicate?: boolean; duplicates?: number; reply?: string }
 
-/** An answer in the words of a provider. */
+/** A response in the format of a provider. */
 export type Answer = { status: number; type?: string; text?: string }
 
-/** What a provider does its own way. It proves its deliveries by one of `signature`, `header` and `inBody`. */
+/** What is specific to a provider. Deliveries are proven by one of `signature`, `header` and `inBody`. */
 export type Preset = {
-  /** A delivery has one of these: the first whose header it carries. */
+  /** Alternatives; the first whose header is present applies. */
   signature?: readonly Scheme[]
-  /** What checks signatures, from the secret as the provider shows it. Throws for anything else. */
+  /** Converts a secret, as shown by the provider, to a key. Throws for an invalid one. */
   keyOf?(secret: string): Buffer | KeyObject
-  /** The request as the provider may have signed it, where that differs from how it came: any of these is good. */
+  /**
+   * Variants of the request that the provider may have signed, if they differ from the received
+   * one. Any of them is accepted.
+   */
   claims?(request: Signed): Signed[]
-  /** Whether the address that is signed is followed by the form, or has the hash of the body in it. */
+  /** Whether the signed URL includes the form fields or a hash of the body. */
   isBodyInUrl?: boolean
   header?: string
-  /** The field with the secret, in each item of the list `value` of the body. */
+  /** The field with the secret in each item of the body's list `value`. */
   inBody?: string
-  /** The id of a delivery that stays the same when the provider tries again; one that is signed comes first. */
+  /** The delivery id that stays the same over retries. Signed ids come first. */
   key?: Pointers
   event?: Pointers
   from?: Pointers
-  /** What is handled in order. */
+  /** The conversation, within which messages are handled in order. */
   conversation?: Pointers
-  /** How it becomes several messages, unless the gateway waits for a result. */
+  /** How a delivery is split into messages, unless the gateway waits for a result. */
   split?: Split
-  /** What proves to whoever asks that we listen, before any other proof. A text says why the request is refused. */
+  /**
+   * Answers the check that we listen at this URL, before any verification. A text is the reason of
+   * a refusal.
+   */
   greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
-  /** The same where the provider proves itself first. There is nothing to accept. */
+  /** The same for checks that the provider has signed. There is no message to accept. */
   handshake?(body: Json | undefined, own: Own, headers: IncomingHttpHeaders): Answer | undefined
-  /** How the provider wants to hear that a delivery was taken. */
+  /** The response that the provider expects for an accepted delivery. */
   answer?(taken: Taken, body: Json | undefined): Answer
 }
 
-/** What a preset uses of the options of its gateway. */
+/** The options of a gateway that presets use. */
 export type Own = { secret: string[]; 'verify-token'?: string }
 
-/** 200 and JSON, where a provider takes no other status for success. */
+/** 200 with JSON, for providers that accept no other status. */
 export function json(value: object): Answer {
   return { status: 200, type: 'application/json', text: JSON.stringify(value) }
 }

@@ -10,7 +10,7 @@ import { found } from './pointers.ts'
 import { type Answer, json, type Preset, plain, type Taken } from './preset.ts'
 import { GRAPH_SPLIT, META_SPLIT, SENDGRID_SPLIT } from './split-presets.ts'
 
-/** The providers that are known by name. */
+/** The providers with a preset. */
 export const PRESETS = {
   /** https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks */
   bitbucket: {
@@ -89,7 +89,10 @@ export const PRESETS = {
     signature: [{ header: 'x-shopify-hmac-sha256', encoding: 'base64' }],
     from: 'header.x-shopify-shop-domain',
   },
-  /** https://docs.slack.dev/reference/events/url_verification; commands and clicks have no other id than `trigger_id`. */
+  /**
+   * https://docs.slack.dev/reference/events/url_verification; for commands and clicks, `trigger_id`
+   * is the only id.
+   */
   slack: {
     signature: [SLACK],
     key: (delivery) =>
@@ -128,7 +131,10 @@ export const PRESETS = {
     key: 'id',
     from: 'account',
   },
-  /** https://core.telegram.org/bots/api#setwebhook; besides its id, an update has one field, which says what happened. */
+  /**
+   * https://core.telegram.org/bots/api#setwebhook; besides its id, an update has one field, named
+   * after its kind.
+   */
   telegram: {
     header: 'x-telegram-bot-api-secret-token',
     key: 'update_id',
@@ -136,7 +142,10 @@ export const PRESETS = {
     from: '*.from.id *.sender_chat.id',
     conversation: '*.chat.id *.message.chat.id',
   },
-  /** https://www.twilio.com/docs/usage/security#validating-requests; a call asks for the same again and again. */
+  /**
+   * https://www.twilio.com/docs/usage/security#validating-requests; a call requests the same URL
+   * repeatedly.
+   */
   twilio: {
     signature: [{ header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{url}' }],
     claims: twilioClaims,
@@ -159,7 +168,10 @@ export const PRESETS = {
     key: 'event_id',
     event: 'event_type',
   },
-  /** https://developer.zendesk.com/documentation/webhooks/verifying; of a trigger, the body is the user's own. */
+  /**
+   * https://developer.zendesk.com/documentation/webhooks/verifying; the body of a trigger is
+   * defined by the user.
+   */
   zendesk: {
     signature: [timed('x-zendesk-webhook-signature', 'x-zendesk-webhook-signature-timestamp', 'base64')],
     key(delivery) {
@@ -190,7 +202,9 @@ function timed(header: string, time: string, encoding: 'hex' | 'base64'): Scheme
 }
 
 /**
- * Of a subaccount it is signed by the key of the main account too. Nothing stands between time and token: a time with more digits would leave a captured token a beginning shorter, and so another.
+ * Deliveries of a subaccount are signed with the key of the main account too. Time and token are
+ * joined without a separator, so the number of digits is fixed: a longer time would turn a captured
+ * token into a different, shorter one.
  */
 function mailgun(at: string): Scheme {
   const time = { field: `${at}timestamp`, digits: 10 }
@@ -208,8 +222,8 @@ function standard(family: string): Scheme {
 }
 
 /**
- * https://docs.discord.com/developers/interactions/receiving-and-responding: without a reply the user sees that something is
- * being done, until somebody says what by the `token` of the interaction.
+ * https://docs.discord.com/developers/interactions/receiving-and-responding: without a reply, the
+ * user sees a pending state until a follow-up is sent with the `token` of the interaction.
  */
 function answerDiscord({ reply }: Taken, body: Json | undefined): Answer {
   if (pathGet(body, 'event') !== undefined) return { status: 204 }
@@ -219,7 +233,7 @@ function answerDiscord({ reply }: Taken, body: Json | undefined): Answer {
   return json({ type: type === 3 ? 6 : 5 })
 }
 
-/** TwiML: Twilio takes no answer in another form. https://www.twilio.com/docs/messaging/twiml */
+/** TwiML, the only format that Twilio accepts. https://www.twilio.com/docs/messaging/twiml */
 function answerTwilio({ reply }: Taken, body: Json | undefined): Answer {
   const verb = pathGet(body, 'CallSid') === undefined ? 'Message' : 'Say'
   const said = reply === undefined ? '' : `<${verb}>${escapeUTF8(reply)}</${verb}>`

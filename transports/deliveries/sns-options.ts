@@ -10,7 +10,7 @@ const arn = z
     'expected arn:aws:sns:REGION:ACCOUNT:TOPIC',
   )
 
-/** `verify: { scheme: sns }`: Amazon SNS. There is no secret: Amazon signs with a certificate that it publishes. */
+/** `verify: { scheme: sns }`: Amazon SNS, which signs with a public certificate instead of a secret. */
 export const sns = z.strictObject({
   scheme: z.literal('sns'),
   topic: z

@@ -15,25 +15,31 @@ export const SNS: Preset = {
   answer: json,
 }
 
-/** SNS calls its JSON text/plain. */
+/** SNS labels its JSON as text/plain. */
 function withJson(delivery: Readable): Readable {
   return { ...delivery, body: delivery.body ?? parseJson(delivery.text) }
 }
 
-/** https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html: what is signed, in this order. */
+/**
+ * https://docs.aws.amazon.com/sns/latest/dg/sns-verify-signature-of-message.html: the signed
+ * fields, in this order.
+ */
 const NOTIFICATION = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']
 const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
-/** What is signed in both. */
+/** The fields that are signed in both kinds. */
 export const SNS_SIGNED = NOTIFICATION.filter((name) => CONFIRMATION.includes(name))
 const HASHES: Record<string, string> = { 1: 'sha1', 2: 'sha256' }
-/** Ms for a request to Amazon, and bytes of its answer. */
+/** Timeout (ms) of a request to Amazon, and maximum bytes of the response. */
 const [WITHIN, LARGEST] = [5_000, 64 * 1024]
-/** Certificates that are kept, and that are fetched at a time. Amazon has one for each region. */
+/** Maximum number of cached certificates, and of concurrent requests. Amazon has one per region. */
 const MOST = 20
-/** Ms before a certificate that could not be had is asked for again. */
+/** How long (ms) to wait before a failed certificate is requested again. */
 const AGAIN = 10_000
 
-/** Makes the verifier of SNS. Only certificates at Amazon's own address for the region of the topic count. */
+/**
+ * Makes the verifier for SNS. Accepts only certificates from Amazon's own host for the region of
+ * the topic.
+ */
 export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Verifier {
   const { gateway, now, log } = deps
   const certificateAt = createCertificates(deps)
@@ -66,7 +72,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       const away = Math.abs(now() - Date.parse(said('Timestamp')))
       return away <= options.tolerance ? undefined : `its time is ${Math.round(away / 1000)} s away from now`
     },
-    /** Confirms a subscription that somebody made to this gateway, at Amazon's own address. */
+    /** Confirms a subscription of this gateway, at Amazon's own host. */
     async handshake(raw) {
       const message = readMessage(raw) ?? {}
       const type = textAt(message, 'Type')
@@ -96,14 +102,17 @@ function readMessage(raw: Buffer): JsonObject | undefined {
   return isJsonObject(message) && typeof message.Signature === 'string' ? message : undefined
 }
 
-/** An address of SNS in the region of a topic: `arn:PARTITION:sns:REGION:…`. */
+/** Whether a URL belongs to SNS in the region of a topic (`arn:PARTITION:sns:REGION:…`). */
 function isAmazon({ protocol, host, username, password }: URL, topic: string): boolean {
   const [, partition = '', , region = ''] = topic.split(':')
   const end = partition === 'aws-cn' ? 'amazonaws.com.cn' : 'amazonaws.com'
   return protocol === 'https:' && host === `sns.${region}.${end}` && username + password === ''
 }
 
-/** The certificates at addresses of SNS, each fetched once. Strangers can name many: few are fetched at a time, none again soon. */
+/**
+ * Certificates by URL, each fetched once. Strangers can name many URLs, so few are fetched at a
+ * time, and failed ones not again soon.
+ */
 function createCertificates({ gateway, now }: VerifierDeps) {
   const known = new Map<string, X509Certificate>()
   const pending = new Map<string, Promise<X509Certificate>>()
@@ -140,14 +149,13 @@ function createCertificates({ gateway, now }: VerifierDeps) {
   }
 }
 
-/** Keeps the newest entries. */
 function keep<T>(all: Map<string, T>, key: string, value: T): void {
   const [oldest] = all.keys()
   if (oldest !== undefined && all.size >= MOST) all.delete(oldest)
   all.set(key, value)
 }
 
-/** The answer of Amazon. Throws `keys_unavailable`. */
+/** Requests a URL of Amazon. Throws `keys_unavailable`. */
 async function request(address: URL, gateway: string): Promise<Buffer> {
   try {
     const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(WITHIN) })

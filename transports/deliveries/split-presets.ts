@@ -3,9 +3,9 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { found, type Pointers } from './pointers.ts'
 import { type Part, part, partsAt, scalarsOf } from './split.ts'
 
-/** How a provider's delivery becomes one message for each of its elements; the pointers lead into one of these. */
+/** How a provider's delivery is split into one message per element. Pointers refer to one element. */
 export type Split = {
-  /** Undefined where a delivery has no list. */
+  /** Undefined if the delivery has no list. */
   parts(body: Json | undefined): Part[] | undefined
   key?: Pointers
   event?: Pointers
@@ -13,7 +13,7 @@ export type Split = {
   conversation?: Pointers
 }
 
-/** An id alone is not promised to be unique, and `attemptNumber` changes: an event is its id, what it is about and when. */
+/** Ids alone may repeat, and `attemptNumber` changes, so the key consists of id, object and time. */
 export const HUBSPOT_SPLIT: Split = {
   parts: (body) => partsAt(body, ''),
   key(delivery) {
@@ -40,8 +40,8 @@ export const GRAPH_SPLIT: Split = {
 }
 
 /**
- * Meta's `entry` has `messaging` (Messenger, Instagram) and `changes`; a change of WhatsApp has several messages or statuses, and
- * becomes a change with one of them.
+ * Each of Meta's `entry` has `messaging` (Messenger, Instagram) or `changes`. A WhatsApp change has
+ * several messages or statuses, and becomes one change for each.
  */
 export const META_SPLIT: Split = {
   parts(body) {
@@ -54,7 +54,7 @@ export const META_SPLIT: Split = {
     if (message) return message
     const status = found('value.statuses.0.id', delivery)
     if (status) return `${status} ${found('value.statuses.0.status', delivery) ?? ''}`
-    // What has no time of its own happened when its entry did.
+    // Without a time of its own, it has that of its entry.
     const entry = found('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
     return `sha256:${hash('sha256', (entry ? JSON.stringify(entry) : '') + delivery.text)}`
   },

@@ -1,18 +1,16 @@
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 
-/**
- * One element of a delivery that becomes several messages. `envelope`: what stands around it, without lists and objects beside the
- * path to it.
- */
+/** One element of a split delivery. `envelope`: the scalar fields of the objects around it. */
 export type Part = { body: Json; envelope?: JsonObject }
 
-/** The most messages of one delivery. Meta sends up to 1,000, SendGrid up to 768 KB. */
+/** Maximum messages per delivery. Meta sends up to 1,000, SendGrid up to 768 KB. */
 const MAX_PARTS = 5_000
 
 /**
- * The elements of the list at a path in a body, such as `events` or `entry.*.changes`, where `*` is every item of a list. An item that
- * lacks the rest of the path is an element itself, so that nothing is lost. Undefined where the body has no such list.
+ * The elements of the list at a path such as `events` or `entry.*.changes`, where `*` stands for
+ * each item of a list. An item without the rest of the path is an element itself, so that nothing
+ * is lost. Undefined if there is no such list.
  */
 export function partsAt(body: Json | undefined, path: string): Part[] | undefined {
   const steps = path === '' ? [] : path.replaceAll('[]', '.*').split('.')
@@ -52,12 +50,12 @@ function collect(
 
 const MAX_ENVELOPE = 4_096
 
-/** Makes a part; an envelope that is large for what each of many messages carries is left out. */
+/** Makes an element. Omits an envelope that is too large to repeat in each message. */
 export function part(body: Json, envelope: JsonObject): Part {
   return isEmpty(envelope) || JSON.stringify(envelope).length > MAX_ENVELOPE ? { body } : { body, envelope }
 }
 
-/** The fields of an object that are neither lists nor objects. */
+/** The scalar fields of an object. */
 export function scalarsOf(value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).filter(([, one]) => typeof one !== 'object' && one !== null),
@@ -68,17 +66,17 @@ function isEmpty(value: JsonObject): boolean {
   return Object.keys(value).length === 0
 }
 
-/** Throws `limit_reached` for a delivery that would become more messages than one step of the store takes. */
+/** Throws `limit_reached` if there are more messages than the store accepts in one step. */
 export function requireFew(parts: readonly Part[]): void {
   if (parts.length <= MAX_PARTS) return
   const what = `A delivery with ${parts.length} elements`
   throw new TriviumError('limit_reached', { what, limit: MAX_PARTS, todo: 'Send fewer at a time.' })
 }
 
-/** What the messages of one delivery may take in all, with what each of them repeats. */
+/** Maximum total size of the messages of a delivery, including repeated envelopes. */
 const MAX_TOTAL = 32 * 1024 * 1024
 
-/** Throws `limit_reached` for a delivery that would become much larger when its elements stand alone. */
+/** Throws `limit_reached` for a delivery that would become much larger when it is split. */
 export function requireSmall(size: number): void {
   if (size <= MAX_TOTAL) return
   const what = 'What the messages of a delivery take in all, with its headers in each of them'

@@ -2,13 +2,13 @@ import { promisify } from 'node:util'
 import { unzip } from 'node:zlib'
 import { TriviumError } from '../../src/core/errors.ts'
 
-/** The most bytes that bodies may take which are being unpacked, or whose files are being written, or which wait for that. */
+/** Maximum total bytes of bodies that are being unpacked or written, or wait for that. */
 const TOTAL = 64 * 1024 * 1024
 const FULL = { what: 'The gateway', limit: 'packed bodies and files', seconds: 1 }
 
-/** Makes the function that unpacks bodies, to `limit` bytes at most. */
+/** Makes a function that decompresses bodies, up to `limit` bytes each. */
 export function createUnpack(gateway: string, limit: number) {
-  /** The body as its sender wrote it. Throws `body_too_large`, `bad_request`. */
+  /** Resolves with the decompressed body. Throws `body_too_large`, `bad_request`. */
   return async (encoding: string, raw: Buffer): Promise<Buffer> => {
     if (encoding === 'identity') return raw
     if (encoding !== 'gzip' && encoding !== 'deflate')
@@ -23,11 +23,12 @@ export function createUnpack(gateway: string, limit: number) {
 }
 
 /**
- * Bounds the memory of work on bodies that goes on after they were read: a small packed one may become `limit` bytes. At most
- * half of the bound is being worked on; what waits is counted too, and refused over the bound with `overloaded`.
+ * Limits the memory for processing bodies after they were read: a small compressed one may become
+ * `limit` bytes. At most half of the total is being processed. Waiting bodies count too; above the
+ * total they are refused with `overloaded`.
  */
 export function createWorkroom(limit: number, total = TOTAL) {
-  // Unpacking holds its pieces and the whole.
+  // Decompression holds the pieces and the result.
   const places = Math.max(1, Math.min(8, Math.floor(total / 4 / limit)))
   const waiting: (() => void)[] = []
   let working = 0
@@ -48,5 +49,5 @@ export function createWorkroom(limit: number, total = TOTAL) {
   }
 }
 
-/** Of either kind: it tells by the head. */
+/** Detects gzip and deflate by the header. */
 const unpack = promisify(unzip)

@@ -3,28 +3,31 @@ import type { Signed } from '../../src/lib/signatures.ts'
 import type { BodyOption } from './decode-body.ts'
 import type { Answer } from './preset.ts'
 
-/** A delivery whose proof is looked at. `url`: where it was posted, with its query. */
+/** A delivery to verify. `url`: the requested URL with its query. */
 export type Delivery = Pick<Signed, 'headers' | 'raw'> & { method: string; url: string }
 
-/** What proves deliveries to one gateway. */
+/** Verifies deliveries to one gateway. */
 export type Verifier = {
   /**
-   * Why one is refused, by its body exactly as it came; undefined where it is good. Waits only where keys have to be fetched,
-   * and rejects with `keys_unavailable` where they cannot be.
+   * Returns why a delivery is refused, or undefined if it is valid. Uses the raw bytes of the body.
+   * Asynchronous only if keys must be fetched; rejects with `keys_unavailable` if that fails.
    */
   check(delivery: Delivery): string | undefined | Promise<string | undefined>
-  /** For `WWW-Authenticate`, where the scheme has one. */
+  /** The header `WWW-Authenticate`, if the scheme has one. */
   challenge?: string
-  /** Takes the secret out of a body that carries it: whoever may read messages could forge some. */
+  /**
+   * Removes the secret from a body that contains it, because readers of messages could otherwise
+   * forge deliveries.
+   */
   conceal?(raw: Buffer): Buffer
-  /** Answers a proven delivery that is no message. */
+  /** Answers a verified delivery that is not a message. */
   handshake?(raw: Buffer): Promise<Answer | undefined>
 }
 
-/** What a verifier needs besides its options. */
+/** Dependencies of verifiers, besides their options. */
 export type VerifierDeps = Pick<TransportDeps, 'gateway' | 'now' | 'log'> & {
-  /** How bodies are read: a field that proves one must be the field that the message has. */
+  /** How bodies are decoded: a verified field must be the same field as in the message. */
   body?: BodyOption
-  /** The address of this gateway, by `public-url`. */
+  /** The URL of this gateway according to `public-url`. */
   address?(): string | undefined
 }

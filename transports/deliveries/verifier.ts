@@ -13,13 +13,16 @@ import { createSnsVerifier, SNS } from './sns.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
-/** What is known of the provider that a gateway is for; undefined for the schemes that fit anybody. */
+/** The preset of a gateway's provider; undefined for general schemes. */
 export function presetOf({ scheme }: Verify): Preset | undefined {
   const known: Partial<Record<Verify['scheme'], Preset>> = { ...PRESETS, sns: SNS }
   return known[scheme]
 }
 
-/** Makes the verifier of a gateway. All comparisons take constant time, whichever secret matches. Throws `config_invalid`. */
+/**
+ * Makes the verifier of a gateway. All comparisons take constant time, regardless of which secret
+ * matches. Throws `config_invalid`.
+ */
 export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
   switch (options.scheme) {
     case 'none':
@@ -73,7 +76,7 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
   if (isAddressSigned && address() === undefined) throw noAddress(deps.gateway)
   const keys = secret.map((text) => keyOf(text))
   const check = createSignatureCheck(signature, keys, tolerance, deps.now)
-  // Most providers sign the body and headers alone.
+  // Most providers sign only the body and headers.
   const isPlain = claims === undefined && !signature.some(readsMore)
   if (isPlain) return { check }
   return {
@@ -99,8 +102,8 @@ function noAddress(gateway: string): TriviumError {
 }
 
 /**
- * Reads fields of a body that is decoded once somebody asks: the first path that leads to a text or a number. None of a packed
- * body, which might say one thing packed and another unpacked.
+ * Makes a function that reads fields of a body, decoded on first use: the first path that leads to
+ * a text or number. Reads no compressed bodies, whose content could differ from what was signed.
  */
 function fieldReader(
   { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
@@ -120,7 +123,7 @@ function fieldReader(
   }
 }
 
-/** A header carries one of the known secrets, alone or as `pattern` says. */
+/** One of the known secrets in a header, alone or within `pattern`. */
 function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
   const indexOf = createSecretCheck(known)
   return {
@@ -132,7 +135,7 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verif
   }
 }
 
-/** Each notification in the list `value` of a body carries one of the known secrets. */
+/** One of the known secrets in each notification of the body's list `value`. */
 function withSecretInBody(field: string, known: string[], as: BodyOption | undefined): Verifier {
   const indexOf = createSecretCheck(known)
   return {

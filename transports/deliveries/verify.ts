@@ -14,8 +14,8 @@ const tolerance = duration
   .describe('Accepted difference between the signed time and now (replay window).')
 
 /**
- * For providers whose retries may carry the time of the first attempt. They also sign an id, so replays are
- * recognised.
+ * For providers whose retries may have the time of the first attempt. They also sign an id, so
+ * replays are recognised.
  */
 const longTolerance = tolerance.unwrap().default(86_400_000)
 
@@ -86,7 +86,7 @@ const hmac = z.strictObject({
   tolerance,
 })
 
-/** How the origin of a delivery is proven: by a provider's preset (`presets.ts`) or a general scheme. */
+/** How a delivery is verified: by a provider's preset (`presets.ts`), or a general scheme. */
 export const verify = z.discriminatedUnion('scheme', [
   z.strictObject({ scheme: z.literal('none') }),
   z.strictObject({
@@ -142,7 +142,7 @@ function called(what: string) {
   return secretsOf(what).describe(`${what}. Give a list while you rotate; any of its values is accepted.`)
 }
 
-/** The options of a provider that has its own name (`what`) or form for its secret. */
+/** The options of a provider with its own name (`what`) or format for its secret. */
 function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
   name: Name,
   what: string,

@@ -11,7 +11,7 @@ const token = (what: string) =>
     .min(1)
     .describe(what)
 
-/** `api:` of an email gateway: mail is sent by the API of a provider. */
+/** `api:` of an email gateway: sends mail through a provider's API. */
 export const mailApi = z.discriminatedUnion('provider', [
   z.strictObject({
     provider: z.literal('postmark'),

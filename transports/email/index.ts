@@ -2,7 +2,7 @@ import type { TransportKind } from '../../src/core/transport.ts'
 import type { HandOverHost } from './host.ts'
 import { type EmailOptions, emailOptions } from './options.ts'
 
-/** `transport: email` in routes.yaml: one mailbox, read by IMAP and answered by SMTP. */
+/** `transport: email` in routes.yaml: a mailbox, read through IMAP and answered through SMTP. */
 export const email: TransportKind<EmailOptions, HandOverHost> = {
   kind: 'email',
   caseless: true,

@@ -6,12 +6,12 @@ import { createLoop } from '../../src/lib/loop.ts'
 /** Replies per read of the log. */
 const PAGE = 64
 
-/** The replies after `after`; `end` is the newest one now. */
+/** The replies after `after`; `end` is the current newest one. */
 type From = { conversation: string; after: number; end: number }
 
 /**
- * Sends the replies of a conversation, in order, each once, until the function is called that it returns. Reads the log; signals are
- * only hints, so late, repeated or lost ones are harmless.
+ * Sends the replies of a conversation in order, each once, until the returned function is called.
+ * Reads the log; signals are only hints, so late, repeated or lost ones are harmless.
  */
 export function followReplies(
   { conversation, after, end }: From,

@@ -12,7 +12,10 @@ import { type ClientFrame, readFrame } from './frames.ts'
 
 type Sender = { peer: Peer; conversation: string }
 
-/** Makes the function that takes the frames of a client. It resolves with the ack or error frame, and never rejects. */
+/**
+ * Makes the function that processes a client's frames. It resolves with the ack or error frame, and
+ * never rejects.
+ */
 export function createFrameTaker(
   { peer, conversation }: Sender,
   { 'rate-limit': limit }: Pick<WebsocketOptions, 'rate-limit'>,

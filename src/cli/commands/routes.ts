@@ -32,7 +32,7 @@ export const addRoutes: AddCommand = (program, context) => {
       const errors = problems.filter(({ severity }) => severity === 'error').length
       const [, ...included] = files
       const fine =
-        included.length === 0 ? 'is fine.' : `and its included files are valid:  ${included.join(', ')}`
+        included.length === 0 ? 'is fine.' : `and its included files are valid: ${included.join(', ')}`
       show(context.terminal(), { ok: errors === 0, files, problems }, () =>
         problems.length === 0 ? `routes.yaml ${fine}` : problems.map(({ text }) => text).join('\n\n'),
       )

@@ -7,18 +7,18 @@ export type ApiRequest = {
   body: string | FormData
 }
 
-/** What a provider wants to hear, and says. */
+/** The requests and responses of a provider. */
 export type MailApi = {
   provider: string
-  /** It gives each mail a Message-ID of its own. */
+  /** The provider replaces the Message-ID of each mail. */
   isRenamed: boolean
-  /** For so long (ms) the same key sends one mail. */
+  /** How long (ms) the same idempotency key sends only one mail. */
   repeatable: number
   request(mail: ReadyMail, key: string): Promise<ApiRequest>
-  /** The provider's id of a mail that it took, and the Message-ID that the mail has then. */
+  /** The provider's id of an accepted mail, and its new Message-ID. */
   taken(body: Json | undefined): { id: string; messageId?: string }
-  /** What it says in place of taking a mail. `about`: the mail alone, or the account, whose mails all wait. */
+  /** Explains a refusal. `about`: only this mail, or the account, so that all mails must wait. */
   refusal(status: number, body: Json | undefined): { reason: string; about: 'mail' | 'account' }
-  /** What can be asked for to see that the key is good. */
+  /** A request that shows whether the key is valid. */
   probe?: { url: string; headers: Record<string, string> }
 }

@@ -8,7 +8,7 @@ import { signAws } from './sigv4.ts'
 
 type Options<Name extends MailApiOptions['provider']> = Extract<MailApiOptions, { provider: Name }>
 
-/** The API that options name. `domain`: of the address that mail comes from. */
+/** The API for these options. `domain`: domain of the sender's address. */
 export function mailApiOf(options: MailApiOptions, domain: string, now: () => number): MailApi {
   switch (options.provider) {
     case 'postmark':
@@ -23,7 +23,10 @@ export function mailApiOf(options: MailApiOptions, domain: string, now: () => nu
 }
 
 const JSON_BODY = { 'content-type': 'application/json', accept: 'application/json' }
-/** What Postmark says of its token, server, sender or account (https://postmarkapp.com/developer/api/overview#error-codes). */
+/**
+ * Postmark's error codes about the token, server, sender or account
+ * (https://postmarkapp.com/developer/api/overview#error-codes).
+ */
 const POSTMARK_ACCOUNT = new Set(['10', '100', '400', '401', '405', '412', '413', '1235'])
 
 /** https://postmarkapp.com/developer/api/email-api */
@@ -33,7 +36,7 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
     ...{ provider: 'Postmark', isRenamed: false, repeatable: 0 },
     async request(mail) {
       const files = await mail.files()
-      // Without it Postmark writes a Message-ID of its own.
+      // Otherwise Postmark would replace the Message-ID.
       const own = { ...mail.headers, 'Message-ID': mail.messageId, 'X-PM-KeepID': 'true' }
       const body = defined({
         From: shown(mail.from),
@@ -62,7 +65,7 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
   }
 }
 
-/** https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/messages: the mail goes as it is. */
+/** https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/messages: sends the raw mail. */
 function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>, domain: string): MailApi {
   const authorization = `Basic ${Buffer.from(`api:${token}`).toString('base64')}`
   return {
@@ -85,7 +88,10 @@ function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>,
 
 const DAY = 86_400_000
 
-/** https://resend.com/docs/api-reference/emails/send-email: the same Idempotency-Key sends one mail within 24 hours. */
+/**
+ * https://resend.com/docs/api-reference/emails/send-email: an Idempotency-Key sends one mail within
+ * 24 hours.
+ */
 function resend({ token, url = 'https://api.resend.com' }: Options<'resend'>): MailApi {
   return {
     ...{ provider: 'Resend', isRenamed: true, repeatable: DAY - DAY / 24 },
@@ -122,11 +128,11 @@ function peopleOf({ to, cc, bcc, replyTo }: ReadyMail) {
   return Object.fromEntries(there.map(([name, list]) => [name, list.map(shown)]))
 }
 
-/** Of SES, about the account, the sender or its limits. */
+/** Errors of SES about the account, the sender or its limits. */
 const SES_ACCOUNT =
   /^(AccountSuspended|SendingPaused|MailFromDomainNotVerified|LimitExceeded|NotFound|AccessDenied|UnrecognizedClient|InvalidSignature|ExpiredToken|SignatureDoesNotMatch|MissingAuthenticationToken)|address is not verified|not authorized/i
 
-/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html, with the mail as it is. */
+/** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html, with the raw mail. */
 function ses(options: Options<'ses'>, now: () => number): MailApi {
   const { region, 'access-key': id, 'secret-key': secret, 'session-token': session } = options
   const { url = `https://email.${region}.amazonaws.com` } = options

@@ -6,7 +6,7 @@ export type ApiMailbox = { name: string; address: string }
 
 export type ApiFile = { name: string; type: string; base64: string }
 
-/** A mail as APIs want it, in fields or as it is. */
+/** A mail in the forms that APIs need: as fields, or raw. */
 export type ReadyMail = {
   messageId: string
   from: ApiMailbox
@@ -17,17 +17,20 @@ export type ReadyMail = {
   subject: string
   text: string
   html: string
-  /** Those that put it into its thread and keep robots from answering. */
+  /** Headers for threading, and against automatic replies. */
   headers: Record<string, string>
-  /** All addresses that it goes to. */
+  /** All recipient addresses. */
   recipients: string[]
-  /** Reads the files, once. */
+  /** Reads the files. Call it once. */
   files(): Promise<ApiFile[]>
-  /** Writes the mail as it goes over the wire, once, in place of `files`. */
+  /** Writes the raw mail. Call it once, instead of `files`. */
   raw(): Promise<Buffer>
 }
 
-/** Reads what `compose` made. `isRenamed`: the API gives it a Message-ID of its own, so that ours goes along as a reference. */
+/**
+ * Converts a composed mail. `isRenamed`: the API replaces the Message-ID, so ours is added as a
+ * reference.
+ */
 export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail {
   const { messageId = '', subject = '', text, html, inReplyTo } = mail
   const references = [mail.references ?? []].flat().concat(isRenamed ? [messageId] : [])
@@ -58,7 +61,7 @@ export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail 
   }
 }
 
-/** A mailbox as APIs take it. */
+/** Formats a mailbox for APIs. */
 export function shown({ name, address }: ApiMailbox): string {
   return name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`
 }

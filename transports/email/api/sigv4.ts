@@ -8,7 +8,7 @@ export type AwsKey = {
   service: string
 }
 
-/** A request of an API of Amazon. `headers` in lower case, `host` left out. */
+/** A request to an AWS API. `headers` in lower case, without `host`. */
 export type AwsRequest = { method: string; url: URL; headers: Record<string, string>; body: string }
 
 /**

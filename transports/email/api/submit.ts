@@ -7,16 +7,16 @@ import type { MailApi } from './mail-api.ts'
 import { mailApiOf } from './providers.ts'
 import { readyMail } from './ready-mail.ts'
 
-/** How long a provider has to answer (ms). */
+/** Timeout (ms) of a request. */
 const WITHIN = 60_000
 const MAX_ANSWER = 64 * 1024
-/** Before a provider is asked again that says it is too much (ms). */
+/** Pause (ms) after a provider reported too many requests: default, and maximum. */
 const [PAUSE, LONGEST] = [5_000, 300_000]
-/** Before a connection stands, nothing was handed over. */
+/** Errors before a connection was established, so that nothing was sent. */
 const NOT_REACHED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/
 
-/** Sends mail by the API of a provider. */
+/** Sends mail through a provider's API. */
 export function createMailApi(
   options: MailApiOptions,
   domain: string,
@@ -27,7 +27,7 @@ export function createMailApi(
   const closing = new AbortController()
   const failed = (reason: string, cause?: unknown) =>
     new TriviumError('send_failed', { gateway, reason: `${provider}: ${reason}` }, { cause })
-  /** Nobody knows whether it was taken; where the same key sends one mail, that makes no difference. */
+  /** The outcome is unknown. It does not matter if the API deduplicates by key. */
   const unknown = (key: string, reason: string, cause?: unknown) =>
     repeatable > 0
       ? failed(reason, cause)

@@ -7,7 +7,7 @@ import type { Identity } from '../proof/claim.ts'
 import { createIdentityCheck } from '../proof/verify.ts'
 import { type Incoming, type Ingested, placeOf } from './incoming.ts'
 
-/** Decides which mails are let in, by `allowed-senders` and `authentication`. */
+/** Decides which mails are accepted, by `allowed-senders` and `authentication`. */
 export function createAdmission(parts: {
   options: EmailOptions
   deps: TransportDeps
@@ -33,11 +33,14 @@ export function createAdmission(parts: {
   }
 
   return {
-    /** Whether `allowed-senders` names an address, or there is no such list. */
+    /** Whether `allowed-senders` includes an address, or is not set. */
     isAllowed,
-    /** Whether a mail that was let in is from somebody whom `allowed-senders` names, and proven to be. */
+    /** Whether an accepted mail is proven to be from someone in `allowed-senders`. */
     isProven: ({ result, unsigned }: Identity) => senders !== undefined && result === 'pass' && !unsigned,
-    /** Who wrote a mail, or why it is not let in. `waited`: for how long it has been undecided (ms). */
+    /**
+     * Identifies the author of a mail, or returns why it is not accepted. `waited`: how long it has
+     * been undecided (ms).
+     */
     async judge(incoming: Incoming, waited: () => number): Promise<{ identity: Identity } | Ingested> {
       const { mail, raw } = incoming
       if (!isAllowed(mail.from[0]?.address ?? '')) return refuse(incoming, 'sender')

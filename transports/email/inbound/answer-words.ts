@@ -1,6 +1,6 @@
 import { words } from './quote-words.ts'
 
-/** By which people say that their answers stand within the quote below, in lower case: where, in which colour, or whose. */
+/** Phrases that announce answers within the quote below, in lower case: their place, colour or author. */
 const ANNOUNCEMENTS = words(`
 below|in-line|inline|in line|beneath|underneath|further down|down there|interspersed|embedded in|are embedded|comments embedded|answers embedded|embedded below|within your|inside your|
 in the text|in the body|in your text|in your mail|in your email|in your e-mail|in your message|between the lines|
@@ -53,7 +53,7 @@ moji odgovori|spodaj|z rdečo|v besedilu|allpool|punasega|sinisega|tekstis|zemā
 a baix|a sota|en vermell|en blau|al text|les meves respostes|bên dưới|dưới đây|ở dưới|màu đỏ|màu xanh|trong nội dung|
 di bawah|berikut|warna merah|warna biru|dalam teks|jawaban saya`)
 
-/** Languages that do not part their words by spaces, or join prefixes to them. */
+/** Languages that do not separate words by spaces, or attach prefixes to them. */
 const JOINED = words(`
 下面|以下|如下|下方|下文|下邊|下边|红色|紅色|蓝色|藍色|绿色|綠色|标红|標紅|标注|標註|文中|行内|行內|逐条|逐條|逐一|见下|見下|内文|內文|正文|我的回复|我的回覆|
 下記|以下|下に|下の|赤字|赤色|赤で|青字|青色|青で|緑|太字|文中|本文|インライン|行間|それぞれ|回答を|コメントを|
@@ -65,15 +65,15 @@ const ANNOUNCEMENT = new RegExp(
   'iu',
 )
 
-/** True where a text says that what answers stands further down. */
+/** Whether a text announces answers further down. */
 export function announcesAnswers(text: string): boolean {
   return ANNOUNCEMENT.test(text) || JOINED.some((word) => text.includes(word))
 }
 
-/** What may stand behind a salutation or a farewell: up to three words without a sign between them, and one sign. */
+/** What may follow a salutation or farewell: up to three words, then one punctuation mark. */
 const NAMES = "(?:[\\s,]+[\\p{L}][\\p{L}.'’-]*){0,3}\\s*[,.:!،،，。！]*$"
 
-/** Salutations; a text that has nothing else says nothing by itself. */
+/** Salutations. A text with nothing else has no content of its own. */
 const GREETINGS = words(`
 hi|hello|hey|dear|good morning|good afternoon|good evening|good day|greetings|hallo|hi zusammen|liebe|lieber|moin|servus|
 grüezi|guten tag|guten morgen|guten abend|sehr geehrte|sehr geehrter|bonjour|bonsoir|salut|cher|chère|madame|monsieur|
@@ -86,7 +86,6 @@ sayın|γεια|γειά|καλημέρα|καλησπέρα|αγαπητέ|пр
 selamat pagi|selamat siang|您好|你好|大家好|尊敬的|こんにちは|お世話になっております|お疲れ様です|안녕하세요|שלום|היי|مرحبا|السلام عليكم|สวัสดี`)
 const GREETING = new RegExp(`^(?:${GREETINGS.map(escaped).join('|')})${NAMES}`, 'iu')
 
-/** Farewells. */
 const CLOSINGS = words(`
 best regards|kind regards|warm regards|regards|best wishes|best|cheers|sincerely|yours|yours sincerely|br|kr|rgds|
 mit freundlichen grüßen|mit freundlichen grüssen|freundliche grüße|freundliche grüsse|viele grüße|viele grüsse|

@@ -3,24 +3,24 @@ import { hasOtherWords } from './known-words.ts'
 import { indexOfFilled } from './lines.ts'
 import type { Mailbox } from './parse.ts'
 
-/** A reply in two parts: what was written above a quote that is not marked, and that quote without its headers. */
+/** A reply in two parts: the text above an unmarked quote, and the quote without its headers. */
 export type Reply = {
   top: readonly string[]
   quote: readonly string[]
   /** The part of `quote` before the next mail that it quotes itself. */
   latest: readonly string[]
-  /** The author of the quoted mail, as its headers or its attribution name them. */
+  /** The author of the quoted mail, according to its headers or attribution. */
   author: string
   sender: Partial<Mailbox> | undefined
-  /** The fingerprint of the mail that is quoted, where we sent it. */
+  /** The fingerprint of the quoted mail, if we sent it. */
   said: string | undefined
 }
 
 /**
- * Whether a person may have written within the quote, as they do in Outlook, which marks no quotes. True for each sign
- * of it, so that their words stay: announced answers ("see below, in red"), nothing said above the quote, lines that
- * begin with their name, initials or an arrow, questions that have an answer, their name beneath, and words that the quoted mail
- * does not have.
+ * Whether a person may have written within the quote, as in Outlook, which does not mark quotes.
+ * Errs on the side of true, so that no answers are lost: announced answers ("see below, in red"),
+ * no text above the quote, lines that start with the sender's name, initials or an arrow, answered
+ * questions, the sender's name below, and words that the quoted mail does not contain.
  */
 export function hasAnswersInside({ top, quote, latest, author, sender, said }: Reply): boolean {
   const names = namesOf(sender)
@@ -42,10 +42,13 @@ const ANSWER_LABEL =
 const ARROW =
   /^\s*(?:[-=~]{1,3}>|<{2,}|»|►|▶|→|⇒|➔|➜|➡|\*{2,}|\/\/|#{2,}|@{2,}|\+{2,})\s*[^\s<>*=_#/@+~-]|[?？]\s*(?:[-=~]{1,3}>|→|⇒|➔|➜|\.{3,}|[-–—]{1,2}\s)\s*\S/u
 const BRACKETED = /^\s*[[{](\p{L}[\p{L}\d .'-]{0,24})[\]}]\s*[:>-]?\s*\S/u
-/** What programs put in brackets: placeholders of Outlook, warnings of mail servers, names of trackers and lists. */
+/**
+ * Bracketed texts of programs: placeholders of Outlook, warnings of mail servers, names of trackers
+ * and lists.
+ */
 const LABEL =
   /^(?:image|cid|logo|external|extern|ext|caution|warning|photo|picture|icon|inline|bild|spam|mail|mailto|http|jira|ticket|case|patch|bug|issue|request|ref|order|internal|confidential|public|link|button|video|attachment|file|signature|unsubscribe|view|click)\b/i
-/** The same between stars: "*** EXTERNAL EMAIL ***". */
+/** The same between asterisks: "*** EXTERNAL EMAIL ***". */
 const BANNER =
   /^\W*(?:external|extern|caution|warning|achtung|attention|vorsicht|disclaimer|confidential|important|note|this (?:e-?mail|message)|diese (?:e-?mail|nachricht)|ce (?:message|courriel))\b/i
 const QUESTION = /[?？؟]["'”’)\]]*$/
@@ -54,19 +57,19 @@ const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
 const MAX_ANSWER = 80
 const MAX_LAST = 40
 
-/** Without the warnings that mail servers put above a mail, and the disclaimers below it. */
+/** Removes warnings that mail servers put above a mail, and disclaimers below it. */
 function withoutBanners(lines: readonly string[]): readonly string[] {
   const end = lines.findIndex((line, at) => at > lines.length / 2 && BANNER.test(line))
   return lines.slice(0, end < 0 ? undefined : end).filter((line) => !BANNER.test(line))
 }
 
-/** True where nothing stands above the quote but a greeting and a name, or something that leads on: "My answers:". */
+/** Whether there is only a greeting, a name or an introduction ("My answers:") above the quote. */
 function saysNothing(top: readonly string[], names: ReadonlySet<string>): boolean {
   const filled = top.map((line) => line.trim()).filter((line) => line !== '')
   const last = filled.at(-1)
   if (last === undefined || /[:：]$/.test(last)) return true
   const isPolite = (line: string) => isGreeting(line) || isClosing(line) || names.has(nameIn(line))
-  // "Hello" alone may be the whole answer; "Hello Bob," goes on elsewhere.
+  // "Hello" alone may be the complete answer; "Hello Bob," continues elsewhere.
   const isAddressed = filled.length > 1 || /[\s,]/.test(last)
   return isAddressed && isGreeting(filled[0] ?? '') && filled.every(isPolite)
 }
@@ -90,18 +93,18 @@ function isBracketed(line: string): boolean {
   return inside !== undefined && !LABEL.test(inside)
 }
 
-/** ">> yes", unless it is a quote within a quote. */
+/** ">> yes", unless it is a nested quote. */
 function hasDoubleMarks(latest: readonly string[]): boolean {
   return latest.some((line) => /^>>\s?[^\s>]/.test(line)) && !latest.some((line) => /^>(?!>)/.test(line))
 }
 
-/** Whether the sender's name is a line of its own that is no salutation. */
+/** Whether the sender's name is on a line of its own that is not a salutation. */
 function isSigned(latest: readonly string[], names: ReadonlySet<string>): boolean {
   const first = latest.findIndex((line) => line.trim() !== '')
   return latest.some((line, at) => at > first && !/[,:!]\s*$/.test(line) && names.has(nameIn(line)))
 }
 
-/** One answer on the line below its question, or two a line further down, or one there at the very end. */
+/** One answer on the line after its question, or two one line further down, or one there at the very end. */
 function hasAnsweredQuestions(latest: readonly string[], author: string): boolean {
   const last = latest.findLastIndex((line) => line.trim() !== '')
   let apart = 0
@@ -124,7 +127,7 @@ function isAnswer(line: string, author: string): boolean {
   return !QUESTION.test(line) && !LIST_ITEM.test(line) && !isClosing(line) && !isGreeting(line)
 }
 
-/** Whether a short line stands below each of two or more short items of a list. */
+/** Whether a short line follows each of at least two short list items. */
 function hasAnsweredItems(latest: readonly string[], author: string): boolean {
   const items = latest.flatMap((line, at) => (LIST_ITEM.test(line) ? [at] : []))
   const answered = items.filter((at) => {
@@ -135,7 +138,7 @@ function hasAnsweredItems(latest: readonly string[], author: string): boolean {
   return answered.length > 1 && answered.length >= items.length - 1
 }
 
-/** Full name, first and last name, initials, and the parts of the address, in lower case. */
+/** Full name, first and last name, initials, and parts of the address, in lower case. */
 function namesOf(sender: Partial<Mailbox> | undefined): ReadonlySet<string> {
   const local = sender?.address?.replace(/@.*$/, '').replace(/\+.*$/, '') ?? ''
   const parts = [sender?.name ?? '', local.replaceAll(/[._-]+/g, ' ')].map((each) =>

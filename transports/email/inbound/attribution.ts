@@ -1,25 +1,26 @@
 import { ATTRIBUTION_STARTS, ATTRIBUTION_VERBS } from './quote-words.ts'
 
 /**
- * A line by which a client says who wrote what follows: "On … wrote:". A `sure` one has a date, a time and an author in
- * the order in which machines write them. A person may have written the others: they count only above a marked quote.
+ * A line such as "On … wrote:" above a quote. A `sure` one has a date, a time and an author in an
+ * order that programs use. Others may have been written by a person, and only count above a marked
+ * quote.
  */
 export type Attribution = { lines: number; sure: boolean }
 
 const MAX_LENGTH = 400
-/** Clients wrap an attribution into up to four lines; some put empty ones around the address. */
+/** Clients wrap an attribution into up to four lines; some add empty lines around the address. */
 const MAX_LINES = 6
 const END = /[:：]$|[^\s-]\s?-{2,}$/
 const ADDRESS_IN_BRACKETS = /<\s?[^\s<>]{1,254}@[^\s<>]{1,254}>/
 const ADDRESS_IN_PARENTHESES = /\(\s?[^\s()]{1,254}@[^\s()]{1,254}\)/
 const TIME = /\d{1,2}[:.]\d{2}/
 const YEAR = /\b(?:19|20)\d{2}\b|\b\d{1,2}[-./]\d{1,2}[-./]\d{2}\b/
-/** Gmail wrote no verb and no colon for years: "2016-03-03 Anna <anna@example.net>". */
+/** Gmail used no verb and no colon for years: "2016-03-03 Anna <anna@example.net>". */
 const DATE_AND_AUTHOR = /^\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\s.*<[^\s<>]+@[^\s<>]+>$/
-/** The end of an attribution whose address was too long for its line. */
+/** The end of an attribution whose address did not fit on its line. */
 const WRAPPED_END = /^>\s?[\p{L}\s]{0,20}:?$/u
 
-/** The attributions among these lines, by the index of their first line. Takes linear time, whatever is in them. */
+/** Finds attributions by the index of their first line. Takes linear time for any input. */
 export function attributions(lines: readonly string[]): Map<number, Attribution> {
   const found = new Map<number, Attribution>()
   for (const [at, line] of lines.entries()) {
@@ -30,7 +31,10 @@ export function attributions(lines: readonly string[]): Map<number, Attribution>
   return found
 }
 
-/** The length of the part of a line before an attribution on the same line ("Yes. On Wed, … wrote:"), if there is one. */
+/**
+ * The length of the text before an attribution on the same line ("Yes. On Wed, … wrote:"), if there
+ * is one.
+ */
 export function attributionWithin(line: string): number | undefined {
   if (line.length > MAX_LENGTH || line.startsWith('>') || !END.test(line)) return undefined
   for (const { index, 0: gap } of line.matchAll(/(?:\s|-{2,}\s?)(?=\p{Lu})/gu)) {
@@ -47,7 +51,7 @@ function mayEnd(line: string): boolean {
   return ATTRIBUTION_VERBS.some((verb) => text.endsWith(verb)) && ADDRESS_IN_BRACKETS.test(text)
 }
 
-/** Of all ways to wrap it the one that starts as attributions do, else the shortest that is sure. */
+/** Of all possible wrappings, the one with a typical start, or else the shortest `sure` one. */
 function endingAt(lines: readonly string[], end: number): Attribution | undefined {
   let best: Attribution | undefined
   let joined = ''
@@ -58,7 +62,7 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
     if (line === '' || (line.startsWith('>') && !(count === 1 && WRAPPED_END.test(line)))) break
     joined = joined.startsWith('>') ? line + joined : joined === '' ? line : `${line} ${joined}`
     if (joined.length > MAX_LENGTH) break
-    // Clients wrap after the bracket before an address; the line above belongs to it then.
+    // Clients wrap after the bracket before an address, so the previous line belongs to it.
     if (/[<(]$/.test(lines[end - count]?.trimEnd() ?? '') || joined.startsWith('<')) continue
     const kind = kindOf(joined)
     const sure = kind === 'sure'
@@ -71,7 +75,7 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
 function kindOf(line: string): 'sure' | 'likely' | undefined {
   const text = bare(line)
   const inBrackets = ADDRESS_IN_BRACKETS.test(text)
-  // Most lines with a colon are told apart by this.
+  // This cheap test excludes most lines with a colon.
   const isPossible = /\d/.test(text) || inBrackets || text !== line || startOf(text) !== undefined
   if (!isPossible) return undefined
   const hasVerb = ATTRIBUTION_VERBS.some((verb) => text.includes(verb))
@@ -83,7 +87,7 @@ function kindOf(line: string): 'sure' | 'likely' | undefined {
   return hasVerb || hasAddressAndDate ? 'likely' : undefined
 }
 
-/** Some clients set an attribution off by dashes on both sides. */
+/** Removes the dashes that some clients put around an attribution. */
 function bare(line: string): string {
   return line
     .replace(/^-{2,}\s?/, '')
@@ -95,7 +99,7 @@ function startOf(text: string): string | undefined {
   return ATTRIBUTION_STARTS.find((start) => text.startsWith(start))
 }
 
-/** "on 3 may", "on wed, sep 25", "am 21.04.": a person who begins a sentence so does not go on with a number that soon. */
+/** "on 3 may", "on wed, sep 25", "am 21.04.": a sentence of a person rarely has a number that early. */
 function startsWithDate(text: string): boolean {
   const start = startOf(text)
   return start !== undefined && /^\D{0,20}\d/.test(text.slice(start === '20' ? 0 : start.length))

@@ -1,7 +1,7 @@
 /**
- * Whether a subject is one that mail programs write by themselves for somebody who is away: `Automatic reply: Help`,
- * `Abwesenheitsnotiz: Help`. Many send no header that says so. The words alone are not enough: a person may write of
- * automatic replies, or answer one.
+ * Whether a subject is one that mail programs write when someone is away: `Automatic reply: Help`,
+ * `Abwesenheitsnotiz: Help`. Many of them send no header for it. The words alone are not enough,
+ * because a person may write about automatic replies, or answer one.
  */
 export function isAwaySubject(subject = ''): boolean {
   const text = folded(subject.slice(0, MAX_SUBJECT)).replace(TAGS, '')
@@ -14,16 +14,16 @@ export function isAwaySubject(subject = ''): boolean {
 }
 
 const MAX_SUBJECT = 300
-/** What gateways put before a subject (`[EXT]`), and the bracket before the words themselves. */
+/** Prefixes of gateways (`[EXT]`), and a bracket before the words. */
 const TAGS = /^\s*(?:\[(?:ext|extern\w{0,3})\]\s*)?[[【(「『*"«~-]?\s*/
 
-/** Behind the name of a reply: a colon, a bracket, the subject that it answers, or nothing. */
+/** What may follow the name of a reply: a colon, a bracket, the answered subject, or nothing. */
 const REPLY_END = /^\s*(?:$|[:\]】)」』"»*]|(?:re|aw|sv|vs|odp|ynt|tr)\s?:)/
-/** Behind the words for being away: those, or for how long. */
+/** What may follow the words for being away. */
 const AWAY_END =
   /^\s*(?:$|[:\]】)」』"»*!]|[-–—]\s|re\s?:|auto(?:matic)?[ -]?(?:reply|response|antwort)|reply\b|message\b|notification\b|(?:until|till|from|thru|through|bis|vom|ab|jusqu|du|hasta|desde|del|fino|dal|tot|t\/m|van|ate|do|od|tom|till|fra|til|asti|zacatku)\b|\d)/
 
-/** How programs name an answer that they wrote. */
+/** How programs name automatic replies. */
 const REPLIES = words(`
 automatic reply|automatic response|auto generated|auto-generated|automated reply|automated response|auto reply|auto-reply|autoreply|
 auto response|auto-response|autoresponse|autoresponder|auto-responder|vacation reply|vacation response|
@@ -48,7 +48,7 @@ otomatik yanit|otomatik cevap|otomatik ileti|ofis dısı yanıtı|ofis disi yani
 automatiska atbilde|tra lời tự động|tra loi tu dong|balasan otomatis|ตอบกลับอัตโนมัติ|רד אוטומטי|
 תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي`)
 
-/** How people and programs say that somebody is away. */
+/** How people and programs say that someone is away. */
 const AWAY = words(`
 out of office|out of the office|away|out-of-office|ooo|ooto|away from the office|away from my mail|
 away from office|on vacation|on annual leave|on holiday|on leave|on parental leave|on maternity leave|
@@ -64,7 +64,7 @@ lomalla|mimo kancelar|nepritomen|nepritomna|mimo kancelarie|na dovolene|不在�
 yıllık izin|вне офиса|нет на работе|нет на месте|в отпуске|поза офісом|у відпустці|hazon kivul|szabadsagon|
 in afara biroului|εκτος γραφειου|van ureda|van kontora|מחוץ למשרד|خارج المكتب|di luar kantor`)
 
-/** Words of which people write themselves: a program wrote those that stand before the subject of a reply. */
+/** Words that people use too. Before the subject of a reply, they are from a program. */
 const TOPICS = words(`
 auto|vacation|absence|absent|absente|ausencia|assenza|abwesenheit|afwezigheid|nieobecnosc|franvaro|fravær|
 poissaolo|nepritomnost|отпуск|휴가|休假|外出|不在`)
@@ -75,7 +75,7 @@ function restAfter(starts: readonly string[], text: string): string | undefined 
   return start === undefined ? undefined : text.slice(start.length)
 }
 
-/** Without case and accents: some programs drop them. */
+/** Without case and accents, as some programs drop them. */
 function folded(text: string): string {
   return text
     .toLowerCase()
@@ -84,7 +84,7 @@ function folded(text: string): string {
     .replaceAll(/[ \t\u00a0]+/g, ' ')
 }
 
-/** Longest first, so that each subject is read by the words that say most. */
+/** Longest first, so that the most specific words match. */
 function words(list: string): string[] {
   const all = list.replaceAll('\n', '').split('|').map(folded)
   return [...new Set(all)].sort((a, b) => b.length - a.length)

@@ -4,19 +4,22 @@ import { contentOf, type Entity } from '../mime/tree.ts'
 import { htmlToText, plain } from './readable-text.ts'
 import { isStub } from './stub.ts'
 
-/** What a mail says, and the parts that are files. */
+/** The text of a mail, and the parts that are files. */
 export type Body = { text: string; html?: string; files: Entity[] }
 
-/** One piece of what a mail says: in plain text, in HTML, or in both. */
+/** A part of the text: plain, HTML, or both. */
 type Piece = { plain: string[]; html: string[] }
 
-/** Finds the text of a mail among its parts. Forwarded messages stay files: their text is not what this sender wrote. */
+/**
+ * Finds the text of a mail in its parts. Forwarded messages stay files, because this sender did not
+ * write their text.
+ */
 export function readBody(root: Entity): Body {
   const pieces: Piece[] = []
   const files: Entity[] = []
   let hasText = false
 
-  /** Parts of one `multipart/alternative` say the same. */
+  /** Parts of one `multipart/alternative` have the same content. */
   const collect = (entity: Entity, alternative: Piece | undefined, isAlternative: boolean) => {
     if (entity.parts) {
       const is = entity.type === 'multipart/alternative'
@@ -56,7 +59,7 @@ function isTextual({ type, disposition }: Entity): boolean {
   return /^text\/(?:plain|html)$/.test(type) && disposition.value !== 'attachment'
 }
 
-/** What has a name is a file, unless it is all that there is, or another form of the text. */
+/** A named part is a file, unless it is the only part, or an alternative of the text. */
 function hasName({ disposition, params }: Entity): boolean {
   return disposition.params.has('filename') || params.has('name')
 }
@@ -72,7 +75,7 @@ function textOf(entity: Entity): string {
 
 const META = /<meta\s[^>]{0,200}?charset\s?=\s?["']?([\w:-]{2,40})/i
 
-/** What a page says of itself, where its part says nothing. */
+/** The charset stated in the page, if the part has none. */
 function metaCharset(content: Buffer): string {
   return META.exec(content.toString('latin1', 0, 4096))?.[1] ?? ''
 }

@@ -5,8 +5,9 @@ import { marksIn, type SentLog } from '../sent-log.ts'
 import { type Mail, startOf } from './parse.ts'
 
 /**
- * Tells bounces. `bounce`: of a send of ours, to which it is tied in the log, the history and the metrics. `foreign`: of
- * something that others sent from this mailbox; `tell` does the tying. Undefined: it is a message.
+ * Recognises bounces. `bounce`: of our own send, to which it is assigned in the log, the history
+ * and the metrics by `tell`. `foreign`: of another send from this mailbox. Undefined: an ordinary
+ * message.
  */
 export function createBounces(deps: TransportDeps, sent: SentLog) {
   const { log } = deps
@@ -33,26 +34,27 @@ export function createBounces(deps: TransportDeps, sent: SentLog) {
 }
 
 const MAX_SCAN = 262_144
-/** How the subject of a notice says that it is not the end yet. */
+/** Subjects of notices about a delay, which is not final. */
 const LATE = /\b(delayed|warning)\b/i
 
 /**
- * Recognises a delivery status notification, which is a multipart/report as a whole, and the notices of servers that
- * write none: plain texts with what they were sent (qmail, older Exim). All else is mail like any other.
- * `isReport`: it is one in the form of RFC 3464; all else counts where one of `marks`, the sends it is about, is ours.
- * `action` is the word of RFC 3464: `failed`, `delayed`, `delivered`, …
+ * Recognises delivery status notifications (multipart/report), and plain-text notices of servers
+ * that do not support these (qmail, older Exim). `isReport`: in the format of RFC 3464; other
+ * notices count only if one of `marks`, the sends they are about, is ours. `action`: the keyword of
+ * RFC 3464 (`failed`, `delayed`, `delivered`, …).
  */
 export function readBounce(mail: Mail) {
   const status = mail.parts.find((part) => /^message\/(global-)?delivery-status$/.test(part.type))
   const type = reportType(mail)
-  // Of something else: that it was read (RFC 8098), or is taken for spam (RFC 5965).
+  // About something else: a read receipt (RFC 8098) or a spam complaint (RFC 5965).
   if (type && type !== 'delivery-status') return undefined
   const isReport = type === 'delivery-status' || (type === '' && status !== undefined)
-  // Exim and Gmail say so outright. With other daemons only the mail that they give back counts, not what they answer.
+  // Exim and Gmail identify bounces in a header. For other servers, only the returned mail counts,
+  // not what it quotes.
   const isTold = isReport || Boolean(header(mail, 'x-failed-recipients'))
   if (!isTold && !mail.from[0]?.address.startsWith('mailer-daemon@')) return undefined
   const thread = isTold ? [...mail.references, mail.inReplyTo] : []
-  // The part of a mail that could not be taken apart is that mail itself, with the headers that it threads by.
+  // The only part of an unreadable mail is the mail itself, with its threading headers.
   const parts = mail.unreadable === undefined ? mail.parts : []
   const content = [mail.text.slice(0, MAX_SCAN), ...parts.map((part) => startOf(part, MAX_SCAN))]
   const marks = marksIn([...thread, ...content].join('\n'))
@@ -71,7 +73,7 @@ export function readBounce(mail: Mail) {
   }
 }
 
-/** What a multipart/report is about (RFC 6522), `''` where it does not say; undefined for every other mail. */
+/** The report type of a multipart/report (RFC 6522), `''` if missing; undefined for other mails. */
 function reportType(mail: Mail): string | undefined {
   const type = (header(mail, 'content-type') ?? '').slice(0, 2000)
   if (!/^\s*multipart\/report\b/i.test(type)) return undefined

@@ -1,7 +1,7 @@
 import type { Invitation } from './calendar.ts'
 import { localIn } from './zoned-time.ts'
 
-/** What a mail with nothing but a calendar says, as a person would read it. */
+/** A readable text for a mail that only contains a calendar. */
 export function invitationText(invitation: Invitation, subject: string | undefined): string {
   const { method = '', answer = '', summary, location, organiser, organiserName, attendees } = invitation
   const what = answer ? (ANSWERS[answer] ?? 'Answer') : (KINDS[method] ?? 'Event')
@@ -46,7 +46,7 @@ function whenText({ start = '', end = '', timezone = '', recurrence }: Invitatio
   return `${from}${until}${zone}${recurrence ? `, repeats: ${recurrence}` : ''}`
 }
 
-/** `Thu 3 Dec 2026, 09:00`, without a time for a whole day. */
+/** `Thu 3 Dec 2026, 09:00`, without a time for whole days. */
 function localText(iso: string, timezone: string): string {
   const time = Date.parse(iso.endsWith('Z') || !iso.includes('T') ? iso : `${iso}Z`)
   if (iso === '' || Number.isNaN(time)) return iso

@@ -8,8 +8,9 @@ import { isCalendar, type Part } from './parts.ts'
 import { instantOf } from './zoned-time.ts'
 
 /**
- * What a calendar in a mail says (RFC 5545, RFC 5546). Times are ISO 8601: an instant (`…Z`), a day for what lasts all day, or
- * a time without a zone where the calendar names none. Addresses are in lower case.
+ * The content of a calendar in a mail (RFC 5545, RFC 5546). Times are ISO 8601: an instant (`…Z`),
+ * a date for whole days, or a local time if the calendar names no zone. Addresses are in lower
+ * case.
  */
 export type Invitation = {
   /** REQUEST, REPLY, CANCEL, …, in capitals. */
@@ -18,18 +19,18 @@ export type Invitation = {
   summary?: string
   start?: string
   end?: string
-  /** The zone in which its times were written. */
+  /** The time zone in which the times were written. */
   timezone?: string
   location?: string
   description?: string
   organiser?: string
   organiserName?: string
   attendees: string[]
-  /** The answer of the one attendee, in a REPLY or COUNTER: accepted, declined, tentative, … */
+  /** The response of the attendee, in a REPLY or COUNTER: accepted, declined, tentative, … */
   answer?: string
   /** Higher numbers replace lower ones (RFC 5546, section 2.1.4). */
   sequence?: number
-  /** How it repeats (RRULE), and which of its times is meant. */
+  /** The recurrence rule (RRULE), and the occurrence that is meant. */
   recurrence?: string
   recurrenceId?: string
 }
@@ -38,7 +39,7 @@ const MAX_BYTES = 256 * 1024
 const MAX_TEXT = 20_000
 const MAX_ATTENDEES = 500
 
-/** The first calendar of a mail that can be read; undefined where there is none. */
+/** The first readable calendar of a mail; undefined without one. */
 export function invitationIn(parts: readonly Part[]): Invitation | undefined {
   for (const part of parts.filter(isCalendar).slice(0, 5)) {
     const found = readInvitation(part)
@@ -55,27 +56,27 @@ function readInvitation({ content, charset, method }: Part): Invitation | undefi
   const calendar = parseCalendar(text) ?? parseCalendar(wellFormed(text))
   if (!calendar) return undefined
   const events = ['vevent', 'vtodo'].flatMap((name) => calendar.getAllSubcomponents(name))
-  // Times that differ from the rule follow the event itself.
+  // Changed occurrences follow the main event.
   const event = events.find((each) => !each.hasProperty('recurrence-id')) ?? events[0]
   return event && detailsOf(event, method ?? textOf(calendar, 'method'))
 }
 
-/** Undefined for what is no calendar, whatever its type says: it stays a file. */
+/** Undefined for invalid content; such a part stays a file. */
 function parseCalendar(text: string): ICAL.Component | undefined {
   return attempt(() => {
     const parsed = ICAL.parse(text)
-    // Several calendars one after the other are a list of them.
+    // The library returns a list for several calendars.
     return new ICAL.Component(typeof parsed[0] === 'string' ? parsed : parsed[0])
   })
 }
 
-/** Without lines that are none: some programs fold no descriptions. */
+/** Removes invalid lines: some programs do not fold descriptions. */
 function wellFormed(text: string): string {
   const lines = text.split('\n')
   return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')
 }
 
-/** A property that breaks the format must not hide the others. */
+/** An invalid property must not hide the others. */
 function detailsOf(event: ICAL.Component, method: string | undefined): Invitation {
   const organiser = event.getFirstProperty('organizer')
   const attendees = event.getAllProperties('attendee').slice(0, MAX_ATTENDEES)
@@ -119,7 +120,7 @@ function parameterOf(property: ICAL.Property, name: string): string | undefined 
   return value ? oneLine(value).slice(0, 500) || undefined : undefined
 }
 
-/** `mailto:Bob@example.org`; Exchange puts the address into EMAIL where that is another. */
+/** `mailto:Bob@example.org`. Exchange puts a different real address into EMAIL. */
 function addressOf(property: ICAL.Property): string {
   const value = String(attempt(() => property.getFirstValue()) ?? '').replace(/^mailto:/i, '')
   const address = value.includes('@') ? value : (parameterOf(property, 'email') ?? '')
@@ -132,7 +133,7 @@ function timeOf(property: ICAL.Property | null): string | undefined {
   if (time.isDate) return time.toString()
   const zone = time.zone?.tzid
   if (zone && zone !== 'floating') return isoOf(time.toJSDate())
-  // The calendar does not describe the zone that it names.
+  // The calendar does not define the zone that it names.
   const instant = instantOf(time.toString(), zoneOf(property) ?? '')
   return instant === undefined ? time.toString() : isoOf(new Date(instant))
 }

@@ -5,18 +5,19 @@ import type { SentLog, SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, prefixOf } from './subject.ts'
 
-/** Threads are answered within this time; after it a mail without References starts a new one. */
+/** How long (ms) threads are remembered; after that, a mail without References starts a new one. */
 const KEEP = 60 * 86_400_000
-/** How many ids of a long thread are looked up. */
+/** Number of ids of a long thread that are looked up. */
 const LOOKUPS = 5
 
 /**
- * A conversation is a thread: what References and In-Reply-To tie together (RFC 5322, section 3.6.4), also where
- * a client shortened References. A reply without either belongs to the last conversation with its subject and
- * correspondent, within `window` ms.
+ * A conversation is a thread, connected by References and In-Reply-To (RFC 5322, section 3.6.4),
+ * even if a client shortened References. A reply without either belongs to the last conversation
+ * with its subject and correspondent within `window` ms.
  *
- * Where the proof of a sender leaves these headers out (Microsoft's does), anybody may have put them over her words.
- * They lead to what was sent to her then, and to no conversation of others.
+ * If the sender's signature does not cover these headers (as with Microsoft), anyone could have
+ * added them. Then they only lead to mails that we sent to this sender, and to no conversation of
+ * others.
  */
 export function createConversations(kv: KeyValues, gateway: string, sent: SentLog, window: number) {
   const digest = (text: string) => hash('sha256', `${gateway}\n${text}`, 'base64url').slice(0, 22)
@@ -25,7 +26,7 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
   const subjectKey = (mail: Mail) =>
     `email/${gateway}/subject/${digest(`${mail.from[0]?.address}\n${bareSubject(mail.subject ?? '').toLowerCase()}`)}`
 
-  /** What was found and is not on the store yet: mails of one batch may answer each other. */
+  /** Found but not stored yet, because mails of one batch may answer each other. */
   const fresh = new Map<string, string>()
   const text = async (key: string) => {
     const value = fresh.get(key) ?? (await kv.get(key))?.value
@@ -33,8 +34,8 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
   }
 
   /**
-   * `thread`: the conversation in which we sent the mail that this one refers to, whoever wrote it; else its own. `answers`:
-   * when we sent that mail (Unix ms). `remember` makes it durable for the mails that answer this one.
+   * `thread`: the conversation of our mail that this one refers to, whoever wrote it; otherwise its
+   * own. `answers`: when we sent that mail (Unix ms). `remember` stores it for later mails.
    */
   return async (mail: Mail, { unsigned = [] }: Identity) => {
     const { messageId: id, inReplyTo, references, from, subject } = mail
@@ -54,7 +55,7 @@ export function createConversations(kv: KeyValues, gateway: string, sent: SentLo
     conversation ??= isReply ? await text(subjectKey(mail)) : undefined
     const found = conversation ?? ofRoot(root ?? id ?? `${mail.date}\n${from[0]?.address}\n${mail.text}`)
     const notes = [
-      // A thread's first mail is found by its own id; only what cannot be computed is stored.
+      // The first mail of a thread is found by its own id; only what cannot be derived is stored.
       ...(id && ofRoot(id) !== found ? [{ key: threadKey(id), ttl: KEEP }] : []),
       ...(from.length > 0 && subject ? [{ key: subjectKey(mail), ttl: window }] : []),
     ]

@@ -1,6 +1,9 @@
 import { words } from './quote-words.ts'
 
-/** How devices and apps sign by themselves: the line starts with one of the first and names one of the second. */
+/**
+ * Signatures of devices and apps: a line starts with one of the first list and contains one of the
+ * second.
+ */
 const STARTS = words(`
 sent from |sent with |sent via |sent using |<<sent by |(sent from |(sent with |(sent via |get outlook for |
 get [outlook for |von meinem |von meinem/|von meiner |gesendet von |gesendet mit |gesendet via |gesendet über |
@@ -36,30 +39,33 @@ const MAX_WORDS = 8
 const MAX_LENGTH = 100
 const MAX_LINK = 500
 const LINK = /\s?[<([]?(?:https?:\/\/|mailto:)[^\s<>]+[>)\]]?/gi
-/** Names in the middle of a word are something else: "pixels". Endings are those of languages that inflect. */
+/** Only whole names, not "pixels", but with endings of inflected languages. */
 const NAME = new RegExp(
   `(?<![\\p{L}\\d])(?:${NAMES.map(escaped).join('|')})(?:'?\\p{Script=Cyrillic}{0,3})(?![\\p{L}])`,
   'u',
 )
-/** Languages that join the ending, or write without spaces. */
+/** Languages that attach endings, or write without spaces. */
 const JOINED = /(?:iphone|ipad|android|outlook|galaxy|samsung|huawei|xiaomi)/
 
-/** True for a line by which a device or an app signs: "Sent from my iPhone", "Get Outlook for iOS<https://…>". */
+/**
+ * Whether a line is the signature of a device or app: "Sent from my iPhone", "Get Outlook for
+ * iOS<https://…>".
+ */
 export function isDeviceSignature(line: string): boolean {
   if (line.length > MAX_LINK) return false
   const bare = line.replaceAll(LINK, ' ').trim()
   const text = bare.toLowerCase()
   if (text.length > MAX_LENGTH || text.includes('?')) return false
-  // Where Outlook's own link is, in any language.
+  // Contains Outlook's own link, in any language.
   if (text.includes('outlook') && OUTLOOK_LINK.test(line)) return text.split(/\s+/).length <= MAX_WORDS
   if (!STARTS.some((start) => text.startsWith(start))) return false
-  // Only apps put a link in brackets behind a name, so the name need not be known.
+  // Only apps put a link in brackets after a name, so the name need not be known.
   const isLinked = /[<([]https?:/i.test(line) && text.split(/\s+/).length <= 4
   const isModel = /^sent from my (?:[\w-]+ )*\S*[A-Z\d]\S*$/.test(`${bare[0]?.toLowerCase()}${bare.slice(1)}`)
   return isLinked || (isModel && text.split(' ').length <= 7) || namesDevice(text)
 }
 
-/** A device or app soon after the start, and little behind it but an apology for the spelling. */
+/** A device or app early in the line, followed by little more than an apology for typos. */
 function namesDevice(text: string): boolean {
   const found = NAME.exec(text) ?? (text.split(/\s+/).length <= MAX_WORDS ? JOINED.exec(text) : null)
   if (!found) return false

@@ -1,20 +1,20 @@
 import type { Entity } from '../mime/tree.ts'
 import type { Part } from './parts.ts'
 
-/** What `unreadable` says of a mail that only its recipient's key opens. */
+/** The value of `unreadable` for encrypted mail. */
 const ENCRYPTED = 'encrypted'
 
 const SMIME = /^application\/(?:x-)?pkcs7-mime$/
 /** Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652, RFC 5083). */
 const ENVELOPED = ['2a864886f70d010703', '2a864886f70d0109100117']
 const SIGNED = '2a864886f70d010702'
-/** At the beginning of a line, unlike where somebody quotes it. */
+/** Only at the start of a line, unlike in a quote. */
 const INLINE_PGP = /^-----BEGIN PGP MESSAGE-----[ \t]*$/m
 const MAX_LOOK = 64 * 1024
 
 /**
- * Why a mail's text cannot be read, where it is encrypted (PGP/MIME, S/MIME, or PGP within the text), or signed in a way that
- * wraps it. Undefined for all other mail.
+ * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, or inline PGP), or
+ * signed in an opaque format. Undefined for other mails.
  */
 export function sealed(root: Entity, text: string, parts: readonly Part[]): string | undefined {
   if (root.type === 'multipart/encrypted') return ENCRYPTED
@@ -26,7 +26,7 @@ export function sealed(root: Entity, text: string, parts: readonly Part[]): stri
   return signed && `Its text is inside the signature ${signed.name}, which is not read.`
 }
 
-/** Some servers wrap it in another container, or lose the type of that. */
+/** Some servers wrap it in another container, or drop the type of the container. */
 function isPgpMime({ type, content }: Part): boolean {
   return type === 'application/pgp-encrypted' && content.length < 1000
 }
@@ -42,7 +42,7 @@ function isEnveloped(part: Part): boolean {
   )
 }
 
-/** The beginning of the content, in which its type stands. */
+/** The start of the content, which contains its type. */
 function oidIn({ content }: Part): string {
   return Buffer.from(content.subarray(0, 64)).toString('hex')
 }

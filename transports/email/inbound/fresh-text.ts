@@ -4,19 +4,20 @@ import { htmlToText, plain } from './readable-text.ts'
 import { QUOTE_MARK, readNewPart } from './reply-text.ts'
 import { kindOfMail } from './subject.ts'
 
-/** So much is searched for quotes (characters), which takes time. */
+/** Maximum characters to search for quotes, as this takes time. */
 const MAX_LOOK = 262_144
 
 /**
- * The new part of a mail: of its text, with what its HTML says of quotes. Coloured words in a quote are taken for
- * answers, so it stays, and so do words that are not in the mail with the fingerprint `said`, which it answers; a quote that nothing in the text introduces is found by the element that holds it.
+ * The new part of a mail's text, also using its HTML to find quotes. Coloured words in a quote
+ * count as answers, so the quote stays; the same for words that are not in the answered mail
+ * (fingerprint `said`). A quote without an introduction is found by its HTML element.
  */
 export function freshText(mail: Mail, said?: string): string {
   const kind = kindOfMail(mail)
   const sender = mail.from[0]
   const start = mail.text.slice(0, MAX_LOOK).trimEnd()
   const { text: fresh, quote } = readNewPart(start, kind, sender, said)
-  // What is new to the end of the part that was searched is followed by what is behind it.
+  // If everything up to the limit is new, the rest belongs to it.
   const isNew = mail.text.length > MAX_LOOK && endOf(fresh) === endOf(start)
   const whole = isNew ? (fresh + mail.text.slice(start.length)).trimEnd() : fresh
   if (kind !== 'reply' || !mail.html || quote === 'kept') return whole
@@ -30,7 +31,7 @@ export function freshText(mail: Mail, said?: string): string {
     : whole
 }
 
-/** The last letters of a text. Blanks do not count: those at the ends of lines are gone from the new part. */
+/** The last characters of a text, ignoring spaces, which the new part no longer has at line ends. */
 function endOf(text: string): string {
   return text.slice(-10_000).replaceAll(/\s+/g, '').slice(-100)
 }

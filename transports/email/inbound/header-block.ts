@@ -1,18 +1,19 @@
 import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
 
-/** Lines that are looked at: five headers, with an empty line after each, or some of them wrapped. */
+/** Maximum lines of a header block: five headers with empty lines in between, or some of them wrapped. */
 const MAX_BLOCK = 14
 const MAX_NAME = 25
 const MAX_OTHERS = 3
 const MAX_INDENT = 10
-/** Bold, and the marks of the writing direction that Windows Mail puts around each part of a date. */
+/** Bold marks, and the direction marks that Windows Mail puts into dates. */
 const DECORATION = /[*\u200e\u200f\u202a-\u202e]/g
 
 type Block = { fields: Map<BlockRole, string>; length: number }
 
 /**
- * True for the block of headers that Outlook and others put above what they quote: From, Sent, To and Subject, with an
- * address in it, or with when it was sent near its beginning. A person who writes "From: Berlin, To: London" means that.
+ * Whether the block of headers above a quote starts here, as written by Outlook and others: From,
+ * Sent, To and Subject, with an address, or with the time near its beginning. "From: Berlin, To:
+ * London" of a person does not count.
  */
 export function isHeaderBlock(lines: readonly string[], start: number): boolean {
   const role = fieldOf(lines[start])?.role
@@ -20,18 +21,18 @@ export function isHeaderBlock(lines: readonly string[], start: number): boolean 
   const { fields } = headerBlock(lines, start)
   const hasAddress = [...fields.values()].some((value) => value.includes('@'))
   const sent = fields.get('sent') ?? ''
-  // Without a subject Windows Mail leaves its line out.
+  // Windows Mail omits an empty subject.
   if (fields.size === 3) return fields.has('from') && hasAddress && /\d[:.]\d{2}/.test(sent)
   if (fields.size < 4) return false
   return hasAddress || ([...fields.keys()][1] !== 'to' && /\d/.test(sent))
 }
 
-/** The headers in the lines from `start` on, in the order in which they stand there. */
+/** The headers from `start` on, in their order. */
 export function headerFields(lines: readonly string[], start: number): Map<BlockRole, string> {
   return headerBlock(lines, start).fields
 }
 
-/** The headers from `start` on, and the number of lines that they take. */
+/** The headers from `start` on, and their number of lines. */
 export function headerBlock(lines: readonly string[], start: number): Block {
   const fields = new Map<BlockRole, string>()
   let last: BlockRole | undefined
@@ -50,7 +51,7 @@ export function headerBlock(lines: readonly string[], start: number): Block {
       continue
     } else if (gap > 0) break
     else if (last === 'from' && !isNamed(line)) fields.set('from', `${fields.get('from')} ${line}`)
-    // A wrapped list of recipients, or a header of which nothing is needed (Cc, Reply-To, Importance).
+    // A wrapped list of recipients, or an unused header (Cc, Reply-To, Importance).
     else if (last !== 'to' && (!isNamed(line) || ++others > MAX_OTHERS)) break
     length = at + 1
   }

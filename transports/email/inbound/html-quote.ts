@@ -1,17 +1,20 @@
 import { isClosing } from './answer-words.ts'
 
-/** So much of the HTML is looked at. */
+/** Maximum characters of HTML to examine. */
 const MAX_HTML = 256 * 1024
 const MAX_TAG = 2000
-/** The elements in which clients put what they quote: Outlook, Gmail, Thunderbird, Apple Mail, Yahoo, Proton, Tuta, Zoho. */
+/**
+ * Elements that clients use for quotes: Outlook, Gmail, Thunderbird, Apple Mail, Yahoo, Proton,
+ * Tuta, Zoho.
+ */
 const QUOTE =
   /\bid\s*=\s*["']?(?:x_)*(?:divRplyFwdMsg|appendonsend|OLK_SRC_BODY_SECTION|mail-editor-reference-message-container|ms-outlook-mobile-reference-message|reply-intro|replySplit|isReplyContent)\b|\bclass\s*=\s*["']?[^"'>]{0,200}\b(?:gmail_quote|gmail_attr|yahoo_quoted|protonmail_quote|moz-cite-prefix|tutanota_quote|zmail_extra|ms-outlook-mobile-reference-message|ydp[a-z0-9]+yahoo_quoted)\b|\btype\s*=\s*["']?cite\b|border-top:\s*solid\s*#(?:E1E1E1|B5C4DF)/i
-/** Outlook's, which stand again above the mail before it. */
+/** Those of Outlook, which also appear above earlier mails. */
 const OUTLOOK = /divRplyFwdMsg|border-top:\s*solid\s*#(?:E1E1E1|B5C4DF)/i
 const VOID = /^(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)$/
 const COLOUR = /(?:^|[;"'\s])color\s*[:=]\s*["']?\s*([^;"'>]{1,60})/i
 const HIGHLIGHT = /(?:mso-highlight|background(?:-color)?)\s*:\s*([^;"'>]{1,60})/i
-/** Outlook gives every answer this colour by itself, whoever writes it. */
+/** Outlook uses this colour for all answers by default. */
 const OUTLOOK_BLUE = '#1f497d'
 const GREYS =
   /^(?:black|white|gr[ae]y|(?:dark|dim|light|slate|darkslate|lightslate)gr[ae]y|silver|gainsboro|whitesmoke|windowtext|inherit|initial|unset|auto|none|transparent|currentcolor|var\(.*)/
@@ -19,7 +22,7 @@ const MIN_CHROMA = 90
 
 type Token = { text: string } | { name: string; closes: boolean; attributes: string; at: number }
 
-/** The position of the first element that holds a quote. */
+/** The position of the first element with a quote. */
 export function quoteStart(html: string): number | undefined {
   for (const token of tokens(html)) {
     if ('name' in token && !token.closes && QUOTE.test(token.attributes)) return token.at
@@ -28,8 +31,8 @@ export function quoteStart(html: string): number | undefined {
 }
 
 /**
- * Whether words within the quote have a colour of their own, before the author of the quoted mail signs it: so people
- * mark their answers in Outlook and Gmail.
+ * Whether words in the quote have their own colour, before the signature of the quoted mail: people
+ * mark answers this way in Outlook and Gmail.
  */
 export function hasColouredAnswers(html: string): boolean {
   let isQuoted = false
@@ -81,7 +84,7 @@ function* tokens(html: string): Generator<Token> {
   }
 }
 
-/** True for a colour of its own, false for black and grey; `undefined` where the element has none. */
+/** True for a colour, false for black and grey, undefined without one. */
 function colourOf(attributes: string): boolean | undefined {
   const highlight = HIGHLIGHT.exec(attributes)?.[1]
   if (highlight !== undefined && /^(?:span|font|mark)\b/i.test(attributes) && isVivid(highlight)) return true

@@ -8,7 +8,7 @@ import type { createConversations } from './conversation.ts'
 import type { Incoming, Ingested } from './incoming.ts'
 import { kindOfMail } from './subject.ts'
 
-/** As long as a mail may be read again after its conversation was paused. */
+/** How long (ms) a mail may be read again after its conversation was paused. */
 const KEEP = 60 * 86_400_000
 
 /**

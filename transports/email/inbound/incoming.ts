@@ -4,15 +4,15 @@ import type { Verdict } from '../proof/claim.ts'
 import type { Mail } from './parse.ts'
 
 /**
- * A mail as it came; of one over `max-size` `raw` has the headers only. `folder` and `uid`: where it is in the mailbox.
- * `source` and `id`: the provider that posted it, and what it calls the mail.
+ * A received mail. Over `max-size`, `raw` only has the headers. `folder` and `uid`: its place in
+ * the mailbox. `source` and `id`: the provider that posted it, and its id there.
  */
 export type Incoming = {
   folder?: string
   uid?: number
   source?: string
   id?: string
-  /** Who wrote it, where that cannot be found out from `raw`. */
+  /** The verdict on the author, if `raw` is not enough to verify them. */
   verdict?: Verdict
   size: number
   /** Unix ms, from the server. */
@@ -34,7 +34,7 @@ export function placeOf({ folder, uid, source, id }: Incoming) {
 export type Ingested = {
   outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
   unreadable?: string
-  /** Of the message. */
+  /** Id of the message. */
   id?: string
   /** The reason of the refusal, if no option explains it. */
   fault?: TriviumError

@@ -19,7 +19,7 @@ import { toMessage } from './to-message.ts'
 /** A mail that is ready to be accepted, except for its conversation. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
-/** Nobody can read and answer a mail within this time (ms). */
+/** No person can read and answer a mail within this time (ms). */
 const QUICK = 30_000
 
 export type Ingest = ReturnType<typeof createIngest>
@@ -74,7 +74,7 @@ export function createIngest(parts: IngestParts) {
   }
 }
 
-/** The message of a mail that is let in, and where its answer goes. */
+/** Makes the message of an accepted mail, and the target of its reply. */
 async function draftOf(
   incoming: Incoming,
   identity: Identity,
@@ -107,7 +107,7 @@ async function saidBy(sent: SentLog, { inReplyTo, references }: Mail): Promise<s
   return (await sent.of(inReplyTo ?? references.at(-1) ?? ''))?.said
 }
 
-/** Finds the conversation of a mail; what it resolves with accepts it. */
+/** Finds the conversation of a mail, and returns the function that accepts it. */
 async function place(
   { mail, identity, target, draft }: Ready,
   { findConversation, deps }: IngestParts,
@@ -123,10 +123,13 @@ async function place(
   }
 }
 
-/** A mail, and what accepts it. */
+/** A mail, and the function that accepts it. */
 type Placed = { mail: Incoming; accept(): Promise<Ingested> }
 
-/** In one turn of the event loop, which is one write of the store; if that fails, one after the other. */
+/**
+ * Accepts all in one turn of the event loop, and so in one write of the store. If that fails, one
+ * after another.
+ */
 async function acceptAll(found: readonly Placed[], deps: TransportDeps): Promise<Ingested[]> {
   const attempts = await Promise.allSettled(found.map(({ accept }) => accept()))
   const results: Ingested[] = []

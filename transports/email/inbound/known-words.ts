@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 
-/** Words of a mail that are looked at. */
+/** Maximum number of words to examine. */
 const MAX_WORDS = 1_500
-/** A word belongs to a text where it stands in it among these many in a row. */
+/** A word belongs to a text if it appears there in the same run of this many words. */
 const RUN = 3
-/** Of the filter: at 12 bits and four probes one run of 200 is taken for known that is not. */
+/** Parameters of the filter: with 12 bits and four probes, the false-positive rate is 1 in 200 runs. */
 const [BITS, PROBES] = [12, 4]
 
 /**
- * What tells the words of a text from others, in base64: a Bloom filter over its runs of three words. It has a few hundred bytes, and
- * nobody can read the text from it. Undefined for texts that are too short.
+ * A fingerprint of a text, in base64: a Bloom filter over its runs of three words. It takes a few
+ * hundred bytes, and the text cannot be read from it. Undefined for short texts.
  */
 export function fingerprintOf(text: string): string | undefined {
   const words = wordsIn(text)
@@ -22,8 +22,8 @@ export function fingerprintOf(text: string): string | undefined {
 }
 
 /**
- * Whether there are words among these lines that the text with this fingerprint does not have. False where most are not from it: then
- * the lines quote something else. Links do not count, which mail programs write anew.
+ * Whether lines contain words that the text with this fingerprint does not. False if most words are
+ * unknown: then the lines quote something else. Ignores links, which mail programs rewrite.
  */
 export function hasOtherWords(lines: readonly string[], fingerprint: string): boolean {
   const filter = Buffer.from(fingerprint, 'base64')

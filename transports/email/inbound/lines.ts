@@ -1,11 +1,11 @@
-/** The first line from `from` on that is not empty; the number of lines where there is none. */
+/** The index of the first non-empty line from `from` on; the number of lines if there is none. */
 export function indexOfFilled(lines: readonly string[], from: number): number {
   let at = from
   while (at < lines.length && !lines[at]?.trim()) at++
   return at
 }
 
-/** A line that only separates: underscores, dashes, equals signs. */
+/** Whether a line is only a separator: underscores, dashes, equals signs. */
 export function isRule(line: string | undefined): boolean {
   return line !== undefined && /^\s*(?:_{5,}|-{5,}|={3,}|~{5,}|\*{5,}|[—―─]{3,})\s*$/.test(line)
 }

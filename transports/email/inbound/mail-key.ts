@@ -4,7 +4,7 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { header } from '../mime/head.ts'
 import type { Incoming } from './incoming.ts'
 
-/** Longer than a store knows a key, so that the Date of every known key is known too. */
+/** Longer than stores keep keys, so that the Date of every known key is available. */
 const KEEP = 8 * 86_400_000
 /** The Date (Unix ms), content and sender of the first mail with a Message-ID. */
 const firstSchema = z.tuple([z.number(), z.string(), z.string()])

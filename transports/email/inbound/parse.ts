@@ -14,16 +14,15 @@ import { type Part, partsFrom } from './parts.ts'
 export type { Mailbox } from '../mime/addresses.ts'
 export { type Part, startOf } from './parts.ts'
 
-/** A mail taken apart. Nothing in it is trusted; everything may be missing. */
+/** A parsed mail. Everything in it is untrusted, and anything may be missing. */
 export type Mail = {
   /** In document order, names in lower case, values unfolded. */
   headers: Header[]
   /** With angle brackets. */
   messageId?: string
   inReplyTo?: string
-  /** Oldest first. */
   references: string[]
-  /** When the sender says it was written (Unix ms). */
+  /** The date stated by the sender (Unix ms). */
   date?: number
   from: Mailbox[]
   replyTo: Mailbox[]
@@ -34,23 +33,25 @@ export type Mail = {
   text: string
   html?: string
   parts: Part[]
-  /** The calendar in it, such as an invitation. */
   invitation?: Invitation
-  /** Why it could only be read in part. */
+  /** Why only a part could be read. */
   unreadable?: string
-  /** It could not be parsed, and its headers were read roughly: nothing in them counts as proven. */
+  /** The mail could not be parsed; its headers were read approximately, and prove nothing. */
   guessed?: true
 }
 
-/** What Outlook wraps rich text and its attachments in. */
+/** Outlook's container for rich text and attachments. */
 const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
-/** Nobody's is longer, with what is said of its time zone in parentheses. */
+/** Longer than any real date, including comments with time zones. */
 const MAX_DATE = 200
-/** RFC 5322 sets no limit; mail servers do. The root and the newest are what clients thread by. */
+/** RFC 5322 sets no limit, but mail servers do. Clients thread by the first and the newest ids. */
 const MAX_IDS = 30
 const MAX_FROM = 10_000
 
-/** Takes a mail (RFC 5322) apart. Never rejects: of what cannot be parsed the headers stay, and `unreadable` says why. */
+/**
+ * Parses a mail (RFC 5322). Never rejects: if that fails, the headers are kept, and `unreadable`
+ * has the reason.
+ */
 export async function parseMail(raw: Buffer): Promise<Mail> {
   try {
     return mailFrom(readEntity(raw))
@@ -59,7 +60,6 @@ export async function parseMail(raw: Buffer): Promise<Mail> {
   }
 }
 
-/** The mail with these parts. */
 export function mailFrom(root: Entity): Mail {
   const { headers } = root
   const value = (name: string) => header({ headers }, name)
@@ -93,16 +93,16 @@ export function mailFrom(root: Entity): Mail {
   }
 }
 
-/** The message ids in a header value, with angle brackets, in order; hostile lengths are cut off. */
+/** The message ids in a header value, with angle brackets, in order. Limits the length. */
 function messageIds(value: string | undefined): string[] {
   if (!value) return []
-  // Programs that fold within an id, or encode the header, break the id for others, not for its thread.
+  // Programs that fold an id or encode the header break the id for others, but not for its thread.
   const ids = decodeIdWords(value.slice(0, 100_000)).match(/<[^<>]{1,900}>/g) ?? []
   const whole = ids.map((id) => id.replaceAll(/\s+/g, '')).filter((id) => id.length > 2)
   return whole.length > MAX_IDS ? [...whole.slice(0, 1), ...whole.slice(1 - MAX_IDS)] : whole
 }
 
-/** Some senders leave the angle brackets away. */
+/** Some senders omit the angle brackets. */
 function bareId(value: string | undefined): string | undefined {
   const id = value && decodeIdWords(value.slice(0, 2000))
   return id && /^[^\s<>]{1,900}@[^\s<>]{1,250}$/.test(id) ? `<${id}>` : undefined
@@ -113,7 +113,7 @@ function dateOf(value: string | undefined): number | undefined {
   return Number.isNaN(time) ? undefined : time
 }
 
-/** What the headers of a mail say that cannot be taken apart; the mail itself is its only part. */
+/** A mail that cannot be parsed: its headers, and the mail itself as the only part. */
 function headersOnly(raw: Buffer, reason: string): Mail {
   const { headers } = readHead(raw.subarray(0, MAX_HEAD))
   const none = { value: '', params: new Map() }
@@ -126,7 +126,7 @@ function headersOnly(raw: Buffer, reason: string): Mail {
   }
   return {
     ...mailFrom(head),
-    // Nothing is lost: who can read it finds it whole.
+    // Nothing is lost: the complete mail is attached.
     parts: [{ name: 'mail.eml', type: 'message/rfc822', content: raw }],
     unreadable: reason,
     guessed: true,

@@ -10,20 +10,20 @@ export type Part = {
   type: string
   contentId?: string
   charset?: string
-  /** What a calendar is for, as its type says (RFC 6047). */
+  /** The purpose of a calendar, from its type (RFC 6047). */
   method?: string
   smimeType?: string
   content: Uint8Array
 }
 
-/** The beginning of a part, byte by byte. */
+/** The first bytes of a part as text, one character per byte. */
 export function startOf({ content }: Pick<Part, 'content'>, length: number): string {
   return new TextDecoder('latin1').decode(content.subarray(0, length))
 }
 
 const MAX_SUBJECT = 100
 
-/** The files of a mail, with their names. */
+/** The files of a mail with their names. */
 export function partsFrom(files: readonly Entity[]): Part[] {
   return files.map((entity, index) => {
     const content = contentOf(entity)
@@ -51,14 +51,14 @@ export function isCalendar({ type, name }: Pick<Part, 'type' | 'name'>): boolean
 
 function nameOf({ disposition, params, type }: Entity, content: Buffer): string {
   const given = disposition.params.get('filename') || params.get('name') || ''
-  // A name is a label; a path in it is somebody's attempt.
+  // Names are only labels; removes any path.
   const name = oneLine(decodeWords(given)).replace(/^.*[\\/]/, '')
   if (name !== '') return name
   if (type === 'text/calendar') return 'invite.ics'
   return /^message\/(?:rfc822|global)$/.test(type) ? `${subjectIn(content)}.eml` : ''
 }
 
-/** The subject of a forwarded mail, as a file may be named. */
+/** The subject of a forwarded mail, as the name of its file. */
 function subjectIn(content: Buffer): string {
   const { headers } = readHead(content)
   const subject = oneLine(decodeWords(headerOf({ headers }, 'subject')))

@@ -1,11 +1,11 @@
 /** The words by which mail clients introduce what they quote, in lower case. */
 
-/** First words of an attribution line ("On … wrote:"), in the languages in which it begins with a word. */
+/** First words of attribution lines ("On … wrote:"), for languages in which they start with a word. */
 export const ATTRIBUTION_STARTS = words(`
 on |am |le |il |in data |el |em |op |den |dnia |w dniu |pe |dne |dňa |în |la data |στις |vào |på |na |pada |
 dana |ngày |在|20`)
 
-/** Its verb. */
+/** Verbs of attribution lines. */
 export const ATTRIBUTION_VERBS = words(`
  wrote| writes| schrieb| écrit| ha scritto| escribió| escreveu| schreef| geschreven| skrev| napisał|
  pisze| kirjoitti| napsal| napísal| a scris| έγραψε| đã viết| написал| пишет| пише| написав| ezt írta|
@@ -13,7 +13,7 @@ export const ATTRIBUTION_VERBS = words(`
  je napisala| pisal| rašo| raksta| skrifar| a écrit| schrijft| skriver| escribe| napisao| napisala| kirjutas| rakstīja| rašė| menulis| skrifaði| כתב| كتب| เขียน|写道|
 寫道|写信|作成|작성|のメッセージ|のメール|さんは書きました`)
 
-/** The line between dashes above a quote that goes to the end. */
+/** Texts between dashes above a quote that extends to the end. */
 export const ORIGINAL_MESSAGE = words(`
 original message|original email|original appointment|reply message|antwort nachricht|ursprüngliche nachricht|ursprünglicher termin|originalnachricht|message d'origine|
 message d’origine|message original|messaggio originale|mensaje original|mensagem original|
@@ -23,7 +23,7 @@ původní zpráva|pôvodná správa|eredeti üzenet|mesaj original|исходн�
 оригінальне повідомлення|özgün ileti|orijinal mesaj|αρχικό μήνυμα|thư gốc|原始邮件|邮件原件|原始郵件|原始訊息|元のメッセージ|
 オリジナルメッセージ|원본 메시지|원본 메일`)
 
-/** Help desks put such a line above their mails, and cut an answer there. */
+/** Lines that help desks put above their mails; they cut replies there. */
 export const REPLY_ABOVE = words(`
 above this line|above the line|above this text|oberhalb dieser zeile|über dieser zeile|über diese zeile|
 au-dessus de cette ligne|au dessus de cette ligne|por encima de esta línea|encima de esta línea|sobre esta línea|
@@ -31,10 +31,10 @@ acima desta linha|sopra questa riga|sopra questa linea|boven deze lijn|boven dez
 ovanför denna rad|over denne linje|over denne linjen|tämän rivin yläpuolelle|powyżej tej linii|nad tą linią|
 nad tento řádek|nad tuto čáru|выше этой строки|выше этой линии|bu satırın üstüne|この行より上|在此行上方|在此线以上`)
 
-/** The meaning of a line in the header block that Outlook and others put above a quote. */
+/** The meaning of a line in a header block above a quote (Outlook and others). */
 export type BlockRole = (typeof ROLES)[number]
 
-/** A name with two meanings has the last of them. */
+/** A name with two meanings gets the last of them. */
 const ROLES = ['subject', 'to', 'date', 'sent', 'from'] as const
 
 /** The names of those lines. Outlook writes `sent`; a person who lists a trip writes `date`. */
@@ -57,12 +57,12 @@ from|von|de|da|van|från|fra|od|lähettäjä|feladó|expeditorul|de la|mittente|
 από|от|отправитель|від|від кого|kimden|gönderen|từ|dari|frá|发件人|寄件者|寄件人|差出人|보낸 사람|보낸사람|מאת|من`,
 }
 
-/** What each name in a header block means. */
+/** The meaning of each name in a header block. */
 export const BLOCK_ROLES: ReadonlyMap<string, BlockRole> = new Map(
   ROLES.flatMap((role) => words(NAMES[role]).map((name) => [name, role] as const)),
 )
 
-/** The words of a list that is written with `|` between them, over several lines. */
+/** The words of a list separated by `|`, over several lines. */
 export function words(list: string): string[] {
   return list.replaceAll('\n', '').split('|')
 }

@@ -4,18 +4,21 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { withoutTags } from '../mime/one-line.ts'
 import { visibleHtml } from './visible-html.ts'
 
-/** Of the HTML, as much is made into text; parsers take far more than linear time for hostile markup. */
+/** Maximum characters of HTML to convert: parsers take much more than linear time for hostile markup. */
 const MAX_HTML = 128 * 1024
 const CUT_NOTICE = '(What follows is without its form: there is too much of it to be taken out of the HTML.)'
-/** What the library puts where it stops, and between cells. For private use, so that no text has them. */
+/**
+ * Private-use characters for the end of the converted part, and between cells, so that no text
+ * contains them.
+ */
 const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
-/** Elements on lines of their own, which the library would write one after the other. */
+/** Elements on lines of their own, which the library would join. */
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
 
 const convert = compile({
   wordwrap: false,
-  // Browsers show what stands behind the end of the body as well.
+  // Browsers also show what follows the end of the body.
   baseElements: { selectors: [], returnDomByDefault: true },
   limits: { maxInputLength: MAX_HTML, maxDepth: 200, maxChildNodes: 20_000, ellipsis: STOPPED },
   formatters: {
@@ -40,8 +43,8 @@ const convert = compile({
 })
 
 /**
- * The text of an HTML body as a person sees it, with tabs between cells. What is too much for its form follows on one line,
- * so that no route misses it.
+ * Converts an HTML body to the visible text, with tabs between cells. Text beyond the limit follows
+ * on one line, so that routes still see it.
  */
 export function htmlToText(html: string): string {
   try {
@@ -57,7 +60,7 @@ export function htmlToText(html: string): string {
   }
 }
 
-/** Layouts are made of tables too, so most cells are empty or alone. */
+/** Layouts use tables too, so most cells are empty or single. */
 function cellsApart(text: string): string {
   const lines = text.split('\n').map((line) => {
     if (!line.includes(CELL)) return line
@@ -67,7 +70,10 @@ function cellsApart(text: string): string {
   return lines.join('\n')
 }
 
-/** Line ends as `\n`, no byte order mark, no NUL, which some stores cannot keep in text, and nothing that no program shows. */
+/**
+ * Normalises line ends to `\n`; removes byte order marks, NUL, which some stores cannot keep in
+ * text, and invisible characters.
+ */
 export function plain(text: string): string {
   return withoutTags(text)
     .replaceAll(/\r\n?/g, '\n')

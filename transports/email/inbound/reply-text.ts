@@ -7,17 +7,19 @@ import { ORIGINAL_MESSAGE, REPLY_ABOVE } from './quote-words.ts'
 import { SIGNATURE, withoutSignature } from './signature.ts'
 import type { MailKind } from './subject.ts'
 
-/** Stands in a text where the HTML that it was made of says that a quote begins. For private use, so no text has it. */
+/** A private-use character that marks the start of a quote in text made from HTML. */
 export const QUOTE_MARK = '\ue0f2'
 
-/** A mail's text without quotes and signature. `quote` says whether there was one that goes to the end, and was left out. */
+/**
+ * The text without quotes and signature. `quote`: whether there was a quote up to the end, and
+ * whether it was removed.
+ */
 export type NewPart = { text: string; quote: 'none' | 'removed' | 'kept' }
 
 /**
- * The new part of a mail's text: without quoted text and without the signature, as a person would read it out. Where
- * a quote is not plain, may have words of the sender in it, or nothing else would be left, nothing is cut. Takes time
- * linear in the text, whatever is in it: libraries that do this with backtracking expressions can be stopped for minutes
- * by one hostile line.
+ * The new part of a mail's text, without quotes and signature. Nothing is cut if a quote is
+ * unclear, may contain words of the sender, or if nothing else would remain. Takes linear time for
+ * any input: libraries with backtracking expressions can take minutes on one hostile line.
  */
 export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>): string {
   return readNewPart(text, kind, sender).text
@@ -39,7 +41,7 @@ function newPartOfFirst(lines: readonly string[]): NewPart {
   return { text: end === -1 ? kept.trim() : joined(kept, lines.slice(end)), quote: 'none' }
 }
 
-/** An empty text where the whole is to stay. */
+/** An empty text means that the whole text stays. */
 function newPartOfReply(
   lines: readonly string[],
   sender: Partial<Mailbox> | undefined,
@@ -69,7 +71,7 @@ function newPartOfReply(
     : { text: withoutRules(kept).join('\n').trim(), quote: 'removed' }
 }
 
-/** The name in the From line above a quote, or before the address of its attribution. */
+/** The author in the From line above a quote, or before the address of its attribution. */
 function authorOf(lines: readonly string[], from: number, to: number): string {
   const introduction = lines.slice(from, to)
   for (const at of introduction.keys()) {
@@ -79,7 +81,7 @@ function authorOf(lines: readonly string[], from: number, to: number): string {
   return /([\p{L}][\p{L}. '"-]{0,60})\s?[<(]/u.exec(introduction.join(' ').slice(0, 1000))?.[1] ?? ''
 }
 
-/** Behind the line that introduces a quote, and behind headers that follow it. */
+/** The first line after an attribution, and after headers that follow it. */
 function startOfQuote(
   lines: readonly string[],
   introduced: ReadonlyMap<number, Attribution>,
@@ -95,14 +97,14 @@ function joined(own: string, forwarded: readonly string[]): string {
   return `${own}\n${forwarded.join('\n')}`.trim()
 }
 
-/** Old Gmail's quotes marked with `|` get the usual mark, and an attribution on a line with other words gets its own. */
+/** Converts quotes of old Gmail marked with `|`, and puts attributions on lines of their own. */
 function uniform(lines: readonly string[]): string[] {
   const result: string[] = []
   for (const [at, line] of lines.entries()) {
     const within = attributionWithin(line)
     if (within === undefined || !lines[indexOfFilled(lines, at + 1)]?.startsWith('>')) result.push(line)
     else {
-      // Zimbra puts a dash before it.
+      // Zimbra puts a dash before the attribution.
       if (/[\p{L}\d]/u.test(line.slice(0, within))) result.push(line.slice(0, within))
       result.push(line.slice(within).replace(/^[-\s]+/, ''))
     }
@@ -115,7 +117,7 @@ function uniform(lines: readonly string[]): string[] {
   return result
 }
 
-/** Attributions, and the headers above a quote; a header block counts as an attribution that is sure. */
+/** Attributions and header blocks above quotes; a header block counts as a sure attribution. */
 function introductions(lines: readonly string[]): Map<number, Attribution> {
   const found = attributions(lines)
   for (const at of lines.keys()) {
@@ -125,7 +127,7 @@ function introductions(lines: readonly string[]): Map<number, Attribution> {
   return found
 }
 
-/** The index at which a quote begins that goes to the end, or what is forwarded; -1 where neither follows. */
+/** The index where a quote up to the end, or a forwarded mail, begins; -1 without one. */
 function endOfNew(
   lines: readonly string[],
   introduced: ReadonlyMap<number, Attribution>,
@@ -136,12 +138,13 @@ function endOfNew(
     const introduction = introduced.get(at)
     if (!introduction) return isOriginalMark(line) || isForwardMark(lines, at)
     const next = lines[indexOfFilled(lines, at + introduction.lines)]
-    // Some clients do not mark what they quote; only what a machine wrote says that the rest is a quote.
+    // Some clients do not mark quotes. Then only an attribution by a machine proves that the rest
+    // is a quote.
     return next === undefined || (introduction.sure && !next.startsWith('>'))
   })
 }
 
-/** Without an attribution at the very end, which the mark of a quote made superfluous. */
+/** Removes an attribution at the very end. */
 function withoutIntroduction(
   lines: readonly string[],
   introduced: ReadonlyMap<number, Attribution>,
@@ -153,14 +156,14 @@ function withoutIntroduction(
   return lines
 }
 
-/** Without the lines that are marked, and those that say whose they are. */
+/** Removes marked lines and their attributions. */
 function withoutQuotes(
   lines: readonly string[],
   introduced: ReadonlyMap<number, Attribution>,
 ): readonly string[] {
   if (!lines.some((line) => line.startsWith('>'))) return lines
   const isQuoted = (at: number) => lines[indexOfFilled(lines, at)]?.startsWith('>')
-  // Some clients say within the quote whose it is.
+  // Some clients put the attribution into the quote.
   const within = lines.map((line) => line.replace(/^>+ ?/, ''))
   const starts = [...introductions(within)].flatMap(([at, { lines: count }]) =>
     isQuoted(at + count) ? [at] : [],
@@ -174,7 +177,7 @@ function withoutQuotes(
   return kept.filter((line, at) => at < start || !line.startsWith('>'))
 }
 
-/** Hotmail begins a marked quote with its headers, in an order of its own. */
+/** Hotmail starts a marked quote with headers, in its own order. */
 function isMarkedBlock(line: string, within: readonly string[], at: number): boolean {
   return line.startsWith('>') && /^subject:/i.test(within[at] ?? '') && headerFields(within, at).size >= 4
 }
@@ -186,7 +189,7 @@ function withoutRules(lines: readonly string[]): readonly string[] {
 
 const MAX_BLOCK = 14
 
-/** The line that clients put above the headers of what they forward, between dashes or with a colon, in any language. */
+/** The line above the headers of a forwarded mail, between dashes or with a colon, in any language. */
 function isForwardMark(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ''
   const isMark = betweenDashes(line) || (line.length < 80 && /[^:：\s]\s?[:：]$/.test(line))

@@ -1,13 +1,13 @@
 import { isDeviceSignature } from './device-signature.ts'
 import { isRule } from './lines.ts'
 
-/** The space is what makes two dashes a signature's (RFC 3676, section 4.3). */
+/** The space distinguishes a signature from two dashes (RFC 3676, section 4.3). */
 export const SIGNATURE = '-- '
-/** A signature whose mark lost its space on the way is no longer than signatures are. */
+/** Maximum size of a signature whose delimiter lost its space. */
 const MAX_SIGNATURE = { lines: 6, length: 80 }
 const LIST_RULE = /^_{2,}$/
 
-/** Without the signature of the sender, of their device or app, and of a mailing list. */
+/** Removes the signatures of the sender, their device or app, and a mailing list. */
 export function withoutSignature(lines: readonly string[], kind: 'reply' | 'first'): string[] {
   const own = kind === 'reply' ? withoutListFooter(lines) : lines
   const start = signatureStart(own, kind)
@@ -17,7 +17,10 @@ export function withoutSignature(lines: readonly string[], kind: 'reply' | 'firs
   return withoutDevices(body.map((line) => line.trimEnd()))
 }
 
-/** Lines at the end by which devices and apps sign, with a rule above them. Outlook draws one below, above what it quotes. */
+/**
+ * Removes device and app signatures at the end, with a separator above them. Outlook has one below,
+ * above its quote.
+ */
 function withoutDevices(lines: string[]): string[] {
   let end = lines.length
   let isDevice = false
@@ -43,7 +46,7 @@ function signatureStart(lines: readonly string[], kind: 'reply' | 'first'): numb
   return isShort ? dashes : -1
 }
 
-/** Mailman and others append a rule, the name of the list and where to find it. */
+/** Mailman and others append a separator, and the name and URL of the list. */
 function withoutListFooter(lines: readonly string[]): readonly string[] {
   const rule = lines.findLastIndex((line) => LIST_RULE.test(line))
   if (rule === -1) return lines

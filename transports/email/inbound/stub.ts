@@ -1,17 +1,18 @@
 import { decodeHTML } from 'entities/decode'
 
-/** Longer texts are no stubs (characters, without links). */
+/** Maximum characters of a stub, without links. */
 const MAX_STUB = 1000
 const MAX_HTML = 256 * 1024
 const LINK = /\b(?:https?:\/\/|www\.)\S+/gi
 const MARKUP = /<!--.*?(?:-->|$)|<(style|script|title|head)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|<[^<>]*>?/gis
-/** What stubs are about, in any language. */
+/** The subject of stubs, in any language. */
 const SUBJECT =
   /html|\bmime\b|\bbrowser\b|\bnavigat|\bexplorador|webbl[äa]sare|nettleser|selain|prohl[íi]že|przegl[ąa]dar|tarayıcı|ブラウザ|浏览器|瀏覽器|브라우저|браузер|web ?version|online ?version|webversion|onlineversion/i
 
 /**
- * Whether the plain text of a mail only stands in for its HTML: "Your client does not support HTML". It is short, and the
- * HTML says something else, or far more. Where it is not one, nothing is lost by taking the HTML: both are one message.
+ * Whether the plain text of a mail is only a placeholder for its HTML, such as "Your client does
+ * not support HTML": it is short, and the HTML differs or has far more text. Errors are harmless,
+ * because both have the same content.
  */
 export function isStub(plain: string, html: string): boolean {
   const said = plain.length > 20 * MAX_STUB ? undefined : plain.replaceAll(LINK, ' ').trim()

@@ -1,19 +1,19 @@
-/** What a style says of whether its text can be seen; a property that is missing is inherited or has its default. */
+/** How a style affects the visibility of text. A missing property is inherited, or has its default. */
 export type Look = {
-  /** The element and all that is in it are not shown, whatever the elements in it say. */
+  /** The element and its content are not shown, regardless of the styles inside. */
   isGone?: boolean
-  /** Inherited, until an element in it says otherwise: text too small to be read, not visible, or without a colour. */
+  /** Inherited until overridden: unreadably small, invisible, or transparent text. */
   isTiny?: boolean
   isInvisible?: boolean
   isTransparent?: boolean
 }
 
-/** Declarations by property, in lower case. */
+/** Declarations by property (lower case). */
 export type Declarations = ReadonlyMap<string, string>
 
 type Rule = { important: [string, string][]; normal: [string, string][] }
 
-/** The rules of a page that may hide text, by the simple selector (`.name`, `#name`, `name`) that they apply to. */
+/** The rules of a page that may hide text, by simple selector (`.name`, `#name`, `name`). */
 export type Sheet = ReadonlyMap<string, { selector: string; rule: Rule }[]>
 
 const STYLES = /<style(?=[\s>])[^>]{0,500}>(.*?)(?:<\/style|$)/gis
@@ -23,7 +23,7 @@ const MAX_RULES = 5000
 const RELEVANT =
   /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
 
-/** Reads the style sheets in a page. Only rules for one element, class or id count, and those for every screen. */
+/** Reads the style sheets of a page: only rules for a single element, class or id, and for all screens. */
 export function readSheet(html: string): Sheet {
   const sheet = new Map<string, { selector: string; rule: Rule }[]>()
   if (!/<style/i.test(html)) return sheet
@@ -50,10 +50,10 @@ export function readSheet(html: string): Sheet {
   return sheet
 }
 
-/** The blocks of a style sheet, those for every screen in place of what is around them. */
+/** The blocks of a style sheet. Those in media queries for all screens replace the surrounding block. */
 function blocksIn(css: string): [selectors: string, body: string][] {
   const blocks: [string, string][] = []
-  /** Whether the blocks that are open apply. */
+  /** Whether the open blocks apply. */
   const open: boolean[] = []
   let start = 0
   for (let at = 0; at < css.length; at++) {
@@ -94,7 +94,7 @@ function ruleOf(body: string): Rule {
   return rule
 }
 
-/** The declarations for an element: those of the sheet, then its own, then those that are important. */
+/** The declarations for an element: from the sheet, then inline, then important ones. */
 export function declarationsFor(
   sheet: Sheet,
   name: string,
@@ -116,7 +116,7 @@ export function declarationsFor(
   return new Map([...rules.flatMap(({ normal }) => normal), ...rules.flatMap(({ important }) => important)])
 }
 
-/** How an element with these declarations looks. `isCell`: its height is a minimum, as for all parts of a table. */
+/** The look of an element with these declarations. `isCell`: a table part, whose height is a minimum. */
 export function lookOf(style: Declarations, isCell: boolean): Look {
   if (style.size === 0) return {}
   const value = (name: string) => style.get(name) ?? ''
@@ -132,7 +132,7 @@ export function lookOf(style: Declarations, isCell: boolean): Look {
 }
 
 const TRANSPARENT = /^transparent$|^rgba?\([^)]*[,/]\s*0?\.?0+%?\s*\)$|^hsla?\([^)]*[,/]\s*0?\.?0+%?\s*\)$/
-/** Nothing, or next to it. */
+/** Zero, or almost zero. */
 const NONE = /^-?(?:0+(?:\.0*)?|0*\.0+)(?:px|pt|em|rem|ex|ch|cm|mm|in|vh|vw|%)?$/
 const AWAY = /^-\d{3,}(?:\.\d+)?(?:px|pt|em|rem|%)?$/
 
@@ -158,13 +158,13 @@ function isGone(style: Declarations, isCell: boolean): boolean {
   )
 }
 
-/** Whether text in it is too small to be read; undefined where it has the size of what is around it, or a part of that. */
+/** Whether text is unreadably small; undefined if the size is relative to the surrounding text. */
 function fontSize(value: string): boolean | undefined {
   if (value === '' || value === 'inherit') return undefined
   const [, number = '', unit = ''] = /(?:^|\s)(\d*\.?\d+)(px|pt|em|rem|%|vw|)(?=$|[\s/])/.exec(value) ?? []
   if (number === '') return /^(?:larger|smaller)$/.test(value) ? undefined : false
   const isAbsolute = unit === 'px' || unit === 'pt'
   if (Number(number) === 0 || (isAbsolute && Number(number) <= 1)) return true
-  // A part of nothing is nothing.
+  // A fraction of zero is zero.
   return unit === 'em' || unit === '%' ? undefined : false
 }

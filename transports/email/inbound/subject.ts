@@ -1,9 +1,12 @@
 import type { Mail } from './parse.ts'
 
-/** What a mail is to those before it: it answers, it passes on, or it begins. */
+/** Whether a mail answers or forwards another one, or starts a thread. */
 export type MailKind = 'reply' | 'forward' | 'first'
 
-/** What a mail is. A forward refers to the mail that it forwards, so its subject comes before its headers. */
+/**
+ * The kind of a mail. A forward also refers to its original, so the subject is checked before the
+ * headers.
+ */
 export function kindOfMail(mail: Pick<Mail, 'subject' | 'inReplyTo' | 'references'>): MailKind {
   const prefix = prefixOf(mail.subject)
   if (prefix === 'forward') return prefix
@@ -18,10 +21,10 @@ const FORWARD =
   'fwd?|wg|tr|rv|enc|pd|vb|vl|doorst|İlt|ilt|továbbítás|továbbította|fs|trs|redir\\.?|videresend|videresendt|' +
   'vidarebefordrat|weitergeleitet|προωθ|πρθ|пересл|пер|转发|轉寄|轉發|転送|전달|הועבר|העברה|إعادة توجيه'
 const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
-/** What ticket systems and gateways put before a subject: `[EXT] Re: …`. */
+/** Tags of ticket systems and gateways: `[EXT] Re: …`. */
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
 
-/** Outlook in Italian has single letters; in lower case they are somebody's own. */
+/** Outlook in Italian uses single capital letters; lower case could be a word of the subject. */
 const forwards = [regExpOf(FORWARD, 'iu'), regExpOf('I', 'u')]
 const prefixes = [regExpOf(REPLY, 'iu'), regExpOf('R', 'u'), ...forwards]
 
@@ -29,16 +32,16 @@ function regExpOf(words: string, flags: string): RegExp {
   return new RegExp(`(?<tags>${TAGS})(?:${words})\\.?${COUNT}`, flags)
 }
 
-/** Words that may begin anybody's subject: by themselves they make no mail an answer. */
+/** Words that can start any subject; alone they do not mark an answer. */
 const ANY_WORD = regExpOf('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
 
-/** Whether a subject says that it answers another, or passes it on. */
+/** Whether a subject has the prefix of a reply or a forward. */
 export function prefixOf(subject = ''): Exclude<MailKind, 'first'> | undefined {
   if (forwards.some((each) => each.test(subject))) return 'forward'
   return prefixes.some((each) => each.test(subject)) ? 'reply' : undefined
 }
 
-/** Mail servers mark what comes from outside, and so a thread twice. */
+/** Mail servers tag external mail, and so tag a thread repeatedly. */
 const EXTERNAL = /^\s*\[(?:ext|extern|external|externe|externo|esterno)\]\s*/i
 
 /** A subject without its prefixes. */

@@ -8,43 +8,52 @@ import { freshText } from './fresh-text.ts'
 import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
 
-/** What is known about a mail besides its own content. */
+/** What is known about a mail besides its content. */
 export type Circumstances = {
   gateway: string
   key: string
   incoming: Pick<Incoming, 'folder' | 'uid' | 'source' | 'id' | 'size'>
   identity: Identity
   auto: string | undefined
-  /** Somebody whom `allowed-senders` names, and proven to be them; so is what the mail answers. */
+  /**
+   * The sender is proven to be in `allowed-senders`, and the reference to the answered mail is
+   * proven too.
+   */
   allowed: boolean | undefined
   own: ReadonlySet<string>
   /** The fingerprint of our mail that this one answers. */
   said?: string | undefined
 }
 
-/** Routes see this much of a text (bytes): a mail that is longer than any that people write, with its end in a file. */
+/**
+ * Maximum bytes of a text that routes see. A longer text than people write is cut, and continues in
+ * a file.
+ */
 const MAX_TEXT = 1024 * 1024
-/** What no route looks at is a file where it is longer; this much of it stays in the message. */
+/** Fields that routes do not use become files above this size; this much stays in the message. */
 const MAX_INLINE = 65_536
 const MAX_HEADERS = 200
 const MAX_HEADER = 2000
-/** Long, and of use to mail servers only. */
+/** Long headers that only mail servers use. */
 const TRANSPORT_HEADER =
   /^(received|mime-version|authentication-results|(dkim|domainkey)-signature|(arc|content|x-google|x-ms-exchange|x-microsoft-antispam)-.*)$/
 
-/** Makes the message that is accepted, but for its conversation. Attachments and long texts are artifacts when it resolves. */
+/**
+ * Makes the message to accept, except for its conversation. Attachments and long texts are stored
+ * as artifacts when it resolves.
+ */
 export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
   const { folder, uid, source, id, size } = known.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
   const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
-  /** A text, or its beginning and the file with all of it. */
+  /** The text, or its beginning and the file with all of it. */
   const keep = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)
     if (bytes.length <= limit) return { text, path: undefined }
     const type = name === 'html' ? 'text/html' : 'text/plain'
     const { path } = await artifacts.save(name, type, bytes, bytes.length)
-    // Cut at a character, not within one.
+    // Do not cut within a character.
     return { text: bytes.toString('utf8', 0, limit).replace(/\ufffd$/, ''), path }
   }
   const fresh = freshText(mail, known.said)
@@ -102,13 +111,13 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
   }
 }
 
-/** Without the blanks at the ends of lines, of which nobody misses one. */
+/** Removes spaces at line ends. */
 function withoutBlanks(text: string): string {
   const lines = text.trim().split('\n')
   return lines.map((line) => line.trimEnd()).join('\n')
 }
 
-/** Which attachment an `<img src="cid:…">` of the HTML means. */
+/** The attachments that `<img src="cid:…">` in the HTML refer to. */
 function inlineParts(mail: Mail, attachments: Attachment[]): JsonObject | undefined {
   const entries = mail.parts.flatMap((part, index) => {
     const path = attachments[index]?.path

@@ -1,7 +1,7 @@
 import { Tokenizer } from 'htmlparser2'
 import { declarationsFor, type Look, lookOf, readSheet, type Sheet } from './styles.ts'
 
-/** An element that is open. Its look includes what it inherits. */
+/** An open element. Its look includes inherited properties. */
 type Frame = { name: string; look: Required<Look> }
 
 const TOP: Frame = {
@@ -14,9 +14,9 @@ const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
 const UNSEEN = words('style script title template noframes noembed datalist iframe')
 const VOID = words('area base br col embed hr img input link meta param source track wbr')
 const CELLS = words('table tbody thead tfoot tr td th col colgroup')
-/** An end tag does not reach beyond these (HTML, section 13.2.4.2). */
+/** End tags do not affect elements outside these (HTML, section 13.2.4.2). */
 const SCOPES = words('table td th caption template object marquee')
-/** Attributes that matter for the text, as far as `MAX_VALUE`. */
+/** Attributes that matter for the text, up to `MAX_VALUE` characters. */
 const KEPT = words('href start type class id cite')
 const MAX_VALUE = 10_000
 const MAX_LOOK = 200
@@ -25,7 +25,7 @@ const BLOCKS = words(
   'address article aside blockquote center details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr ' +
     'main nav ol p pre section table ul',
 )
-/** What the beginning of an element ends, where nobody ended it. */
+/** The elements that a start tag closes implicitly. */
 const IMPLIED = new Map<string, ReadonlySet<string>>([
   ...[...BLOCKS].map((name) => [name, words('p')] as const),
   ['li', words('li')],
@@ -42,9 +42,9 @@ const TABLE = words('table')
 const BARRIERS = words('table ul ol dl select template object')
 
 /**
- * The HTML that a person sees: without elements that are hidden, by an attribute or by a style, and without text that is
- * too small, transparent or invisible; without comments, scripts and styles too. What it says goes to models, and a text
- * that only models see would speak to them unnoticed. Takes linear time.
+ * The visible part of HTML: without hidden elements (by attribute or style), without tiny,
+ * transparent or invisible text, and without comments, scripts and styles. Models read this text,
+ * and could otherwise be addressed by text that people cannot see. Takes linear time.
  */
 export function visibleHtml(html: string): string {
   const sheet = readSheet(html)
@@ -108,7 +108,7 @@ export function visibleHtml(html: string): string {
   return out.join('')
 }
 
-/** How an element looks within one that looks like `outer`. */
+/** The look of an element within one with the look `outer`. */
 function lookIn(
   outer: Required<Look>,
   sheet: Sheet,
@@ -123,7 +123,7 @@ function lookIn(
   return { ...outer, ...own, isGone: isUnseen || own.isGone === true }
 }
 
-/** The elements that are open, the innermost last. Each step takes bounded time, however deep they are. */
+/** The stack of open elements, innermost last. Each step takes bounded time at any depth. */
 function createStack() {
   const frames: Frame[] = []
   const counts = new Map<string, number>()
@@ -135,7 +135,7 @@ function createStack() {
     }
     return last
   }
-  /** The innermost of these elements that is not beyond one of `barriers`; -1 where there is none. */
+  /** The innermost of these elements within `barriers`; -1 if there is none. */
   const find = (names: ReadonlySet<string>, barriers: ReadonlySet<string>): number => {
     let isOpen = false
     for (const name of names) isOpen ||= (counts.get(name) ?? 0) > 0
@@ -155,14 +155,14 @@ function createStack() {
       frames.push(frame)
       counts.set(frame.name, (counts.get(frame.name) ?? 0) + 1)
     },
-    /** Ends what the beginning of an element ends. */
+    /** Closes the elements that a start tag closes implicitly. */
     imply(name: string): void {
       const ended = IMPLIED.get(name)
-      // A row ends the cell in it, and then the row before.
+      // A row closes the cell in it, and then the previous row.
       for (let at = ended ? find(ended, BARRIERS) : -1; ended && at !== -1; at = find(ended, BARRIERS))
         popTo(at)
     },
-    /** Ends an element, and those in it that were left open. */
+    /** Closes an element, and unclosed ones within it. */
     close(name: string): Frame | undefined {
       if (!counts.get(name)) return undefined
       const at = find(new Set([name]), CELLS.has(name) ? TABLE : SCOPES)

@@ -1,14 +1,17 @@
-/** The instant (Unix ms) of a local time such as `2026-12-03T09:00:00` in an IANA zone; undefined for no such zone or time. */
+/**
+ * Converts a local time such as `2026-12-03T09:00:00` in an IANA zone to Unix ms; undefined for an
+ * invalid zone or time.
+ */
 export function instantOf(local: string, zone: string): number | undefined {
   const asUtc = Date.parse(`${local.slice(0, 19)}Z`)
   const format = formatFor(zone)
   if (Number.isNaN(asUtc) || !format) return undefined
-  // The offset at the instant itself may be another than at the first guess, around a change of the clocks.
+  // Near a clock change, the offset at the instant may differ from that of the first guess.
   const guess = asUtc - offsetAt(asUtc, format)
   return asUtc - offsetAt(guess, format)
 }
 
-/** The local time of an instant in a zone, as if it were UTC (Unix ms); UTC where there is no such zone. */
+/** The local time of an instant in a zone, as if it were UTC (Unix ms); UTC for an unknown zone. */
 export function localIn(instant: number, zone: string): number {
   const format = formatFor(zone)
   return format ? instant + offsetAt(instant, format) : instant

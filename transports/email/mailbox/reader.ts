@@ -23,7 +23,7 @@ type FolderState = { progressAt: number; read: boolean; aside: readonly Aside[];
 
 type ReaderParts = ReadingParts & {
   folders: readonly FolderReading[]
-  /** After so long without news (ms) it cannot be read. */
+  /** A folder without news for this time (ms) counts as unreadable. */
   maxSilence: number
   connect: ConnectImap
   timing: ReaderTiming

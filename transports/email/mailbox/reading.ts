@@ -12,7 +12,7 @@ export type ReadingParts = {
   patience: number
 }
 
-/** A folder that is read, and what becomes of its mails. `waited`: for how long one has been undecided (ms). */
+/** A folder to read, and the handling of its mails. `waited`: how long a mail has been undecided (ms). */
 export type FolderReading = {
   folder: string
   options: Pick<EmailOptions, 'since' | 'after' | 'quarantine' | 'max-size' | 'sweep'>

@@ -30,7 +30,7 @@ type Attempt = {
   compose(): Promise<SendMailOptions>
 }
 
-/** Hands mails over to the server, and records what became of them. */
+/** Hands mails over to the server, and records the outcomes. */
 export function createHandOver(parts: HandOverParts, sentFolder: SentFolder | undefined) {
   const { deps, submission, sent } = parts
   const { log, gateway } = deps

@@ -103,8 +103,9 @@ export function createReplyBudget(
 
   return {
     /**
-     * Takes an answer out of every budget that it counts in; undefined, or the budget that is used up. The same key counts
-     * once, and one that was refused before passes: it is a dead letter, which only a person sends again.
+     * Counts an answer against all its budgets. Returns undefined, or the exhausted budget. The
+     * same key counts once. An answer that was refused before passes: it is a dead letter that a
+     * person has retried.
      */
     async take(answer: Answer): Promise<Stop | undefined> {
       const refused = `email/${gateway}/over-budget/${digest(answer.key)}`

@@ -68,7 +68,10 @@ export function createSender(parts: SenderParts) {
   }
 }
 
-/** Why a mail is not answered by itself. `oldest`: the time of the oldest mail that is (Unix ms). */
+/**
+ * Why a mail gets no automatic answer. `oldest`: the time of the oldest mail that is still answered
+ * (Unix ms).
+ */
 function suppressedBy({ target, invited }: Outgoing, oldest: number): string | undefined {
   // Invitations are sent automatically, but expect an answer.
   const isExpected = invited && target?.suppress === 'auto-submitted'
@@ -76,7 +79,7 @@ function suppressedBy({ target, invited }: Outgoing, oldest: number): string | u
   return target && target.at < oldest ? 'too-old' : undefined
 }
 
-/** Throws `send_rejected` where too many automatic replies went there. */
+/** Throws `send_rejected` if too many automatic replies went to this correspondent. */
 async function withinBudget(
   { key, conversation, text }: Reply,
   { to, target }: Outgoing,

@@ -57,8 +57,9 @@ export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'
       if (isFirst !== undefined) waiting.get(id)?.()
     },
     /**
-     * What the acknowledgement of an accepted click, command or submission says. Rejects where no listener acknowledged it, and
-     * where a modal waits for a verdict that none gave in time: Slack shows the person its own error.
+     * The content of the acknowledgement for an accepted click, command or submission. Rejects if
+     * no listener acknowledged it, or if a modal gets no verdict in time; Slack then shows an error
+     * of its own.
      */
     async answer(messageId: string, { payload }: { payload: JsonObject }): Promise<object | undefined> {
       if (!isAcknowledgedByApp(payload)) return undefined

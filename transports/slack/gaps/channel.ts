@@ -2,35 +2,38 @@ import { z } from 'zod'
 import { objectAt, textAt } from '../../../src/core/json.ts'
 import type { Delivery } from '../inbound/delivery.ts'
 
-/** A channel in which somebody wrote. Times are Slack's: seconds with six decimals, the ids of messages too. */
+/**
+ * A channel with messages. Times are Slack timestamps: seconds with six decimals, which are also
+ * message ids.
+ */
 export const channelSchema = z.object({
   team: z.string(),
   channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: z.boolean(),
-  /** Whether Slack tells of mentions there by `app_mention` too. */
+  /** Whether Slack also sends mentions there as `app_mention`. */
   mentions: z.boolean().default(false),
-  /** Nothing before it was ever our business. */
+  /** Earlier messages are not relevant here. */
   first: z.number().default(0),
-  /** Roots of threads, and when each was last written in. */
+  /** The roots of threads, with the time of the last message in each. */
   active: z.record(z.string(), z.number()).default({}),
 })
 
 export type Channel = z.infer<typeof channelSchema>
 
-/** Something may be missing in a channel. */
+/** A channel in which messages may be missing. */
 export type Gap = {
   channel: Channel
-  /** Everything before was taken (Slack's seconds). */
+  /** All earlier messages were received (Slack timestamp). */
   since: number
-  /** Since when the gap can be read (Unix ms): from here is counted how far back `fill-gaps` reaches. */
+  /** When the gap was found (Unix ms). The limit of `fill-gaps` counts from here. */
   opened: number
   failures: number
   /** Why the last attempt failed. */
   failing?: string
 }
 
-/** What a message tells of its channel; undefined for all but what people write: only that can be read back. */
+/** The channel of a message from a person; undefined for everything else, which cannot be read back. */
 export function writtenIn({ payload, workspace: { team } }: Delivery): Channel | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined

@@ -4,17 +4,20 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { putLast } from '../../../src/lib/put-last.ts'
 import { type Channel, channelSchema, keyOf } from './channel.ts'
 
-/** Shorter than messages are recognised (7 days), less the day for which a gap is tried. */
+/**
+ * How long (ms) channels are remembered: shorter than messages are deduplicated (7 days), minus the
+ * day for which a gap is retried.
+ */
 export const KEPT = 5 * 86_400_000
 const MAX_CHANNELS = 5000
-/** How many threads of a channel are remembered: its record stays below 2 KB. */
+/** Maximum number of remembered threads per channel, so that its record stays below 2 KB. */
 const MAX_KNOWN_THREADS = 40
-/** How soon is saved (ms): late costs some calls after a crash. */
+/** Delay (ms) of writes. A crash in between only costs some calls. */
 const SAVE = 2000
 
 /**
- * The channels in which somebody wrote, here and on the store. `whole`: until when everything was taken, where that is known;
- * `reach`: how far back (ms) anything is of interest.
+ * The channels with messages, in memory and in the store. `whole`: the time up to which all
+ * messages were received, if known. `reach`: maximum age (ms) of relevant messages.
  */
 export function createChannels(
   { kv, log, gateway }: Pick<TransportDeps, 'kv' | 'log' | 'gateway'>,
@@ -27,7 +30,7 @@ export function createChannels(
   const channels = new Map<string, Channel>()
   const dirty = new Set<Channel>()
 
-  /** Adds what is known of a channel to what was known before. */
+  /** Merges new data about a channel into the known data. */
   function learn(more: Channel): Channel {
     const key = keyOf(more)
     const known = channels.get(key) ?? more
@@ -40,7 +43,7 @@ export function createChannels(
     return known
   }
 
-  /** Remembers that a message was written. A timer that finds nothing to save is cheaper than to keep one. */
+  /** Records a message. The timer stays, because an unnecessary run is cheaper than keeping track. */
   function note(written: Channel): Channel {
     const channel = learn(written)
     if (dirty.size === 0) setTimeout(save, SAVE).unref()
@@ -48,14 +51,14 @@ export function createChannels(
     return channel
   }
 
-  /** Keeps what is new. Never rejects. */
+  /** Stores changes. Never rejects. */
   async function save(): Promise<void> {
     const changed = [...dirty]
     dirty.clear()
     const until = whole()
     try {
       await Promise.all(changed.map(write))
-      // That of a daemon that is gone says nothing more once it is out of reach.
+      // The value of a dead daemon is useless beyond `reach`.
       if (until !== undefined) await kv.set(own, until, { ttl: reach })
     } catch (error) {
       changed.forEach(note)
@@ -63,7 +66,7 @@ export function createChannels(
     }
   }
 
-  /** Other daemons write it, too: what they know is kept. */
+  /** Other daemons write it too, so their data is merged. */
   async function write(channel: Channel): Promise<void> {
     const key = seen + keyOf(channel)
     await read(key)
@@ -81,7 +84,10 @@ export function createChannels(
     has: (channel: Channel) => channels.has(keyOf(channel)),
     note,
     save,
-    /** Reads what the store knows: the channels, the last active first, and until when other daemons had taken everything. */
+    /**
+     * Reads from the store: the channels, most recently active first, and the times up to which
+     * other daemons had received all messages.
+     */
     async load(): Promise<{ known: Channel[]; untils: number[] }> {
       await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
       const others = (await kv.list(wholes, 100)).filter((key) => key !== own)

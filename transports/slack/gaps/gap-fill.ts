@@ -12,9 +12,11 @@ import { BACKOFF, createGaps } from './gaps.ts'
 import { TICK } from './read-back.ts'
 
 /**
- * Slack delivers again what was not acknowledged, but not for ever, and not to an app that was away. So the store knows
- * until when everything was taken. With each connection every known channel is read from there on, with a refused message
- * its channel, again and again until that succeeds. What was taken before is recognised by its key.
+ * Finds messages missed while the daemon was away. Slack retries unacknowledged events only for a
+ * while, and not for apps that were offline. The store therefore records the time up to which all
+ * messages were received. After each connection, all known channels are read from that time on;
+ * after a refused message, its channel is read. Failed reads are retried. Messages that had already
+ * been received are deduplicated by key.
  */
 export function createGapFill(
   options: SlackOptions,
@@ -26,13 +28,13 @@ export function createGapFill(
   const { log } = deps
   const reach = Math.min(options['fill-gaps'], KEPT)
   const stopping = new AbortController()
-  /** The newest that came; by Slack's clock, which may be behind ours. */
+  /** The newest received message, by Slack's clock, which may be behind ours. */
   let newest = 0
-  /** Until when everything had been taken at the last connection, and whether what is missing since is known. */
+  /** What `whole` was at the last connection, and whether the gaps since are known. */
   let before = Number.POSITIVE_INFINITY
   let isLoaded = false
 
-  /** Until when everything was taken. */
+  /** The time up to which all messages were received. */
   const whole = () => Math.min(newest, ...gaps.starts())
   const channels = createChannels(deps, reach, () => (isLoaded ? whole() : undefined))
   const gaps = createGaps(deps, {
@@ -44,13 +46,13 @@ export function createGapFill(
     stopping: stopping.signal,
   })
 
-  /** Learns from the store what may be missing, and has it read: the last active channels first. Never rejects. */
+  /** Loads gaps from the store and has them read, most recently active channels first. Never rejects. */
   async function load(): Promise<void> {
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
         const { known, untils } = await channels.load()
         const until = Math.min(before, ...untils)
-        // A first daemon knows nothing.
+        // A first daemon has no gaps.
         const since = Number.isFinite(until) ? until : 0
         for (const channel of known) void gaps.open(channel, since)
         newest = Math.max(newest, since)
@@ -63,7 +65,7 @@ export function createGapFill(
   }
 
   return {
-    /** Goes through `take` unchanged; remembers where somebody wrote, and has read back what was refused. */
+    /** Returns the result of `take`. Records the channel; has it read back after a refusal. */
     async watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
       const written = writtenIn(delivery)
       if (!written) return take()
@@ -72,7 +74,7 @@ export function createGapFill(
         newest = Math.max(newest, written.first)
         const isNew = !channels.has(written)
         if (taken) channels.note(written)
-        // After a crash nobody would know of a channel in which nobody had written before.
+        // Stored immediately, because after a crash a new channel would be unknown.
         if (taken && isNew) await channels.save()
         return taken
       } catch (error) {
@@ -80,15 +82,15 @@ export function createGapFill(
         throw error
       }
     },
-    /** What is written from now on comes live; what was written before is read back. */
+    /** Later messages arrive live; earlier ones are read back. */
     connected(): void {
       if (isLoaded) before = whole()
       isLoaded = false
       void load()
     },
-    /** For health: what is being read back; undefined where nothing is missing. */
+    /** What is being read back, for health; undefined if nothing is missing. */
     status: gaps.status,
-    /** Keeps what is remembered. */
+    /** Stores what is remembered. */
     async stop() {
       stopping.abort()
       await channels.save()

@@ -13,35 +13,41 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 import { type Channel, type Gap, writtenIn } from './channel.ts'
 import { createReadBack } from './read-back.ts'
 
-/** Half of https://docs.slack.dev/apis/web-api/rate-limits: tier 3, 50 calls a minute. The rest is left to others. */
+/**
+ * Less than half of the limit at https://docs.slack.dev/apis/web-api/rate-limits (tier 3, 50 calls
+ * a minute), to leave calls for others.
+ */
 const CALLS = { count: 20, per: 50_000 }
 export const BACKOFF = { first: 500, longest: 60_000 }
-/** A channel that cannot be read for so long (ms) makes the gateway red; after a day it is given up. */
+/**
+ * A channel that cannot be read for this time (ms) makes the gateway unhealthy. After a day it is
+ * given up.
+ */
 const STUCK = 300_000
 const LONGEST = 86_400_000
 
-/** Channels in which something may be missing: each is read, again and again until that succeeds. */
+/** Channels in which messages may be missing. Each is read, with retries until it succeeds. */
 export function createGaps(
   { now, log }: Pick<TransportDeps, 'now' | 'log'>,
   deps: {
     workspaces: Workspaces
     inbound: Pick<SlackInbound, 'take'>
     reach: number
-    /** Remembers that somebody wrote in a channel. */
+    /** Records a message in a channel. */
     note(written: Channel): void
-    /** Called once a channel was read. */
+    /** Called after a channel was read. */
     filled(): Promise<void>
     stopping: AbortSignal
   },
 ) {
   const { inbound, note, stopping } = deps
   const gaps = new Set<Gap>()
-  /** Those that are not being read yet; what is missed in a channel that is needs another reading. */
+  /** Gaps that are not being read yet. A gap found while its channel is read needs another read. */
   const waiting = new Map<Channel, Gap>()
   const nextCall = createTokenBucket(CALLS, now)
   const inTurn = createTurns()
 
-  /** Resolves when the next call may be made, for all channels in the order in which they ask. */
+  /** Resolves when the next call is allowed, in the order of callers over all channels. */
   const pace = () =>
     inTurn(async () => {
       for (let wait = nextCall(); wait > 0 && !stopping.aborted; wait = nextCall())
@@ -50,9 +56,9 @@ export function createGaps(
     })
   const readBack = createReadBack({ ...deps, pace, log })
 
-  /** Takes what was missed; what waits for a name or a file holds up no other. */
+  /** Reads a gap and accepts its messages. Waiting for a name or a file does not block other channels. */
   async function fill(gap: Gap): Promise<undefined> {
-    // What is refused before its turn comes may be older than what it was opened for.
+    // Messages refused in the meantime may be older than the start of the gap.
     await pace()
     waiting.delete(gap.channel)
     const { all, mentions } = gap.channel
@@ -70,9 +76,9 @@ export function createGaps(
   }
 
   return {
-    /** Since when something may be missing (Slack's seconds), of each channel. */
+    /** The start of each gap (Slack timestamps). */
     starts: () => Array.from(gaps, ({ since }) => since),
-    /** Has a channel read after `wait` ms, once for all that is missed until then. Never rejects. */
+    /** Has a channel read after `wait` ms, once for all gaps found until then. Never rejects. */
     async open(channel: Channel, since: number, wait = 0): Promise<void> {
       const pending = waiting.get(channel)
       if (pending) return void Object.assign(pending, { since: Math.min(since, pending.since) })
@@ -81,7 +87,7 @@ export function createGaps(
       for (let rest: number | undefined = wait; rest !== undefined; ) {
         waiting.set(channel, gap)
         await pause(rest, stopping)
-        // What was taken until the stop is all that the next daemon has to know.
+        // After the stop, the next daemon starts at the recorded time anyway.
         if (stopping.aborted) return
         rest = await fill(gap).catch((error: unknown) =>
           stopping.aborted ? 0 : retryAfter(gap, error, now(), log),
@@ -90,16 +96,16 @@ export function createGaps(
       gaps.delete(gap)
       await deps.filled()
     },
-    /** For health: what is being read back; undefined where nothing is missing. */
+    /** What is being read back, for health; undefined if nothing is missing. */
     status: () => statusOf(gaps, now()),
   }
 }
 
-/** In how many ms a channel that could not be read is tried again; undefined: never. */
+/** Ms until a failed channel is retried; undefined: never. */
 function retryAfter(gap: Gap, error: unknown, now: number, log: Log): number | undefined {
   const { kind, reason, seconds, isToken } = slackFailure(error)
   const { channel } = gap.channel
-  // A token that Slack does not accept may be mended.
+  // A rejected token may be replaced.
   const isRefused = kind === 'rejected' && !isToken
   if (isRefused || gap.opened < now - LONGEST) {
     log[isRefused ? 'debug' : 'error']({ channel, reason }, 'what was missed in Slack cannot be read')

@@ -7,24 +7,27 @@ import type { Workspace } from '../workspaces/workspace.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 import type { Gap } from './channel.ts'
 
-/** Slack may deliver late and in another order, and its clock may differ from ours: so much is read again (s). */
+/** Overlap of reads (s): Slack may deliver late and out of order, and its clock may differ from ours. */
 const OVERLAP = 60
-/** The least difference between two timestamps of Slack. */
+/** The smallest difference between two Slack timestamps. */
 export const TICK = 1e-6
 const MAX_MESSAGES = 500
 const MAX_THREADS = 50
-/** A remembered thread that was silent for longer is not asked for, nor is its root looked for further back (s). */
+/** Threads that were silent for longer (s) are not read, and their roots are not searched further back. */
 const ACTIVE = 86_400
-/** Later than any message, however far Slack's clock and ours differ (s). */
+/** Later than any message, regardless of clock differences (s). */
 const FUTURE = 30 * 86_400
 
-/** Messages by their timestamps, as Slack has them. */
+/** Messages by timestamp, in Slack's format. */
 type Found = Map<string, JsonObject>
 
-/** Reads what was written in a channel and its threads since a gap began, as events, in order. `reach`: how far back (ms) at most. */
+/**
+ * Reads the messages of a channel and its threads since the start of a gap, as events, in order.
+ * `reach`: maximum age (ms).
+ */
 export function createReadBack(deps: {
   workspaces: Pick<Workspaces, 'find'>
-  /** Resolves when the next call may be made. */
+  /** Resolves when the next call is allowed. */
   pace(): Promise<void>
   reach: number
   log: Log
@@ -34,7 +37,7 @@ export function createReadBack(deps: {
   return async (gap: Gap): Promise<Delivery[]> => {
     const { team, channel, first } = gap.channel
     const workspace = await workspaces.find(team)
-    // The app may be gone from there.
+    // The app may have been removed there.
     if (!workspace) return []
     const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
     const found: Found = new Map()
@@ -48,7 +51,7 @@ export function createReadBack(deps: {
     return eventsOf(gap, from, found, workspace)
   }
 
-  /** Reads the history and the threads that went on; whether more was written than is read. */
+  /** Reads the history and the active threads. Returns whether there was more than was read. */
   async function readChannel(
     { channel: { active: threads } }: Gap,
     from: number,
@@ -56,10 +59,12 @@ export function createReadBack(deps: {
     read: (query: JsonObject) => Promise<readonly JsonObject[] | false>,
   ): Promise<boolean> {
     const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
-    // The history goes back to the threads that may have gone on: it tells which of them did.
+    // The history covers the roots of threads that may be active, as it shows which threads have
+    // new messages.
     const near = active.map(Number).filter((root) => root > from - ACTIVE)
     const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
-    // Without an end Slack may give what is closest to `oldest` first, and what was missed last.
+    // Without an end, Slack may return the messages closest to `oldest` first, and the newest would
+    // be missed.
     const cut = await read({ oldest, latest: (from + FUTURE).toFixed(6) })
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
     const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
@@ -70,7 +75,7 @@ export function createReadBack(deps: {
         if (await read({ ts, oldest: from.toFixed(6) })) isCut = true
       } catch (error) {
         if (slackFailure(error).code !== 'thread_not_found') throw error
-        // Its root was deleted, and all of it with that.
+        // The root was deleted, and so was the whole thread.
         delete threads[ts]
       }
     }
@@ -78,14 +83,14 @@ export function createReadBack(deps: {
   }
 }
 
-/** What was found as the events that Slack would have delivered, in order. */
+/** Converts found messages to the events that Slack would have delivered, in order. */
 function eventsOf({ channel }: Gap, from: number, found: Found, workspace: Workspace): Delivery[] {
   const { team, channel: id, all, mentions } = channel
   const mention = new RegExp(`<@${workspace.botUser}[|>]`)
   const written = [...found.values()]
     .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
-  // History does not say where it is of; the events that Slack delivers do.
+  // History does not include the channel type, but events do.
   const channel_type = id.startsWith('D') ? 'im' : 'channel'
   return written.flatMap((message) => {
     const isMentioned = mention.test(String(message.text)) && (mentions || !all)

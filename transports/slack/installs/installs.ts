@@ -49,14 +49,14 @@ export function createInstalls(
       records.write(id, { at, installation: installedSchema.parse(made) }, version),
     )
 
-  /** For how many seconds a token is good. */
+  /** Remaining lifetime of a token, in seconds. */
   const leftOf = ({ expiresAt = Number.POSITIVE_INFINITY }: { expiresAt?: number | undefined }) =>
     expiresAt - now() / 1000
 
   return {
-    /** Serves the pages of an installation until the function is called. Throws `config_invalid` where a path is taken. */
+    /** Serves the installation pages until the result is called. Throws `config_invalid` if a path is taken. */
     serve: () => serve(install),
-    /** Its tokens are good for a while: one daemon renews them in time. Undefined: nobody installed the app there. */
+    /** An installation with valid tokens, which one daemon renews in time. Undefined if there is none. */
     async find(id: string): Promise<Installed | undefined> {
       for (const late = AbortSignal.timeout(PATIENCE); ; ) {
         const kept = await records.read(id)
@@ -72,7 +72,7 @@ export function createInstalls(
       }
     },
     ids: records.ids,
-    /** Removes an installation after an event says that it ended. */
+    /** Removes an installation after an event reported its end. */
     async heard(payload: JsonObject, { team, api }: { team: string; api: SlackApi }): Promise<void> {
       const type = textAt(payload, 'event.type') ?? ''
       const isOver = type === 'app_uninstalled' || textAt(payload, 'event.tokens.bot.0') !== undefined

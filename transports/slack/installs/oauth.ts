@@ -7,7 +7,7 @@ import { clientOptions } from '../api.ts'
 import type { OAuthOptions, SlackOptions } from '../options.ts'
 import type { Installed } from './records.ts'
 
-/** Receives an installation that was made, or whose tokens were renewed. */
+/** Stores a new installation, or one with renewed tokens. */
 type Store = (installation: Json) => Promise<void>
 
 /** Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
@@ -32,7 +32,10 @@ export function createOAuth(
   }
 
   return {
-    /** Serves the pages of an installation until the function is called. Throws `config_invalid` where a path is taken. */
+    /**
+     * Serves the installation pages until the returned function is called. Throws `config_invalid`
+     * if a path is taken.
+     */
     serve(store: Store): () => void {
       const pages = [
         http.mount(`${path}/install`, async (request, response) =>

@@ -11,7 +11,7 @@ export type Installed = Installation & Required<Pick<Installation, 'bot'>>
 
 export const installedSchema = z.custom<Installed>((value) => textAt(value, 'bot.token') !== undefined)
 
-/** `at`: when it was installed (Unix ms). */
+/** `at`: time of the installation (Unix ms). */
 const recordSchema = z.object({ at: z.number(), installation: installedSchema })
 
 type InstallRecord = z.infer<typeof recordSchema>
@@ -29,7 +29,7 @@ export function createInstallRecords({ gateway, kv }: Pick<TransportDeps, 'gatew
   return {
     nameOf,
     ids: async () => (await kv.list(prefix, MOST)).map((key) => key.slice(prefix.length)),
-    /** Undefined also where it was encrypted with another secret. */
+    /** Also undefined if it was encrypted with another secret. */
     async read(id: string): Promise<Kept | undefined> {
       const kept = await kv.get(nameOf(id))
       const text = typeof kept?.value === 'string' ? vault.open(kept.value) : undefined

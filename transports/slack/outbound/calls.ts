@@ -25,7 +25,7 @@ type Run = {
   isUnsure?: boolean
 }
 
-/** What a call of a run needs of it. `keep` records the call. */
+/** The parts of a run that a call needs. `keep` records the call. */
 type Calling = Pick<Run, 'key' | 'workspace' | 'isUnsure'> & { keep(call: Call): Promise<void> }
 
 /**
@@ -82,7 +82,10 @@ function methodOf(url: string, apiUrl: string, responseUrls: Run['responseUrls']
   return /^\/?([\w.]*)/.exec(url.slice(apiUrl.length))?.[1] ?? ''
 }
 
-/** The recorded answer to a call, the one found in Slack, or else that of the call as it is made now. */
+/**
+ * The recorded answer to a call, or the one found in Slack; otherwise makes the call and returns
+ * its answer.
+ */
 async function answerTo(
   call: Call,
   asked: URLSearchParams,

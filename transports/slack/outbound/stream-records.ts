@@ -26,7 +26,7 @@ export function createStreamRecords({ gateway, kv }: Pick<TransportDeps, 'gatewa
       const entry = await kv.get(nameOf(id))
       return entry && { ...recordSchema.parse(entry.value), version: entry.version }
     },
-    /** Resolves with undefined, and keeps nothing, if the record has another version than `ifVersion`. */
+    /** Resolves with undefined, and stores nothing, if the record does not have the version `ifVersion`. */
     keep: (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
       kv.set(nameOf(id), record, defined({ ttl: KEPT, ifVersion })),
   }

@@ -28,9 +28,10 @@ function isOfApp(url: string | undefined): url is string {
 }
 
 /**
- * Resolves imports of the app's thread. Bolt is Trivium's own copy, in which an App gets its events from the gateway: a copy that
- * the app has installed would open a socket of its own, and Slack would give each of the two half of the events. TypeScript of
- * the app runs as it is written for a compiler.
+ * Resolves imports of the app's thread. `@slack/bolt` is always Trivium's own copy, whose App gets
+ * its events from the gateway. A copy installed by the app would open a socket of its own, and
+ * Slack would split the events between the two. The app's TypeScript is compiled as a compiler
+ * would do it.
  */
 export function resolveForApps(entry: string, { compile }: ReturnType<typeof createCompiler>): void {
   const sources = createSourceResolver(entry)

@@ -10,11 +10,11 @@ import {
 
 export * from '@slack/bolt'
 
-/** How events come in, and how Slack is called, is decided by the gateway. */
+/** Options about how events arrive and how Slack is called, which the gateway determines. */
 const ENTRANCES = ['appToken', 'socketMode', 'signingSecret', 'port', 'endpoints', 'developerMode'] as const
 const IDENTITY = ['token', 'botId', 'botUserId', 'authorize'] as const
 
-/** Who hosts the Apps of this thread. `options` are the gateway's, `made` is told of each App. */
+/** The host of the Apps in this thread. `options` are those of the gateway. `made` is called for each App. */
 export type Host = { options: bolt.AppOptions; made(app: App, said: bolt.AppOptions): void }
 
 let host: Host | undefined
@@ -24,11 +24,12 @@ export function setHost(next: Host): void {
 }
 
 /**
- * Bolt's App for files that the gateway loads: one that a file makes with `new App(…)` gets the gateway's Slack, and hears
- * what the gateway hears. All other options of the file hold, also how it authorizes.
+ * Bolt's App for files loaded by the gateway: an App created with `new App(…)` uses the gateway's
+ * Slack client, and gets the gateway's events. All other options of the file apply, including its
+ * authorization.
  */
 export class App extends bolt.App {
-  /** Resolves once the file has called `start`, and so has no more to prepare. */
+  /** Resolves once the file has called `start`, when all listeners are registered. */
   readonly started = Promise.withResolvers<void>()
 
   readonly #said: bolt.AppOptions
