@@ -36,7 +36,7 @@ function Place() {
   return null
 }
 
-/** Undefined for an address that is none. */
+/** Undefined for an unknown address. */
 function viewOf([first = 'now', ...rest]) {
   return VIEWS.find(({ path, parts = Number.POSITIVE_INFINITY }) => path === first && rest.length <= parts)
 }
@@ -49,7 +49,7 @@ function NoSuchPage({ path }) {
   </section>`
 }
 
-/** A view that breaks says so, and takes the others not with it. */
+/** Contains errors of a view, so that the rest of the console keeps working. */
 function Guarded({ of, children }) {
   const [error, again] = useErrorBoundary((failure) => reportError(failure))
   useEffect(again, [of])
@@ -64,7 +64,7 @@ function skip(event) {
 const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 function Navigation({ current }) {
-  // On a phone the names are a strip that scrolls. The numbers, which come later, make it longer.
+  // On a phone, the navigation is a scrolling strip, which gets longer when the numbers arrive.
   useEffect(() => {
     document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [current, now.value === undefined])
@@ -104,7 +104,10 @@ function Busy() {
   return html`<div class=${`busy ${busy.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
 }
 
-/** Says at once when the daemon is gone: what is shown is of before. It keeps its place, so that nothing moves. */
+/**
+ * Reports immediately that the daemon is gone and the data is old. Its space is reserved, so that
+ * nothing moves.
+ */
 function Gone() {
   const isGone = state.value === 'gone'
   return html`<div class="gone" role="alert">${isGone && html`<p>The daemon has not answered for ${span(clock.value - goneAt.value)}. What you see is from before; trying again.</p>`}</div>`
@@ -135,7 +138,7 @@ function Keys() {
     <h2 id="keys-title">Keys</h2>
     <dl class="facts">${keysNow().map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
       <div><dt><kbd>Enter</kbd></dt><dd>opens the row</dd></div>
-      <div><dt><kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></dt><dd>go to anything by its name</dd></div></dl>
+      <div><dt><kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></dt><dd>find anything by name</dd></div></dl>
     <div class="buttons"><button type="button" onClick=${close}>Close</button></div>
   <//>`
 }
@@ -180,7 +183,7 @@ function GoTo() {
   return isGoingTo.value && Palette ? html`<${Palette} start=${typed.current} close=${stopGoing} />` : null
 }
 
-/** Between what a page marks with `data-row`: links, or parts with a tabindex. */
+/** Moves the focus between elements with `data-row`: links, or parts with a tabindex. */
 function moveFocus(by) {
   const rows = [...document.querySelectorAll('main [data-row]')]
   const at = rows.findIndex((row) => row.contains(document.activeElement))

@@ -36,7 +36,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.equal(await page.getByRole('navigation').count(), 0)
     await page.getByLabel('Control token').fill('wrong')
     await page.getByRole('button', { name: 'Open' }).click()
-    await page.getByText('That is not the control token.').waitFor()
+    await page.getByText('This is not the control token.').waitFor()
     await page.getByLabel('Control token').fill(daemon.token)
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByText('Live', { exact: true }).waitFor()

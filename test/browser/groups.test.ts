@@ -34,7 +34,7 @@ routes: [{ name: all, skill: echo }]
     const jobs = page.getByRole('region', { name: 'Jobs' })
     await jobs.getByText('Replay orders to group audit').first().waitFor()
     await jobs.getByText('done', { exact: true }).waitFor()
-    await jobs.getByText('3 events are shown again').waitFor()
+    await jobs.getByText('3 events were replayed').waitFor()
     await card.getByText(/1 event behind.*2 handed out or to be read again/).waitFor()
     await page.reload()
     await jobs.getByText('Replay orders to group audit').first().waitFor()

@@ -47,7 +47,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await page.getByText('3 messages', { exact: true }).waitFor()
   })
 
-  test('a message leads to its sender, whose export is a file of all that is kept', async () => {
+  test('a message leads to its sender, whose export is a file of all retained events', async () => {
     await show('messages')
     await page.getByRole('listitem').filter({ hasText: ADA }).first().click()
     await page.getByRole('link', { name: 'what is kept' }).click()

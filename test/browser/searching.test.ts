@@ -72,7 +72,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
 
   test('the histogram counts what the search finds; a click narrows the list to that time, and back leads out', async () => {
     await box.fill('blue')
-    const histogram = page.getByRole('slider', { name: /When messages came in/ })
+    const histogram = page.getByRole('slider', { name: /Messages over time/ })
     await until(async () => (await histogram.locator('.bar-of').count()) > 0, 'a bar')
     await histogram.focus()
     await page.keyboard.press('End')

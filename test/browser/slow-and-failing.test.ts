@@ -119,7 +119,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 24
     await intercept((route) => route.abort())
     await main.getByRole('button', { name: 'Reload' }).click()
     await main
-      .getByText(/What you see of the audit log is \d+ s old\. The daemon does not answer\./)
+      .getByText(/What you see of the audit log is \d+ s old\. The daemon is not responding\./)
       .waitFor()
     await main.getByText('sign-in').first().waitFor()
     await shots('old-audit')

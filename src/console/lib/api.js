@@ -1,15 +1,15 @@
 import { computed, signal } from '@preact/signals'
 
-/** Who is signed in, as `GET /v1/session` says; undefined until that is known, null where somebody must sign in. */
+/** The person who is signed in, from `GET /v1/session`; undefined until known, null if no one is. */
 export const person = signal()
-/** Whether they may look and change nothing. */
+/** Whether the person has read-only access. */
 export const isViewer = computed(() => person.value?.roles?.includes('viewer') ?? false)
-/** The host of the identity provider where people can sign in, where there is one. */
+/** The host of the identity provider, if people can sign in there. */
 export const provider = signal()
-/** Why the sign-in is shown again. */
+/** Why the sign-in form is shown again. */
 export const signInError = signal('')
 
-/** Asks who is signed in in this browser: the cookie, which no script can read, is the same in every tab. */
+/** Reads who is signed in, by the cookie that all tabs share and scripts cannot read. */
 export async function findPerson() {
   const given = tokenInAddress()
   if (given) return signIn(given)
@@ -21,14 +21,17 @@ export async function findPerson() {
   person.value = found.person ?? null
 }
 
-/** `trivium demo` prints an address with the token behind the `#`, which browsers send to nobody; it leaves the address at once. */
+/**
+ * `trivium demo` prints a URL with the token after the `#`, which browsers do not send. It is
+ * removed from the address immediately.
+ */
 function tokenInAddress() {
   const [, given = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
   if (given) history.replaceState(history.state, '', location.pathname)
   return given
 }
 
-/** Trades the control token for a cookie. */
+/** Exchanges the control token for a cookie. */
 export async function signIn(token, name = '') {
   signInError.value = ''
   const headers = { authorization: `Bearer ${token}` }
@@ -36,17 +39,16 @@ export async function signIn(token, name = '') {
     const found = await call('POST', '/v1/session', { name }, undefined, headers)
     person.value = found.person
   } catch (error) {
-    showSignIn(error.status === 401 ? 'That is not the control token.' : error.message)
+    showSignIn(error.status === 401 ? 'This is not the control token.' : error.message)
   }
 }
 
-// Such an address may also be pasted where the console is open already.
+// Such a URL may also be pasted into an open console.
 addEventListener('hashchange', () => {
   const given = tokenInAddress()
   if (given) signIn(given)
 })
 
-/** Ends the session in all tabs. */
 export async function signOut() {
   await call('POST', '/v1/session/end')
   showSignIn('')
@@ -57,7 +59,10 @@ function showSignIn(reason) {
   signInError.value = reason
 }
 
-/** What the API answered with an error: `status`, `code` of docs/errors.md, 0 and `gone` where nobody answers. */
+/**
+ * An error response of the API: `status` and `code` (docs/errors.md). Without a response, `status`
+ * is 0 and `code` is `gone`.
+ */
 class ApiError extends Error {
   constructor(status, code, message) {
     super(message)
@@ -71,14 +76,17 @@ async function request(path, options = {}) {
     return await fetch(path, options)
   } catch (error) {
     if (error.name === 'AbortError') throw error
-    throw new ApiError(0, 'gone', 'The daemon does not answer.')
+    throw new ApiError(0, 'gone', 'The daemon is not responding.')
   }
 }
 
 /** Calls that are on their way: what is shown may change with what comes. */
 export const busy = signal(0)
 
-/** Calls the API and resolves with its result. Throws an `ApiError`; a session that has ended leads to the sign-in. */
+/**
+ * Calls the API and resolves with its result. Throws an `ApiError`. If the session has ended, shows
+ * the sign-in form.
+ */
 export async function call(method, path, body, signal, headers = {}) {
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -89,7 +97,7 @@ export async function call(method, path, body, signal, headers = {}) {
     const answer = await response.json().catch((error) => {
       throw error.name === 'AbortError'
         ? error
-        : new ApiError(0, 'gone', 'The answer of the daemon broke off.')
+        : new ApiError(0, 'gone', 'The response of the daemon was cut off.')
     })
     return 'result' in answer ? answer.result : answer
   } finally {
@@ -100,32 +108,34 @@ export async function call(method, path, body, signal, headers = {}) {
 async function errorOf(response) {
   const { error } = await response.json().catch(() => ({}))
   if (response.status === 401 && person.peek()) showSignIn('Your session has ended. Sign in again.')
-  const { code = 'internal', message = `It answered ${response.status}.` } = error ?? {}
+  const { code = 'internal', message = `The daemon responded with status ${response.status}.` } = error ?? {}
   return new ApiError(response.status, code, message)
 }
 
-/** The bytes of a file that a message brought. */
+/** Downloads an attachment of a message. */
 export async function download(sha256, message) {
   const response = await request(`/v1/artifacts/${sha256}?${new URLSearchParams({ message })}`)
   if (!response.ok) throw await errorOf(response)
   return response.blob()
 }
 
-/** Invokes a skill. */
 export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
 
-/** Ms without a byte after which the stream counts as broken: the daemon writes every ten seconds. */
+/** The stream counts as broken after this time (ms) without data; the daemon writes every ten seconds. */
 const SILENCE = 25_000
-/** Ms that the stream of a tab goes on where nobody sees it. Browsers open six connections to one place: some tabs would take them all. */
+/**
+ * How long (ms) the stream of a hidden tab stays open. Browsers allow six connections per host,
+ * which a few tabs would use up.
+ */
 const UNSEEN = 10_000
 const PAUSE = { first: 500, longest: 8_000 }
 
 /**
- * Reads the stream of events until the function that it returns is called; one that breaks is opened again, and goes on where it was.
- * `on` has a function for each event by its name; `on.state(isLive)` hears when the daemon is gone, and when it is back;
- * `on.known()` gives the newest message that is there already, where the stream has told of none; `on.refused(error)` hears, once and for
- * all, that what was asked for is nothing that there is a stream of.
+ * Reads the event stream until the returned function is called. Reopens a broken stream where it
+ * ended. `on` has a function per event name. `on.state(isLive)`: called when the connection is lost
+ * and restored. `on.known()`: returns the newest known message, before the stream has sent any.
+ * `on.refused(error)`: called once if the query is invalid.
  */
 export function openStream(query, on) {
   const end = new AbortController()
@@ -199,7 +209,7 @@ export function openStream(query, on) {
   return () => end.abort()
 }
 
-/** Safari cannot iterate over a stream. */
+/** Safari does not support iterating over a stream. */
 async function* chunksOf(stream) {
   const reader = stream.getReader()
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value

@@ -4,7 +4,7 @@ import { changes, clock, isNarrow } from './live.js'
 import { Age, act, ask, Json, useLoaded } from './parts.js'
 import { link } from './router.js'
 
-/** How long is left: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
+/** The remaining time: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
 function countdown(ms) {
   const seconds = Math.max(0, Math.ceil(ms / 1_000))
   const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(
@@ -17,14 +17,14 @@ function countdown(ms) {
   return `${seconds} s`
 }
 
-/** What becomes of a request that nobody decides, and when. */
+/** When a request expires, and its outcome then. */
 export function Expiry({ of: { expiresAt, onTimeout } }) {
   const left = expiresAt - clock.value
   const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
   return html`<span class=${left < 300_000 ? 'soon' : ''} title=${new Date(expiresAt).toISOString()}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
 }
 
-/** Who asks, and why: the person, their roles, the message and the route that led here. */
+/** The requester and the context: their roles, the message, and the route. */
 export function WhoAsks({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
   return html`<p><b>${by}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
     <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
@@ -34,7 +34,7 @@ export function WhoAsks({ request: { by, roles = [], skill, route, message, requ
     }</p>`
 }
 
-/** All of them, whole, a line each. `differing` are marked. */
+/** All arguments in full, one per line. Names in `differing` are marked. */
 export function Arguments({ args, differing = [] }) {
   const entries =
     typeof args === 'object' && args !== null && !Array.isArray(args) ? Object.entries(args) : undefined
@@ -49,7 +49,7 @@ export function Arguments({ args, differing = [] }) {
   )}</dl>`
 }
 
-/** The message of a dispatched skill is a link: it has a page of its own. */
+/** The message of a dispatched skill links to its page. */
 function Value({ name, value }) {
   if (typeof value !== 'object' || value === null) return String(value)
   if (name === 'message' && typeof value.id === 'string')
@@ -58,8 +58,8 @@ function Value({ name, value }) {
 }
 
 /**
- * The one dialog in which a request is decided, wherever it is shown. Resolves with whether it was decided; Enter in the reason
- * confirms.
+ * The dialog for a decision, used everywhere. Resolves with whether a decision was made. Enter in
+ * the reason confirms.
  */
 export async function decide(request, approve, { about, differing } = {}) {
   const { id, title, skill, by, args } = request
@@ -68,7 +68,7 @@ export async function decide(request, approve, { about, differing } = {}) {
   const body = html`<p class="effect">${approve ? 'It runs immediately, with these arguments.' : 'It does not run; the sender gets the reason.'} <${Expiry} of=${request} />.</p>
     <${WhoAsks} request=${request} about=${about} />
     <${Arguments} args=${args} differing=${differing} />
-    <label>Reason for the person who asked (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
+    <label>Reason for the requester (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
       event,
     ) => {
       reason = event.target.value.trim()
@@ -81,7 +81,7 @@ export async function decide(request, approve, { about, differing } = {}) {
   })
 }
 
-/** The buttons for the requests that `isMeant` picks, where something else than the list of them is shown. */
+/** Buttons for the requests that `isMeant` selects, on other pages than the list. */
 export function DecideHere({ isMeant, done }) {
   const { value = [], reload } = useLoaded(
     (signal) => invoke('approval-list', { status: 'pending', limit: 1_000 }, signal),

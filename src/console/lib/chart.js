@@ -2,27 +2,30 @@ import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { known as isKnown } from './live.js'
 
-/** A third of all that the console loads: it comes when the first view is there. */
+/** A third of the console's code, so it is loaded after the first view. */
 let uPlot
 const loaded = isKnown.then(async () => {
   uPlot = (await import('uplot')).default
 })
 const FAILED = 'The chart could not be loaded. Reload the page to try again.'
 
-/** Seconds that are shown at least: soon after its start a daemon knows of less than an hour. */
+/** Minimum span in seconds: shortly after its start, a daemon has less than an hour of data. */
 const LEAST = 300
 const DAY = 86_400
 const HEIGHT = 150
-/** Seconds between two marks of the time. */
+/** Possible intervals between time labels, in seconds. */
 const STEPS = [60, 120, 300, 600, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, DAY]
-/** Ms without a point after which a line ends: `every` lies between two. */
+/** A line is interrupted after this time (ms) without a point; `every`: the interval of points. */
 const breakOf = (every) => Math.max(30_000, 3 * every)
-/** At once where somebody changes between light and dark: a canvas does not follow by itself. */
+/** Redraws on a change of the colour scheme, which a canvas does not follow. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 /**
- * A span of time, or what is known of it, as lines. `span` is `{ since, until, isWhole, name }`: Unix ms, or without `until` how long ago it began; `isWhole` shows all of it, also where nothing is known. `every`: ms between points. `lines` are `{ name, color, of(point) }`, with the name of a colour role; `show` writes a value, and `least` is how far up the axis goes at least. The values under
- * the pointer, or else the newest, stand above: in places that do not move.
+ * A line chart of a time span. `span`: `{ since, until, isWhole, name }` in Unix ms, or without
+ * `until` as an age; `isWhole` shows the whole span even without data. `every`: ms between points.
+ * `lines`: `{ name, color, of(point) }`, where `color` is a colour role. `show` formats a value.
+ * `least`: minimum upper end of the axis. The values under the pointer, or the newest ones, are
+ * shown above, in fixed places.
  */
 export function Chart({ title, points, lines, show, least, span, every = 5_000 }) {
   const box = useRef()
@@ -90,7 +93,7 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
   </figure>`
 }
 
-/** A line ends where nothing was measured, as while the daemon was away. */
+/** Interrupts lines where nothing was measured, such as while the daemon was away. */
 function withBreaks(points, longest) {
   return points.flatMap((point, at) => {
     const before = points[at - 1]?.at ?? point.at
@@ -100,7 +103,7 @@ function withBreaks(points, longest) {
 
 function optionsFor(box, lines, show, least, spanNow) {
   const style = getComputedStyle(box)
-  /** A role may be `light-dark(…)`, which a canvas does not know: the browser resolves it for an element. */
+  /** Resolves a colour role through an element, because a canvas does not support `light-dark(…)`. */
   const colorOf = (role) => {
     box.style.color = `var(--${role})`
     const { color } = getComputedStyle(box)
@@ -146,7 +149,7 @@ function optionsFor(box, lines, show, least, spanNow) {
   }
 }
 
-/** With the day, where the marks are days. */
+/** Includes the day if the labels are days. */
 function timeIn(times) {
   const isDays = times.at(-1) - times[0] > 2 * DAY
   const format = isDays

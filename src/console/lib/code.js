@@ -1,7 +1,7 @@
 import { html } from './html.js'
 import { tokensOf } from './yaml.js'
 
-/** A file with numbers of lines and colours. `marked`: lines that somebody should look at. */
+/** A YAML file with line numbers and colours. `marked`: lines to highlight. */
 export function Yaml({ text, label, marked = [] }) {
   const lines = tokensOf(text)
   return html`<div class="code" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
@@ -10,7 +10,7 @@ export function Yaml({ text, label, marked = [] }) {
   )}</tbody></table></div>`
 }
 
-/** What changed between two texts. */
+/** The difference between two texts. */
 export function Diff({ lines, label }) {
   const tokens = lines.map(({ line = '' }) => tokensOf(line)[0] ?? [])
   return html`<div class="code diff" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(

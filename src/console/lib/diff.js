@@ -1,7 +1,10 @@
-/** Products of lines beyond which lines are not compared one by one. */
+/** Texts with a larger product of line counts are not compared line by line. */
 const LARGEST = 4_000_000
 
-/** What changed from one text to another: `[{ kind, line, before?, after? }]`, where `kind` is `same`, `removed` or `added`, and the numbers are those of the lines. */
+/**
+ * The difference between two texts: `[{ kind, line, before?, after? }]`, where `kind` is `same`,
+ * `removed` or `added`, and the numbers are line numbers.
+ */
 export function diffOf(old, next) {
   const [a, b] = [linesOf(old), linesOf(next)]
   let start = 0
@@ -26,7 +29,7 @@ function linesOf(text) {
   return text.replace(/\n$/, '').split('\n')
 }
 
-/** By the longest lines that both have in their order. */
+/** By longest common subsequence. */
 function changed(a, b, offset) {
   const removed = (at) => ({ kind: 'removed', line: a[at], before: offset + at + 1 })
   const added = (at) => ({ kind: 'added', line: b[at], after: offset + at + 1 })
@@ -48,7 +51,7 @@ function changed(a, b, offset) {
   return found
 }
 
-/** The changed lines with so many lines around them; `{ kind: 'skipped', many }` stands for others. */
+/** The changed lines with `many` lines of context; `{ kind: 'skipped', many }` stands for the others. */
 export function around(lines, many = 3) {
   const isNear = (at) =>
     lines.slice(Math.max(0, at - many), at + many + 1).some(({ kind }) => kind !== 'same')

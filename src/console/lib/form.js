@@ -2,9 +2,7 @@ import { useState } from 'preact/hooks'
 import { html } from './html.js'
 import { fieldsOf, readFields, readJson } from './schema.js'
 
-/**
- * A form for a JSON schema. `run(args)` gets what it says once that can be read; `errors` are of the daemon, by the field's name.
- */
+/** A form for a JSON schema. Calls `run(args)` with valid input. `errors`: from the daemon, by field name. */
 export function SchemaForm({ schema, run, errors = {}, isBusy }) {
   const fields = fieldsOf(schema)
   const [values, setValues] = useState({})
@@ -27,7 +25,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy }) {
       ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${own[field.name] ?? errors[field.name]}
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
     )}
-    ${fields?.length === 0 && html`<p class="dim">It takes no arguments.</p>`}
+    ${fields?.length === 0 && html`<p class="dim">It has no arguments.</p>`}
     <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
   </form>`
 }
@@ -40,7 +38,7 @@ function readWhole(text = '') {
   }
 }
 
-/** One argument: its name, what it is for, and what is wrong with it. */
+/** One argument: name, description and error. */
 export function Field({ field, value, set, error }) {
   const { name, required, description, kind } = field
   const id = `field-${name || 'all'}`
@@ -59,7 +57,7 @@ export function Field({ field, value, set, error }) {
     onInput: (event) => set(event.target.value),
   }
   return html`<div class="field">
-    <label for=${id}>${name || 'arguments'}${required && html`<span class="needed"> needed</span>`}</label>
+    <label for=${id}>${name || 'arguments'}${required && html`<span class="needed"> required</span>`}</label>
     ${inputOf(field, attributes)}
     <p class="hint" id=${`${id}-notes`}>${notes}</p>
     <p class="error" id=${`${id}-error`} role=${error ? 'alert' : undefined}>${error}</p>

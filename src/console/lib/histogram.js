@@ -5,11 +5,17 @@ import { instant } from './range.js'
 import { count } from './troubles.js'
 
 const BARS = 60
-/** Calls after which what is older stays uncounted; ms between two counts while messages come in. */
+/**
+ * Maximum number of calls, after which older messages stay uncounted; and the interval (ms) of
+ * updates while messages arrive.
+ */
 const MOST_CALLS = 40
 const AGAIN = 10_000
 
-/** How many messages came in when: a click, a drag or Enter narrows the list to that time by `narrow({ since, until })`. */
+/**
+ * A histogram of message times. A click, a drag or Enter restricts the list to a time span, through
+ * `narrow({ since, until })`.
+ */
 export function Histogram({ filter, narrow }) {
   const found = useCounts(filter)
   const [drag, setDrag] = useState()
@@ -42,7 +48,7 @@ export function Histogram({ filter, narrow }) {
   }
   const isIn = (index) =>
     drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
-  return html`<div class="histogram" role="slider" tabindex="0" aria-label="When messages came in: arrows choose a time, Enter narrows the list to it"
+  return html`<div class="histogram" role="slider" tabindex="0" aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
     aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${said(Math.min(at, counts.length - 1))}
     onKeyDown=${press} onPointerDown=${(event) => {
       event.currentTarget.setPointerCapture(event.pointerId)
@@ -63,7 +69,7 @@ export function Histogram({ filter, narrow }) {
   </div>`
 }
 
-/** The counts, which grow while older spans are counted. */
+/** The counts, extended while older spans are counted. */
 function useCounts(filter) {
   const [found, setFound] = useState()
   const wanted = JSON.stringify(filter)

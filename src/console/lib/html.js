@@ -3,13 +3,13 @@ import { h } from 'preact'
 import { isViewer } from './api.js'
 
 /**
- * Templates of Preact: `${}` takes text or an element, never markup. A button that changes something at the daemon has the attribute
- * `changes`: viewers see it disabled, with the reason.
+ * Preact templates: `${}` accepts text or elements, never markup. Buttons that change something on
+ * the daemon have the attribute `changes`; they are disabled for viewers, with the reason.
  */
 export const html = htm.bind(create)
 
-const VIEWERS = 'You are signed in as a viewer: you see everything and change nothing.'
-/** The attributes that people read. A text field keeps its `value` as it is. */
+const VIEWERS = 'You are signed in as a viewer, who cannot change anything.'
+/** Attributes that people read. The `value` of a text field stays unchanged. */
 const READ = ['title', 'aria-label', 'alt', 'placeholder']
 
 function create(type, props, ...children) {
@@ -20,7 +20,7 @@ function create(type, props, ...children) {
   return h(type, given, ...children.map((child) => (typeof child === 'string' ? visible(child) : child)))
 }
 
-/** As `escapeControls` on the server: characters that reverse what follows them are shown by their numbers. */
+/** Like `escapeControls` on the server: shows characters that change the text direction as escapes. */
 function visible(text) {
   return text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, (char) => `\\u${char.charCodeAt(0).toString(16)}`)
 }

@@ -4,25 +4,26 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { Age, act, ask, Badge, span, useLoaded, Wait } from './parts.js'
 
-/** Ms between two looks, while something runs and otherwise. */
+/** Polling interval in ms, while something runs and otherwise. */
 const AGAIN = { running: 1_000, idle: 10_000 }
 const KINDS = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 const SHOWN = 5
 const MOST = 200
 
-/** Kinds of jobs, as people say them. */
+/** Job kinds for people. */
 export const KIND_NAMES = {
   replay: 'replay',
   'dead-letters': 'dead letters',
   'person-erase': 'erase a person',
 }
 
-/** Counts the jobs that this page began. */
+/** Number of jobs started by this page. */
 export const begun = signal(0)
 
 /**
- * Long jobs with their progress, newest first. They run in the daemon: closing the page, or a restart, ends none. `picked(job)` says
- * which ones; `ended` is called when one of them ends. `none` is shown where there are none; `isAll` shows all, without a heading.
+ * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a
+ * restart does not end them. `picked(job)` selects jobs. `ended` is called when one of them ends.
+ * `none`: shown without jobs. `isAll`: shows all, without a heading.
  */
 export function Jobs({ picked = () => true, ended, none = null, isAll = false }) {
   const loaded = useLoaded((signal) => invoke('job-list', { limit: MOST }, signal), [begun.value])
@@ -51,7 +52,7 @@ function Job({ job, reload }) {
   const { id, state, by, startedAt, endedAt, done, total, at, result, error } = job
   const cancel = async () => {
     const title = 'Cancel this job?'
-    const body = html`<p>${aboutJob(job)}</p><p>It ends after the step that runs now. What is done stays done.</p>`
+    const body = html`<p>${aboutJob(job)}</p><p>It ends after the current step. Completed steps are not undone.</p>`
     if (!(await ask({ title, body, action: 'Cancel the job', danger: true }))) return
     await act(async () => {
       await invoke('job-cancel', { id })
@@ -68,14 +69,14 @@ function Job({ job, reload }) {
   </li>`
 }
 
-/** What a job does, in words. */
+/** A description of a job. */
 function aboutJob({ kind, target }) {
   const { topic, group, subscription, since, until, from, to } = target
   if (kind === 'replay') {
     const range = [(since ?? from) && `from ${since ?? from}`, (until ?? to) && `to ${until ?? to}`].filter(
       Boolean,
     )
-    return `Replay ${topic} to ${subscription ? `push ${subscription}` : `group ${group}`}${range.length > 0 ? `, ${range.join(' ')}` : ', all that is kept'}`
+    return `Replay ${topic} to ${subscription ? `push ${subscription}` : `group ${group}`}${range.length > 0 ? `, ${range.join(' ')}` : ', all retained events'}`
   }
   if (kind === 'dead-letters') {
     const { do: verb, ...filter } = target
@@ -87,7 +88,7 @@ function aboutJob({ kind, target }) {
 }
 
 function resultOf(result) {
-  if (result.events !== undefined) return `${result.events.toLocaleString('en')} events are shown again`
+  if (result.events !== undefined) return `${result.events.toLocaleString('en')} events were replayed`
   if (result.records !== undefined) return `${result.records.toLocaleString('en')} records were erased`
   if (result.count !== undefined) return `${result.count.toLocaleString('en')} were there`
   return JSON.stringify(result).slice(0, 200)

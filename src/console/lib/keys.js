@@ -1,8 +1,8 @@
-/** What keys do, by key, the newest last: that of the view that is shown counts, else that of the whole console. */
+/** Actions by key, newest last. Those of the current view take precedence over those of the whole console. */
 const known = new Map()
 let taker
 
-/** Has a key do something until the function that it returns is called. `what` stands in the help. */
+/** Assigns an action to a key until the returned function is called. `what`: text for the help. */
 export function onKey(key, what, act) {
   const mine = { what, act }
   known.set(key, [...(known.get(key) ?? []), mine])
@@ -21,7 +21,6 @@ export function takeKeys(take) {
   }
 }
 
-/** For the help: keys, and what they do. */
 export const keysNow = () =>
   [...known].flatMap(([key, all]) => (all.length > 0 ? [[key, all.at(-1).what]] : []))
 

@@ -6,16 +6,17 @@ import { route } from './router.js'
 import { trail } from './trail.js'
 
 const SPARE = 10
-/** How near to the end, in rows, more is asked for. */
+/** Distance from the end, in rows, at which more are loaded. */
 const NEAR = 30
 
 /**
- * A list of which only what is seen is in the page, however long it is. `row(item)` is the content of a row, with the link or button that
- * Enter presses; rows are `height` px high and keep their place by `keyOf(item)`. `j` and `k` move. `held.current()` tells whether somebody
- * points at a row, has one chosen or has scrolled: then nothing should come in above. `onEnd` is called near the end.
+ * A virtual list: only visible rows are in the page. `row(item)`: content of a row, with the link
+ * or button for Enter. Rows are `height` px high and identified by `keyOf(item)`. `j` and `k` move.
+ * `held.current()`: whether someone points at a row, has selected one, or has scrolled, so that
+ * nothing should be inserted above. `onEnd`: called near the end.
  *
- * Somebody who comes back finds the list where they left it, at the row that they opened. `hrefOf(item)`, where rows are links: what
- * is opened leads to its neighbours. `later()` gives the items of a list that grows while it is not shown.
+ * The list restores its position and the opened row. `hrefOf(item)`: address of a row, for
+ * navigation between neighbours. `later()`: current items of a list that grows while hidden.
  */
 export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, later }) {
   const box = useRef()
@@ -48,7 +49,7 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, la
 
   const shown = []
   for (let at = from; at < to; at++) shown.push(at)
-  // What has the focus must stay in the page.
+  // The focused row must stay in the page.
   if (chosenAt >= 0 && (chosenAt < from || chosenAt >= to)) shown.push(chosenAt)
 
   useMoves({ box, items, keyOf, height, chosen: chosenAt < 0 ? undefined : chosen, setChosen })
@@ -74,7 +75,7 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, la
   </div>`
 }
 
-/** Follows what of a list is seen; returns what measures it. */
+/** Tracks the visible part of a list; returns a function that measures it. */
 function useView(box, setView, remember) {
   const measure = () => {
     const { scrollTop, clientHeight } = box.current
@@ -94,9 +95,9 @@ function useView(box, setView, remember) {
   return measure
 }
 
-/** `j` and `k`: the chosen row has the focus, and is in sight. */
+/** `j` and `k`: the selected row is focused and visible. */
 function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
-  /** Keys may come faster than what they do is drawn. */
+  /** Keys may arrive faster than rendering. */
   const latest = useRef()
   latest.current = { items, height, chosen }
   const move = (by) => {
@@ -127,7 +128,7 @@ function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
   }, [])
 }
 
-/** Brings a list back to where it was left, as soon as so many of its rows are there. */
+/** Restores the position of a list once enough rows are loaded. */
 function useComeBack({ box, wanted, items, keyOf, height, setChosen }) {
   useLayoutEffect(() => {
     if (!wanted.current || items.length === 0) return
@@ -145,7 +146,7 @@ function useComeBack({ box, wanted, items, keyOf, height, setChosen }) {
   }, [items.length])
 }
 
-/** Leaves the rows for the pages that are opened from them. */
+/** Makes the rows available to the pages opened from them. */
 function useTrail({ items, keyOf, hrefOf, onEnd, memory, later }) {
   const latest = useRef()
   latest.current = { items: later ?? (() => items), onEnd }

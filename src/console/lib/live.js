@@ -1,7 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { call, openStream, person } from './api.js'
 
-/** The standing of the daemon, as the stream last told it (event `now`); undefined before. */
+/** The last state of the daemon from the stream (event `now`); undefined before. */
 export const now = signal()
 /** Resolves once that is known: what the first view does not need is loaded after it. */
 export const known = new Promise((resolve) => {
@@ -9,22 +9,22 @@ export const known = new Promise((resolve) => {
     if (now.value !== undefined) resolve()
   })
 })
-/** The points of the last hour, oldest first, five seconds each. */
+/** The points of the last hour, oldest first, every five seconds. */
 export const points = signal([])
 /** `connecting`, `live`, or `gone` since `goneAt`. */
 export const state = signal('connecting')
 export const goneAt = signal(0)
-/** Counts what may have changed the list of approvals, and of dead letters. */
+/** Incremented when the list of approvals or of dead letters may have changed. */
 export const changes = { approvals: signal(0), dead: signal(0) }
 
-/** Unix ms, once a second: ages are written anew together. */
+/** Unix ms, updated once a second, so that all ages change together. */
 export const clock = signal(Date.now())
 setInterval(() => {
   clock.value = Date.now()
 }, 1_000)
 
 const phone = matchMedia('(max-width: 45rem)')
-/** On a phone rows have two lines. */
+/** On a phone, rows have two lines. */
 export const isNarrow = signal(phone.matches)
 phone.addEventListener('change', () => {
   isNarrow.value = phone.matches
@@ -32,7 +32,7 @@ phone.addEventListener('change', () => {
 
 const HOUR_OF_POINTS = 720
 
-/** Ms: lists that may have changed are loaded again so often at most, or none would arrive while much happens. */
+/** Minimum interval (ms) of reloading changed lists, so that loads can finish while much happens. */
 const CALM = 1_000
 const due = new Map()
 
@@ -52,7 +52,7 @@ async function loadHistory() {
   points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]
 }
 
-/** Another person's name changes nothing about the stream. */
+/** Another name does not affect the stream. */
 const isSignedIn = computed(() => Boolean(person.value))
 let close = () => {}
 effect(() => {
@@ -69,7 +69,7 @@ effect(() => {
         if (isBack) for (const each of Object.values(changes)) each.value++
         if (isLive) known.then(loadHistory).catch(() => undefined)
       },
-      // Where the store is away there is nothing but the reason: what is shown is of before.
+      // If the store is unavailable, there is only the reason; the old data stays.
       now: (value) => {
         now.value = value.error ? { ...now.peek(), ...value } : value
       },

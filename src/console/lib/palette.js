@@ -6,7 +6,7 @@ import { Modal } from './modal.js'
 import { act, ask, preview, useLoaded } from './parts.js'
 import { go, titles } from './router.js'
 
-/** Entries that are shown at most, of a kind and in all; ms after the last key until conversations are searched. */
+/** Maximum entries per kind and in total; ms after the last key until conversations are searched. */
 const MOST = { kind: 6, all: 30 }
 const SETTLE = 250
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
@@ -33,7 +33,7 @@ export function Palette({ start, close }) {
   }
   return html`<${Modal} class="palette" aria-label="Go to" leave=${close} onClick=${(event) => event.target.localName === 'dialog' && close()}>
     <input type="text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list" aria-label="Go to a view, gateway, skill, conversation or message"
-      aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, the id of a message)" autocomplete="off" spellcheck=${false}
+      aria-activedescendant=${entries.length > 0 ? `palette-${chosen}` : undefined} placeholder="Go to … (a name, an action, or a message id)" autocomplete="off" spellcheck=${false}
       value=${text} onKeyDown=${press} onInput=${(event) => {
         setText(event.target.value)
         setAt(0)
@@ -45,13 +45,13 @@ export function Palette({ start, close }) {
       ) => html`<li key=${`${entry.kind} ${entry.name}`} id=${`palette-${index}`} role="option" aria-selected=${index === chosen}
         onPointerMove=${() => setAt(index)} onClick=${() => run(entry)}><span>${entry.name}</span><span class="dim">${entry.about ? `${entry.about} · ` : ''}${entry.kind}</span></li>`,
     )}</ul>
-    ${entries.length === 0 && html`<p class="dim">Nothing has that name.</p>`}
+    ${entries.length === 0 && html`<p class="dim">No matches.</p>`}
   <//>`
 }
 
 const to = (path, query) => () => go(path, query)
 
-/** What the words leave, the best first within each kind. */
+/** The matching entries, best first within each kind. */
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const conversations = useConversations(text)
@@ -88,7 +88,10 @@ function useEntries(text) {
   return [...message(text), ...person(text), ...few, ...conversations, ...search(text)].slice(0, MOST.all)
 }
 
-/** Lower is better: a name that begins with a word, then one that has it, then what is said about it. */
+/**
+ * Lower is better: a name that starts with a word, then one that contains it, then a match in its
+ * description.
+ */
 function rankOf({ name, about = '' }, words) {
   const own = name.toLowerCase()
   let rank = 0
@@ -106,7 +109,7 @@ function message(text) {
   return ID.test(text) ? [{ kind: 'message', name: text, run: to(['messages', text.toLowerCase()]) }] : []
 }
 
-/** What is kept about somebody, by an address or an identity such as `slack:U024BE7LH`. */
+/** The page of a person, by an address or an identity such as `slack:U024BE7LH`. */
 function person(text) {
   const gateways = ['*', ...(now.value?.gateways ?? []).map(({ name }) => name)]
   const isIdentity = gateways.some((name) => text.startsWith(`${name}:`) && text.length > name.length + 1)
@@ -122,19 +125,18 @@ function search(text) {
   ]
 }
 
-/** Search words as they are; what is none of them, such as `re: order`, as one text. */
+/** Search words unchanged; invalid ones, such as `re: order`, as one text. */
 function wordsIn(text) {
   return /(^|\s)[a-z-]+:(\s|$)/i.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
 }
 
 function actions() {
   const reload = async () => {
-    const body = 'What is right takes effect at once. If something is wrong, what is in force stays.'
-    if (!(await ask({ title: 'Read the configuration and the skills again?', body, action: 'Reload' })))
-      return
+    const body = 'A valid configuration takes effect immediately. An invalid one changes nothing.'
+    if (!(await ask({ title: 'Reload the configuration and the skills?', body, action: 'Reload' }))) return
     await act(async () => {
       await call('POST', '/v1/reload', {})
-      return 'The configuration is read again.'
+      return 'The configuration was reloaded.'
     })
   }
   const changing = [
@@ -145,17 +147,17 @@ function actions() {
   const copy = () =>
     act(async () => {
       await navigator.clipboard.writeText(location.href)
-      return 'The link is copied.'
+      return 'The link was copied.'
     })
   const looking = [
-    { name: 'Copy the link of this page', run: copy },
+    { name: 'Copy a link to this page', run: copy },
     { name: 'Show dead messages', run: to('messages', { outcome: 'dead' }) },
     { name: 'Sign out', run: () => act(signOut) },
   ]
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
 }
 
-/** Conversations by what was written in them, once somebody stops typing. */
+/** Conversations that contain the text, once typing pauses. */
 function useConversations(text) {
   const [found, setFound] = useState([])
   useEffect(() => {

@@ -11,7 +11,7 @@ const UNITS = [
   ['s', 1_000],
 ]
 
-/** `12 s`, `3 min`, `2 d`: how long, in the largest unit. */
+/** A duration in its largest unit: `12 s`, `3 min`, `2 d`. */
 export function span(ms) {
   const [unit, size] = UNITS.find(([, size]) => ms >= size) ?? ['s', 1_000]
   return `${Math.max(0, Math.floor(ms / size))} ${unit}`
@@ -36,7 +36,7 @@ export function preview(text) {
     .replace(/["{}[\]]/g, '')
 }
 
-/** What a row shows of a message: its subject, what the daemon says of its body, or its text. */
+/** A message in a row: its subject, the daemon's summary of its body, or its text. */
 export function Gist({ of: { event, subject, summary, text = '' } }) {
   return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${summary ?? preview(text)}</span>`
 }
@@ -129,7 +129,8 @@ export function Copy({ text, label = 'Copy' }) {
   const [done, setDone] = useState(false)
   const copy = () =>
     act(async () => {
-      if (!navigator.clipboard) throw new Error('The browser lets only pages by HTTPS or of localhost copy.')
+      if (!navigator.clipboard)
+        throw new Error('Browsers only allow copying on pages with HTTPS or on localhost.')
       await navigator.clipboard.writeText(typeof text === 'function' ? text() : text)
       setDone(true)
       setTimeout(() => setDone(false), 1_500)
@@ -137,7 +138,7 @@ export function Copy({ text, label = 'Copy' }) {
   return html`<button type="button" onClick=${copy}>${done ? 'Copied' : label}</button>`
 }
 
-/** Gives somebody else what the page shows: its address says all of it. */
+/** Copies the address of the page, which contains its complete state. */
 export function CopyLink() {
   return html`<${Copy} label="Copy link" text=${() => location.href} />`
 }
@@ -209,7 +210,7 @@ export function Question() {
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
-  // Enter in a field that says so is the answer.
+  // Enter in a field marked for it confirms.
   const confirm = (event) => {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches('[data-confirms]')) return
     event.preventDefault()

@@ -2,7 +2,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { act, ask, Badge, useLoaded } from './parts.js'
 
-/** Ends the attempt that runs on a message. */
+/** Cancels the running attempt on a message. */
 export function CancelRun({ id, done }) {
   const cancel = async () => {
     const title = 'Cancel this attempt?'
@@ -10,23 +10,23 @@ export function CancelRun({ id, done }) {
     if (!(await ask({ title, body, action: 'Cancel the attempt', danger: true }))) return
     await act(async () => {
       const { cancelled, outcome } = await invoke('run-cancel', { messageId: id })
-      return cancelled ? 'The attempt was cancelled.' : `The attempt ended by itself: ${outcome}.`
+      return cancelled ? 'The attempt was cancelled.' : `The attempt had already ended: ${outcome}.`
     })
     done()
   }
   return html`<button changes type="button" onClick=${cancel}>Cancel the attempt …</button>`
 }
 
-/** What waits while something is paused. */
+/** The effect of each kind of pause. */
 const WAITS = {
-  gateway: 'Its messages are accepted and wait.',
-  route:
-    'Messages that it takes are accepted and wait, and later ones of the same conversations behind them.',
-  skill: 'Messages of all routes to it are accepted and wait, and its schedules too. Calls by name go on.',
-  conversation: 'Its messages are accepted and wait: no skill answers them.',
+  gateway: 'Its messages are accepted, but wait.',
+  route: 'Its messages are accepted, but wait, and so do later ones of the same conversations.',
+  skill:
+    'Messages of all its routes are accepted, but wait, and so do its schedules. Direct calls still run.',
+  conversation: 'Its messages are accepted, but wait: no skill runs for them.',
 }
 
-/** Asks for a reason and pauses. Resolves with whether it is paused. `of` are the arguments of the operation. */
+/** Asks for a reason, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. */
 export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   let reason = ''
   const body = html`<p>${WAITS[kind]}</p>
@@ -40,7 +40,7 @@ export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   })
 }
 
-/** Pauses what it names, or lets it go on: `kind` is that of the operations, `of` their arguments. */
+/** A button that pauses or resumes. `kind`: of the operations; `of`: their arguments. */
 export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
   const {
     value: pauses,

@@ -1,15 +1,15 @@
 import { useLayoutEffect } from 'preact/hooks'
 import { onLeave, route } from './router.js'
 
-/** Entries of the history whose places are remembered. */
+/** Maximum number of history entries with a remembered position. */
 const MOST = 50
-/** Ms that what was there may take to be there again. */
+/** How long (ms) to wait for the previous content. */
 const PATIENCE = 5_000
 
-/** What is remembered of each entry of the history, by name. */
+/** Remembered data per history entry, by name. */
 const known = new Map()
 
-/** What is remembered of an entry by a name: an object to write into. It is the same one when somebody comes back. */
+/** The remembered object of a history entry, by name. It is the same object after going back. */
 export function remembered(entry, name) {
   const all = known.get(entry) ?? new Map()
   known.delete(entry)
@@ -23,12 +23,12 @@ onLeave((entry) => {
   const main = document.getElementById('main')
   if (!main) return
   const followed = document.activeElement?.closest('main a[href]')
-  // A list remembers its own rows.
+  // Lists remember their rows themselves.
   const href = followed?.closest('.list') ? undefined : followed?.getAttribute('href')
   Object.assign(remembered(entry, 'page'), { top: main.scrollTop, href })
 })
 
-/** Shows each place from its top, and one that somebody comes back to as they left it, with the link that they followed. */
+/** Scrolls new pages to the top, and restores pages on going back, with the focused link. */
 export function usePlace() {
   const { entry, path } = route.value
   useLayoutEffect(() => {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { html } from './html.js'
 
-/** Spans that end now, as the API takes them. */
+/** Spans that end now, in the format of the API. */
 export const RANGES = [
   ['15m', 'last 15 minutes'],
   ['1h', 'last hour'],
@@ -12,9 +12,10 @@ export const RANGES = [
 const CUSTOM = 'custom'
 
 /**
- * Picks a span of time: `query` has `since` and `until`, as the API takes them, and `set` gets both. A span that ends now is kept as how
- * long ago it began, so that the address shows the last hour tomorrow too. `ranges` are those that are offered; `all` is the name of the
- * choice without a span, where there is one, and otherwise `normal` the span that is meant without one.
+ * Selects a time span. `query` has `since` and `until` in the format of the API; `set` gets both. A
+ * span that ends now is kept as an age, so that the address means the last hour tomorrow too.
+ * `ranges`: the offered spans. `all`: label of the choice without a span, if there is one;
+ * otherwise `normal` is the default span.
  */
 export function Range({
   query: { since = '', until = '' },
@@ -40,7 +41,7 @@ export function Range({
     ${isCustom && html`${write('since', 'From', since)}${write('until', 'Until', until)}`}`
 }
 
-/** `2026-11-21T10:00:00Z` as a field for local times has it; empty for what is no such time. */
+/** Converts `2026-11-21T10:00:00Z` for a local time field; empty for an invalid time. */
 function toLocal(text) {
   const at = /T.*(Z|[+-]\d\d:?\d\d)$/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at)) return ''
@@ -52,7 +53,7 @@ function fromLocal(text) {
   return text === '' ? '' : instant(new Date(text).getTime())
 }
 
-/** A time as the address has it. */
+/** A time in the format of addresses. */
 export function instant(ms) {
   return new Date(ms).toISOString().replace('.000Z', 'Z')
 }

@@ -9,7 +9,7 @@ const QUICK = [
   ['6h', 'the last six hours'],
   ['24h', 'the last day'],
   ['7d', 'the last week'],
-  ['all', 'all that is kept'],
+  ['all', 'all retained events'],
   ['range', 'from … to …'],
 ]
 
@@ -34,7 +34,7 @@ export async function replayRange({ skill, of, title, effect }) {
   await act(async () => {
     const { job } = await invoke(skill, { ...of, ...rangeOf(given) })
     begun.value++
-    return `Replay began: ${job.total.toLocaleString('en')} events to look at.`
+    return `Replay started: ${job.total.toLocaleString('en')} events to examine.`
   })
 }
 

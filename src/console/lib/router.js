@@ -2,23 +2,24 @@ import { signal } from '@preact/signals'
 import { options } from 'preact'
 
 /**
- * Where one is, as the address says behind the `#`: `#/messages/ID?text=x` is `{ path: ['messages', 'ID'], query: { text: 'x' } }`.
- * `entry` is the entry of the browser's history: going back has its number again. `from` is the path that led here.
+ * The current place, from the address after the `#`: `#/messages/ID?text=x` is `{ path:
+ * ['messages', 'ID'], query: { text: 'x' } }`. `entry`: number of the history entry, which is the
+ * same after going back. `from`: the previous path.
  */
 export const route = signal(read())
 
-/** The titles of the views by the first part of their paths. */
+/** Titles of the views, by the first part of their paths. */
 export const titles = new Map()
 
 const leaving = new Set()
 
-/** Calls `act(entry)` before another place is shown, until the function that it returns is called. */
+/** Calls `act(entry)` before another place is shown, until the returned function is called. */
 export function onLeave(act) {
   leaving.add(act)
   return () => leaving.delete(act)
 }
 
-// Links, the address bar and the way back; `go` shows its place itself.
+// For links, the address bar and the back button; `go` renders its place itself.
 addEventListener('hashchange', () => {
   const { entry, path } = route.peek()
   leave(entry)
@@ -32,7 +33,7 @@ function leave(entry) {
 
 function read() {
   if (history.state === null) history.replaceState({ entry: Math.random(), from: [] }, '')
-  // A token leaves the address before anything is shown.
+  // Removes a token from the address before anything is rendered.
   const [path = '', query = ''] = location.hash.replace(/^#(token=.*|\/?)/, '').split('?')
   return {
     path: path.split('/').filter(Boolean).map(decoded),
@@ -41,7 +42,7 @@ function read() {
   }
 }
 
-/** Of an address that somebody typed or cut off, too. */
+/** Also handles typed and truncated addresses. */
 function decoded(part) {
   try {
     return decodeURIComponent(part)
@@ -50,7 +51,7 @@ function decoded(part) {
   }
 }
 
-/** The address of a place; what of the query is empty is left out. */
+/** The address of a place. Omits empty parameters. */
 export function link(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given).toString()
@@ -60,7 +61,7 @@ export function link(path, query = {}) {
     .join('/')}${search && `?${search}`}`
 }
 
-/** Goes there, and has it shown before it returns: keys that follow at once are for that place. */
+/** Goes to a place, and renders it before returning, so that the next key applies to it. */
 export function go(path, query) {
   const { entry, path: from } = route.peek()
   leave(entry)
@@ -81,7 +82,10 @@ export function atOnce(change) {
   }
 }
 
-/** As `go`, without a step for the back button: for what is typed. `path` may be a whole address, from the `#` on. */
+/**
+ * Like `go`, without a history entry, for text that is being typed. `path` may be a whole address
+ * from the `#` on.
+ */
 export function replace(path, query) {
   const isWhole = typeof path === 'string' && path.startsWith('#')
   history.replaceState(history.state, '', isWhole ? path : link(path, query))

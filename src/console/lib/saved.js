@@ -5,10 +5,10 @@ import { link } from './router.js'
 
 const KEY = 'trivium-views'
 
-/** The views that somebody saved in this browser: `{ of, name, query }`, where `of` is the path of the view. */
+/** The views saved in this browser: `{ of, name, query }`, where `of` is the path of the view. */
 const saved = signal(read())
 
-// Another tab saved one.
+// Saved in another tab.
 addEventListener('storage', ({ key }) => {
   if (key === KEY) saved.value = read()
 })
@@ -27,7 +27,7 @@ function write(next) {
   saved.value = next
 }
 
-/** The saved views of a list, and what saves and shares the one that is shown. */
+/** The saved views of a list, with buttons to save and share the current one. */
 export function SavedViews({ of, query }) {
   const here = JSON.stringify(query)
   const own = saved.value.filter((each) => each.of === of)
@@ -35,7 +35,7 @@ export function SavedViews({ of, query }) {
   const isFiltered = Object.keys(query).length > 0
   const save = async () => {
     let name = ''
-    const body = html`<p>It is kept in this browser alone. “Copy link” gives it to others.</p>
+    const body = html`<p>It is saved in this browser only. Use “Copy link” to share it.</p>
       <label>Name <input maxlength="40" autofocus onInput=${(event) => {
         name = event.target.value.trim()
       }} /></label>`

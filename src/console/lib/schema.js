@@ -1,9 +1,10 @@
-/** Names of arguments that are written in more than a line. */
+/** Names of arguments with several lines of text. */
 const LONG = /^(text|body|prompt|content|message|instructions?|description|html|markdown|sql|query)$/i
 
 /**
- * The fields of a form for a JSON schema of an object: `{ name, kind, required, description, otherwise, … }`. `kind` is `text`, `long`,
- * `number`, `flag`, `choice`, `lines` (a list of texts) or `json`. Undefined where the schema names no properties: then all is one JSON.
+ * The form fields for a JSON schema of an object: `{ name, kind, required, description, otherwise,
+ * … }`. `kind`: `text`, `long`, `number`, `flag`, `choice`, `lines` (a list of texts) or `json`.
+ * Undefined for a schema without properties, which becomes a single JSON field.
  */
 export function fieldsOf(schema) {
   const whole = resolved(schema, schema)
@@ -21,16 +22,16 @@ export function fieldsOf(schema) {
       ...kindOf(name, own, schema),
     }
   })
-  // What must be given comes first; the schema's order otherwise.
+  // Required fields first, otherwise in schema order.
   return fields.toSorted((a, b) => Number(b.required) - Number(a.required))
 }
 
-/** What stands beside a reference is of this place. */
+/** Keywords beside a reference apply to this place. */
 function described({ $ref: _reference, ...given }) {
   return given
 }
 
-/** Follows references inside the schema, and takes the one that is not null of what may be null. */
+/** Follows local references, and resolves nullable types to their other type. */
 function resolved(schema, root, depth = 0) {
   if (typeof schema !== 'object' || schema === null || depth > 20) return {}
   if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#')) {
@@ -66,8 +67,8 @@ function kindOf(name, schema, root) {
 }
 
 /**
- * What a form says as arguments. `values` has a text for each field by its name; an empty one leaves the argument out. `errors` has what is
- * wrong by the name of the field.
+ * Converts the texts of a form to arguments, by field name; an empty text omits the argument.
+ * `errors`: by field name.
  */
 export function readFields(fields, values) {
   const args = {}
@@ -75,7 +76,7 @@ export function readFields(fields, values) {
   for (const field of fields) {
     const text = values[field.name] ?? ''
     if (text.trim() === '') {
-      if (field.required) errors[field.name] = 'This is needed.'
+      if (field.required) errors[field.name] = 'This is required.'
       continue
     }
     try {
@@ -87,17 +88,17 @@ export function readFields(fields, values) {
   return { args, errors }
 }
 
-/** Bounds are for the daemon to check: it knows more of them than the schema says. */
+/** The daemon checks limits, as it has more than the schema. */
 function readField({ kind, options, shape }, text) {
   if (kind === 'flag') return text === 'true'
   if (kind === 'choice') return options.find((option) => String(option) === text)
   if (kind === 'lines') return text.split('\n').filter((line) => line.trim() !== '')
   if (kind === 'json') return readJson(text, shape)
-  if (kind === 'number' && Number.isNaN(Number(text))) throw new Error('This is no number.')
+  if (kind === 'number' && Number.isNaN(Number(text))) throw new Error('This is not a number.')
   return kind === 'number' ? Number(text) : text
 }
 
-/** Reads JSON; what is wrong with it is told with its line. `shape`: `object` or `array`, where it must be one. */
+/** Parses JSON. Errors have the line. `shape`: `object` or `array`, if required. */
 export function readJson(text, shape) {
   let value
   try {
@@ -116,7 +117,10 @@ export function readJson(text, shape) {
   return value
 }
 
-/** What the daemon says of arguments, by the field that it is of: `order: Too small; amount is missing`. The rest has the name ''. */
+/**
+ * Assigns the daemon's errors in arguments to fields, such as `order: Too small; amount is
+ * missing`. The rest has the name ''.
+ */
 export function errorsByField(fields, message) {
   const found = {}
   const [, details = message] = /^Invalid arguments for skill [^ ]+: (.*)$/s.exec(message) ?? []

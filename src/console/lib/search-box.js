@@ -1,24 +1,24 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 
-/** Ms after the last key until what is typed is searched. */
+/** Delay (ms) after the last key before searching. */
 const SETTLE = 250
 
 const WORDS = [
   ['refund "out of stock"', 'in the subject or the text, each of them'],
-  ['from:ada', 'a part of the id, name or address of the sender'],
+  ['from:ada', 'part of the id, name or address of the sender'],
   ['status:dead,retrying', 'how it stands'],
   ['gateway:shop', 'its gateway'],
-  ['event:order.paid', 'its event, as webhooks name it'],
-  ['after:2h', 'since so long ago, or a time: after:2026-11-21T10:00'],
+  ['event:order.paid', 'its event name of a webhook or Slack'],
+  ['after:2h', 'since a time or an age: after:2026-11-21T10:00'],
   ['before:yesterday', 'before a time'],
 ]
 
-/** Search words, which the address carries once somebody stops typing. */
+/** The search field. Its text is added to the address once typing pauses. */
 export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   const [text, setText] = useState(value)
   const input = useRef()
-  // Where the address changes by what is typed here, more may be typed already.
+  // The user may have typed more since the address changed.
   const typed = useRef(value)
   useEffect(() => {
     if (value !== typed.current) setText(value)
@@ -45,7 +45,7 @@ export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   </div>`
 }
 
-/** What the daemon says of search words that it does not understand; undefined for another error. */
+/** The daemon's error in the search words; undefined for other errors. */
 export function searchProblem(error) {
   if (error?.status !== 400) return undefined
   const { message } = error

@@ -8,8 +8,9 @@ import { changesOf, fieldsOf } from './subscription-settings.js'
 const FORMATS = ['event', 'cloudevents', 'cloudevents-binary']
 
 /**
- * A dialog that creates a push subscription, or changes the one of `name`, with the settings that it has. It stays open when the daemon
- * refuses, and shows a generated secret once. `close()` is called when it ends.
+ * A dialog to create a push subscription, or to change the subscription `name` with its settings.
+ * Stays open if the daemon refuses, and shows a generated secret once. `close()`: called at the
+ * end.
  */
 export function SubscriptionForm({ name, settings = {}, close }) {
   const [given, setGiven] = useState({ name: '', topic: '', ...fieldsOf(settings), rotate: false })
@@ -56,7 +57,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
         : html`<h2 id="form-title">${isNew ? 'New push subscription' : `Change the push ${name}`}</h2>
     <form onSubmit=${submit}>
       ${isNew && text('name', 'Name', 'Letters, digits and dashes.', { required: true })}
-      ${text('url', 'URL', isNew ? 'Events are sent here by POST.' : 'What follows a ? is not shown; it stays unless you change the URL.', { required: true, inputmode: 'url' })}
+      ${text('url', 'URL', isNew ? 'Events are sent here by POST.' : 'The part after ? is hidden; it is kept unless you change the URL.', { required: true, inputmode: 'url' })}
       ${isNew && text('topic', 'Topic', '', { placeholder: 'gateway-message' })}
       ${text('match', 'Only events that match', 'As JSON, with the keys of a route. Empty: all events.', { placeholder: '{ "gateway": "support" }' })}
       <label class="check"><input type="checkbox" checked=${given.allowPrivate} onChange=${take('allowPrivate')} /> Allow private addresses and plain http</label>
@@ -126,7 +127,7 @@ function Text({ id, label, hint, value, onInput, more: { lines, ...more } }) {
 
 function Secret({ of: { name, secret }, isNew, close }) {
   return html`<h2 id="form-title">${isNew ? `${name} is created` : `${name} has a new secret`}</h2>
-    <p>This is its signing secret. Copy it now: it is not shown again.</p>
+    <p>This is its signing secret. Copy it now: it will not be shown again.</p>
     <pre tabindex="0" aria-label="Signing secret">${secret}</pre>
     <div class="buttons"><${Copy} text=${secret} /><button type="button" class="primary" onClick=${close}>Done</button></div>`
 }

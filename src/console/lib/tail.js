@@ -3,17 +3,26 @@ import { invoke, openStream } from './api.js'
 import { route } from './router.js'
 
 const PAGE = 100
-/** More than these are not kept in the page; what is older is found by a search. */
+/** Maximum number of messages kept in the page; older ones are found by searching. */
 const MOST = 100_000
-/** At the top of the tail no more than so many stay: a page that is open for a week stays small, and who scrolls gets the older ones again. */
+/**
+ * Limits at the top of the live tail, so that a page that is open for a week stays small. Scrolling
+ * loads older messages again.
+ */
 const TAIL = { most: 2_000, kept: 1_000 }
-/** Outcomes that change yet, and pages of them that are looked at again when somebody comes back to the list. */
+/**
+ * Outcomes that can still change; and the number of pages that are refreshed when the list is shown
+ * again.
+ */
 const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
 const LOOKED_AT = 3
-/** Ms between two times that what is new is shown. */
+/** Minimum interval (ms) of updates. */
 const CALM = 200
 
-/** The messages that a filter leaves, newest first, and what comes in: held back while somebody is at a row. */
+/**
+ * The messages that match a filter, newest first, with new ones; these are held back while someone
+ * is at a row.
+ */
 export function useMessages(filter) {
   const [state, setState] = useState(NOTHING)
   const current = useRef()
@@ -37,7 +46,7 @@ export function useMessages(filter) {
 
 const NOTHING = { rows: [], fresh: 0, isEnd: false }
 
-/** The last tail: who comes back to it finds it as it was. */
+/** The last tail, so that it is unchanged on going back. */
 let kept
 
 function tailFor(filter) {
@@ -50,8 +59,8 @@ function tailFor(filter) {
 }
 
 /**
- * Between `show(tell, isHeld)` and `hide`, `tell` gets what there is to show, a few times a second at most; what is new waits while
- * `isHeld` says so.
+ * Between `show(tell, isHeld)` and `hide`, calls `tell` with the rows, at most a few times a
+ * second. New rows wait while `isHeld()`.
  */
 function createTail(filter) {
   const end = new AbortController()
@@ -62,7 +71,7 @@ function createTail(filter) {
     due = undefined
     if (end.signal.aborted || !view) return
     if (rows.fresh() > 0 && !view.isHeld()) takeIn()
-    // A copy: what is drawn of the same array is not drawn again, and the outcomes in it change.
+    // A copy, because rows of the same array are not rendered again, and their outcomes change.
     view.tell({ ...paging.state(), rows: [...rows.all()], fresh: rows.fresh(), missed })
     if (rows.fresh() > 0) soon()
   }
@@ -74,7 +83,7 @@ function createTail(filter) {
     if (rows.takeIn(paging.isBusy())) paging.goBackTo(rows.all().at(-1).id)
   }
   const { lookAgain, lookFurtherDown } = createLooks({ filter, rows, search, soon })
-  /** A stream tells of what comes in from its first `now` on. */
+  /** A stream sends new messages after its first `now`. */
   let isCaughtUp = false
   let closeStream = () => {}
   const events = {
@@ -133,7 +142,7 @@ function createTail(filter) {
   }
 }
 
-/** The rows that are shown, newest first, and those that came in and are not shown yet. */
+/** The visible rows, newest first, and new ones that are not visible yet. */
 function createRows() {
   const byId = new Map()
   let [rows, fresh] = [[], []]
@@ -147,13 +156,13 @@ function createRows() {
     fresh: () => fresh.length,
     has: (id) => byId.has(id),
     newest: () => fresh.at(-1)?.id ?? rows[0]?.id ?? '',
-    /** Adds older ones at the end; returns how many were not there. */
+    /** Appends older messages. Returns how many were new. */
     append(messages) {
       const added = add(messages)
       rows = [...rows, ...added]
       return added.length
     },
-    /** Adds newer ones, oldest first, to be shown by `takeIn`. */
+    /** Adds newer messages, oldest first, to be shown by `takeIn`. */
     bring(messages) {
       fresh.push(...add(messages))
       if (fresh.length > MOST) for (const { id } of fresh.splice(0, MOST / 2)) byId.delete(id)
@@ -162,7 +171,7 @@ function createRows() {
       const message = byId.get(id)
       if (message) message.outcome = outcome
     },
-    /** Shows what came in. True: the oldest rows were removed for it. */
+    /** Shows new messages. Returns true if the oldest rows were removed for them. */
     takeIn(isBusy) {
       rows = [...fresh.reverse(), ...rows]
       fresh = []
@@ -173,7 +182,7 @@ function createRows() {
   }
 }
 
-/** Searches; what became of a message while a page is on its way is not undone by the page. */
+/** Makes the search. Outcomes that arrive during a search are not overwritten by its result. */
 function createSearch(signal) {
   const outcomes = new Map()
   let onTheirWay = 0
@@ -194,7 +203,7 @@ function createSearch(signal) {
   }
 }
 
-/** Loads page after page of what is older. */
+/** Loads older messages page by page. */
 function createPaging({ filter, rows, search, told, signal }) {
   let [isEnd, isBusy] = [false, false]
   let [next, searchedTo, error] = []
@@ -213,7 +222,7 @@ function createPaging({ filter, rows, search, told, signal }) {
     }
     isBusy = false
     told()
-    // A page may be short and not be the end: each looks only so far.
+    // Each search covers a limited part of the journal, so a short page is not always the last.
     if (!isEnd && !error && (isBare || rows.all().length < PAGE) && !signal.aborted) setTimeout(more)
   }
   return {
@@ -223,7 +232,7 @@ function createPaging({ filter, rows, search, told, signal }) {
     fail(failure) {
       error = failure
     },
-    /** Goes on behind this one: what came after it is not there any more. */
+    /** Continues after this message; newer ones were removed from the page. */
     goBackTo(id) {
       next = id
       isEnd = false
@@ -231,14 +240,14 @@ function createPaging({ filter, rows, search, told, signal }) {
   }
 }
 
-/** Looks at what became of messages while nothing was heard. */
+/** Refreshes messages after a time without the stream. */
 function createLooks({ filter, rows, search, soon }) {
   const { outcome: wanted, ...any } = filter
   return {
-    /** What came in, and what became of the newest. */
+    /** Loads new messages, and the outcomes of the newest ones. */
     async lookAgain() {
       const page = await search(any).catch(() => undefined)
-      // Ids sort as the journal does.
+      // Ids sort in journal order.
       const newest = rows.newest()
       for (const message of page?.messages.toReversed() ?? []) {
         const { id, outcome } = message
@@ -247,7 +256,7 @@ function createLooks({ filter, rows, search, soon }) {
       }
       soon()
     },
-    /** What became of older ones that were open. */
+    /** Loads the outcomes of older, unfinished messages. */
     async lookFurtherDown() {
       const all = rows.all()
       for (let at = PAGE, pages = 0; at < all.length && pages < LOOKED_AT; at++) {

@@ -5,12 +5,12 @@ import { onKey } from './keys.js'
 import { link, replace, route, titles } from './router.js'
 
 /**
- * The list that was shown last: what is opened from it leads to its neighbours. `rows()` gives `{ href, key }` of each, `more()`
- * loads rows behind the last, and `chosen(key)` has a row be the chosen one when somebody comes back to the list.
+ * The last list, for navigation from its pages. `rows()`: `{ href, key }` of each row. `more()`:
+ * loads further rows. `chosen(key)`: selects a row for going back to the list.
  */
 export const trail = signal()
 
-/** Rows from the end of a list at which more are loaded. */
+/** Distance from the end, in rows, at which more are loaded. */
 const NEAR = 3
 
 function whereOn(list) {
@@ -20,7 +20,10 @@ function whereOn(list) {
   return { rows, at: rows.findIndex(({ href }) => href === here) }
 }
 
-/** The way back, and to the neighbours in the list that one came from, with `j` and `k` too. `to` and `title`: of the list, where nothing was before. */
+/**
+ * Links back, and to the neighbours in the list, also with `j` and `k`. `to` and `title`: the list,
+ * if the page was opened directly.
+ */
 export function Back({ to, title }) {
   const { from } = route.value
   const { rows, at } = whereOn(trail.value)

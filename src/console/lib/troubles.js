@@ -1,4 +1,4 @@
-/** Where something can be done about a trouble of the list that the server makes: `{ path, query }` for `link`. */
+/** The page where a trouble can be handled: `{ path, query }` for `link`. */
 export function placeOf({ code, where }) {
   const { gateway, road } = where
   switch (code) {
@@ -39,12 +39,12 @@ export function placeOf({ code, where }) {
   }
 }
 
-/** Only dispatch has outcomes that messages can be filtered by. */
+/** Messages can only be filtered by outcomes of dispatch. */
 function outcomeOf(road, outcome) {
   return road === 'dispatch' ? outcome : undefined
 }
 
-/** `1 dead letter`, `2 dead letters`; `100+ messages` with `more`, where there may be others. */
+/** `1 dead letter`, `2 dead letters`; with `more`, `100+ messages`. */
 export function count(many, what, more = '') {
   return `${many.toLocaleString('en')}${more} ${what}${many === 1 && !more ? '' : 's'}`
 }

@@ -1,6 +1,7 @@
 /**
- * The parts of lines of YAML, for colours: `[[{ kind, text }, …], …]`. `kind` is `key`, `text`, `number`, `word`, `variable`, `comment`
- * or absent. It knows what our configuration files are made of; what it does not know has no colour.
+ * Splits lines of YAML for colours: `[[{ kind, text }, …], …]`. `kind`: `key`, `text`, `number`,
+ * `word`, `variable`, `comment` or absent. Only covers the syntax of our configuration files; the
+ * rest has no colour.
  */
 export function tokensOf(yaml) {
   let block
@@ -16,7 +17,10 @@ export function tokensOf(yaml) {
 }
 
 const KEY = /^(\s*(?:- +)*)((?:"[^"]*"|'[^']*'|(?!- )[^\s#'"{[][^#:]*?))(:)(?=\s|$)/
-/** In order: a text in quotes, a comment, a variable, a key inside braces, a number, a word of YAML, and what else there is. */
+/**
+ * In order: a quoted text, a comment, a variable, a key inside braces, a number, a YAML keyword,
+ * and the rest.
+ */
 const PARTS =
   /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:^|\s)#.*$|\$\{[^}]*\}|[\w.-]+(?=:\s)|(?<![\w./:-])-?\d[\d_.]*(?:ms|[smhdw]|kb|mb|gb)?(?![\w./:-])|\b(?:true|false|null)\b|[{}[\],]|[^\s"'#${}[\],]+|./g
 
@@ -55,7 +59,7 @@ function kindOf(part) {
   return undefined
 }
 
-/** A text with the variables in it. */
+/** Splits a text at variables. */
 function valuesIn(text, kind) {
   return text
     .split(/(\$\{[^}]*\})/)

@@ -9,7 +9,7 @@ import { count } from '../lib/troubles.js'
 
 const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim' }
 
-/** What waits for a decision, oldest first; below it what was decided. */
+/** Pending approvals, oldest first, then decided ones. */
 export function ApprovalsPage() {
   const requests = useRequests()
   const { value, reload } = requests
@@ -30,7 +30,7 @@ export function ApprovalsPage() {
   </section>`
 }
 
-/** One that ends while it is shown keeps its place, so that none moves under the pointer of somebody who decides. */
+/** A request that ends while visible keeps its place, so that nothing moves under the pointer. */
 function useRequests() {
   const kept = useRef(new Map())
   return useLoaded(
@@ -56,7 +56,7 @@ function Request({ request, alike, about, reload }) {
   const decideIt = async (approve) => {
     if (await decide(request, approve, { about: asked, differing })) reload()
   }
-  // What tells it from others like it, in a few words.
+  // A short text that distinguishes it from similar requests.
   const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
   const name = [title, own, by].filter(Boolean).join(', ')
   const place = alike.findIndex((each) => each.id === id)
@@ -64,7 +64,7 @@ function Request({ request, alike, about, reload }) {
     <header class="card-head"><h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
     <${WhoAsks} request=${request} about=${asked} />
     <${Arguments} args=${args} differing=${differing} />
-    ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; what differs is marked'}.</p>`}
+    ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; differences are marked'}.</p>`}
     ${
       status === 'pending'
         ? html`<div class="decide"><div class="buttons"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
@@ -75,7 +75,7 @@ function Request({ request, alike, about, reload }) {
   </article>`
 }
 
-/** The arguments in which requests for one skill differ; none where they have nothing in common. */
+/** The arguments in which requests for one skill differ; empty if they have nothing in common. */
 function differingOf(alike) {
   const names = [...new Set(alike.flatMap(({ args }) => Object.keys(Object(args))))]
   const differing = names.filter(
@@ -84,7 +84,7 @@ function differingOf(alike) {
   return differing.length < names.length ? differing : []
 }
 
-/** Texts of messages are too long for a title. */
+/** Message texts are too long for a title. */
 function briefOf(args, differing) {
   return differing
     .filter((name) => typeof Object(args)[name] !== 'object' && String(Object(args)[name]).length <= 40)
@@ -93,7 +93,7 @@ function briefOf(args, differing) {
     .join(', ')
 }
 
-/** `j` and `k` go from request to request, `a` and `d` open the dialog for the one that has the focus. */
+/** `j` and `k` move between requests; `a` and `d` open the dialog for the focused one. */
 function useKeys() {
   useEffect(() => {
     const all = () => [...document.querySelectorAll('[data-request]')]

@@ -11,7 +11,7 @@ const FILTERS = [
   ['action', 'Action'],
 ]
 
-/** Who decided and changed what, newest first. */
+/** Decisions and changes, newest first. */
 export function AuditPage({ query }) {
   const names = [...FILTERS.map(([key]) => key), 'since', 'until']
   const given = Object.fromEntries(names.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
@@ -48,7 +48,7 @@ export function AuditPage({ query }) {
   </section>`
 }
 
-/** Who and what lead to the entries of one person, or of one action. */
+/** The person and the action link to their entries. */
 function Row({ of: { at, by, via, action, target = {}, outcome, from }, query }) {
   return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
@@ -63,7 +63,7 @@ function Only({ text, to }) {
   return html`<a class="plain-text" title=${`Only ${text}`} href=${link('audit', to)}>${text}</a>`
 }
 
-/** Pages of what an entry names: who decided, and what came of it. */
+/** Pages of the objects in an entry. */
 const PAGES = { messageId: 'messages', gateway: 'gateways', skill: 'skills' }
 
 function Value({ name, value }) {

@@ -8,11 +8,11 @@ import { link } from '../lib/router.js'
 import { readFields } from '../lib/schema.js'
 import { Routes } from './message.js'
 
-/** Ms after the last key until the routes are asked; how long replies are waited for. */
+/** Delay (ms) after the last key before routes are explained; and how long to wait for replies. */
 const SETTLE = 300
 const WAIT = 15_000
 
-/** Routes that nearly take it are shown, so many at most. */
+/** Maximum number of shown routes that nearly match. */
 const NEAR = 5
 
 const FIELDS = [
@@ -28,7 +28,7 @@ const FIELDS = [
   },
 ]
 
-/** Puts a test message through a gateway; what the routes would do with it stands beside it while it is written. */
+/** Sends a test message to a gateway, and shows the matching routes while typing. */
 export function ComposePage({ query }) {
   const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
   const [gateway, setGateway] = useState(query.gateway ?? 'cli')
@@ -41,14 +41,14 @@ export function ComposePage({ query }) {
   const chosen = explained.value?.find((route) => route.chosen)
   const send = async (event) => {
     event.preventDefault()
-    if (Object.keys(errors).length > 0) return say('Something in the form is not right.', 'bad')
+    if (Object.keys(errors).length > 0) return say('There is an error in the form.', 'bad')
     const routes = await call('POST', '/v1/explain', draft).catch((error) => setCame({ error }))
     if (!routes) return
     const taken = routes.find((route) => route.chosen)
-    const title = `Put this message through ${gateway}?`
+    const title = `Send this message to ${gateway}?`
     const body = taken
-      ? `It is accepted as if it had come in there. The route ${taken.route} takes it: ${doesOf(taken)}. Replies come back here and go to nobody else.`
-      : 'It is accepted as if it had come in there. No route takes it; it is kept, for receive and events.'
+      ? `It is accepted as if it had arrived there. The route ${taken.route} matches: ${doesOf(taken)}. Replies are shown here only.`
+      : 'It is accepted as if it had arrived there. No route matches; receive and events still get it.'
     if (!(await ask({ title, body, action: 'Send test message' }))) return
     setBusy(true)
     setCame(undefined)
@@ -75,7 +75,7 @@ export function ComposePage({ query }) {
         <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Send test message …'}</button></div>
         <div class="came" aria-live="polite">${came && html`<${Came} of=${came} />`}</div>
       </form>
-      <div class="would"><h2>What the routes would do</h2>
+      <div class="would"><h2>Routing</h2>
         <${Wait} of=${explained} what="the routes" />
         ${explained.value && html`<${Would} routes=${explained.value} chosen=${chosen} />`}
       </div>
@@ -83,7 +83,7 @@ export function ComposePage({ query }) {
   </section>`
 }
 
-/** What the routes say of a message that is not sent, once it rests for a moment. */
+/** The explanation of the routes for a draft, once typing pauses. */
 function useExplained(draft, isWrong) {
   const wanted = JSON.stringify(draft)
   const [settled, setSettled] = useState(wanted)
@@ -105,12 +105,13 @@ function doesOf({ skill, queue, bolt }) {
 }
 
 function Would({ routes, chosen }) {
-  // Routes that miss by one key are what somebody looks for; skills bring many for other gateways.
+  // Routes that miss by one key are the most interesting; skills have many routes for other
+  // gateways.
   const misses = ({ keys }) => keys.filter(({ matched }) => !matched).length
   const others = routes.filter((route) => route !== chosen).toSorted((a, b) => misses(a) - misses(b))
   const near = others.filter((route) => misses(route) <= 1 && isForGateway(route)).slice(0, NEAR)
   const far = others.filter((route) => !near.includes(route))
-  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${doesOf(chosen)}.` : 'No route takes it.'}</p>
+  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${doesOf(chosen)}.` : 'No route matches.'}</p>
     <${Routes} routes=${[...(chosen ? [chosen] : []), ...near]} />
     ${far.length > 0 && html`<details><summary>${far.length} other routes</summary><${Routes} routes=${far} /></details>`}`
 }

@@ -8,7 +8,7 @@ import { Age, act, ask, Badge, Copy, Facts, span, useLoaded, Wait } from '../lib
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
-/** What the daemon goes by: routes.yaml as it was read, and what became of the last reload. */
+/** The configuration: routes.yaml as loaded, and the result of the last reload. */
 export function ConfigurationPage() {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
@@ -80,7 +80,7 @@ function Files({ files, warnings, readAt }) {
     )}`
 }
 
-/** What the last reload changed, by file. The daemon remembers it until it stops. */
+/** The changes of the last reload, by file. The daemon keeps them in memory. */
 function Change({ files, previous, changedAt, since }) {
   if (!previous)
     return html`<p class="dim">Nothing has changed since the daemon started <${Age} at=${since} /> ago. Earlier versions are not kept.</p>`
@@ -96,10 +96,10 @@ function Time({ at }) {
   return html`<time datetime=${new Date(at).toISOString()}>${new Date(at).toLocaleString()}</time>`
 }
 
-/** Routes in the order in which they are asked, with how many messages each took. */
+/** The routes in order, with their message counts. */
 function RouteTable({ routes = [], since }) {
   if (routes.length === 0) return html`<p class="dim">There are no routes.</p>`
-  // Skills bring many, which most sites never use.
+  // Skills have many routes, most of which are unused.
   const isShown = ({ name, day }) => !name.includes('@') || day > 0
   const others = routes.filter((route) => !isShown(route))
   return html`<p class="dim">The first that matches takes a message. Counted by this daemon, for a day at most; it runs for <${Age} at=${since} />.</p>

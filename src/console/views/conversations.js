@@ -15,12 +15,12 @@ import { Chat } from './message.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
-/** Messages of one conversation that are shown at most. */
+/** Maximum number of shown messages per conversation. */
 const MOST = 1_000
-/** Ms from what comes in to a look at it: much may come at once. */
+/** Delay (ms) before new messages are loaded, as several may arrive at once. */
 const CALM = 400
 
-/** Who talks with us, the newest first; one of them as a chat. */
+/** All conversations, newest first, or one as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {
   if (conversation !== undefined)
     return html`<${Conversation} key=${`${gateway} ${conversation}`} gateway=${gateway} conversation=${conversation} />`
@@ -77,7 +77,7 @@ function row(conversation) {
   </a>`
 }
 
-/** Loads page after page by `load({ before })`, until one has no `next`; anew where `of` changes. */
+/** Loads pages by `load({ before })` until one has no `next`; restarts when `of` changes. */
 function usePages(load, of) {
   const [state, setState] = useState({ of, pages: [], isEnd: false })
   const latest = useRef()
@@ -94,7 +94,7 @@ function usePages(load, of) {
       if (latest.current === mine) setState((last) => ({ ...last, of, error }))
     }
     mine.isBusy = false
-    // Anew with each page: one may bring no row that was not there.
+    // Also for each page, as a page may add no row.
   }, [of, state.pages.length])
   useEffect(() => {
     latest.current = { pages: [] }
@@ -104,7 +104,7 @@ function usePages(load, of) {
   return { ...state, more }
 }
 
-/** One conversation as a chat, to be answered by hand. */
+/** A conversation as a chat, with a field to answer. */
 function Conversation({ gateway, conversation }) {
   const [limit, setLimit] = useState(PAGE)
   const loaded = useLoaded(
@@ -155,7 +155,7 @@ function Answer({ asked, done }) {
     if (!isSent) return
     setText('')
     done()
-    // By then it has left, or what keeps it is known.
+    // By then it was sent, or the reason for the delay is known.
     setTimeout(done, 1_000)
   }
   return html`<form class="answer" onSubmit=${(event) => {

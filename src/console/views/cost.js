@@ -14,7 +14,7 @@ const BY = [
 const SPANS = [...RANGES, ['30d', 'last 30 days'], ['90d', 'last 90 days'], ['365d', 'last year']]
 const FILTERS = ['model', 'skill', 'sender']
 
-/** What models used, in tokens and money; a row leads to what it is made of. */
+/** Usage of models in tokens and money; rows lead to their details. */
 export function CostPage({ query }) {
   const { by = 'model', since = '7d', until = '' } = query
   const range = { since, ...(until && { until }) }
@@ -80,7 +80,7 @@ function Figure({ name, value }) {
   return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
 }
 
-/** What rows are compared by: money where all have a price, else tokens. */
+/** The basis for comparing rows: money if all have a price, else tokens. */
 function measureOf(rows) {
   if (rows.every(({ money, unpriced }) => money !== undefined && !unpriced)) return ({ money }) => money
   return ({ inputTokens, outputTokens }) => inputTokens + outputTokens
@@ -91,13 +91,13 @@ function amountOf(row, currency) {
   return html`${money(row.money, currency)}${row.unpriced > 0 && html`<span class="dim" title="and tokens without a price"> + ?</span>`}`
 }
 
-/** A row leads to what it is made of: a model to its skills, a skill to its senders, a sender to its days. */
+/** A row leads to its parts: a model to its skills, a skill to its senders, a sender to its days. */
 function drill(by, name, query) {
   const next = { model: 'skill', skill: 'sender', sender: 'day' }[by]
   return next ? html`<a href=${link('cost', { ...query, by: next, [by]: name })}>${name}</a>` : name
 }
 
-/** A bar a day. The table by day has the numbers. */
+/** One bar per day. The table by day has the numbers. */
 function Bars({ days: used, from, to, currency }) {
   const days = everyDay(used, from, to)
   const shareOf = measureOf(used)
@@ -111,7 +111,7 @@ function Bars({ days: used, from, to, currency }) {
 const NOTHING = { inputTokens: 0, outputTokens: 0, money: 0 }
 const DAY = 86_400_000
 
-/** Also the days on which nothing was used: a bar stands where its day is. */
+/** Includes days without usage, so that bars are in the right places. */
 function everyDay(used, from, to) {
   const days = []
   for (let at = Date.parse(from.slice(0, 10)); at <= Date.parse(to.slice(0, 10)); at += DAY) {
@@ -121,7 +121,7 @@ function everyDay(used, from, to) {
   return days
 }
 
-/** How far each budget is used up, and who waits. */
+/** The usage of each budget, and who is waiting. */
 function Budgets({ of: budgets }) {
   if (budgets.length === 0) return null
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>

@@ -38,7 +38,7 @@ function useTraffic(gateway) {
   return { loaded, traffic: Object.fromEntries((value ?? []).map((each) => [each.gateway, each])) }
 }
 
-/** Every gateway, and the newest refusals of all. */
+/** All gateways, and their newest refusals. */
 export function GatewaysPage() {
   const gateways = now.value?.gateways ?? []
   const status = useLoaded((signal) => call('GET', '/v1/status', undefined, signal), [gateways.length])
@@ -196,7 +196,7 @@ function CheckAll({ names }) {
     <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }
 
-/** Refusals by gateway and reason, with the likely cause; then each of the newest. */
+/** Refusals by gateway and reason with the likely cause, then each of the newest. */
 function Refusals({ gateway }) {
   const refused = now.value?.rates?.refused ?? 0
   const loaded = useLoaded(

@@ -13,8 +13,9 @@ const GatewaysPage = later.page('GatewaysPage')
 const SkillsPage = later.page('SkillsPage')
 
 /**
- * The views, in the order of the navigation: `path` is where each is behind the `#`, `Page` gets the rest of the path and the query, and
- * `count(now)` is the number beside its name, of what wants somebody. `parts`: how many parts of a path it knows behind its own.
+ * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
+ * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
+ * further path parts.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },

@@ -5,7 +5,7 @@ import { link, replace } from '../lib/router.js'
 
 const STATES = ['running', 'done', 'failed', 'cancelled']
 
-/** All long work: replays, bulk retries and drops, erasures. The address has the filter. */
+/** All long jobs: replays, bulk retries and drops, erasures. The filter is in the address. */
 export function JobsPage({ query }) {
   const { kind = '', state = '' } = query
   const picked = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)

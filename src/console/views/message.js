@@ -25,11 +25,11 @@ import { go, link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { senderOf } from './messages.js'
 
-/** Ms after which a message is looked at again: one that is finished may be answered, pushed or pulled yet. */
+/** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const AGAIN = { open: 1_500, finished: 5_000 }
 const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying'])
 
-/** A message tells its story. */
+/** One message with its history. */
 export function MessagePage({ id }) {
   const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
   const { value: shown, error, reload } = loaded
@@ -69,12 +69,12 @@ export function MessagePage({ id }) {
 
 function titleOf({ subject, text, gateway, data }) {
   if (subject) return subject
-  // What a webhook brought is JSON: its event says more than its first line.
+  // The text of a webhook is JSON, so its event is more informative than its first line.
   if (data?.event || text.startsWith('{')) return `${data?.event ?? 'A message'} at ${gateway}`
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
 }
 
-/** JSON with indents, as webhooks bring it in one line; other text as it is. */
+/** JSON with indentation, as webhooks send it in one line; other text unchanged. */
 function readable(text) {
   if (!/^\s*[[{]/.test(text)) return text
   try {
@@ -84,7 +84,7 @@ function readable(text) {
   }
 }
 
-/** The lines that this daemon wrote while it was at the message. */
+/** Log lines of this daemon about the message. */
 function Log({ lines }) {
   if (lines.length === 0) return null
   return html`<h2>Log</h2>
@@ -117,7 +117,7 @@ function factsOf({ message, traceUrl }) {
   }
 }
 
-/** As the view of people names them. */
+/** The person, in the format of the view of people. */
 function personOf({ gateway, from }) {
   return `${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`
 }
@@ -151,7 +151,7 @@ const KINDS = {
   bounced: 'bad',
 }
 
-/** The three roads on one axis of time: each note with what it took. */
+/** The history on the three roads on one time axis, with durations. */
 function Timeline({ shown }) {
   const { history, pushes = [], receive, events = [] } = shown
   const start = history[0]?.at ?? shown.message.receivedAt
@@ -185,7 +185,7 @@ function Timeline({ shown }) {
 }
 
 function Detail({ detail, at }) {
-  // The key is the message's id and the route's name over again.
+  // The key repeats the message id and the route name.
   const { text, error, reason, tools, ms, args, key, delay, ...said } = detail
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
     ${(error || reason) && html`<p class="error">${error ?? reason}</p>`}
@@ -213,7 +213,7 @@ function timeOfDay(at) {
   return new Date(at).toISOString().slice(11, 23)
 }
 
-/** Why each route took it or did not, by the routes as they are now. */
+/** Why each route did or did not match, by the current routes. */
 function Explain({ id }) {
   const [isOpen, setOpen] = useState(false)
   const { value, error } = useLoaded(
@@ -226,7 +226,7 @@ function Explain({ id }) {
   </details>`
 }
 
-/** What each route says of a message. */
+/** The result of each route for a message. */
 export function Routes({ routes }) {
   if (routes.length === 0) return html`<p>There are no routes.</p>`
   return html`<ul class="routes">${routes.map(
@@ -237,7 +237,7 @@ export function Routes({ routes }) {
   )}</ul>`
 }
 
-/** The newest of its conversation, as a chat. */
+/** The newest messages of its conversation, as a chat. */
 function Around({ message }) {
   const { gateway, conversation, id } = message
   const { value, error } = useLoaded(
@@ -245,12 +245,12 @@ function Around({ message }) {
     [id],
   )
   if (error) return html`<h2>The conversation</h2><p class="dim">${error.message}</p>`
-  // Alone it would be said twice.
+  // A single message is already shown.
   if (!value || value.entries.every((entry) => entry.id === id)) return null
   return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
 }
 
-/** Who wrote on the left, what was answered on the right. */
+/** Messages on the left, replies on the right. */
 export function Chat({ entries, here }) {
   if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
   return html`<ol class="chat">${entries.map(
@@ -263,7 +263,7 @@ export function Chat({ entries, here }) {
   )}</ol>`
 }
 
-/** What can be done with it. Each says what it does to what, and asks once. */
+/** The possible actions. Each names its effect and asks for confirmation. */
 function Actions({ shown, reload }) {
   const { message, outcome } = shown
   const { id, gateway } = message

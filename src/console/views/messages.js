@@ -26,7 +26,7 @@ const OUTCOMES = [
   'suppressed',
 ]
 
-/** Live tail, search and filter; the address carries the filter. */
+/** Live tail, search and filter. The filter is in the address. */
 export function MessagesPage({ query }) {
   const { focus, ...filter } = query
   const found = useMessages(filter)
@@ -97,7 +97,7 @@ function Filter({ filter, set, focus }) {
   </search>`
 }
 
-/** What the address says besides what the filter shows: each can be taken away. */
+/** Parts of the address that the filter does not show; each can be removed. */
 function Given({ filter, set }) {
   const given = ['text', 'sender', 'event', 'conversation', 'transport'].filter((name) => filter[name])
   if (given.length === 0) return null

@@ -24,7 +24,7 @@ const DEPTH = [
   { name: 'to send', color: 'good', of: (point) => point.outbox },
 ]
 
-/** What is wrong first; then what goes through. */
+/** Problems first, then the traffic. */
 export function NowPage({ query }) {
   const { since = '', until = '' } = query
   const set = (change) => replace('now', { ...query, ...change })
@@ -45,7 +45,7 @@ export function NowPage({ query }) {
 
 const MINUTE = 60_000
 
-/** What the stream tells of the last hour, or of its end. */
+/** The charts of the last hour, or of its end, from the stream. */
 function LiveCharts({ since }) {
   const minutes = since === '15m' ? 15 : 60
   const name = since === '15m' ? 'the last 15 minutes' : 'the last hour'
@@ -53,10 +53,10 @@ function LiveCharts({ since }) {
   return html`<${Charts} points=${points.value} span=${span} />`
 }
 
-/** Ms between two looks at a span that goes on. */
+/** Polling interval (ms) of a span that ends now. */
 const AGAIN = 30_000
 
-/** A longer or an earlier span: messages from the journal, the lines as far as this daemon knows them. */
+/** A longer or earlier span: messages from the journal, and the metrics that this daemon still has. */
 function PastCharts({ since, until }) {
   const range = Object.fromEntries(Object.entries({ since, until }).filter(([, value]) => value !== ''))
   const loaded = useLoaded(
@@ -93,7 +93,7 @@ function Charts({ points, span, every }) {
     <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${whole} least=${4} span=${span} every=${every} />`
 }
 
-/** Has a place of its own, so that a trouble that comes or goes moves nothing else. */
+/** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
 function Troubles() {
   const found = now.value?.troubles ?? []
   return html`<section class="troubles" aria-label="What is wrong" tabindex="0">

@@ -6,7 +6,7 @@ import { Age, act, Badge, Empty, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 
-/** All that is paused, whatever it is, and a form to pause something else. */
+/** All pauses, and a form to add one. */
 export function PausedPage() {
   const { troubles = [] } = now.value ?? {}
   const known = troubles.filter(({ code }) => /paused$/.test(code)).map(({ key, count }) => `${key} ${count}`)
@@ -24,7 +24,7 @@ export function PausedPage() {
 
 const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
-/** How each kind goes on, and where it is shown. */
+/** How each kind is resumed, and its page. */
 const KINDS = {
   gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
   route: ({ name }) => ({ args: { route: name }, at: 'configuration' }),
@@ -54,7 +54,7 @@ function Paused({ pause, done }) {
   </li>`
 }
 
-/** Gateways, routes and skills by name. A conversation is taken over in its own view. */
+/** Gateways, routes and skills by name. Conversations are taken over in their own view. */
 function PauseForm({ done }) {
   const [kind, setKind] = useState('route')
   const [name, setName] = useState('')

@@ -7,9 +7,9 @@ import { act, ask, Badge, Empty, StoreAway, useLoaded, useOnce, Wait } from '../
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
-/** What stands in the address between two identities: names have spaces. */
+/** Separates identities in the address, as names may contain spaces. */
 const SEPARATOR = '\n'
-/** Any gateway. */
+/** All gateways. */
 const ANY = '*'
 
 const PLACES = {
@@ -21,7 +21,7 @@ const PLACES = {
   records: 'approvals, planned messages, runs of models, digests',
 }
 
-/** One person: what is kept about them, by place; an export, and erasing it. */
+/** One person: their stored data by place, with export and erasure. */
 export function PeoplePage({ query }) {
   const who = (query.who ?? '').split(SEPARATOR).filter(Boolean)
   const show = (next) => replace('people', { who: next.join(SEPARATOR) })
@@ -38,14 +38,14 @@ export function PeoplePage({ query }) {
 
 const isErasing = ({ kind }) => kind === 'person-erase'
 
-/** Names a person: one identity, or several of the same person. */
+/** The form for a person: one or several of their identities. */
 function Who({ who, show }) {
   const [given, setGiven] = useState({ gateway: ANY, name: '' })
   const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
   const add = (event) => {
     event.preventDefault()
     const name = given.name.trim()
-    // Somebody may paste `email:ada@example.com`.
+    // `email:ada@example.com` may be pasted.
     const isWhole = [ANY, ...gateways].some((gateway) => name.startsWith(`${gateway}:`))
     const identity = isWhole ? name : `${given.gateway}:${name}`
     show([...who.filter((each) => each !== identity), identity])
@@ -107,7 +107,7 @@ function Kept({ who, counts, total, reload }) {
     ${empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
 }
 
-/** The search of messages finds one sender. */
+/** The search for messages accepts one sender. */
 function fromWords([first]) {
   const name = first.slice(first.indexOf(':') + 1)
   return `from:${/[\s"]/.test(name) ? `"${name.replaceAll('"', '\\"')}"` : name}`
@@ -134,7 +134,7 @@ function Export({ who }) {
   return html`<button changes type="button" disabled=${isBusy} onClick=${() => once(make)}>${isBusy ? 'Exporting …' : 'Export …'}</button>`
 }
 
-/** The dry run is what the page shows: the question repeats it, and the name must be typed. */
+/** The page shows the dry run. The question repeats it, and the name must be typed. */
 async function erase(who, counts, total, reload) {
   const [wanted] = who
   let typed = ''

@@ -117,7 +117,7 @@ function Subscription({ known, group }) {
     [name, state, dead, points.value],
   )
   const { value, error, reload } = loaded
-  /** What the open dialog began with: what is shown here may be older. */
+  /** The settings when the dialog was opened; the page may show older ones. */
   const [settings, setSettings] = useState()
   const openForm = () =>
     act(async () => {
@@ -157,7 +157,7 @@ function Subscription({ known, group }) {
       `${name} is pushed to again.`,
     )
   const replay = () => replayPush(known).then(reload)
-  // Deleted: the card goes with the next status.
+  // It was deleted; the card disappears with the next status.
   if (error?.code === 'subscription_not_found') return null
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
     <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
@@ -198,7 +198,7 @@ function Waiting({ of: { name, waiting, queued = waiting, unread = 0, dead }, gr
   return html`<p class="figures">${count(queued, 'event')} queued, <span title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')} unread</span>${unread > 0 && group?.oldestAt !== undefined && html`, oldest <b><${Age} at=${group.oldestAt} /></b>`}, ${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${count(dead, 'dead letter')}</a>` : 'none dead'}</p>`
 }
 
-/** Deletes a subscription. Says first what is lost with it, and only deletes that where the answer was about it. */
+/** Deletes a subscription. First says what will be lost, and deletes only what the answer was about. */
 async function remove(name, reload) {
   await act(async () => {
     const { waiting, dead } = await invoke('subscription-delete', { name, dryRun: true })

@@ -12,7 +12,7 @@ import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
-/** Every skill by its name; one of them to be tried. */
+/** All skills, or one with a form to run it. */
 export function SkillsPage({ name, query }) {
   const { since = '', until = '' } = query
   const range = { ...(since && { since }), ...(until && { until }) }
@@ -23,7 +23,7 @@ export function SkillsPage({ name, query }) {
   const { value: usage = [] } = runs
   const [wanted, setWanted] = useState('')
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
-  // What runs comes first: the rest ships with Trivium.
+  // Skills that run come first; most others are built in.
   const runsOf = ({ name: own }) => usage.find((each) => each.name === own)?.runs ?? 0
   const fits = ({ name: own, description }) =>
     words.every((word) => `${own} ${description}`.toLowerCase().includes(word))
@@ -49,7 +49,7 @@ export function SkillsPage({ name, query }) {
   </section>`
 }
 
-/** How often it ran and failed, beside its name. */
+/** Runs and failures, beside the name. */
 function Doing({ usage }) {
   if (!usage) return null
   const { runs, failed } = usage
@@ -88,17 +88,17 @@ function layerName(layer) {
   return typeof layer === 'string' ? layer : layer.name
 }
 
-/** Ms between two looks at the runs of a skill that is shown. */
+/** Polling interval (ms) of a skill's runs. */
 const AGAIN = 5_000
 
-/** `Last 7 days`, or what is counted: whole days (UTC) where the range is longer than a day. */
+/** `Last 7 days`, or the counted range: whole days (UTC) for ranges longer than a day. */
 function nameOf({ since = '7d', until }) {
   const known = until === undefined && RANGES.find(([value]) => value === since)
   if (known) return `${known[1][0].toUpperCase()}${known[1].slice(1)}`
   return 'In the chosen time'
 }
 
-/** How it does: runs, errors, durations, cost, who calls it, and its last runs. */
+/** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
 function Usage({ name, range }) {
   const loaded = useLoaded(
     async (signal) => {
@@ -161,7 +161,7 @@ function Runs({ of: recent }) {
     ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
 }
 
-/** Runs it with what the form says. One that destroys says so, and asks once. */
+/** Runs the skill with the input. Destructive skills ask for confirmation. */
 function TryIt({ skill: { name, args: schema, metadata } }) {
   const [came, setCame] = useState()
   const [isBusy, setBusy] = useState(false)
