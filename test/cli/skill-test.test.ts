@@ -96,7 +96,7 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     assert.equal(wrong.length, 4)
     assert.match(
       wrong.join('\n'),
-      /lacks five: It is four\.\n.*has is.*\n.*other tools.*\n60 tokens, over 50/,
+      /does not contain five: It is four\.\n.*contains is.*\n.*other tools.*\n60 tokens, over 50/,
     )
     assert.equal(model.requests.length, 3, 'a record asks no model')
     assert.equal((await run('--case', 'nothing')).code, 2)
