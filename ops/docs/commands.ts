@@ -11,7 +11,8 @@ export async function commandsPage(): Promise<string> {
   const sections: string[] = []
   for (const name of COMMAND_NAMES) sections.push(`### ${code(name)}`, await helpOf(name))
   sections.push('## Skills as commands', 'Your own skills are commands in the same way.')
-  for (const { name } of builtInSkills) {
+  // The list of troubles is made by a daemon.
+  for (const name of [...builtInSkills.map((skill) => skill.name), 'troubles']) {
     const spoken = spokenName(name)
     sections.push(`### ${code(spoken)}`, await helpOf(spoken))
   }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
-import { skillJsonSchema } from '../core/skill.ts'
+import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
@@ -98,7 +98,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
 
 /** From the daemon, or else from the skill folders: help opens no store. */
 async function showHelp(name: string, context: CommandContext): Promise<void> {
-  const skills = objectsIn(await skillsAsTold(context.environs()))
+  const builtIn = builtInSkills.find((one) => one.name === name)
+  // Without a configuration, those of Trivium still have their help.
+  const skills = objectsIn(
+    await skillsAsTold(context.environs()).catch((error: unknown) => {
+      if (builtIn) return [asTold(builtIn)]
+      throw error
+    }),
+  )
   const skill = skills.find((one) => one.name === name)
   if (!skill)
     throw unknownCommand(
@@ -135,7 +142,12 @@ async function skillsAsTold(environs: Environs): Promise<unknown> {
     .catch(() => undefined)
   if (told !== undefined) return told
   const known = await skillsWithout(environs)
-  return known.map(({ args, ...skill }) => ({ ...skill, args: args ? skillJsonSchema({ args }) : {} }))
+  return known.map(asTold)
+}
+
+/** A skill as a daemon describes it. */
+function asTold({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: string }) {
+  return { ...skill, args: args ? skillJsonSchema({ args }) : {} }
 }
 
 /** Without a daemon, a mistyped command must not result in "start a daemon". */

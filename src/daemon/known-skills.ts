@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
+import { troublesSkill } from '../features/troubles/troubles.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createMiddleware } from '../runtime/middleware/index.ts'
 import { createRegistry } from '../runtime/registry.ts'
@@ -21,8 +22,8 @@ export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
     folders: [...skills.folders, SHIPPED_SKILLS],
     shippedFolder: SHIPPED_SKILLS,
     middleware: createMiddleware(),
-    skills: builtInSkills,
     // Only described here, never run.
+    skills: [...builtInSkills, troublesSkill(async () => [], Date.now)],
     loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }),
     log: silent,
   })
