@@ -37,10 +37,18 @@ function copyAssets(): void {
 
 /** The console in the files that browsers load. A clone bundles its own at the first request. */
 async function bundleTheConsole(): Promise<void> {
-  const { page, files } = await bundleConsole(join(process.cwd(), CONSOLE))
+  const { page, files, packages } = await bundleConsole(join(process.cwd(), CONSOLE))
   mkdirSync(join(dist, CONSOLE), { recursive: true })
-  for (const [name, content] of [['index.html', page] as const, ...files])
+  const licenses = packages.map(licenseOf).join('\n\n')
+  for (const [name, content] of [['index.html', page] as const, ['LICENSES', licenses] as const, ...files])
     writeFileSync(join(dist, CONSOLE, name), content)
+}
+
+/** The license of a package whose code is in the files: each asks to go with its code. */
+function licenseOf(name: string): string {
+  const [file] = globSync(`node_modules/${name}/{LICENSE,license}*`)
+  if (file === undefined) throw new Error(`${name} has no license file`)
+  return `${name}\n\n${readFileSync(file, 'utf8').trim()}\n`
 }
 
 /** The sources find the manifest one folder above src/; so must the built files. */

@@ -17,9 +17,9 @@ export async function readConsole(folder: string): Promise<ConsoleBundle> {
 
 /**
  * Combines the sources into a few small files in some 100 ms, without writing any. The first view needs one file of styles and two of
- * scripts; what is imported late comes in files of its own. Needs the development packages.
+ * scripts; what is imported late comes in files of its own. Needs the development packages. `packages`: whose code is in them.
  */
-export async function bundleConsole(folder: string): Promise<ConsoleBundle> {
+export async function bundleConsole(folder: string): Promise<ConsoleBundle & { packages: string[] }> {
   const { build, stop } = await import('esbuild')
   const { outputFiles, metafile } = await build({
     absWorkingDir: folder,
@@ -41,7 +41,11 @@ export async function bundleConsole(folder: string): Promise<ConsoleBundle> {
   })
   await stop()
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]))
-  return { page: pageOf(readFileSync(join(folder, 'index.html'), 'utf8'), metafile.outputs), files }
+  const page = pageOf(readFileSync(join(folder, 'index.html'), 'utf8'), metafile.outputs)
+  const names = Object.keys(metafile.inputs).map(
+    (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1],
+  )
+  return { page, files, packages: [...new Set(names.filter((name) => name !== undefined))].sort() }
 }
 
 type Outputs = Readonly<

@@ -231,6 +231,8 @@ routes: [{ name: rest, skill: echo }]`
     const files = [...page.matchAll(/(?:href|src)="(\/console\/[^"]+)"/g)].map(([, path = '']) => path)
     assert.equal(files.length, 4, 'the console is bundled')
     for (const path of files) assert.equal((await fetch(daemon.control + path)).status, 200, path)
+    const licenses = readFileSync(join(installed, 'dist', 'src', 'console', 'LICENSES'), 'utf8')
+    for (const name of ['preact', 'htm', 'uplot']) assert.match(licenses, new RegExp(`^${name}$`, 'm'))
     // What needs a part says so, and nothing else suffers.
     const mcp = await fetch(`${daemon.control}/mcp`, {
       method: 'POST',
