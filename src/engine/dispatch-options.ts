@@ -3,7 +3,7 @@ import type { Log } from '../core/log.ts'
 import type { Message } from '../core/message.ts'
 import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note, Store } from '../core/store.ts'
-import type { Voice } from './dispatch-heard.ts'
+import type { Voice } from './dispatch-transcripts.ts'
 import type { Outbox } from './outbox.ts'
 import type { Router } from './router.ts'
 

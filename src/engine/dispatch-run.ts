@@ -5,11 +5,11 @@ import type { Route } from '../core/route.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
 import { asideIn } from './aside.ts'
 import { attemptOf, lastErrorOf, type RunOutcome } from './attempts.ts'
-import { HELD_PAUSE, heardIn } from './dispatch-heard.ts'
 import { createMerged } from './dispatch-merged.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
 import { sendKey } from './dispatch-queue.ts'
+import { HELD_PAUSE, transcribed } from './dispatch-transcripts.ts'
 import { refuseApproval, type Sending, silenceOf, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
@@ -25,7 +25,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const aside = asideIn(claimed)
     const found = claimed.message ?? aside
     if (!found) throw new TriviumError('message_not_found', { id: claimed.messageId ?? claimed.id })
-    const message = !aside && voice?.wants(found) ? await heardIn(found, voice, signal) : found
+    const message = !aside && voice?.wants(found) ? await transcribed(found, voice, signal) : found
     if (!message) return { outcome: 'release', delay: STORE_PAUSE }
     const route = routing().byName.get(claimed.group) ?? router.match(message)
     const isPaused = message !== found && route && options.isHeld?.({ ...claimed, group: route.name })

@@ -67,7 +67,7 @@ export function createVoice(deps: VoiceDeps) {
     /** Whether a message has recordings that would be transcribed. */
     wants: (message: Message): boolean => message.attachments.length > 0 && recordings(message).length > 0,
     /** The message with its transcripts. Rejects if the store is unavailable, and after `signal` aborted. */
-    async hear(message: Message, signal: AbortSignal): Promise<Message> {
+    async transcribe(message: Message, signal: AbortSignal): Promise<Message> {
       const settings = deps.transcribe()
       const key = `voice/${message.id}`
       const known = z.array(heardSchema).safeParse((await kv.get(key))?.value).data

@@ -11,11 +11,11 @@ export function createListeners(log: Log) {
     has: (name: Signal) => emitter.listenerCount(name) > 0,
     /** Calls the listeners of one signal, or of all. An error in one does not affect others. */
     call: (name?: string, partition?: number) => {
-      for (const [each, heard] of followers) if (name === undefined || name === each) heard(partition)
+      for (const [each, changed] of followers) if (name === undefined || name === each) changed(partition)
       for (const each of name === undefined ? emitter.eventNames() : [name]) emitter.emit(each, partition)
     },
     /** Registers a permanent callback that runs before the listeners and does not count as one. */
-    onCall: (name: Signal, heard: (partition?: number) => void) => void followers.set(name, heard),
+    onCall: (name: Signal, changed: (partition?: number) => void) => void followers.set(name, changed),
     /** See `onSignal` of the store. */
     on: (name: Signal, listener: (partition?: number) => void) => {
       const own = (partition?: number) => {

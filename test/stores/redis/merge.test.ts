@@ -16,15 +16,15 @@ describe('taking from several shards', () => {
   test('asks a shard again whose signal came before the answer that it is empty', async (t) => {
     const at = clock(t)
     const shards: number[][] = [[], []]
-    const { take, heard } = createMerge(shards.length)
+    const { take, signalled } = createMerge(shards.length)
     assert.equal(await take('g', ask(shards, at, 1)), undefined)
-    heard(0)
+    signalled(0)
     const asked = ask(shards, at, 1)
     const overtaken = async (shard: number, until: number) => {
       const answer = await asked(shard, until)
       if (shard === 0 && shards[0]?.length === 0) {
         shards[0].push(at() - 1)
-        heard(0)
+        signalled(0)
       }
       return answer
     }

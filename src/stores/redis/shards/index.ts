@@ -45,8 +45,10 @@ export function openShards(
       return signals.on(name, listener)
     },
     journal: createShardedJournal(shards, layout, owned),
-    receive: createShardedReceive(shards, layout, (heard) => signals.follow('receive', heard)),
-    topics: createShardedTopics(shards, layout, (heard) => signals.follow('topic:gateway-message', heard)),
+    receive: createShardedReceive(shards, layout, (changed) => signals.follow('receive', changed)),
+    topics: createShardedTopics(shards, layout, (changed) =>
+      signals.follow('topic:gateway-message', changed),
+    ),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
     erasing: createShardedErasing(shards, layout),
     // Others may be able to go on while a part of the store is away.

@@ -27,7 +27,7 @@ type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
 export function createMerge(count: number) {
   /** By consumer: a consumer group, or a filter. */
   const known = new Map<string, State>()
-  /** How often each shard was heard of: a signal may overtake the answer that it makes obsolete. */
+  /** The number of signals of each shard: one may overtake the answer that it makes obsolete. */
   const signals = Array<number>(count).fill(0)
   const stateOf = (name: string) => {
     const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Map<number, number>() }
@@ -39,7 +39,7 @@ export function createMerge(count: number) {
   }
   return {
     /** Something may be there now, where no shard is named on any. */
-    heard(shard?: number): void {
+    signalled(shard?: number): void {
       const some = shard === undefined ? signals.keys() : [shard]
       for (const each of some) {
         signals[each] = (signals[each] ?? 0) + 1

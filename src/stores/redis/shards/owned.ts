@@ -1,7 +1,7 @@
 import type { Store } from '../../../core/store.ts'
 import type { createOwners } from './owners.ts'
 
-/** Where there may be something to do, as far as it was heard of: of dispatch only on what is this daemon's. */
+/** The shards that may have work, by the signals so far; for dispatch only those of this daemon. */
 export type Owned = ReturnType<typeof createOwned>
 
 export function createOwned(
@@ -63,7 +63,7 @@ export function createOwned(
       const times = [...stateOf(queue).due].filter(([shard]) => isMine(queue, shard)).map(([, time]) => time)
       return times.length > 0 ? Math.min(...times) : undefined
     },
-    /** These are this daemon's now: what happened on them before was not heard. */
+    /** Adds new shards of this daemon. Their earlier signals were missed, so all may have work. */
     begun(own: ReadonlySet<number>): void {
       for (const shard of own) {
         toPump.add(shard)

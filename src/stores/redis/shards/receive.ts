@@ -9,10 +9,10 @@ import type { Shard } from './shard.ts'
 export function createShardedReceive(
   shards: readonly Shard[],
   layout: Layout,
-  follow: (heard: (shard?: number) => void) => () => void,
+  follow: (changed: (shard?: number) => void) => () => void,
 ): ReceiveQueue {
   const merge = createMerge(shards.length)
-  const use = follow(merge.heard)
+  const use = follow(merge.signalled)
   const of = (receipt: string) => {
     const [, shard = '', own = ''] = /^(\d+)-(.*)$/.exec(receipt) ?? []
     return { receive: shards[Number(shard)]?.receive, own }

@@ -12,10 +12,10 @@ import { byShard, type Shard } from './shard.ts'
 export function createShardedTopics(
   shards: readonly Shard[],
   layout: Layout,
-  follow: (heard: (shard?: number) => void) => () => void,
+  follow: (changed: (shard?: number) => void) => () => void,
 ): Topics {
   const merge = createMerge(shards.length)
-  const use = follow(merge.heard)
+  const use = follow(merge.signalled)
   const at = (shard = 0) => (shards[shard] as Shard).topics
   const others = at()
   const ofAll = <T>(run: (topics: Shard['topics']) => Promise<T>) =>

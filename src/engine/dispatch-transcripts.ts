@@ -1,24 +1,24 @@
 import type { Message } from '../core/message.ts'
 import { isStoreAway } from './attempts.ts'
 
-/** Recordings are transcribed before a message is routed. `hear` rejects if the store is unavailable. */
+/** Recordings are transcribed before a message is routed. `transcribe` rejects if the store is unavailable. */
 export type Voice = {
   /** Whether a message has recordings to transcribe. */
   wants(message: Message): boolean
-  hear(message: Message, signal: AbortSignal): Promise<Message>
+  transcribe(message: Message, signal: AbortSignal): Promise<Message>
 }
 
 /** How long (ms) a message waits if its route turns out to be paused. */
 export const HELD_PAUSE = 5_000
 
 /** The message with its transcripts; undefined while the store is unavailable. */
-export async function heardIn(
+export async function transcribed(
   message: Message,
-  { hear }: Voice,
+  { transcribe }: Voice,
   signal: AbortSignal,
 ): Promise<Message | undefined> {
   try {
-    return await hear(message, signal)
+    return await transcribe(message, signal)
   } catch (error) {
     if (isStoreAway(error)) return undefined
     throw error
