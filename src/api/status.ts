@@ -1,6 +1,6 @@
 import { toJson } from '../core/json.ts'
 import type { Trouble } from '../core/trouble.ts'
-import { wordsOf } from '../runtime/prefix-skills.ts'
+import { routedWords, wordsOf } from '../runtime/prefix-skills.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readStanding } from './readings.ts'
@@ -9,14 +9,15 @@ import { pingStore } from './trouble-readings.ts'
 /** The result of `status`: the whole state at a glance. Throws `store_unavailable`. */
 export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Trouble[]>) {
   const { store, manager, gateways } = deps
-  const [standing, assistant, writes, found] = await Promise.all([
+  const { assistant, routes, gateways: configured } = deps.config()
+  const [standing, counts, writes, found] = await Promise.all([
     readStanding(deps),
     deps.assistant(),
     pingStore(store),
     troubles(),
   ])
   const { stats, groups, subscriptions, budgets, waiting, reload } = standing
-  const disabled = deps.config().gateways.filter((gateway) => !gateway.enabled)
+  const disabled = configured.filter((gateway) => !gateway.enabled)
   return toJson({
     version: deps.version,
     pid: process.pid,
@@ -27,10 +28,10 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
     queues: deps.queues.list(),
     mcp: deps.mcp.list(),
-    assistant,
+    assistant: counts,
     budgets,
     skills: manager.list(),
-    registry: wordsOf(manager),
+    registry: assistant.enabled ? wordsOf(manager) : routedWords(manager, routes),
     broken: manager.errors(),
     configuration: reload,
     roads: roadsOf(stats),

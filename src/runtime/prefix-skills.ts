@@ -96,6 +96,12 @@ export function wordsOf({ list, get }: Catalog) {
     })
 }
 
+/** The words that some route runs: `assistant: false` leaves those of the assistant without routes. */
+export function routedWords(catalog: Catalog, routes: readonly { skill?: string }[]) {
+  const routed = new Set(routes.map(({ skill }) => skill))
+  return wordsOf(catalog).filter(({ name }) => routed.has(name))
+}
+
 /** The skill and arguments that a call leads to: follows words of `skills.json` to their skills. */
 export function meantBy(
   name: string,

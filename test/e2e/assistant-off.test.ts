@@ -34,6 +34,12 @@ describe('with `assistant: false`', { timeout: 120_000 }, async () => {
     assert.doesNotMatch(help, /recall|digest|schedule/)
   })
 
+  test('`status` lists only words that work', async () => {
+    const { out } = await site.run(['status', '--json'])
+    const names = JSON.parse(out).registry.map(({ name }: { name: string }) => name)
+    assert.deepEqual(names.sort(), ['note', 'words'])
+  })
+
   test('its skills can still be called by name', async () => {
     const { code, out, err } = await site.run(['remember', '--text', 'the bread'])
     assert.equal(code, 0, err)

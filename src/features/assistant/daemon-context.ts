@@ -11,7 +11,7 @@ import type { Router } from '../../engine/router.ts'
 import { defined } from '../../lib/defined.ts'
 import type { SkillManager } from '../../runtime/manager.ts'
 import type { AccessRule } from '../../runtime/middleware/access.ts'
-import { wordsOf } from '../../runtime/prefix-skills.ts'
+import { routedWords } from '../../runtime/prefix-skills.ts'
 import type { AssistantContext } from './context.ts'
 
 /** Match keys that depend only on the text. */
@@ -46,11 +46,7 @@ export function createAssistantContext(deps: {
           !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
       )
 
-  /** `assistant: false` leaves shipped words without routes. */
-  const words = () => {
-    const routed = new Set(deps.router.routes().map(({ skill }) => skill))
-    return wordsOf(manager).filter(({ name }) => routed.has(name))
-  }
+  const words = () => routedWords(manager, deps.router.routes())
 
   return {
     words,
