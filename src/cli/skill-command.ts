@@ -166,7 +166,8 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
         context,
       )
     // A skill of the same name in a folder is a different one.
-    if (isStoreOnly(name) && builtInSkills.some((one) => one === skill)) return connectOrOpen(environs)
+    const isBuiltIn = builtInSkills.some((one) => one.name === name && one.args === skill?.args)
+    if (isStoreOnly(name) && isBuiltIn) return connectOrOpen(environs)
     throw error
   }
 }
