@@ -80,7 +80,7 @@ function isSlip(actual: string, wanted: string): boolean {
 }
 
 function rowsOf(route: JsonObject): unknown[][] {
-  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, but an earlier route won' : 'no'
+  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
   const keys = objectsIn(route.keys)
   const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
   return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]
