@@ -9,15 +9,15 @@ import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
-/** What is done this fast needs no "working", and what no route wants gets no reaction at all. */
+/** Messages that are done this soon (ms), or have no route, get no reaction. */
 const SOON = 400
 const LONGEST = 15 * 60_000
-/** Under a flood nobody looks at reactions, and Slack would refuse them. */
+/** Maximum number of messages with reactions at a time, because of Slack's rate limits. */
 const MAX_FOLLOWED = 100
-/** For so long a daemon that was killed may be away. */
+/** How long (ms) a killed daemon may be away. */
 const KEPT = 86_400_000
 
-/** Who asked, and how only they can be told. */
+/** The sender, and how to message only them. */
 const askerSchema = z.object({
   user: z.string(),
   thread: z.string().exactOptional(),
@@ -26,12 +26,12 @@ const askerSchema = z.object({
 
 type Asker = z.infer<typeof askerSchema>
 
-/** A message as Slack knows it and as we do. Commands and clicks have no `ts`. */
+/** A message by Slack's ids and ours. Commands and clicks have no `ts`. */
 type Followed = { team: string; channel: string; ts: string; id: string }
 
 /**
- * Shows what becomes of a message: reactions on it, and where it fails, a note to its author alone. Best effort: none of it
- * holds up anything.
+ * Shows the progress of a message by reactions and, if it fails, by a note that only its author
+ * sees. Best effort: never delays anything.
  */
 export function createProgress({ progress }: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
   const { kv, log, settled } = deps
@@ -45,7 +45,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
     const early = await settled(followed.id, SOON)
     if (early === 'unrouted' || ended) return
     if (early !== undefined) return conclude(followed, asker, early)
-    // Kept first: a daemon that is killed would leave the reaction there.
+    // Stored first, so that a killed daemon leaves no reaction behind.
     await kv.set(nameOf(followed), asker, { ttl: KEPT })
     await react(followed, 'add', EMOJI.working)
     await showEnd(followed, asker)
@@ -53,7 +53,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
 
   const showEnd = async (followed: Followed, asker: Asker) => {
     const outcome = await settled(followed.id, LONGEST)
-    // Of several daemons that wait for it, one shows it.
+    // Of several waiting daemons, one shows it.
     if (ended || !(await kv.delete(nameOf(followed)))) return
     await react(followed, 'remove', EMOJI.working)
     if (outcome === 'done' || outcome === 'failed') await conclude(followed, asker, outcome)
@@ -64,7 +64,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
     if (outcome === 'failed') await tellFailed(followed, asker, workspaces)
   }
 
-  /** Runs beside all else, for as many as anybody looks at. Never rejects. */
+  /** Runs in the background, up to the maximum number. Never rejects. */
   const beside = async (run: () => Promise<void>) => {
     if (ended || count >= MAX_FOLLOWED) return
     count++
@@ -74,12 +74,12 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
 
   return {
     follow({ team, channel, ts = '', ...draft }: Draft, { id }: Accepted): void {
-      // An ephemeral message does not show in a thread that has none yet.
+      // Ephemeral messages are invisible in a thread that does not exist yet.
       const thread = draft.startsThread ? undefined : draft.thread
       const asker = defined({ user: draft.user, thread, responseUrl: draft.responseUrl })
       void beside(() => show({ team, channel, ts, id }, asker))
     },
-    /** Ends what an earlier daemon, or one that was killed, had left as being worked on. Never rejects. */
+    /** Removes reactions left by earlier or killed daemons. Never rejects. */
     resume: () =>
       beside(async () => {
         for (const key of await kv.list(prefix, MAX_FOLLOWED)) {
@@ -94,7 +94,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   }
 }
 
-/** Sets reactions, except in workspaces whose token may not react. Never rejects. */
+/** Sets reactions, except in workspaces whose token does not allow it. Never rejects. */
 function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
   const without = new Set<string>()
 
@@ -113,7 +113,7 @@ function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
   }
 }
 
-/** Tells who asked that there is no answer, without the reason: an error may hold what is not for them. */
+/** Tells the author that there is no answer, without the error, which may be confidential. */
 async function tellFailed(
   { team, channel, id }: Followed,
   { user, thread, responseUrl }: Asker,

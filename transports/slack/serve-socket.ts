@@ -6,21 +6,30 @@ import { createAcks, type Envelope, readFrame } from './frames.ts'
 import type { Listening } from './listener.ts'
 import type { SocketOptions } from './options.ts'
 
-/** So long a socket has to become ready; one that lived for so long, or brought an event, has proven itself. */
+/**
+ * How long (ms) a socket may take to become ready. One that lived this long, or delivered an event,
+ * counts as proven.
+ */
 export const HANDSHAKE = 10_000
-/** How long an old socket may live on for the acknowledgements of what came over it. */
+/** How long (ms) an old socket stays open for its acknowledgements. */
 const DRAIN = 3000
 const CLOSE = 1000
 const MAX_FRAME = 16 * 1024 * 1024
 
-/** Slack pings its clients every few seconds; this many of our intervals without one mean that it has forgotten us. */
+/**
+ * Slack pings its clients every few seconds. After this many of our intervals without a ping, the
+ * connection counts as dead.
+ */
 const MISSED_PINGS = 6
 const MISSED_PONGS = 3
 
-/** Why a connection ended, and the wait before the next (ms) where failures do not say. */
+/** Why a connection ended, and the wait (ms) before the next one, if failures do not determine it. */
 export type Ending = { why: string; wait?: number | undefined }
 
-/** What is known of the connections so far. `failures`: how many in a row did not prove themselves, the present one with them. */
+/**
+ * State over all connections. `failures`: number of consecutive unproven connections, including the
+ * current one.
+ */
 export type SocketState = {
   ready: boolean
   connections: number
@@ -29,7 +38,7 @@ export type SocketState = {
   failures: number
 }
 
-/** Serves one connection. Resolves when the socket is closed, or given up where it does not close. */
+/** Serves one connection. Resolves when the socket is closed, or is given up because it does not close. */
 export function serveSocket(
   url: string,
   options: SocketOptions,
@@ -57,7 +66,7 @@ export function serveSocket(
     ending = because
     unready()
     await inTime(Promise.all(taking), AbortSignal.timeout(DRAIN))
-    // The last acknowledgements go at the end of the turn.
+    // Acknowledgements are sent at the end of the turn.
     await pause(0)
     socket.close(1000)
     setTimeout(() => socket.terminate(), CLOSE).unref()
@@ -71,12 +80,12 @@ export function serveSocket(
 
   const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
     Object.assign(state, { lastEvent: now(), failures: 0 })
-    // Slack delivers again what a daemon that stops did not acknowledge.
+    // Slack retries envelopes that a stopping daemon does not acknowledge.
     if (stopping.aborted) return
     try {
       ack({ envelope_id, payload: await take(payload, retry_attempt) })
     } catch (error) {
-      // Not acknowledged, so Slack delivers it again.
+      // Not acknowledged, so that Slack retries it.
       log.debug({ err: error, type }, 'an envelope was refused')
     }
   }
@@ -110,9 +119,10 @@ export function serveSocket(
 }
 
 /**
- * Watches a socket that has said hello, and calls `dead` once where it is no longer worth keeping: nothing at all heard
- * for three pings; Slack's own pings, once there were any, missing for six (a proxy may answer ours for a peer that is
- * gone); or no event for `maxSilence`, as `lastEvent` tells. Times in ms. Returns what ends it.
+ * Watches an open socket, and calls `dead` once if it is useless: no data for three pings; no pings
+ * of Slack for six intervals after there were some (a proxy may answer ours for a dead peer); or no
+ * event for `maxSilence` according to `lastEvent`. Times in ms. Returns a function that stops
+ * watching.
  */
 function watchLiveness(
   socket: WebSocket,

@@ -8,7 +8,7 @@ import type { SocketOptions } from './options.ts'
 import { type Ending, HANDSHAKE, serveSocket } from './serve-socket.ts'
 
 const BACKOFF = { first: 250, longest: 30_000 }
-/** After so many sockets in a row that did not prove themselves, health is red until one has. */
+/** After this many consecutive unproven sockets, the gateway is unhealthy until one is proven. */
 const FLAPPING = 3
 
 /**
@@ -34,7 +34,7 @@ export function createSocketMode(
       if (stopping.signal.aborted) return
       const { failures } = state
       state.why = why
-      // What Slack renews it wants back at once; but not again and again.
+      // Reconnect immediately if Slack renews a connection, but not repeatedly.
       const rest = wait === 0 && failures <= 1 ? 0 : wait || backoff(failures, BACKOFF)
       log[failures === 0 ? 'info' : 'warn']({ why, wait: rest }, 'the Slack socket ended; connecting anew')
       await pause(rest, stopping.signal)
@@ -68,7 +68,7 @@ export function createSocketMode(
         const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
         return { ok: true, detail, gauges }
       }
-      // Slack renews sockets every few hours; the moment between two is no fault.
+      // Slack renews sockets every few hours; the short gap is not a failure.
       if (failures < FLAPPING && now() - state.since < HANDSHAKE)
         return { ok: true, detail: 'connecting', gauges }
       const often = failures < FLAPPING ? '' : ` (${failures} sockets in a row)`

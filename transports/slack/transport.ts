@@ -119,7 +119,7 @@ function makeParts(options: SlackOptions, deps: SlackDeps) {
   return { workspaces, groups, progress, bolt, sender, assistant, inbound, answer, gaps }
 }
 
-/** The socket or the path by which payloads arrive, and what is done with each. */
+/** The socket or HTTP path that receives payloads, and their handling. */
 function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): Listener {
   const { workspaces, groups, sender, answer, gaps } = parts
 

@@ -5,14 +5,14 @@ import { slackFailure } from './api.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
-/** How often members are asked for (ms), besides when Slack tells that they changed. */
+/** Polling interval (ms) of members, in addition to change events. */
 const EVERY = 60_000
-/** Members that were not confirmed for this long (ms) count no more: somebody may have been taken out. */
+/** Members that were not confirmed for this time (ms) no longer count, as someone may have been removed. */
 const TRUSTED = 600_000
 
 /**
- * The members of the user groups that `user-groups` names, for access rules. Known in memory, so that accepting a message does
- * not wait for Slack; what is not known makes nobody a member.
+ * The members of the groups in `user-groups`, for access rules. Cached in memory, so that accepting
+ * a message does not wait for Slack. Unknown groups have no members.
  */
 export function createUserGroups(options: SlackOptions, { log, now }: TransportDeps, workspaces: Workspaces) {
   const wanted = options['user-groups']
@@ -42,18 +42,21 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
   const loadAll = async (groups: readonly string[]) => void (await Promise.allSettled(groups.map(load)))
 
   return {
-    /** Resolves when the members were asked for. Never rejects. */
+    /** Resolves after the first request for members. Never rejects. */
     async start(): Promise<void> {
       if (wanted.length === 0) return
       timer = setInterval(() => void loadAll(wanted), EVERY).unref()
       await loadAll(wanted)
     },
-    /** Slack tells that a group changed (https://docs.slack.dev/reference/events/subteam_members_changed). */
+    /**
+     * Handles Slack's event about a changed group
+     * (https://docs.slack.dev/reference/events/subteam_members_changed).
+     */
     heard(payload: JsonObject): void {
       const group = textAt(payload, 'event.subteam_id') ?? textAt(payload, 'event.subteam.id') ?? ''
       if (wanted.includes(group)) void load(group).catch(() => {})
     },
-    /** The groups that a user is in; undefined for none. */
+    /** The groups of a user; undefined if there are none. */
     of(user: string): string[] | undefined {
       const groups = [...members].flatMap(([group, { users, at }]) =>
         users.has(user) && now() - at < TRUSTED ? [group] : [],

@@ -78,9 +78,9 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       Object.assign(streams.get(id) ?? {}, { isOver: true })
     },
     /**
-     * Ends the stream of the message that this reply answers, and gives its post where this reply is the one to replace
-     * it: the first that comes, and the same one when it comes again. Throws `SendPostponed` while another daemon is
-     * changing that post.
+     * Ends the stream of the answered message. Returns its post if this reply is the one to replace
+     * it: the first one, also when it is sent again. Throws `SendPostponed` while another daemon is
+     * updating that post.
      */
     async claim(sending: Sending): Promise<Shown | undefined> {
       const { reply, posts, workspace } = sending
@@ -94,10 +94,10 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       const { post, busyUntil, version } = record
       if (asksForFeedback() && posts.length > 0) addBlock(posts, feedbackBlock(id))
       if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
-      // Its answer was lost, with the beginning or with the daemon.
+      // The response was lost, with the start of the stream or with the daemon.
       const isLost = !post && busyUntil !== undefined
       const shown = isLost ? await findShown(id, sending) : post
-      // Also where nothing was shown yet: another daemon may be about to.
+      // Also if nothing was shown yet, as another daemon may be about to.
       const kept = await records.keep(id, defined({ claimedBy: key, post: shown }), version)
       if (kept === undefined) throw new SendPostponed(SOON)
       await finish(shown, workspace)

@@ -1,33 +1,33 @@
 import { isJsonObject } from '../../../src/core/json.ts'
 
-/** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters a message. */
+/** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters per message. */
 export const LIMIT = 11_900
-/** What wakes a whole channel, however its bracket is written; `if (!channel)` does not. */
+/** Mentions of a whole channel, in any notation of the bracket; `if (!channel)` is not one. */
 const CALL = /(!(?<=(<|&lt;)[\s\\]*!)|@(?<![a-z0-9]@))(?=channel|everyone|here|group|subteam)/gi
 const ZERO_WIDTH_SPACE = '\u200B'
 
-/** Text that Slack shows as it is (https://docs.slack.dev/messaging/formatting-message-text#escaping). */
+/**
+ * Escapes text so that Slack shows it literally
+ * (https://docs.slack.dev/messaging/formatting-message-text#escaping).
+ */
 export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 /**
- * The same markdown, which calls nobody but people: nobody should be able to make a bot wake a whole workspace. It
- * reads as before, also in code.
+ * Disables mentions of channels and groups in Markdown, so that no sender can make a bot notify a
+ * whole workspace. The text looks the same, also in code.
  */
 export function quietMarkdown(markdown: string): string {
   return markdown.replaceAll(/&(?=#|excl;|commat;)/gi, '&amp;').replaceAll(CALL, `$&${ZERO_WIDTH_SPACE}`)
 }
 
-/**
- * The same blocks, in which nobody is called but people. What a skill shows in blocks is often what somebody wrote.
- * Dates (`<!date^…>`) call nobody.
- */
+/** Disables such mentions in blocks, whose text often comes from senders. Dates (`<!date^…>`) stay. */
 export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value
   const { type, text, range, usergroup_id: group } = value
-  // Rich text that calls somebody becomes one that only says so.
+  // Replaces a mention element by its text.
   if (type === 'broadcast' || type === 'usergroup') return { type: 'text', text: `@${range ?? group ?? ''}` }
   const quiet = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, quietBlocks(each)]))
   if (typeof text !== 'string') return quiet

@@ -4,21 +4,25 @@ import { putLast } from '../../../src/lib/put-last.ts'
 import { type SlackApi, slackFailure } from '../api.ts'
 
 const LIMIT = 5000
-/** How long is known what Slack told, and that it refused to: the bot may be invited to the channel, or get the scope. */
+/**
+ * How long (ms) Slack's answers are cached, including refusals: the bot may be invited to a channel
+ * or get a scope later.
+ */
 const KNOWN_FOR = 600_000
 const REFUSED_FOR = 60_000
 const RETRY = 700
 
 /**
- * `name` until `until`, empty where Slack has none for us. `asked` ends after the pause that follows a failure: so many who
- * wait ask once.
+ * `name` is valid until `until`, and empty if Slack has none for us. `asked` ends after the pause
+ * that follows a failure, so that many callers cause one request.
  */
 type Entry = { name?: string; until: number; asked?: Promise<void> }
 
 /**
- * Names for ids, of which the last used are remembered. Nothing here throws. What Slack cannot tell at the moment (a
- * rate limit, trouble, no answer) is asked for again for `patience` ms, and is undefined then. What it will not tell (a
- * missing scope, an unknown id) has an empty name. An old name is given while a new one is asked for.
+ * Caches names by id, the most recently used. Never throws. A temporary failure (rate limit, error,
+ * no response) is retried for `patience` ms; then the name is undefined. A permanent refusal
+ * (missing scope, unknown id) gives an empty name. An expired name is returned while it is being
+ * refreshed.
  */
 export function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   const entries = new Map<string, Entry>()
@@ -48,7 +52,7 @@ export function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
   }
 
   return {
-    /** Of a channel, a user or a user group, as their ids say. */
+    /** The name of a channel, user or user group, according to the id. */
     nameOf: (id: string, patience: number) =>
       lookUp(id, patience, async () => {
         if (id.startsWith('S')) {
@@ -59,7 +63,7 @@ export function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
         const { profile, real_name, name } = (await api.users.info({ user: id })).user ?? {}
         return profile?.display_name || profile?.real_name || real_name || name
       }),
-    /** The thread that a message is part of; empty where it is in none. */
+    /** The thread of a message; empty if it is in none. */
     threadOf: (channel: string, ts: string, patience: number) =>
       lookUp(`${channel}/${ts}`, patience, async () => {
         const { messages } = await api.conversations.replies({ channel, ts, limit: 1 })

@@ -5,12 +5,12 @@ import { createInstalls, placeOf } from '../installs/installs.ts'
 import type { OAuthOptions, SlackOptions } from '../options.ts'
 import type { Identity, Workspace } from './workspace.ts'
 
-/** For so long an installation counts that was looked up (ms): then it may have been removed on another daemon. */
+/** How long (ms) a lookup is cached; the installation may be removed on another daemon. */
 const FRESH = 3000
-/** Number of installations that are remembered. */
+/** Maximum number of cached installations. */
 const LIMIT = 5000
 
-/** The workspaces of an app that is installed by OAuth. Those in use are in `found`; `add` adds one. */
+/** The workspaces of an app installed by OAuth. `found` has those in use; `add` adds one. */
 export function createInstalled(
   oauth: OAuthOptions,
   options: SlackOptions,
@@ -19,7 +19,7 @@ export function createInstalled(
   add: (who: Identity) => Promise<Workspace>,
 ) {
   const { now } = deps
-  /** Installations that were looked up, or are, and until when each counts (Unix ms). */
+  /** Finished and running lookups, with their expiry (Unix ms). */
   const looked = new Map<string, { until: number; workspace: Promise<Workspace | undefined> }>()
   const forget = (id: string) => {
     looked.delete(id)
@@ -40,7 +40,7 @@ export function createInstalled(
 
   return {
     installs,
-    /** Rejects where the store is away that knows it. */
+    /** Rejects if the store is unavailable. */
     find(id: string): Promise<Workspace | undefined> {
       const known = looked.get(id)
       if (known && known.until > now()) return known.workspace

@@ -3,11 +3,14 @@ import { type SlackApi, slackFailure } from '../api.ts'
 import { createDirectory } from './directory.ts'
 import { createThreads } from './threads.ts'
 
-/** One installation of the app: who we are there, how to call Slack, the names of its people, and our threads. */
+/** One installation of the app: the bot's identity, its API client, names, and threads. */
 export type Workspace = {
-  /** The id of the workspace; of an organisation that has the app as a whole, its id. */
+  /** The id of the workspace, or of an organisation that installed the app as a whole. */
   team: string
-  /** Whose people are no strangers: itself; of an organisation also the workspaces that use the app. */
+  /**
+   * The teams whose members are not external: the workspace itself; for an organisation, also its
+   * workspaces that use the app.
+   */
   teams: ReadonlySet<string>
   name: string
   botUser: string
@@ -15,16 +18,16 @@ export type Workspace = {
   api: SlackApi
   directory: ReturnType<typeof createDirectory>
   threads: ReturnType<typeof createThreads>
-  /** Who installed the app by OAuth, and the token to act as them. */
+  /** The person who installed the app by OAuth, and their user token. */
   installer?: { id: string; token: string | undefined }
-  /** Slack shows a stop button of its own while we work, as the app is declared an agent there. */
+  /** Whether Slack shows its own stop button, as it does for apps declared as agents. */
   isAgent?: boolean
 }
 
-/** Who the bot is in a workspace. `isOrg`: in an organisation that has the app as a whole. */
+/** The bot's identity in a workspace. `isOrg`: in an organisation that installed the app as a whole. */
 export type Identity = Omit<Workspace, 'teams' | 'directory' | 'threads'> & { isOrg: boolean }
 
-/** Asks Slack whose token an API has. Rejects with errors of the Web API. */
+/** Asks Slack for the identity behind a token. Rejects with errors of the Web API. */
 export async function identify(api: SlackApi): Promise<Identity> {
   const who = await api.auth.test()
   const { user_id: botUser = '', bot_id: botId = '', is_enterprise_install: isOrg = false } = who

@@ -10,7 +10,10 @@ import { type Identity, identify, openWorkspace, type Workspace } from './worksp
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
 
-/** Makes the workspaces of a gateway: one a bot token, or one an installation by OAuth. Does no I/O before `ready`. */
+/**
+ * Makes the workspaces of a gateway: one per bot token, or one per OAuth installation. Does no I/O
+ * before `ready`.
+ */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, gateway } = deps
   const apis = (options.botToken ?? []).map((token) => createSlackApi(token, options, deps))
@@ -49,8 +52,8 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   return {
     installs: installed?.installs,
     /**
-     * Asks Slack once who each token is; rejects, and asks again at the next call, where it cannot. A token that Slack
-     * refuses for good is left out where others work: a workspace that removed the app must not silence the others.
+     * Asks Slack once for the identity behind each token; rejects and retries later if that fails. A permanently
+     * rejected token is skipped if others work, so that one removed app does not stop the others.
      */
     ready(): Promise<readonly Workspace[]> {
       asking ??= identifyAll().catch((error: unknown) => {
@@ -59,19 +62,19 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
       })
       return asking
     },
-    /** What is wrong with tokens, and which workspaces have none though Slack tells of them. */
+    /** Problems with tokens, and workspaces that send events but have no token. */
     faults(): readonly string[] {
       const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
-      // Somebody may have removed it on another daemon.
+      // It may have been removed on another daemon.
       for (const { team } of installed ? faulty : []) find(team).catch(() => {})
       const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
       return [...refused, ...faults, ...strangers.faults()]
     },
-    /** The workspace of a team id, once `ready` has resolved; rejects where the store is away that knows it. */
+    /** The workspace of a team id, once `ready` has resolved. Rejects if the store is unavailable. */
     find,
-    /** The only workspace there is; undefined where there are several, or none yet. */
+    /** The only workspace; undefined if there are several, or none yet. */
     only,
-    /** Whose payload it is. Undefined: there is no bot token for it, which log, metrics and status tell. */
+    /** The workspace of a payload. Undefined without a token, which log, metrics and status report. */
     async of(payload: JsonObject): Promise<Workspace | undefined> {
       const ids = installationsOf(payload)
       for (const id of ids) {
@@ -81,12 +84,12 @@ export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
         return workspace
       }
       if (ids.length === 0 && only()) return only()
-      // The second word of what the first has ended.
+      // The second event about the end of the same installation.
       const isEnd = installed && ENDING.test(textAt(payload, 'event.type') ?? '')
       if (!isEnd) strangers.refuse(ids[0] ?? 'that is not named', payload)
       return undefined
     },
-    /** Whether a user's or bot's id is that of our bot in one of them: shared channels show us the others. */
+    /** Whether an id belongs to our bot in any workspace, as shared channels show the others. */
     isOwnBot: (id: unknown) => bots.has(id),
   }
 }
@@ -97,14 +100,15 @@ export function whyNotReady(error: unknown): string {
 }
 
 /**
- * The installations that a payload may be for, the likeliest first: team ids, and the id of an organisation that has the
- * app as a whole (https://docs.slack.dev/enterprise).
+ * The installations that a payload may belong to, most likely first: team ids, and the id of an
+ * organisation that installed the app as a whole (https://docs.slack.dev/enterprise).
  */
 function installationsOf(payload: JsonObject): string[] {
   const authorized = objectsAt(payload, 'authorizations')
   return [
     ...authorized.map((each) => textAt(each, 'team_id')),
-    // A modal may be sent by somebody of another workspace that shares the channel; `team` is theirs then.
+    // A modal may be submitted by someone of another workspace in a shared channel; then `team` is
+    // theirs.
     textAt(payload, 'view.app_installed_team_id') ??
       textAt(payload, 'team_id') ??
       textAt(payload, 'team.id') ??
