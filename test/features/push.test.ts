@@ -407,6 +407,30 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await until(() => new Set(got.slice(tried).map(({ n }) => n)).size === 30, 'all events')
   })
 
+  test('an event that became a job is no longer unread, also before it is acknowledged', async (t) => {
+    const store = await openStore(t)
+    const acknowledging = Promise.withResolvers<void>()
+    t.after(() => acknowledging.resolve())
+    const ack: typeof store.topics.ack = async (...args) => {
+      await acknowledging.promise
+      return store.topics.ack(...args)
+    }
+    const { url } = await receiver(t, (response) => response.writeHead(503).end())
+    const retry = { attempts: 9, delay: 60_000, 'max-delay': 60_000 }
+    const slow = { ...store, topics: { ...store.topics, ack } }
+    const { show } = await pushing(t, slow, [subscription(url, { retry })])
+    await emit(store, { n: 1 })
+    await until(async () => {
+      const { queued, unread } = await show()
+      return queued === 1 && unread === 0
+    }, 'a job')
+    const [group] = await store.topics.groups('orders')
+    assert.equal(group?.lag, 1, 'the group itself does not know it yet')
+    acknowledging.resolve()
+    await until(async () => (await store.topics.groups('orders'))[0]?.lag === 0, 'the acknowledgement')
+    assert.equal((await show()).waiting, 1)
+  })
+
   test('tries others where all that was left to be tried again is what the receiver refuses', async (t) => {
     const store = await openStore(t)
     const clock = { ahead: 0 }

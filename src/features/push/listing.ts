@@ -6,11 +6,11 @@ import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 
-/** The state of subscriptions, with their last attempts. `isMade`: created by a call. */
+/** The state of subscriptions, with their last attempts. `isMade`: created by a call. `settledCount`: see `countsOf`. */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  isMade: (name: string) => boolean,
+  { isMade, settledCount }: { isMade(name: string): boolean; settledCount(name: string): number },
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
   const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
@@ -24,7 +24,8 @@ export async function listSubscriptions(
       const where = { name, topic, url: url.split('?')[0] ?? '' }
       const source = isMade(name) ? ('api' as const) : ('routes.yaml' as const)
       const { attempts } = report
-      return { ...where, source, ...standing(control, report), ...countsOf(jobs, group), attempts }
+      const counts = countsOf(jobs, group, settledCount(name))
+      return { ...where, source, ...standing(control, report), ...counts, attempts }
     }),
   )
 }
@@ -64,10 +65,15 @@ function standing(
 
 /**
  * The unsent events of a subscription (`queued`: waiting for an attempt; `unread`: not examined
- * yet), and its dead letters.
+ * yet), and its dead letters. `settled` events of the group were sent or are jobs, and will be
+ * acknowledged shortly.
  */
-export function countsOf(jobs: StoreStats['jobs'][number] | undefined, group: GroupInfo | undefined) {
+export function countsOf(
+  jobs: StoreStats['jobs'][number] | undefined,
+  group: GroupInfo | undefined,
+  settled = 0,
+) {
   const queued = (jobs?.waiting ?? 0) + (jobs?.running ?? 0)
-  const unread = (group?.lag ?? 0) + (group?.pending ?? 0)
+  const unread = Math.max(0, (group?.lag ?? 0) + (group?.pending ?? 0) - settled)
   return { waiting: queued + unread, queued, unread, dead: jobs?.dead ?? 0 }
 }

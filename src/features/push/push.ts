@@ -31,9 +31,9 @@ export function createPush(deps: PushDeps) {
     ...{ ...deps, made, ending },
     changed: (all) => deps.hide(Object.values(all).flatMap(({ given }) => hiddenIn(given))),
   })
-  const { all, isMade } = serving
+  const { all } = serving
   const names = () => all().map(({ name }) => name)
-  const list = (shown = all()) => listSubscriptions(store, shown, isMade)
+  const list = (shown = all()) => listSubscriptions(store, shown, serving)
   const find = (name: string) => {
     const found = all().find((each) => each.name === name)
     if (!found) throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, names()) })
@@ -45,7 +45,7 @@ export function createPush(deps: PushDeps) {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       const [info] = await list([find(name).subscription])
-      const known = isMade(name) ? (await made.all())[name] : undefined
+      const known = serving.isMade(name) ? (await made.all())[name] : undefined
       if (!known) return info ?? null
       const { given, at: createdAt, by: createdBy, updatedAt } = known
       const settings = withoutSecretsOf(given)

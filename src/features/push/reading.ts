@@ -91,6 +91,7 @@ export function createReading(deps: ReadingDeps) {
     },
     done: held.done,
     doneCount: held.doneCount,
+    settledCount: held.settledCount,
     isAckDue: held.isAckDue,
     ack: held.ack,
   }
@@ -103,6 +104,7 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
   const done: string[] = []
   const held = new Set<string>()
   let ackedAt = 0
+  let acking = 0
   return {
     has: (id: string) => held.has(id),
     /** Adds an event or a gap; false if it has to be read again later. */
@@ -119,16 +121,21 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
     /** An event was sent, or has become a job. */
     done: (event: Event) => void done.push(event.id),
     doneCount: () => done.length,
+    /** Events that need nothing more, and that the group still counts as unread. */
+    settledCount: () => done.length + acking,
     isAckDue: () => done.length >= ACK.most || now() >= ackedAt + ACK.after,
     async ack(): Promise<void> {
       ackedAt = now()
       const ids = done.splice(0)
+      acking += ids.length
       try {
         if (ids.length > 0) await topics.ack(topic, group, ids, true)
         for (const id of ids) held.delete(id)
       } catch (error) {
         done.push(...ids)
         throw error
+      } finally {
+        acking -= ids.length
       }
     },
   }

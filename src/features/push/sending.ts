@@ -42,7 +42,7 @@ const LOOK_AGAIN = 1_000
  * event that fails becomes a job with its own attempts, and so do later events of its lane until
  * its last job has ended. While the circuit is open, all other events stay in the group. Only one
  * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
- * `control`: after a change, call the returned function and start again.
+ * `control`: after a change, call `stop` and start again.
  */
 export async function startSending(
   subscription: PushSubscription,
@@ -69,7 +69,7 @@ export async function startSending(
   worker.start()
 
   /** Running attempts get `grace` ms. */
-  return async (grace: number): Promise<void> => {
+  const stop = async (grace: number): Promise<void> => {
     state.isStopping = true
     for (const off of offs) off()
     const cut = setTimeout(poster.close, grace)
@@ -79,6 +79,7 @@ export async function startSending(
     clearTimeout(cut)
     await Promise.all([reading.ack().catch(failed), attempts.report().catch(failed), poster.close()])
   }
+  return { stop, settledCount: reading.settledCount }
 }
 
 type Parts = Awaited<ReturnType<typeof makeParts>>

@@ -17,12 +17,14 @@ export type ServeDeps = SendingDeps & {
   owner: string
 }
 
+type Sending = { stop(grace: number): Promise<void>; settledCount(): number }
+
 /** Serves a subscription according to its control while no other daemon does. */
 export function serve(subscription: PushSubscription, deps: ServeDeps) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
-  let sending: { control: Control; stop(grace: number): Promise<void>; ending?: Promise<void> } | undefined
+  let sending: ({ control: Control; ending?: Promise<void> } & Sending) | undefined
   const end = (grace: number) => {
     if (!sending) return
     sending.ending ??= sending.stop(grace).finally(() => {
@@ -41,7 +43,7 @@ export function serve(subscription: PushSubscription, deps: ServeDeps) {
       if (isOurs && !sending && !control.stopped) {
         // Loaded on first use: the HTTP client loads slowly, and most daemons push nothing.
         const { startSending } = await import('./sending.ts')
-        sending = { control, stop: await startSending(subscription, control, records, deps) }
+        sending = { control, ...(await startSending(subscription, control, records, deps)) }
       }
       return RENEW
     },
@@ -52,6 +54,8 @@ export function serve(subscription: PushSubscription, deps: ServeDeps) {
   loop.start()
   return {
     subscription,
+    /** Events that this daemon has sent or made jobs of, and that the group still counts as unread; 0 where another one serves. */
+    settledCount: () => sending?.settledCount() ?? 0,
     async stop(grace: number): Promise<void> {
       off()
       await loop.stop()

@@ -19,8 +19,7 @@ export function createServing(
   let ofFile: readonly PushSubscription[] = []
   let ofCalls: MadeByName = {}
   let subscriptions: readonly PushSubscription[] = []
-  let isStarted = false
-  let warned = ''
+  let [isStarted, warned] = [false, '']
   const serving = new Map<string, ReturnType<typeof serve>>()
   const inTurn = createTurns()
 
@@ -70,6 +69,7 @@ export function createServing(
     all: () => subscriptions,
     ofFile: () => ofFile,
     isMade: (name: string) => !isInFile(name),
+    settledCount: (name: string) => serving.get(name)?.settledCount() ?? 0,
     refresh,
     warnings,
     async use(next: readonly PushSubscription[]): Promise<void> {
