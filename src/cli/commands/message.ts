@@ -11,6 +11,7 @@ import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
+import { pausedBy } from '../paused-by.ts'
 import { humanMessage } from '../printers/message.ts'
 import { humanMessages } from '../printers/messages.ts'
 import { pretty, type Terminal } from '../terminal.ts'
@@ -67,6 +68,7 @@ export const addMessage: AddCommand = (program, context) => {
         else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
         // It was sent once; that the daemon had it already is the doing of this command.
         const told = options.key === undefined ? { ...Object(result), duplicate: false } : result
+        if (outcome === undefined && options.wait > 0) return withPause(daemon, told, submission)
         return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, told) : told
       }
       await sendPatiently(() => ask(context, send, replyText, connectOrOpenToSend)).catch(
@@ -157,6 +159,16 @@ async function withHelp(daemon: Connection, result: Json): Promise<Json> {
   return typeof text === 'string' ? { ...Object(result), help: text } : result
 }
 
+async function withPause(
+  daemon: Connection,
+  result: Json,
+  at: { gateway: string; conversation: string },
+): Promise<Json> {
+  const id = pathGet(result, 'id')
+  const paused = typeof id === 'string' ? await pausedBy(daemon, { id, ...at }) : undefined
+  return { ...Object(result), ...defined({ paused }) }
+}
+
 /** Polling interval (ms) for the state of the message. */
 const LOOK_EVERY = 1_000
 
@@ -173,6 +185,9 @@ async function tellRetries(
     // Best effort: the answer reports errors.
     const list = await daemon.invoke('message-list', { gateway, conversation, limit: 1 }).catch(() => null)
     const id = objectsIn(list)[0]?.id
+    const why = typeof id === 'string' && (await pausedBy(daemon, { id, gateway, conversation }))
+    if (why && !signal.aborted && !told.has(why)) err(`${why}\n`)
+    if (why) told.add(why)
     const shown = id && (await daemon.invoke('message-show', { id }).catch(() => null))
     for (const { at, what, detail } of objectsIn(pathGet(shown, 'history'))) {
       const { attempt, error, delay } = Object(detail)
@@ -197,5 +212,6 @@ function replyText(result: Json): string {
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')
   const more = typeof help === 'string' ? `\n\n${help}` : ''
-  return `Accepted as ${id}. ${why[outcome] ?? 'There was no reply in time.'}${more}`
+  const late = String(pathGet(result, 'paused') ?? 'There was no reply in time.')
+  return `Accepted as ${id}. ${why[outcome] ?? late}${more}`
 }

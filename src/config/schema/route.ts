@@ -11,7 +11,9 @@ const retrySchema = z
     backoff: z
       .enum(['exponential', 'fixed'])
       .default('exponential')
-      .describe('How the delay grows with each attempt.'),
+      .describe(
+        'exponential doubles the delay with each attempt, fixed keeps it. A random 50 to 100 % of it is waited, so that messages which failed together do not return together.',
+      ),
     delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
     'max-delay': timerDuration.default(300_000).describe('Longest delay between attempts.'),
   })

@@ -1,0 +1,24 @@
+import { objectsIn } from '../core/json.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * Why a message waits for dispatch, and how it goes on: its gateway, route, skill or conversation is paused. Undefined if none is,
+ * and if the daemon does not tell.
+ */
+export async function pausedBy(
+  daemon: Connection,
+  { id, gateway, conversation }: { id: string; gateway: string; conversation: string },
+): Promise<string | undefined> {
+  try {
+    const pauses = objectsIn(await daemon.invoke('pause-list', {}))
+    if (pauses.length === 0) return undefined
+    const route = objectsIn(await daemon.explain(id)).find(({ chosen }) => chosen === true)
+    const names: Record<string, unknown> = { gateway, conversation, route: route?.route, skill: route?.skill }
+    const found = pauses.find(({ kind, name }) => names[String(kind)] === name)
+    if (!found) return undefined
+    const { kind, name } = found
+    return `The ${kind} ${name} is paused, so the message waits. \`trivium ${kind} resume ${name}\` resumes it.`
+  } catch {
+    return undefined
+  }
+}
