@@ -9,8 +9,11 @@ export async function commandProblem(script: string): Promise<string | undefined
     const names = /^(\S+(?: [a-z]+)?)/.exec(words)?.[1]?.split(' ') ?? []
     const help = (await helpOf(names)) ?? (await helpOf(names.slice(0, 1)))
     if (help === undefined) return `there is no command ${name}: ${line}`
+    const ofDefault = name === 'message' ? await helpOf(['message', 'send']) : ''
     const options = [...words.matchAll(/(?<=\s)--[a-z-]+/g)].map(([option]) => option)
-    const unknown = options.find((option) => !help.includes(option) && !GLOBAL.includes(option))
+    const unknown = options.find(
+      (option) => ![help, ofDefault].some((text) => text?.includes(option)) && !GLOBAL.includes(option),
+    )
     if (unknown) return `${name} has no option ${unknown}: ${line}`
   }
   return undefined

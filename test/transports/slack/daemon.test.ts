@@ -56,6 +56,17 @@ describe('a daemon on Slack', () => {
     await until(async () => (await gaugeOf(daemon, 'gateway_up')) === 0, 'a gateway that is not well')
   })
 
+  test('lists a message as replying, and not as done, while Slack does not take the reply', async () => {
+    await open()
+    await site.start()
+    slack.fail('chat.postMessage', ...Array.from({ length: 40 }, () => ({ status: 404, body: {} })))
+    await slack.sockets.deliver('events_api', said('hello'))
+    const listed = async () => (await site.run(['message', 'list', '--gateway', 'team'])).out
+    await until(async () => / replying +hello/.test(await listed()), 'the reply that is tried again')
+    const found = await site.run(['message', 'list', '--outcome', 'replying'])
+    assert.match(found.out, /hello/)
+  })
+
   test('that is killed after a post and before its receipt does not post again', async () => {
     await open()
     const daemon = await site.start()
