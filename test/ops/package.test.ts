@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, normalize } from 'node:path'
+import { delimiter, dirname, join, normalize } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -178,19 +178,22 @@ describe('the package', { timeout: 600_000 }, () => {
   })
 
   for (const [how, command] of [
-    ['npx', ['npx', 'trivium', 'start']],
+    ['npx', ['npx', '--no', 'trivium', 'start']],
     ['npm', ['npm', 'start']],
   ] as const) {
     test(`drains when ${how}, by which it was started, gets SIGTERM`, async (t) => {
       const dataDir = join(project, `data-${how}`)
+      const mine = join(project, `by-${how}`)
+      assert.equal(run(process.execPath, [bin, 'init', mine], project).code, 0)
       const env = {
         ...process.env,
+        PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
         TRIVIUM_DATA_DIR: dataDir,
         TRIVIUM_LISTEN: '127.0.0.1:0',
         TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
       }
       const [file, ...args] = command
-      const child = spawn(file, args, { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
+      const child = spawn(file, args, { cwd: mine, env, stdio: ['ignore', 'ignore', 'pipe'] })
       let said = ''
       child.stderr.on('data', (text) => (said += text))
       const ended = once(child.stderr, 'end')
@@ -198,16 +201,12 @@ describe('the package', { timeout: 600_000 }, () => {
       await until(() => existsSync(place), 'a daemon that is ready', 60_000)
       const { pid } = JSON.parse(readFileSync(place, 'utf8'))
       t.after(() => {
-        try {
-          process.kill(pid, 'SIGKILL')
-        } catch {
-          // It has ended, as it should.
-        }
+        if (isAlive(pid)) process.kill(pid, 'SIGKILL')
       })
       child.kill('SIGTERM')
       await ended
       assert.match(said, /drained; nothing acknowledged is lost/)
-      assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+      await until(() => !isAlive(pid), 'the end of the daemon')
     })
   }
 
@@ -327,6 +326,14 @@ function run(command: string, args: readonly string[], cwd: string) {
   const { npm_config_ignore_scripts: _, ...env } = process.env
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   return { code: status, out: stdout ?? '', err: error?.message ?? stderr }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 /** The relative paths in the links and images of a page. */
