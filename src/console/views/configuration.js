@@ -15,14 +15,14 @@ export function ConfigurationPage() {
   const { value, reload } = loaded
   const readAgain = async () => {
     const isYes = await ask({
-      title: 'Read the configuration and the skills again?',
-      body: 'What is right takes effect at once. If something is wrong, what is in force stays.',
+      title: 'Reload the configuration and the skills?',
+      body: 'A valid configuration takes effect immediately. An invalid one changes nothing.',
       action: 'Reload',
     })
     if (!isYes) return
     await act(async () => {
       await call('POST', '/v1/reload', {})
-      return 'The configuration is read again.'
+      return 'The configuration was reloaded.'
     })
     reload()
   }
