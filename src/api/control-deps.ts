@@ -25,7 +25,7 @@ export type ControlDeps = {
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   skills(): Json
   version: string
-  asyncapi(): object
+  asyncapi(): Promise<object>
   /** A skill's arguments and middleware. Throws `skill_not_found`. */
   describe(name: string): Json
   status(): Promise<Json>

@@ -21,8 +21,8 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
     'get /asyncapi.json',
     'AsyncAPI description of the WebSocket frames and the events.',
     RAW,
-    (_request, response) => {
-      response.json(deps.asyncapi())
+    async (_request, response) => {
+      response.json(await deps.asyncapi())
     },
   )
   offer('get /v1/status', 'The state of the daemon and the backlog of each road.', deps.status)

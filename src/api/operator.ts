@@ -83,14 +83,15 @@ function configuredTransport({ config }: OperatorDeps, { gateway }: Submission):
   )
 }
 
-function describeSockets({ config, framesOf, version }: OperatorDeps): object {
+async function describeSockets({ config, framesOf, version, ...deps }: OperatorDeps): Promise<object> {
   const { gateways, subscriptions } = config()
+  const ofCalls = await deps.subscriptions().catch(() => [])
   const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
     const [frames, path] = [framesOf(transport), pathGet(options, 'path')]
     return frames && typeof path === 'string' ? [{ name, path, frames }] : []
   })
-  const topics = subscriptions.map(({ topic }) => topic)
-  return asyncApi(version, sockets, topics)
+  const topics = new Set([...subscriptions, ...ofCalls].map(({ topic }) => topic))
+  return asyncApi(version, sockets, [...topics])
 }
 
 /** A listed skill with the schemas of its arguments and result. */

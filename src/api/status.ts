@@ -1,5 +1,7 @@
+import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Trouble } from '../core/trouble.ts'
+import { isStoreAway } from '../engine/attempts.ts'
 import { routedWords, wordsOf } from '../runtime/prefix-skills.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
@@ -12,7 +14,7 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
   const { assistant, routes, gateways: configured } = deps.config()
   const [standing, counts, writes, found] = await Promise.all([
     readStanding(deps),
-    deps.assistant(),
+    deps.assistant().catch(whyAway),
     pingStore(store),
     troubles(),
   ])
@@ -40,6 +42,12 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     stats,
     groups,
   })
+}
+
+/** On a Cluster, the master that has its state may be away while messages are processed. */
+function whyAway(error: unknown) {
+  if (isStoreAway(error)) return { error: reasonOf(error) }
+  throw error
 }
 
 /** Whether the daemon is ready: the response of `/readyz`. */

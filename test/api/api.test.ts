@@ -32,7 +32,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     record: async () => {},
     oidc: createOidc({ token: TOKEN, now: Date.now }),
     board: async () => undefined,
-    asyncapi: () => ({}),
+    asyncapi: async () => ({}),
     version: '1.2.3',
     async invoke(name, args, by) {
       calls.push({ name, args, by })

@@ -45,7 +45,7 @@ async function pushing(t: TestContext, store: Store, owner = 'a', ofFile: PushSu
   const call = (verb: Verb, given: { name: string; [key: string]: unknown }, caller = OPERATOR) => {
     const about = callOf({ caller, given, skill: `subscription-${verb}` })
     const { service } = push
-    if (verb === 'create') return service.create({ url: '', ...given }, about)
+    if (verb === 'create') return service.create({ url: '', paused: false, ...given }, about)
     if (verb === 'update') return service.update({ rotateSecret: false, ...given }, about)
     return service.delete({ force: false, dryRun: false, ...given }, about)
   }
@@ -94,6 +94,23 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(await next.names(), [])
       assert.deepEqual(await store.topics.groups('orders'), [])
       await assert.rejects(() => next.call('update', { name: 'crm' }), { code: 'subscription_not_found' })
+    })
+
+    test('sends nothing while it is paused from the start, and all of it once it is resumed', async (t) => {
+      const store = await open(t, await place(t))
+      const one = await pushing(t, store)
+      const { got, url } = await receiver(t)
+      await one.call('create', { ...orders(url), paused: true })
+      await emit(store, { n: 1 })
+      assert.partialDeepStrictEqual(await one.show('crm'), { state: 'paused', waiting: 1 })
+      // The same again, without pausing, leaves it as it is.
+      assert.equal(Object(await one.call('create', orders(url))).created, false)
+      assert.equal((await one.show('crm')).state, 'paused')
+      await assert.rejects(() => one.call('create', { ...orders(`${url}/other`), paused: true }), {
+        code: 'subscription_exists',
+      })
+      await one.service.resume({ name: 'crm' })
+      await until(() => got.length === 1, 'the event')
     })
 
     test('tells what waits before it is deleted, and takes it along with force', async (t) => {

@@ -35,7 +35,7 @@ export function newSecret(): string {
 export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
   const args = toJson(given)
   if (!isJsonObject(args)) return {}
-  const { name: _name, rotateSecret: _rotate, ...settings } = args
+  const { name: _name, rotateSecret: _rotate, paused: _paused, ...settings } = args
   return settings
 }
 

@@ -11,6 +11,7 @@ import type { Ending } from './ending.ts'
 import type { Made, MadeByName, MadeSubscription } from './made.ts'
 import { changedBy, type Known, newSecret, requireMayChange, settingsIn, validated } from './made-settings.ts'
 import type * as operations from './operations.ts'
+import type { Control, Records } from './records.ts'
 
 /** Limited because every daemon checks the lease of each subscription every second or two. */
 const ROOM = {
@@ -26,6 +27,7 @@ export function createManaging(deps: {
   made: Made
   ending: Ending
   ofFile(): readonly PushSubscription[]
+  records(name: string): Records
   names(): string[]
   /** Names that a `match` may refer to. */
   known(): Known
@@ -42,7 +44,7 @@ export function createManaging(deps: {
   }
 
   return {
-    async create({ name }, call) {
+    async create({ name, paused }, call) {
       const given = settingsIn(call)
       const secret = given.secret === undefined ? newSecret() : undefined
       const whole = secret === undefined ? given : { ...given, secret }
@@ -51,14 +53,20 @@ export function createManaging(deps: {
       // Finishes a recent deletion of the same name first.
       await ending.complete(name)
       const outcome = { isNew: false }
-      await made.change((all) => {
-        outcome.isNew = all[name] === undefined
+      // Before it is there, so that nothing is sent.
+      const isPaused = paused && !(await made.all())[name]
+      const by = { why: 'paused', by: whoIs(call), at: now() } as const
+      const takeBack = isPaused ? await stopFirst(deps.records(name), by) : async () => {}
+      const add = (all: MadeByName) => {
+        outcome.isNew = false
         if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
         if (all[name] && isSame(all[name].given, given)) return undefined
         if (all[name]) throw exists(name, 'the store', 'change it with subscription-update')
         requireRoom(ROOM, Object.keys(all).length)
+        outcome.isNew = true
         return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
-      })
+      }
+      await made.change(add).finally(() => (outcome.isNew ? undefined : takeBack()))
       await deps.refresh()
       const { isNew } = outcome
       return { name, created: isNew, ...(isNew && secret !== undefined && { secret }) }
@@ -101,6 +109,15 @@ export function createManaging(deps: {
       return { name, deleted: true, ...kept }
     },
   }
+}
+
+/** Stops a subscription that is not there yet. Returns what takes this back, if another call creates it first. */
+async function stopFirst(records: Records, stopped: NonNullable<Control['stopped']>) {
+  await records.change((control) => ({ ...control, stopped }))
+  return () =>
+    records.change(({ stopped: found, ...control }) =>
+      found && !isDeepStrictEqual(found, stopped) ? { ...control, stopped: found } : control,
+    )
 }
 
 /**

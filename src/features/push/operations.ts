@@ -79,6 +79,10 @@ export const subscriptions = {
     url: text.describe('Where events are POSTed to'),
     topic: optional('Topic whose events are sent; default: gateway-message'),
     ...settings,
+    paused: z
+      .boolean()
+      .default(false)
+      .describe('Create it paused: its events wait until subscription-resume'),
   }).describe(
     'Creates a push subscription, which is kept on the store. Its signing secret is shown only here.',
   ),

@@ -41,7 +41,10 @@ export function createPush(deps: PushDeps) {
   }
 
   const service = {
-    ...createManaging({ ...{ ...deps, made, ending, names }, ...serving }),
+    ...createManaging({
+      ...{ ...deps, made, ending, names, ...serving },
+      records: (name) => createRecords(store.kv, name),
+    }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       const [info] = await list([find(name).subscription])

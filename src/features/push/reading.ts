@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Event } from '../../core/event.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, Topics } from '../../core/store.ts'
+import { isStoreAway } from '../../engine/attempts.ts'
 import { withGap } from '../../engine/with-gap.ts'
 import { type Lanes, laneOf } from './lanes.ts'
 import type { Control, Records } from './records.ts'
@@ -11,12 +12,22 @@ const MOST = 256
 /** When to acknowledge: after `most` events, or `after` ms. */
 export const ACK = { most: 1_000, after: 100 }
 
+/** Ms before a partition whose shard is away is read again, and its events acknowledged again. */
+const AWAY_PAUSE = 500
+
 /**
  * State per partition. `hasMore`: the group may have unread events. `readTo`: all events up to this
  * position are held or done, so the next read starts after it (0: unknown). `isBehind`: earlier
  * events may have become visible since the last read from the start.
+ * `restsUntil`: its shard was away, so it is not read before this time (monotonic).
  */
-type Partition = { partition: number; hasMore: boolean; readTo: number; isBehind: boolean }
+type Partition = {
+  partition: number
+  hasMore: boolean
+  readTo: number
+  isBehind: boolean
+  restsUntil: number
+}
 
 type ReadingDeps = {
   topics: Pick<Topics, 'read' | 'ack' | 'partitions' | 'placeOf'>
@@ -40,7 +51,7 @@ export function createReading(deps: ReadingDeps) {
   const { topics, topic, group, now } = deps
   const held = createHeld(deps)
   const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition): Partition => {
-    return { partition, hasMore: true, readTo: 0, isBehind: false }
+    return { partition, hasMore: true, readTo: 0, isBehind: false, restsUntil: 0 }
   })
 
   const take = async (from: Partition, batch: GroupBatch = { items: [], more: false, missed: 0 }) => {
@@ -74,20 +85,32 @@ export function createReading(deps: ReadingDeps) {
     again(): void {
       for (const each of partitions) each.hasMore = true
     },
-    hasMore: () => partitions.some(({ hasMore }) => hasMore),
+    hasMore: () => partitions.some(isOpen),
+    /** Ms until a shard that was away is asked again; undefined where none was. */
+    restsFor(): number | undefined {
+      const waiting = partitions.filter(({ hasMore, restsUntil }) => hasMore && restsUntil > 0)
+      const times = [...waiting.map(({ restsUntil }) => restsUntil), ...held.restsUntil()]
+      return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - performance.now())
+    },
     /** Reads ahead. Unwanted events count as done. */
     async read(): Promise<void> {
-      const open = partitions.filter(({ hasMore }) => hasMore)
+      const open = partitions.filter(isOpen)
       const max = Math.ceil(MOST / open.length)
       const reads = open.map((each) => {
         const { partition, readTo: after } = each
         each.hasMore = false
         each.readTo = 0
+        each.restsUntil = 0
         each.isBehind &&= after > 0
         return { group, max, mode: 'peek', partition, after } as const
       })
-      const batches = await topics.read(topic, reads)
-      for (const [at, each] of open.entries()) await take(each, batches[at])
+      const settled = await Promise.allSettled(reads.map((read) => topics.read(topic, [read])))
+      requireSome(settled)
+      for (const [at, each] of open.entries()) {
+        const read = settled[at]
+        if (read?.status === 'fulfilled') await take(each, read.value[0])
+        else Object.assign(each, { hasMore: true, restsUntil: performance.now() + AWAY_PAUSE })
+      }
     },
     done: held.done,
     doneCount: held.doneCount,
@@ -97,14 +120,34 @@ export function createReading(deps: ReadingDeps) {
   }
 }
 
+function isOpen({ hasMore, restsUntil }: Partition): boolean {
+  return hasMore && restsUntil <= performance.now()
+}
+
+/** Throws where all failed, or one for another reason than that its shard is away. */
+function requireSome(settled: readonly PromiseSettledResult<unknown>[]): void {
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
+  const [failure = undefined] = failures.filter((each) => !isStoreAway(each))
+  if (failure !== undefined) throw failure
+  if (failures.length > 0 && failures.length === settled.length) throw failures[0]
+}
+
 /** The events that were read and not acknowledged yet: in lanes, or done. */
 function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: ReadingDeps) {
   const { since } = control.replay ?? { since: 0 }
   /** Ids that only need an acknowledgement, and all ids that were read and not acknowledged. */
   const done: string[] = []
+  /** Done too, and their shard was away. */
+  let later: { ids: string[]; until: number } = { ids: [], until: 0 }
   const held = new Set<string>()
   let ackedAt = 0
   let acking = 0
+  /** The ids of each partition: of those whose shard is away the others must not wait. */
+  const byPartition = (ids: string[]) => {
+    if (ids.length === 0) return []
+    if (topics.partitions(topic) === 1) return [ids]
+    return [...Map.groupBy(ids, (id) => topics.placeOf(topic, id)?.partition ?? 0).values()]
+  }
   return {
     has: (id: string) => held.has(id),
     /** Adds an event or a gap; false if it has to be read again later. */
@@ -122,20 +165,26 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
     done: (event: Event) => void done.push(event.id),
     doneCount: () => done.length,
     /** Events that need nothing more, and that the group still counts as unread. */
-    settledCount: () => done.length + acking,
+    settledCount: () => done.length + acking + later.ids.length,
     isAckDue: () => done.length >= ACK.most || now() >= ackedAt + ACK.after,
+    restsUntil: () => (later.ids.length > 0 ? [later.until] : []),
     async ack(): Promise<void> {
       ackedAt = now()
-      const ids = done.splice(0)
-      acking += ids.length
+      const isLater = later.until <= performance.now()
+      const parts = byPartition([...done.splice(0), ...(isLater ? later.ids.splice(0) : [])])
+      const count = parts.reduce((sum, ids) => sum + ids.length, 0)
+      acking += count
+      const settled = await Promise.allSettled(parts.map((ids) => topics.ack(topic, group, ids, true)))
+      acking -= count
       try {
-        if (ids.length > 0) await topics.ack(topic, group, ids, true)
-        for (const id of ids) held.delete(id)
+        requireSome(settled)
       } catch (error) {
-        done.push(...ids)
+        done.push(...parts.flat())
         throw error
-      } finally {
-        acking -= ids.length
+      }
+      for (const [at, ids] of parts.entries()) {
+        if (settled[at]?.status === 'fulfilled') for (const id of ids) held.delete(id)
+        else later = { ids: [...later.ids, ...ids], until: performance.now() + AWAY_PAUSE }
       }
     },
   }

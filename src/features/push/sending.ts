@@ -221,7 +221,7 @@ function createSendLoop(parts: Parts) {
       // It may have become idle meanwhile.
       const isIdle = state.underWay === 0
       if (isRead || state.told !== parts.room() || (isIdle && reading.doneCount() > 0)) return 'again'
-      return isIdle ? rest : ACK.after
+      return isIdle ? (rest ?? reading.restsFor()) : ACK.after
     },
     failed(error) {
       reading.again()

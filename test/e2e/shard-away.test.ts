@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisCluster } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+/** The masters have a third of the slots each: that of `{trivium:kv}` is of the last one. */
+const [OTHER, KV] = [0, 2]
+
+describe('a daemon on a Cluster of which one master hangs', { timeout: 300_000 }, async () => {
+  const cluster = await startRedisCluster()
+  after(() => cluster.stop())
+  const got = new Set<string>()
+  const receiver = createServer(async (request, response) => {
+    got.add(Object(await json(request)).id)
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  after(() => receiver.close())
+  const { port } = receiver.address() as AddressInfo
+  const site = openSite({
+    routes: `
+gateways:
+  hook: { transport: webhook, path: /hook, verify: { scheme: none }, conversation: data.body.c }
+subscriptions:
+  - { name: crm, url: "http://127.0.0.1:${port}/", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
+`,
+    env: { REDIS_URL: cluster.url },
+  })
+  const daemon = await site.start()
+  await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'g' })
+
+  /** Sends to many conversations; returns the ids of what was accepted. */
+  const send = async () => {
+    const sent = Array.from({ length: 40 }, (_, c) => daemon.post('/hook', JSON.stringify({ c: `c${c}` })))
+    const accepted = (await Promise.all(sent)).filter(({ status }) => status === 202)
+    return accepted.map(({ body }) => String(Object(body).id))
+  }
+  const hang = (at: number) => {
+    cluster.nodes[at]?.freeze()
+    return { [Symbol.dispose]: () => void cluster.nodes[at]?.resume() }
+  }
+
+  test('pushes what the other shards have meanwhile, and the rest later', async () => {
+    await send()
+    {
+      using _hung = hang(OTHER)
+      const ids = await send()
+      assert.ok(ids.length > 0 && ids.length < 40, `${ids.length} accepted`)
+      await until(() => ids.every((id) => got.has(id)), 'the events of the other shards')
+    }
+    await until(async () => (await send()).length === 40, 'the shards of the master')
+    const ids = await send()
+    await until(() => ids.every((id) => got.has(id)), 'all events')
+  })
+
+  test('serves groups and tells its status while that with the state hangs', async () => {
+    const wait = () => daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'g', timeout: 0 })
+    await until(async () => Object(await wait()).length === 0, 'nothing left')
+    using _hung = hang(KV)
+    assert.ok((await send()).length > 0)
+    await until(async () => Object(await wait()).length > 0, 'events of the other shards')
+    const { stats, assistant } = Object(Object(await daemon.get('/v1/status')).result)
+    assert.ok(stats.away.length > 0)
+    assert.match(assistant.error, /cannot be reached/)
+  })
+})
