@@ -17,6 +17,9 @@ import type { Metrics } from './metrics/metrics.ts'
 import type { Operator } from './operator.ts'
 import { controlToken } from './token.ts'
 
+/** Times (ms) until the head and the whole of a request must be there, and how often both are checked, as on the public listener. */
+const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 1_000 }
+
 /**
  * The control listener. Loads its modules when it starts to listen, because most commands of the
  * CLI never need it.
@@ -79,7 +82,7 @@ export function createControlServer(
         metrics: async () => metrics.page(await operator.measured(), Date.now()),
       })
       const traced = tracing ? tracing.serve(api) : api
-      server = createServer(isVerbose ? logRequests(log, traced) : traced)
+      server = createServer(LIMITS, isVerbose ? logRequests(log, traced) : traced)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
     async close() {

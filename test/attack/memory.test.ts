@@ -37,8 +37,8 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
   })
 
   /** Starts a request or a WebSocket, which never ends. */
-  const begin = async (head: string): Promise<Socket> => {
-    const socket = openSocket(suite.daemon.url)
+  const begin = async (head: string, at = suite.daemon.url): Promise<Socket> => {
+    const socket = openSocket(at)
     await once(socket, 'connect')
     socket.write(head)
     return socket
@@ -154,23 +154,27 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
     assert.ok(files < BOUND * 2 + SLACK, `100 forms of 1 MB: ${files} MB`)
   })
 
-  test('ends with a body that drips in: after 60 s it is refused, whatever came', async () => {
-    const socket = await begin(
-      'POST /demo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n',
-    )
-    const began = performance.now()
-    // All of it would take 1000 s.
-    let answer = ''
-    socket.on('data', (data) => {
-      answer += data
+  for (const [listener, path] of [
+    ['public', '/demo'],
+    ['control', '/v1/session'],
+  ] as const)
+    test(`ends with a body that drips in: after 60 s the ${listener} listener refuses it`, async () => {
+      const { url, control } = suite.daemon
+      const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
+      const socket = await begin(head, listener === 'public' ? url : control)
+      const began = performance.now()
+      // All of it would take 1000 s.
+      let answer = ''
+      socket.on('data', (data) => {
+        answer += data
+      })
+      const drip = setInterval(() => socket.write('x'), 1_000)
+      await once(socket, 'close')
+      clearInterval(drip)
+      const seconds = (performance.now() - began) / 1_000
+      assert.match(answer, /^HTTP\/1\.1 408 /)
+      assert.ok(seconds > 55, `${seconds} s`)
     })
-    const drip = setInterval(() => socket.write('x'), 1_000)
-    await once(socket, 'close')
-    clearInterval(drip)
-    const seconds = (performance.now() - began) / 1_000
-    assert.match(answer, /^HTTP\/1\.1 408 /)
-    assert.ok(seconds > 55, `${seconds} s`)
-  })
 })
 
 function continuations(count: number): Buffer {
