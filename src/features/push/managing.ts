@@ -44,33 +44,7 @@ export function createManaging(deps: {
   }
 
   return {
-    async create({ name, paused }, call) {
-      const given = settingsIn(call)
-      const secret = given.secret === undefined ? newSecret() : undefined
-      const whole = secret === undefined ? given : { ...given, secret }
-      requireMayChange(call, validated('subscription-create', name, whole, known()))
-      if (isInFile(name)) throw exists(name, 'routes.yaml', 'change it there')
-      // Finishes a recent deletion of the same name first.
-      await ending.complete(name)
-      const outcome = { isNew: false }
-      // Before it is there, so that nothing is sent.
-      const isPaused = paused && !(await made.all())[name]
-      const by = { why: 'paused', by: whoIs(call), at: now() } as const
-      const takeBack = isPaused ? await stopFirst(deps.records(name), by) : async () => {}
-      const add = (all: MadeByName) => {
-        outcome.isNew = false
-        if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
-        if (all[name] && isSame(all[name].given, given)) return undefined
-        if (all[name]) throw exists(name, 'the store', 'change it with subscription-update')
-        requireRoom(ROOM, Object.keys(all).length)
-        outcome.isNew = true
-        return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
-      }
-      await made.change(add).finally(() => (outcome.isNew ? undefined : takeBack()))
-      await deps.refresh()
-      const { isNew } = outcome
-      return { name, created: isNew, ...(isNew && secret !== undefined && { secret }) }
-    },
+    create: createCreation(deps),
 
     async update({ name, rotateSecret }, call) {
       if (isInFile(name)) throw new TriviumError('subscription_in_file', { name })
@@ -108,6 +82,38 @@ export function createManaging(deps: {
       await ending.complete(name)
       return { name, deleted: true, ...kept }
     },
+  }
+}
+
+/** Makes `subscription-create`. */
+function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['create'] {
+  const { made, ending, known, now } = deps
+  return async ({ name, paused }, call) => {
+    const given = settingsIn(call)
+    const secret = given.secret === undefined ? newSecret() : undefined
+    const whole = secret === undefined ? given : { ...given, secret }
+    requireMayChange(call, validated('subscription-create', name, whole, known()))
+    if (deps.ofFile().some((each) => each.name === name)) throw exists(name, 'routes.yaml', 'change it there')
+    // Finishes a recent deletion of the same name first.
+    await ending.complete(name)
+    const outcome = { isNew: false }
+    // Before it is there, so that nothing is sent.
+    const isPaused = paused && !(await made.all())[name]
+    const by = { why: 'paused', by: whoIs(call), at: now() } as const
+    const takeBack = isPaused ? await stopFirst(deps.records(name), by) : async () => {}
+    const add = (all: MadeByName) => {
+      outcome.isNew = false
+      if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
+      if (all[name] && isSame(all[name].given, given)) return undefined
+      if (all[name]) throw exists(name, 'the store', 'change it with subscription-update')
+      requireRoom(ROOM, Object.keys(all).length)
+      outcome.isNew = true
+      return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
+    }
+    await made.change(add).finally(() => (outcome.isNew ? undefined : takeBack()))
+    await deps.refresh()
+    const { isNew } = outcome
+    return { name, created: isNew, ...(isNew && secret !== undefined && { secret }) }
   }
 }
 
