@@ -3,15 +3,17 @@ import { readFileSync } from 'node:fs'
 type Item = { text: string; link: string }
 type Group = { text: string; items: Item[] }
 
-/** The order of the pages. Each page of docs/ is here once, under its own title. */
+/** The order of the pages. Each page of docs/ is here once, under its own title, except those for maintainers in docs/internals. */
 export const sidebar: Group[] = [
   group('Start', ['start', 'concepts', 'comparison', 'faq']),
   group('Receive and send', [
     'routes',
     'email',
     'email-providers',
+    'email-in-depth',
     'slack',
     'webhook',
+    'webhook-providers',
     'websocket',
     'queues',
     'push',
@@ -34,6 +36,8 @@ export const sidebar: Group[] = [
   ]),
   group('Operations', [
     'operating',
+    'failures',
+    'command-line',
     'parts',
     'several-files',
     'stores',
@@ -41,6 +45,7 @@ export const sidebar: Group[] = [
     'notifications',
     'console',
     'console-sign-in',
+    'audit',
     'personal-data',
     'capacity',
     'performance',

@@ -4,13 +4,17 @@ import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 import { code, page } from './markdown.ts'
 
 const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. Each command takes \`--json\`, \`--config\` and
-\`--data-dir\`. Exit codes: 0 fine, 1 failed, 2 usage or configuration, 3 no daemon, 4 nothing came.`
+\`--data-dir\`. Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
+timeout without a result.`
 
 /** docs/reference/commands.md: the help of each command, and of each skill that ships as a command. */
 export async function commandsPage(): Promise<string> {
   const sections: string[] = []
   for (const name of COMMAND_NAMES) sections.push(`### ${code(name)}`, await helpOf(name))
-  sections.push('## Skills as commands', 'Your own skills are commands in the same way.')
+  sections.push(
+    '## Skills as commands',
+    'Every skill is a command. Your own skills are commands in the same way.',
+  )
   // The list of troubles is made by a daemon.
   for (const name of [...builtInSkills.map((skill) => skill.name), 'troubles']) {
     const spoken = spokenName(name)

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts
 import { transports } from '../../transports/registry.ts'
 import { code, page, table } from './markdown.ts'
 
-type Key = { path: string; type: string; fallback: string; meaning: string }
+type Key = { path: string; type: string; fallback: string; meaning: string; isRequired: boolean }
 
 const INTRODUCTION = `Every key of \`routes.yaml\`, from the schema that the daemon checks the file with. An unknown key, a wrong type
 or a value out of range is refused with its line and column, and a running daemon keeps the last configuration that
@@ -20,7 +20,7 @@ export function configurationPage(): string {
   const sections = Object.entries(objectOf(schema.properties)).filter(([name]) => name !== 'gateways')
   return page('routes.yaml', INTRODUCTION, [
     '## `gateways`',
-    'A gateway is a place where messages come in. Its key is its name; `transport` says what kind it is.',
+    'A gateway connects a source of messages. Its key is its name; `transport` is its kind.',
     ...gatewaySections(schema),
     ...sections.flatMap(([name, section]) => sectionOf(name, objectOf(section))),
     '## Environment variables',
@@ -54,27 +54,31 @@ function sectionOf(name: string, schema: JsonObject): string[] {
 function keyTable(keys: readonly Key[]): string {
   return table(
     ['Key', 'Type', 'Default', 'Meaning'],
-    keys.map(({ path, type, fallback, meaning }) => [code(path), type, fallback, meaning]),
+    keys.map(({ path, type, fallback, meaning, isRequired }) => {
+      return [code(path), type, isRequired ? '**required**' : fallback, meaning]
+    }),
   )
 }
 
 /** The keys below a schema, nested ones with their whole path. */
 function keysOf(schema: JsonObject, path: string): Key[] {
   const alternatives = alternativesOf(schema)
-  if (alternatives.length > 1) return uniqueKeys(alternatives.flatMap((each) => keysOf(each, path)))
+  if (alternatives.length > 1) return uniqueKeys(alternatives.map((each) => keysOf(each, path)))
   const own = alternatives[0] ?? schema
   if (own.type === 'array') return keysOf(objectOf(own.items), path === '' ? '[]' : `${path}[]`)
   const named = isJsonObject(own.additionalProperties) ? [['<name>', own.additionalProperties] as const] : []
   return [...Object.entries(objectOf(own.properties)), ...named].flatMap(([name, value]) => {
     const below = path === '' ? name : `${path}.${name}`
     const child = objectOf(value)
+    if (String(child.description).startsWith('Has no effect')) return []
     // It has the keys that it lies beside.
     const inner = name === 'not' ? [] : keysOf(child, below)
-    return [keyOf(below, child), ...inner]
+    const isRequired = namesIn(own.required).includes(name) && child.default === undefined
+    return [{ ...keyOf(below, child), isRequired }, ...inner]
   })
 }
 
-function keyOf(path: string, schema: JsonObject): Key {
+function keyOf(path: string, schema: JsonObject): Omit<Key, 'isRequired'> {
   const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
   return { path, type: typeOf(schema), fallback, meaning: String(schema.description ?? '') }
 }
@@ -88,7 +92,8 @@ function typeOf(schema: JsonObject): string {
   }
   const own = alternatives[0] ?? schema
   if (typeof own.title === 'string') return own.title
-  if (own.const !== undefined) return code(JSON.stringify(own.const))
+  if (own.const !== undefined)
+    return code(typeof own.const === 'string' ? own.const : JSON.stringify(own.const))
   if (Array.isArray(own.enum)) return own.enum.map((value) => code(String(value))).join(' or ')
   if (own.type === 'array') return `list of ${typeOf(objectOf(own.items))}`
   if (own.type === 'object') return 'mapping'
@@ -111,16 +116,25 @@ function alternativesOf(schema: JsonObject): JsonObject[] {
 }
 
 /** One entry per path; a key whose type differs between alternatives has both types. */
-function uniqueKeys(keys: readonly Key[]): Key[] {
-  const byPath = Map.groupBy(keys, ({ path }) => path)
+function uniqueKeys(forms: readonly Key[][]): Key[] {
+  const mappings = forms.filter((keys) => keys.length > 0)
+  const byPath = Map.groupBy(mappings.flat(), ({ path }) => path)
   return [...byPath.values()].flatMap(([first, ...others]) => {
     if (!first) return []
-    return [{ ...first, type: [...new Set([first, ...others].map(({ type }) => type))].join(' or ') }]
+    const all = [first, ...others]
+    const type = [...new Set(all.flatMap((each) => each.type.split(' or ')))].join(' or ')
+    // What only one of several forms requires is not required.
+    const isRequired = all.length === mappings.length && all.every((each) => each.isRequired)
+    return [{ ...first, type, isRequired }]
   })
 }
 
 function objectOf(value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
+}
+
+function namesIn(value: Json | undefined): string[] {
+  return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
 }
 
 function listOf(value: Json | undefined): JsonObject[] {

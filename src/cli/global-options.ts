@@ -7,7 +7,7 @@ import { type Environs, usage } from './command.ts'
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
-  '--json': ['', 'print JSON, for machines'],
+  '--json': ['', 'print JSON, for programs'],
 } as const
 
 type Flag = keyof typeof GLOBAL

@@ -30,7 +30,11 @@ const FAILING = {
     'routes: [{ name: failing, match: { gateway: cli, text: "*something*" }, skill: failing, retry: { attempts: 1 } }]',
   skills: { failing: skill('failing', `() => { throw new Error('no') }`) },
 }
-const API = 'api=http://$TRIVIUM_CONTROL_LISTEN auth="authorization: Bearer $(cat .trivium/control-token)"\n'
+/** Sends it the message, and waits until it is a dead letter. */
+const DEAD = `
+dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
+until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
+`
 
 /** The gateways that the examples have. */
 const GATEWAYS = `{
@@ -56,7 +60,13 @@ export const worlds: Readonly<Record<string, World>> = {
   'docs/assistant.md': {
     before: { 'delegation-take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
-  'docs/console-sign-in.md': { prepare: API },
+  'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
+  'docs/failures.md': {
+    ...FAILING,
+    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
+    prepare: DEAD,
+    placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n' },
+  },
   'docs/routes.md': {
     routes: `gateways: ${GATEWAYS}`,
     prepare: `${SENT}trivium message show $id --json | jq .message > message.json\n`,
@@ -69,19 +79,14 @@ export const worlds: Readonly<Record<string, World>> = {
   'docs/operating.md': {
     routes: `gateways: ${GATEWAYS}`,
     before: {
-      'dead-letter groups': `
+      'trivium troubles': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
 trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
-dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
-until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
-`,
+${DEAD}`,
     },
     placeholders: {
-      '/srv/trivium': '$PWD',
       '/backups': '.',
       'trivium restore': 'trivium --data-dir restored restore',
-      ' ID ': ' $dead ',
-      ' ID\n': ' $dead\n',
     },
   },
   'docs/pausing.md': {
@@ -112,7 +117,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
     before: {
       'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
-      'event replay': 'trivium event subscribe --topic orders --queue audit\n',
+      'group replay': 'trivium event subscribe --topic orders --queue audit\n',
     },
   },
   'docs/queues.md': {

@@ -68,10 +68,11 @@ const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 export function variablesOf(code: string): Record<string, string> {
   const names = [...code.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name)
   return Object.fromEntries(
-    names.map((name) => [
-      name,
-      name.includes('SECRET') ? SECRET : `${name}-0123456789abcdef0123456789abcdef`,
-    ]),
+    names.map((name) => {
+      if (name.includes('SECRET')) return [name, SECRET]
+      const hex = '0123456789abcdef0123456789abcdef'
+      return [name, name.endsWith('HMAC_KEY') ? hex : `${name}-${hex}`]
+    }),
   )
 }
 

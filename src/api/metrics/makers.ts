@@ -6,16 +6,27 @@ export type Makers = ReturnType<typeof createMakers>
 /** Makes Trivium's metrics of each kind in a registry, with their common prefix. */
 export function createMakers(registry: Registry) {
   const registers = [registry]
+  const labels = new Map<string, readonly string[]>()
+  const noted = (name: string, labelNames: readonly (string | undefined)[]) => {
+    const whole = `trivium_${name}`
+    labels.set(
+      whole,
+      labelNames.filter((label) => label !== undefined),
+    )
+    return whole
+  }
   return {
+    /** The label names of each metric that was made. */
+    labels,
     counter: (name: string, help: string, ...labelNames: string[]) =>
-      new Counter({ name: `trivium_${name}`, help, labelNames, registers }),
+      new Counter({ name: noted(name, labelNames), help, labelNames, registers }),
     tally: (name: string, help: string, ...labelNames: [string, string?]) =>
-      createTally(`trivium_${name}`, help, labelNames, registers),
+      createTally(noted(name, labelNames), help, labelNames, registers),
     gauge: (name: string, help: string, ...labelNames: string[]) =>
-      new Gauge({ name: `trivium_${name}`, help, labelNames, registers }),
+      new Gauge({ name: noted(name, labelNames), help, labelNames, registers }),
     seconds: (name: string, help: string, ...labelNames: string[]) =>
       new Histogram({
-        name: `trivium_${name}_seconds`,
+        name: noted(`${name}_seconds`, labelNames),
         help,
         labelNames,
         registers,

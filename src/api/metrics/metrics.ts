@@ -29,6 +29,8 @@ export function createMetrics(build: { version: string }) {
   return {
     ...work,
     ...models,
+    /** The label names of each metric, for the reference. */
+    labels: makers.labels,
     /** The response of `/metrics`. */
     async page(readings: Readings, now: number): Promise<{ type: string; body: string }> {
       setDaemonGauges(readings, now)

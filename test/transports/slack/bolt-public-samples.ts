@@ -11,7 +11,7 @@ export type Sample = {
   alone?: Alone
   isHttp?: boolean
   env?: Record<string, string>
-  /** Differences that `docs/slack.md` explains. */
+  /** Differences that `docs/internals/compatibility.md` explains. */
   known?: RegExp
 }
 

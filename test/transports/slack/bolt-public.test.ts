@@ -12,8 +12,8 @@ import { COMMITS, nameOf, pathOf, SAMPLES } from './bolt-public-samples.ts'
 
 const ROOT = process.env.BOLT_SAMPLES ?? ''
 
-test('docs/slack.md lists the samples that are compared', () => {
-  const page = readFileSync(new URL('../../../docs/slack.md', import.meta.url), 'utf8')
+test('docs/internals/compatibility.md lists the samples that are compared', () => {
+  const page = readFileSync(new URL('../../../docs/internals/compatibility.md', import.meta.url), 'utf8')
   for (const sample of SAMPLES) assert.ok(page.includes(`| \`${nameOf(sample)}\` |`), nameOf(sample))
   for (const [repository, commit] of Object.entries(COMMITS))
     assert.ok(page.includes(`https://github.com/${repository}/tree/${commit}`), repository)

@@ -1,4 +1,4 @@
-// The table of providers in docs/webhook.md, row by row. A row without a sample fails, and so does a sample without a row.
+// The table of providers in docs/webhook-providers.md, row by row. A row without a sample fails, and so does a sample without a row.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -18,8 +18,8 @@ const SAMPLES: Record<string, Sample> = { ...PRESET_SAMPLES, ...RECIPE_SAMPLES, 
 
 type Row = { provider: string; verify: Record<string, unknown>; body: string; key: string; handshake: string }
 
-const text = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
-const [, table = ''] = text.split('<!-- providers -->')
+const text = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
+const [, table = ''] = text.split('## The table')
 const rows: Row[] = table
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| provider') && !line.startsWith('| ---'))
@@ -28,15 +28,24 @@ const rows: Row[] = table
       .split(' | ')
       .join('|')
       .split('|')
-    const [, yaml = ''] = /^`(.*)`$/.exec(verify.trim()) ?? []
+    const [, yaml] = /^`(.*)`$/.exec(verify.trim()) ?? []
     return {
       provider: provider.trim(),
-      verify: parse(yaml),
+      verify: yaml === undefined ? verifyBelow(provider.trim()) : parse(yaml),
       body,
       key: key.trim(),
       handshake: handshake.trim(),
     }
   })
+
+/** The `verify` of a gateway in the section of a provider, without its secret. */
+function verifyBelow(provider: string): Record<string, unknown> {
+  const [, section = ''] = text.split(`\n## ${provider}\n`)
+  const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
+  const gateways: Record<string, { verify: Record<string, unknown> }> = parse(yaml).gateways
+  const { secret: _, ...verify } = gateways[provider.toLowerCase()]?.verify ?? {}
+  return verify
+}
 
 const TYPES: Record<string, string> = {
   JSON: 'application/json',
@@ -80,8 +89,14 @@ async function start({ verify, key }: Row, sample: Sample) {
 }
 
 test('each gateway in the snippets of docs/webhook.md is one that can be', () => {
-  const snippets = Array.from(text.matchAll(/```yaml\n(gateways:\n.*?)```/gs), ([, yaml = '']) => yaml)
-  const gateways = snippets.flatMap((yaml) => Object.entries<object>(parse(yaml).gateways))
+  const guide = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
+  const snippets = Array.from(
+    `${guide}${text}`.matchAll(/```yaml\n(gateways:\n.*?)```/gs),
+    ([, yaml = '']) => yaml,
+  )
+  // In hex, as some schemes need it.
+  const filled = snippets.map((yaml) => yaml.replaceAll(/\$\{\w+\}/g, '0123456789abcdef'.repeat(2)))
+  const gateways = filled.flatMap((yaml) => Object.entries<object>(parse(yaml).gateways))
   assert.ok(gateways.length >= 6)
   for (const [name, gateway] of gateways) {
     const { transport, ...options }: { transport?: string } = gateway
@@ -90,7 +105,7 @@ test('each gateway in the snippets of docs/webhook.md is one that can be', () =>
   }
 })
 
-describe('a provider in docs/webhook.md', () => {
+describe('a provider in docs/webhook-providers.md', () => {
   const realFetch = fetch
   const asked: string[] = []
   before(() => {

@@ -68,7 +68,7 @@ const MESSENGER = {
   messaging: [{ sender: { id: '254' }, recipient: { id: '36401' }, timestamp: NOW, message: { mid: 'm_1' } }],
 }
 
-/** The samples of the presets, by the name of the provider in docs/webhook.md. */
+/** The samples of the presets, by the name of the provider in docs/webhook-providers.md. */
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },
