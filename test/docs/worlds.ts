@@ -58,7 +58,7 @@ export const worlds: Readonly<Record<string, World>> = {
   'docs/api.md': { ranIn: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
-    before: { 'delegation-take': 'trivium message cli "delegate to ada: check the invoices"\n' },
+    before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
   'docs/failures.md': {
