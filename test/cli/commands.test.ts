@@ -94,7 +94,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     await site.run(['dead-letter', 'drop', '--all'])
     await site.run(['message', 'cli', 'bad'])
     const many = ['dead-letter', 'drop', '--route', 'bad', '--error', 'i FAIL']
-    assert.match((await site.run(many)).err, /1 matches\. Add --all/)
+    assert.match((await site.run(many)).err, /1 dead letter matches\. Add --all/)
     await site.run(['message', 'cli', 'bad'])
     assert.match(
       (await site.run(['dead-letter', 'groups', '--route', 'bad'])).out,
