@@ -101,7 +101,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       /\n2 +dispatch +bad .*I fail/,
     )
     const asked = await site.run(many)
-    assert.deepEqual([asked.code, asked.err.includes('2 match. Add --all')], [2, true])
+    assert.deepEqual([asked.code, asked.err.includes('2 dead letters match. Add --all')], [2, true])
     assert.match((await site.run([...many.with(-1, 'else'), '--all'])).out, /^0 dead letters dropped/)
     assert.match((await site.run([...many, '--all'])).out, /^2 dead letters dropped/)
   })

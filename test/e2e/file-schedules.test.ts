@@ -47,7 +47,7 @@ describe('a schedule of routes.yaml', { timeout: 300_000, concurrency: 2 }, () =
 
     const past = '{ name: late, at: 2020-01-01T09:00, skill: tick }'
     for (const [wrong, message] of [
-      ['{ name: x, cron: "* * *", skill: tick }', /routes\.yaml:6:\d+.*cannot be read/s],
+      ['{ name: x, cron: "* * *", skill: tick }', /routes\.yaml:6:\d+.*is invalid/s],
       ['{ name: x, every: 1m, skill: tock }', /routes\.yaml:6:\d+.*no skill "tock"/s],
       [past, /routes\.yaml:6:\d+.*this time has passed/s],
     ] as const) {
