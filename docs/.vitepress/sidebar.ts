@@ -32,7 +32,6 @@ export const sidebar: Group[] = [
     'voice',
     'assistant',
     'mcp',
-    'workbench',
   ]),
   group('Operations', [
     'operating',
@@ -40,6 +39,7 @@ export const sidebar: Group[] = [
     'command-line',
     'parts',
     'several-files',
+    'data-directory',
     'stores',
     'security',
     'notifications',
@@ -60,6 +60,7 @@ export const sidebar: Group[] = [
     'reference/metrics',
     'errors',
     'glossary',
+    'workbench',
   ]),
 ]
 

@@ -147,11 +147,10 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
   'docs/start.md': { configure: /hooks.jobs/ },
   'docs/state.md': {
     routes:
-      'routes: [{ name: order, match: { text: order }, skill: order, retry: { attempts: 2, delay: 1ms } }]',
-    skills: {
-      order: skill('order', `(ctx) => ctx.once('charge:7', () => { throw new Error('socket hang up') })`),
-    },
+      'routes: [{ name: order, match: { text: order }, skill: charge, args: { order: "7" }, retry: { attempts: 2, delay: 1ms } }]',
     prepare: `
+printf %s ${quote(skill('charge', `(ctx) => ctx.once('order:7', () => { throw new Error('socket hang up') })`))} > skills/charge/index.ts
+trivium reload
 dead=$(trivium message cli order --wait 0 --json | jq -r .id)
 until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
 `,

@@ -85,7 +85,7 @@ const routeKeys = z.strictObject({
     .string()
     .min(1)
     .exactOptional()
-    .describe('Model for a markdown skill, instead of the configured one.'),
+    .describe('Model for a markdown skill that names none itself.'),
   approval: z
     .union([z.boolean(), approvalSettings])
     .exactOptional()
