@@ -81,11 +81,7 @@ const routeKeys = z.strictObject({
     .max(4_000)
     .exactOptional()
     .describe('Text for the sender, once, if their message becomes a dead letter.'),
-  model: z
-    .string()
-    .min(1)
-    .exactOptional()
-    .describe('Model for a markdown skill that names none itself.'),
+  model: z.string().min(1).exactOptional().describe('Model for a markdown skill that names none itself.'),
   approval: z
     .union([z.boolean(), approvalSettings])
     .exactOptional()
