@@ -12,6 +12,7 @@ export const sidebar: Group[] = [
     'email-providers',
     'email-in-depth',
     'slack',
+    'bolt',
     'webhook',
     'webhook-providers',
     'websocket',

@@ -88,7 +88,7 @@ describe('a delivery with a list', () => {
   })
 
   test('may lie deeper, also in lists of lists, and what stands around an element is its envelope', async () => {
-    // Okta, Xero, Adyen, and lists in lists.
+    // Okta, Xero, and lists in lists.
     const cases: [split: string, body: object, bodies: unknown[], envelope: unknown][] = [
       [
         'data.body.data.events',
@@ -146,10 +146,6 @@ describe('a delivery with a list', () => {
       'Okta event hooks': [
         { eventId: 'h', data: { events: [{ uuid: 'u1' }, { uuid: 'u2' }] } },
         ['u1', 'u2'],
-      ],
-      Adyen: [
-        { live: 'false', notificationItems: [{ NotificationRequestItem: { pspReference: 'P1' } }] },
-        ['P1'],
       ],
       SparkPost: [
         [
