@@ -144,7 +144,7 @@ describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
   test('is let go of where it sends more than anybody could read, and is back later', async () => {
     const daemon = await start()
     await daemon.invoke('hostile.flood').catch(() => {})
-    await until(() => daemon.output().includes('more than 1000 messages a second'), 'the end of the flood')
+    await until(() => daemon.output().includes('more than 1000 messages per second'), 'the end of the flood')
     const asked = performance.now()
     assert.ok(await daemon.get('/v1/status'))
     await assertPrompt('an answer', performance.now() - asked, 3_000)

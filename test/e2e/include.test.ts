@@ -98,7 +98,10 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
   test('doctor, routes check and config show name the files', async () => {
     const run = async (...args: string[]) => (await suite.site.run(args)).out
     assert.match(await run('doctor'), /routes\.yaml, with routes\.d\/map\.yaml, routes\.d\/more\.yaml/)
-    assert.match(await run('routes', 'check'), /routes\.yaml and what it includes are fine: routes\.d\/map/)
+    assert.match(
+      await run('routes', 'check'),
+      /routes\.yaml and its included files are valid: routes\.d\/map/,
+    )
     assert.match(await run('config', 'show'), /# routes\.d\/more\.yaml\ngateways:\n {2}more:/)
     const { files } = JSON.parse(await run('--json', 'config', 'show'))
     assert.equal(files[1].file, 'routes.d/map.yaml')
