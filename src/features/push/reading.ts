@@ -105,7 +105,7 @@ export function createReading(deps: ReadingDeps) {
         return { group, max, mode: 'peek', partition, after } as const
       })
       const settled = await Promise.allSettled(reads.map((read) => topics.read(topic, [read])))
-      requireSome(settled)
+      requireSome(settled, partitions.length)
       for (const [at, each] of open.entries()) {
         const read = settled[at]
         if (read?.status === 'fulfilled') await take(each, read.value[0])
@@ -124,12 +124,12 @@ function isOpen({ hasMore, restsUntil }: Partition): boolean {
   return hasMore && restsUntil <= performance.now()
 }
 
-/** Throws where all failed, or one for another reason than that its shard is away. */
-function requireSome(settled: readonly PromiseSettledResult<unknown>[]): void {
+/** Throws where all partitions of a topic failed, or one for another reason than that its shard is away. */
+function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitions: number): void {
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const [failure = undefined] = failures.filter((each) => !isStoreAway(each))
   if (failure !== undefined) throw failure
-  if (failures.length > 0 && failures.length === settled.length) throw failures[0]
+  if (failures.length === partitions) throw failures[0]
 }
 
 /** The events that were read and not acknowledged yet: in lanes, or done. */
@@ -177,7 +177,7 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
       const settled = await Promise.allSettled(parts.map((ids) => topics.ack(topic, group, ids, true)))
       acking -= count
       try {
-        requireSome(settled)
+        requireSome(settled, topics.partitions(topic))
       } catch (error) {
         done.push(...parts.flat())
         throw error

@@ -215,8 +215,9 @@ function createSendLoop(parts: Parts) {
       // Concurrently: the store runs them in this order, with a single flush. Both end before the
       // next step.
       const ends = await Promise.allSettled([isDue && reading.ack(), isRead && reading.read()])
-      for (const end of ends) if (end.status === 'rejected') throw end.reason
+      // What was read is sent even if nothing can be acknowledged.
       sendMore(parts)
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
       const rest = circuit.restsFor()
       // It may have become idle meanwhile.
       const isIdle = state.underWay === 0
