@@ -143,9 +143,12 @@ describe('opening the embedded store', () => {
           Array.from({ length: count }, () => 'x'),
         )
       const pump = async (lane?: string) => {
-        const { cursor, items: messages } = await store.journal.unpumped(10_000)
-        const jobs = lane ? messages.map(({ id }) => ({ id, lane, group: 'r', messageId: id })) : []
-        await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+        for (;;) {
+          const { cursor, items: messages } = await store.journal.unpumped(10_000)
+          if (messages.length === 0) return
+          const jobs = lane ? messages.map(({ id }) => ({ id, lane, group: 'r', messageId: id })) : []
+          await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
+        }
       }
       for (let part = 0; part < 10; part++) {
         await accept(10_000)

@@ -112,7 +112,7 @@ describe('verify: hmac reads what senders write', () => {
     assert.match(judge(fields, {}, { body: body({ token: 'other' }) }) ?? '', /does not match/)
     assert.match(
       judge(fields, {}, { body: body({ timestamp: Number(T) - 400 }) }) ?? '',
-      /400 s away from now \(old\)/,
+      /400 s old, more than the allowed 300 s/,
     )
     assert.match(
       judge(fields, {}, { body: body({ token: '' }) }) ?? '',
@@ -192,10 +192,20 @@ describe('verify: hmac says why it refuses', () => {
       { 'x-sig': `t=${Number(T) - 421},v1=00` },
       /421 s old, more than the allowed 300 s: compare the clocks/,
     ],
-    ['a time ahead', timed, { 'x-sig': `t=${Number(T) + 3600},v1=00` }, /3600 s away from now \(ahead\)/],
+    [
+      'a time ahead',
+      timed,
+      { 'x-sig': `t=${Number(T) + 3600},v1=00` },
+      /3600 s ahead, more than the allowed 300 s/,
+    ],
     ['another encoding', { header: 'x' }, { x: sum(BODY, 'base64') }, /not sha256 in hex/],
     ['another algorithm', { header: 'x' }, { x: sum(BODY, 'hex', SECRET, 'sha1') }, /not sha256 in hex/],
-    ['another secret', { header: 'x' }, { x: sum(BODY, 'hex', 'other') }, /does not match: another secret/],
+    [
+      'another secret',
+      { header: 'x' },
+      { x: sum(BODY, 'hex', 'other') },
+      /does not match: the secret differs/,
+    ],
     ['none of three', { header: 'x' }, { x: [1, 2, 3].map((n) => sum(`${n}`)).join(',') }, /none of 3/],
   ]
   for (const [why, options, headers, expected] of cases) {
