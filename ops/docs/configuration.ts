@@ -55,9 +55,17 @@ function keyTable(keys: readonly Key[]): string {
   return table(
     ['Key', 'Type', 'Default', 'Meaning'],
     keys.map(({ path, type, fallback, meaning, isRequired }) => {
-      return [code(path), type, isRequired ? '**required**' : fallback, meaning]
+      return [code(path), listed(type), isRequired ? '**required**' : fallback || NONE, meaning || NONE]
     }),
   )
+}
+
+const NONE = '–'
+
+/** Three and more alternatives with commas: `a`, `b` or `c`. */
+function listed(type: string): string {
+  const all = type.split(' or ')
+  return all.length > 2 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : type
 }
 
 /** The keys below a schema, nested ones with their whole path. */

@@ -17,7 +17,7 @@ const NOTHING: Parameters<ReturnType<typeof createMetrics>['page']>[0] = {
 export async function metricsPage(): Promise<string> {
   const metrics = createMetrics({ version: 'docs' })
   const { body } = await metrics.page(NOTHING, 0)
-  const labelsOf = (name: string) => (metrics.labels.get(name) ?? []).map(code).join(', ')
+  const labelsOf = (name: string) => (metrics.labels.get(name) ?? []).map(code).join(', ') || '–'
   const rows = [...body.matchAll(/^# HELP (trivium_\w+) (.+)\n# TYPE \1 (\w+)$/gm)]
   return page('Metrics', INTRODUCTION, [
     table(
