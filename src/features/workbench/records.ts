@@ -3,7 +3,7 @@ import { z } from 'zod'
 const named = z.string().min(1)
 const lines = z.array(z.string())
 
-/** What the next workbench session needs to continue; see docs/state.md. */
+/** What the next workbench session needs to continue; see docs/workbench.md. */
 export const workbenchStateSchema = z.strictObject({
   active_task_id: z.string().nullable(),
   touched_files: lines.meta({ uniqueItems: true }),
