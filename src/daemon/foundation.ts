@@ -20,6 +20,7 @@ import { startTracing } from '../features/tracing/tracing.ts'
 import { createLogs } from '../features/transcript/logs.ts'
 import { shareLogs } from '../features/transcript/shared-logs.ts'
 import { defined } from '../lib/defined.ts'
+import { withoutSecrets } from '../lib/secrets.ts'
 import { createSteadyClock } from '../lib/steady-clock.ts'
 import { createAccess } from '../runtime/access.ts'
 import { openStore } from './open-store.ts'
@@ -66,6 +67,8 @@ export async function makeFoundation(options: DaemonOptions) {
       hidden = secrets
       options.hide?.(secrets)
     },
+    /** Redacts the secrets of the configuration and of the store in a text. */
+    clean: (text: string) => withoutSecrets(text, [...current.secrets, ...hidden]),
     logs: shared ?? files,
     longWork,
     /** Shows groups again what they have consumed. */

@@ -25,7 +25,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     base
   const runs = createRunRecords(store.kv)
   const isBuiltIn = (name: string) => BUILT_IN.has(name)
-  const usage = createUsage({ kv: store.kv, isBuiltIn, log, now })
+  const usage = createUsage({ kv: store.kv, isBuiltIn, clean: base.clean, log, now })
   const budgets = createBudgets({
     kv: store.kv,
     budget: () => config().model?.budget,
@@ -45,6 +45,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     folders: [...config().skills.folders, SHIPPED_SKILLS],
     shippedFolder: SHIPPED_SKILLS,
     globals: services.globals,
+    clean: base.clean,
     skills: [
       ...builtInSkills,
       ...approvals.skills,

@@ -13,7 +13,11 @@ import { watchSkills } from './watch-skills.ts'
 
 export type SkillManager = ReturnType<typeof createSkillManager>
 
-export type SkillManagerOptions = RegistryOptions & RunnerOptions
+export type SkillManagerOptions = RegistryOptions &
+  RunnerOptions & {
+    /** Redacts secrets in the text of an error, which is stored and shown. */
+    clean?(text: string): string
+  }
 
 /** Dependencies of skills. */
 type Connected = {
@@ -26,7 +30,7 @@ type Connected = {
 
 /** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */
 export function createSkillManager(options: SkillManagerOptions) {
-  const { folders, log } = options
+  const { folders, log, clean = (text) => text } = options
   let ended: Connected['ended']
   const live = new Set<(reason: Error) => void>()
   const registry = createRegistry(options)
@@ -66,7 +70,7 @@ export function createSkillManager(options: SkillManagerOptions) {
         return isOutside ? asJson(result) : result
       } catch (error) {
         if (error instanceof TriviumError) throw error
-        throw new TriviumError('skill_failed', { name, reason: reasonOf(error) }, { cause: error })
+        throw new TriviumError('skill_failed', { name, reason: clean(reasonOf(error)) }, { cause: error })
       } finally {
         // Dispatch may retry a message, and reports the end itself.
         if (!invokeOptions.message) await ended?.(rootId)

@@ -12,6 +12,8 @@ const LONGEST_ERROR = 200
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
   isBuiltIn(skill: string): boolean
+  /** Redacts secrets in the text of an error. */
+  clean(text: string): string
   now(): number
 }): Middleware {
   const { add, now } = deps
@@ -40,7 +42,7 @@ export function createRunsMiddleware(deps: {
           () => note(),
           (error) => {
             const cause = ctx.signal.aborted ? ctx.signal.reason : error
-            if (!runsAgain(cause)) note(faultOf(cause))
+            if (!runsAgain(cause)) note(faultOf(cause, deps.clean))
           },
         )
         return result
@@ -57,9 +59,9 @@ function runsAgain(error: unknown): boolean {
   )
 }
 
-function faultOf(error: unknown): Pick<Run, 'code' | 'error'> {
+function faultOf(error: unknown, clean: (text: string) => string): Pick<Run, 'code' | 'error'> {
   const code = error instanceof TriviumError ? error.code : 'skill_failed'
-  return { code, error: reasonOf(error).slice(0, LONGEST_ERROR) }
+  return { code, error: clean(reasonOf(error)).slice(0, LONGEST_ERROR) }
 }
 
 /**

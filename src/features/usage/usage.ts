@@ -17,6 +17,8 @@ const FLUSH_EVERY = 5_000
 export function createUsage(deps: {
   kv: KeyValues
   isBuiltIn(skill: string): boolean
+  /** Redacts secrets in the text of an error. */
+  clean(text: string): string
   log: Log
   now(): number
 }) {
