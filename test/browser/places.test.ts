@@ -23,7 +23,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
 
   const list = page.locator('.list')
   const top = () => list.evaluate((element) => Object(element).scrollTop)
-  const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+  const row = (text: string) => list.getByRole('listitem').filter({ hasText: text })
   const chosen = () => page.evaluate('document.activeElement.textContent')
   const isChosen = (text: string) =>
     until(async () => String(await chosen()).includes(text), `the row ${text}`)

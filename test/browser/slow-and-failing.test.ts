@@ -14,7 +14,7 @@ routes:
 `
 const BROKEN = `export default { name: 'broken', description: 'Fails.', async run() { throw new Error('out of stock') } }\n`
 
-describe('the console on a slow line, and where the daemon fails', { timeout: 240_000 }, async () => {
+describe('the console on a slow line, and where the daemon fails', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { broken: BROKEN } })
   const daemon = await site.start()
   const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
@@ -103,6 +103,11 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 24
         await again
           .first()
           .click({ timeout: 1_000 })
+          .catch(() => undefined)
+        // Each click begins anew: one that comes too soon would never let it end.
+        await again
+          .first()
+          .waitFor({ state: 'detached', timeout: 3_000 })
           .catch(() => undefined)
         return false
       }, `${view} tries again`)
