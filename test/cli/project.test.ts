@@ -79,7 +79,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
 
   test('the routes.yaml of new projects is the one that a fresh clone has', (t) => {
     const committed = spawnSync('git', ['show', 'HEAD:routes.yaml'], { encoding: 'utf8' })
-    if (committed.status !== 0) return t.skip('it is no clone')
+    if (committed.status !== 0) return t.skip('this is not a git clone')
     assert.equal(readFileSync('project/routes.yaml', 'utf8'), committed.stdout)
   })
 
