@@ -22,7 +22,7 @@ export function Histogram({ filter, narrow }) {
   const [at, setAt] = useState(0)
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
-  const { from, width, counts, countedTo } = found
+  const { from, width, counts, countedTo, isOld } = found
   const most = Math.max(1, ...counts)
   const spanOf = (index) =>
     `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
@@ -48,7 +48,7 @@ export function Histogram({ filter, narrow }) {
   }
   const isIn = (index) =>
     drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
-  return html`<div class="histogram" role="slider" tabindex="0" aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
+  return html`<div class="histogram" role="slider" tabindex="0" aria-busy=${isOld ? 'true' : 'false'} aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
     aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${said(Math.min(at, counts.length - 1))}
     onKeyDown=${press} onPointerDown=${(event) => {
       event.currentTarget.setPointerCapture(event.pointerId)
@@ -69,16 +69,17 @@ export function Histogram({ filter, narrow }) {
   </div>`
 }
 
-/** The counts, extended while older spans are counted. */
+/** The counts, extended while older spans are counted; `isOld` while they are still those of the filter before. */
 function useCounts(filter) {
   const [found, setFound] = useState()
   const wanted = JSON.stringify(filter)
+  const set = (counted) => setFound({ ...counted, wanted })
   useEffect(() => {
     let timer
     const abort = new AbortController()
     const load = async () => {
       const first = await invoke('message-histogram', { ...filter, buckets: BARS }, abort.signal)
-      setFound(first)
+      set(first)
       let { countedTo } = first
       let { counts } = first
       for (let calls = 1; countedTo !== undefined && calls < MOST_CALLS; calls++) {
@@ -89,7 +90,7 @@ function useCounts(filter) {
           return many + (next.counts[at] ?? 0)
         })
         ;({ countedTo } = next)
-        setFound({ ...first, counts, countedTo })
+        set({ ...first, counts, countedTo })
       }
     }
     const again = () =>
@@ -104,7 +105,7 @@ function useCounts(filter) {
       clearTimeout(timer)
     }
   }, [wanted])
-  return found
+  return found && { ...found, isOld: found.wanted !== wanted }
 }
 
 const DAY = 86_400_000

@@ -14,7 +14,7 @@ const WORDS = [
   ['before:yesterday', 'before a time'],
 ]
 
-/** The search field. Its text is added to the address once typing pauses. */
+/** The search field. Its text is added to the address once typing pauses, or at once when the field loses the focus. */
 export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   const [text, setText] = useState(value)
   const input = useRef()
@@ -27,17 +27,21 @@ export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   useLayoutEffect(() => {
     if (focus) input.current.focus()
   }, [focus])
+  // The latest `set`: other parts of the filter may change while typing pauses.
+  const latest = useRef(set)
+  latest.current = set
+  const settle = () => {
+    if (text === typed.current) return
+    typed.current = text
+    latest.current(text)
+  }
   useEffect(() => {
-    if (text === value) return
-    const timer = setTimeout(() => {
-      typed.current = text
-      set(text)
-    }, SETTLE)
+    const timer = setTimeout(settle, SETTLE)
     return () => clearTimeout(timer)
   }, [text])
   return html`<div class="search-box">
     <input ref=${input} type="search" aria-label=${label} placeholder="Search: words, from:, status: …  /" value=${text} spellcheck=${false} autocomplete="off"
-      onInput=${(event) => setText(event.target.value)} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
+      onInput=${(event) => setText(event.target.value)} onBlur=${settle} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
     <button type="button" class="small" popovertarget="search-words" aria-label="Help with search words">?</button>
     <div id="search-words" popover class="search-words"><b>Search words</b>
       <dl class="facts">${WORDS.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
