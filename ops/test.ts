@@ -57,11 +57,12 @@ const limits = isLong
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
 // In parallel: the first of the longest tests mostly wait.
-const ended = await Promise.all([
+const [ofTree, ofTests] = await Promise.all([
   whole ? runSteps() : [],
-  runTests({ files, namePatterns: values.name, ...limits, ...manner }),
+  runTests({ files, namePatterns: values.name, isPatient: whole, ...limits, ...manner }),
 ])
-const failed = ended.flat()
+const failed = [...ofTree, ...ofTests.failed]
+if (ofTests.flaky.length > 0) console.log(`\n${tellAgain(ofTests.flaky, 'Passed only at the second try')}`)
 console.log(failed.length === 0 ? 'All green.' : `\n${tellAgain(failed)}`)
 process.exit(failed.length === 0 ? 0 : 1)
 

@@ -15,10 +15,10 @@ const ALL_CHARS = 12_000
 const LEAST_CHARS = 300
 
 /**
- * Repeats all failures, for readers who see only the end of a log; the names are the last line. Empty if
+ * Repeats all failures, for readers who see only the end of a log; the names are the last line, after `title`. Empty if
  * nothing failed.
  */
-export function tellAgain(failed: Failed[]): string {
+export function tellAgain(failed: Failed[], title = 'Failed'): string {
   if (failed.length === 0) return ''
   const texts = failed.reduce((sum, { failures }) => sum + failures.length + 1, 0)
   const share = Math.max(LEAST_CHARS, Math.floor(ALL_CHARS / texts))
@@ -27,7 +27,7 @@ export function tellAgain(failed: Failed[]): string {
     ...(output.trim() ? [ending(output, Math.min(share, OUTPUT_CHARS))] : []),
     ...failures.map((text) => beginning(text, Math.min(share, FAILURE_CHARS))),
   ])
-  return `What failed, again:\n\n${parts.join('\n\n')}\n\nFailed: ${failed.map(({ name }) => name).join(', ')}`
+  return `What failed, again:\n\n${parts.join('\n\n')}\n\n${title}: ${failed.map(({ name }) => name).join(', ')}`
 }
 
 function beginning(text: string, most: number): string {

@@ -5,6 +5,7 @@ import type { Failed } from './failed.ts'
 import { openLane } from './open-lane.ts'
 import { inOrder } from './order.ts'
 import type { FileResult } from './result.ts'
+import { secondTry } from './second-try.ts'
 
 type TestRun = {
   files: string[]
@@ -17,6 +18,8 @@ type TestRun = {
   isReporting: boolean
   /** How many files run at once. */
   jobs: number | undefined
+  /** Gives the few files that fail a second try, alone. */
+  isPatient: boolean
 }
 
 const MINUTE = 60_000
@@ -29,10 +32,11 @@ const ALONE = /^\/\/ Own process: /m
 /**
  * Runs test files in a few parallel processes, which run one file after another; files that ask for it get
  * their own process. Prints one line per file, the complete failures, and the slowest files. `timeout` (ms)
- * applies to each test, `deadline` to all. Resolves with the failures.
+ * applies to each test, `deadline` to all. Resolves with the failures, and with those of tests that passed when
+ * they were tried again.
  */
-export async function runTests(options: TestRun): Promise<Failed[]> {
-  const { files, deadline, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
+export async function runTests(options: TestRun): Promise<{ failed: Failed[]; flaky: Failed[] }> {
+  const { files, deadline, isPatient, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
   const stop = new AbortController()
   const timer = setTimeout(
     () => stop.abort(new Error(`not done after ${deadline / MINUTE} minutes`)),
@@ -49,12 +53,24 @@ export async function runTests(options: TestRun): Promise<Failed[]> {
     work(queue, options, stop.signal, results, failed),
   )
   await Promise.all(lanes)
+  const isComplete = !stop.signal.aborted && results.length === files.length
+  const ended =
+    isPatient && isComplete
+      ? await secondTry(failed, (file) => tryAlone(file, options, stop.signal))
+      : { failed, flaky: [] }
   clearTimeout(timer)
   if (results.length > 3) printSlowest(results)
   if (isReporting) printReport(results)
   printTotals(results, performance.now() - began)
-  if (stop.signal.aborted || results.length < files.length) failed.push(cutOff(files, results, stop.signal))
-  return failed
+  if (!isComplete || stop.signal.aborted) ended.failed.push(cutOff(files, results, stop.signal))
+  return ended
+}
+
+/** Runs one file while no other runs. Resolves with how it failed, if it did. */
+async function tryAlone(file: string, options: TestRun, signal: AbortSignal): Promise<Failed | undefined> {
+  const failed: Failed[] = []
+  await work([file], options, signal, [], failed)
+  return failed[0]
 }
 
 /** Takes files from the queue until it is empty. */
