@@ -79,7 +79,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
-    const args = { ...named, ...readPositional(command.args, named, skill.args) }
+    const args = withWait(name, { ...named, ...readPositional(command.args, named, skill.args) })
     // Only a running daemon has this one.
     const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
@@ -94,6 +94,14 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
   })
   await command.parseAsync(argv, { from: 'user' })
+}
+
+/** How long (ms) `gateway send` waits for the transport if nothing else is given: a person expects the outcome. */
+const SEND_WAIT = 10_000
+
+function withWait(name: string, args: JsonObject): JsonObject {
+  const isNow = args.at === undefined && args.in === undefined
+  return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
 }
 
 /** From the daemon, or else from the skill folders: help opens no store. */

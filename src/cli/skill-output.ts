@@ -9,6 +9,7 @@ import { humanMessage } from './printers/message.ts'
 import { humanConversation, humanConversations, humanHistogram, humanMessages } from './printers/messages.ts'
 import { humanErase, humanExport } from './printers/people.ts'
 import { readable } from './printers/readable.ts'
+import { humanSend } from './printers/send.ts'
 import { deletedSubscription, humanSubscription, madeSubscription } from './printers/subscription.ts'
 import { paint, pretty, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
@@ -73,6 +74,7 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'skill-resume': actions.humanResume('skill'),
   'conversation-resume': actions.humanResume('conversation'),
   'gateway-reconnect': actions.humanGateway,
+  'gateway-send': humanSend,
   'schedule-create': actions.humanSchedule,
   'schedule-run': actions.humanRun,
   'schedule-pause': actions.humanSchedulePause,

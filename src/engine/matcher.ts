@@ -135,7 +135,8 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['automatic', ({ data }) => data.auto !== undefined],
   ['to', (message) => message.to],
   ['subject', (message) => message.subject],
-  ['text', (message) => message.text],
+  // What was said counts as text, also beside a text that is JSON and stays as it is.
+  ['text', ({ text, data }) => (data.transcript === undefined ? text : [text, data.transcript])],
   ['prefix', (message) => message.text],
   ['thread', ({ data }) => [data.thread, data.mine === true ? 'mine' : undefined]],
 ])

@@ -47,15 +47,22 @@ export function createSendTarget(options: SendTargetOptions) {
     requireGateway(call.caller, gateway)
     if (!isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
     const [first = '', ...moreTo] = listOf(to) ?? []
-    await options.transport(gateway)?.requireTarget?.(first)
+    await requireTargets(gateway, [first, ...moreTo])
     return { gateway, to: first, ...(moreTo.length > 0 ? { moreTo } : {}) }
   }
 
-  /** Refuses further recipients if the transport has no support, or if only the sender may be answered. */
-  function requireCopies(
+  async function requireTargets(gateway: string, targets: readonly string[]): Promise<void> {
+    for (const each of targets) await options.transport(gateway)?.requireTarget?.(each)
+  }
+
+  /**
+   * Refuses further recipients if the transport has no support, if only the sender may be answered, or if one is not an
+   * address of the transport.
+   */
+  async function requireCopies(
     { cc, bcc, replyAll, calendar }: Copies,
     { gateway, message, moreTo }: Target,
-  ): void {
+  ): Promise<void> {
     const isAnswer = replyAll !== undefined || calendar !== undefined
     const isMore = cc !== undefined || bcc !== undefined || moreTo !== undefined
     if (!isAnswer && !isMore) return
@@ -65,6 +72,7 @@ export function createSendTarget(options: SendTargetOptions) {
       throw rejected('it sends to one target; several, cc, bcc, replyAll and calendar are for email')
     if (isAnswer && !message) throw rejected('replyAll and calendar answer a message: name it by messageId')
     if ((cc || bcc) && !isOpen(gateway)) throw new TriviumError('target_not_allowed', { gateway })
+    await requireTargets(gateway, [...(cc ?? []), ...(bcc ?? [])])
   }
 
   /** A dispatched call may answer its own conversation; an external call, what its token allows. */

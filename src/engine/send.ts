@@ -49,7 +49,7 @@ export function createSend(
       const { text, subject, attachments, data, calendar } = args
       const replyAll = args.replyAll ?? args['reply-all']
       const copies = { cc: listOf(args.cc), bcc: listOf(args.bcc), replyAll, calendar }
-      requireCopies(copies, target)
+      await requireCopies(copies, target)
       const key = keyOf(args, target, call, options.newKey)
       try {
         const sending = {
@@ -68,7 +68,7 @@ export function createSend(
         if (unsent !== undefined) return { key, sent: false, duplicate: false }
         const state = args.wait === undefined ? undefined : await outbox.wait(id, args.wait, call.signal)
         if (state?.state === 'dead') {
-          throw new TriviumError('send_rejected', { gateway, reason: state.error.message })
+          throw rejected(gateway, state.error.message)
         }
         const receipt = pathGet(state?.result, 'receipt')
         const withReceipt = receipt === undefined ? {} : { receipt: toJson(receipt) }
@@ -81,6 +81,13 @@ export function createSend(
       }
     },
   } satisfies Pick<ServiceOf<typeof gateways>, 'send'>
+}
+
+/** The error of a dead reply; `message` may be that of such an error already. */
+function rejected(gateway: string, message: string): TriviumError {
+  const { message: beginning } = new TriviumError('send_rejected', { gateway, reason: '' })
+  const reason = message.startsWith(beginning) ? message.slice(beginning.length) : message
+  return new TriviumError('send_rejected', { gateway, reason })
 }
 
 /**

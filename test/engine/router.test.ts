@@ -57,6 +57,11 @@ describe('the router', () => {
   /** By what is wanted: what fits, and what does not. */
   const cases: [RouteMatch, Partial<Message>[], Partial<Message>[]?][] = [
     [{ from: ['u1'] }, [{ from: bob }]],
+    [
+      { text: ['*refund*'] },
+      [{ text: '{"note":"hi"}', data: { transcript: 'A refund, please.' } }],
+      [{ text: '{"note":"hi"}', data: { transcript: 'Good morning.' } }, { text: '{"note":"hi"}' }],
+    ],
     [{ from: ['*@example.com'] }, [{ from: bob }], [{ from: { id: 'x', address: 'b@example.org' } }]],
     [{ from: ['bob*'] }, [{ from: bob }]],
     [{ subject: ['support*'] }, [{ subject: 'Support/urgent' }], [{}]],

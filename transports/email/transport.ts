@@ -13,6 +13,7 @@ import type { FolderReading } from './mailbox/reading.ts'
 import { createTokenSource } from './oauth.ts'
 import type { EmailOptions, ServerOptions } from './options.ts'
 import { createLoginCheck } from './outbound/login-check.ts'
+import { requireAddress } from './outbound/recipients.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSmtp } from './outbound/smtp.ts'
 import { SMTP_TIMING, type SmtpTiming } from './outbound/smtp-socket.ts'
@@ -72,6 +73,7 @@ export function createEmailTransport(
       login.start()
     },
     copies: true,
+    requireTarget: async (to) => requireAddress(deps.gateway, to.trim()),
     send: sender.send,
     probe: sender.probe,
     stop: () => inbound.stop(),

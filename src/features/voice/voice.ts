@@ -144,7 +144,10 @@ function createListener(deps: VoiceDeps) {
   }
 }
 
-/** The transcript becomes part of the text, unless the text is a structured body such as JSON or a form. */
+/**
+ * The transcript becomes part of the text, unless the text is a structured body such as JSON or a form; routes match it
+ * anyway.
+ */
 function withWords(message: Message, heard: readonly Heard[]): Message {
   const said = heard.flatMap(({ text }) => (text ? [text] : [])).join('\n\n')
   const data: JsonObject = {

@@ -17,6 +17,13 @@ const MAX_RECIPIENTS = 100
 /** A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in practice. */
 const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
 
+/** Throws `send_rejected` if `address` is not exactly one mail address. */
+export function requireAddress(gateway: string, address: string): void {
+  if (address.length <= MAX_ADDRESS && ADDRESS.test(address)) return
+  const reason = `${JSON.stringify(address)} is not one mail address`
+  throw new TriviumError('send_rejected', { gateway, reason })
+}
+
 /**
  * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses and duplicates. Throws
  * `send_rejected` if none is left, or if one is not a mail address.
@@ -33,8 +40,7 @@ export function recipientsOf(
   const seen = new Set<string>()
   const take = (list: readonly Recipient[], isSender = false) =>
     list.filter(({ address }) => {
-      if (address.length > MAX_ADDRESS || !ADDRESS.test(address))
-        throw rejected(`${JSON.stringify(address)} is not one mail address`)
+      requireAddress(reply.gateway, address)
       const key = address.toLowerCase()
       if (seen.has(key) || (!isSender && own.has(withoutTag(key)))) return false
       seen.add(key)
