@@ -53,6 +53,20 @@ routes: []
     assert.equal(err.split('permanently rejected').length, 2, err)
   })
 
+  test('message show names all recipients of a mail', async () => {
+    const mail = {
+      MessageID: 'one',
+      FromFull: { Email: 'ada@example.net' },
+      ToFull: [{ Email: 'bot@example.com' }, { Email: 'bea@example.net' }],
+      CcFull: [{ Email: 'cora@example.net' }],
+      TextBody: 'Hello',
+    }
+    const { body } = await daemon.post('/mail', JSON.stringify(mail), { 'content-type': 'application/json' })
+    const { out } = await site.run(['message', 'show', Object(body).id])
+    assert.match(out, /^to: bot@example\.com, bea@example\.net$/m)
+    assert.match(out, /^cc: cora@example\.net$/m)
+  })
+
   for (const [what, args] of [
     ['to', ['--to', 'Ada']],
     ['one of several', ['--to', '["ada@example.net","b c@example.net"]']],

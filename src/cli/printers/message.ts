@@ -6,7 +6,7 @@ import { timeOf } from './readable.ts'
 /** A message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
   const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
-  const { text, html: _html, data: _data, receivedAt, attachments, ...head } = message
+  const { text, html: _html, data, receivedAt, attachments, ...head } = message
   const received = new Date(Number(receivedAt)).toISOString()
   const lines = objectsIn(logs).map(({ at, level, message: text, stack: _, ...fields }) => {
     return { at, road: 'log', what: level, detail: { text, ...fields } }
@@ -25,6 +25,7 @@ export function humanMessage(found: Json): string {
       received,
       outcome,
       ...head,
+      ...recipientsOf(head, data),
       ...(files.length > 0 && { files }),
       ...(traceUrl && { traceUrl }),
     }),
@@ -35,6 +36,13 @@ export function humanMessage(found: Json): string {
     stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
     ...(tries.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], tries)] : []),
   ].join('\n')
+}
+
+/** All recipients of a mail; its `to` is only the one that the gateway has. */
+function recipientsOf({ transport }: { transport?: Json }, data: unknown): Record<string, string> {
+  const { to, cc } = Object(data)
+  const lists = Object.entries({ to, cc }).filter(([, list]) => Array.isArray(list) && list.length > 0)
+  return transport === 'email' ? Object.fromEntries(lists.map(([key, list]) => [key, list.join(', ')])) : {}
 }
 
 function timeOfDay(at: unknown): string {
