@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defined } from '../../src/lib/defined.ts'
+import { isAddress } from './address.ts'
 import { isOwn, isRobot, type OwnAddresses } from './inbound/automatic.ts'
 import type { Mail, Mailbox } from './inbound/parse.ts'
 import { header } from './mime/head.ts'
@@ -64,7 +65,9 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
   // Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
   // anybody may have added to a mail that is proven would do the same.
   const isOpen = facts.identity.unsigned?.includes('reply-to')
-  const asked = isOpen ? undefined : mail.replyTo.find((each) => facts.allowed(each.address))
+  const asked = isOpen
+    ? undefined
+    : mail.replyTo.find(({ address }) => isAddress(address) && facts.allowed(address))
   const recipient = asked ?? mail.from[0]
   const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
   const index = header(mail, 'thread-index')
@@ -98,7 +101,11 @@ function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): Rep
     mail[name]
       .filter(({ address }) => {
         const isMeant =
-          !seen.has(address) && !isOwn(address, facts.own) && !isRobot(address) && facts.allowed(address)
+          isAddress(address) &&
+          !seen.has(address) &&
+          !isOwn(address, facts.own) &&
+          !isRobot(address) &&
+          facts.allowed(address)
         seen.add(address)
         return isMeant && !facts.identity.unsigned?.includes(name)
       })
@@ -121,7 +128,7 @@ function invitationFor({ invitation, to }: Mail, { own }: Facts): ReplyTarget['c
 function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): string | undefined {
   const { auto, own, identity, isAddressed, now, maxAge } = facts
   if (auto) return auto
-  if (!recipient) return 'no-sender'
+  if (!recipient || !isAddress(recipient.address)) return 'no-sender'
   if (isOwn(recipient.address, own)) return 'own-address'
   if (isRobot(recipient.address)) return 'robot-address'
   if (isDoubtful(identity)) return 'unauthenticated'

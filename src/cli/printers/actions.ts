@@ -48,6 +48,14 @@ export function humanDeletion(what: string): (result: Json, args: JsonObject) =>
       : `The ${what} ${args.id ?? args.name ?? args.key} is deleted.`
 }
 
+/** `gateway-ack`, `-nack` and `-extend`. */
+export function humanReceipt(done: string): (result: Json, args: JsonObject) => string {
+  return (result, { receipt }) =>
+    pathGet(result, 'ok') === true
+      ? `The message is ${done}.`
+      : `Nothing changed: the lease of receipt ${receipt} has ended, or there is no such receipt.`
+}
+
 /** `subscription-pause` and `-resume`. */
 export function humanSubscription(done: string): (result: Json, args: JsonObject) => string {
   return (_result, args) => `The subscription ${args.name} ${done}.`

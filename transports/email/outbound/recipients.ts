@@ -1,6 +1,7 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import { withoutTag } from '../../../src/core/identity.ts'
 import type { Reply } from '../../../src/core/transport.ts'
+import { requireAddress } from '../address.ts'
 import type { EmailOptions } from '../options.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 
@@ -11,18 +12,8 @@ export type Recipients = { to: Recipient[]; cc: Recipient[]; bcc: Recipient[] }
 
 /** Maximum length of a name. Lines over 998 characters are refused (RFC 5322, section 2.1.1). */
 const MAX_NAME = 200
-/** See RFC 5321, section 4.5.3.1; servers must accept 100 recipients (4.5.3.1.8). */
-const MAX_ADDRESS = 320
+/** Servers must accept as many (RFC 5321, section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
-/** A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in practice. */
-const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
-
-/** Throws `send_rejected` if `address` is not exactly one mail address. */
-export function requireAddress(gateway: string, address: string): void {
-  if (address.length <= MAX_ADDRESS && ADDRESS.test(address)) return
-  const reason = `${JSON.stringify(address)} is not one mail address`
-  throw new TriviumError('send_rejected', { gateway, reason })
-}
 
 /**
  * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses and duplicates. Throws
