@@ -12,10 +12,10 @@ const AIMS = ['accept', 'dispatch', 'queue', 'push', 'latency', 'memory']
 const USAGE = `Usage: npm run bench -- [row … | aims] [options]
 
   --quick            three short rounds, smaller backlogs, no appendfsync always: two to three minutes
-  --rounds <n>       rounds that count (default 5, quick 3)
-  --seconds <n>      how long a round loads each contender (default 3, quick 0.6)
+  --rounds <n>       rounds that count (default 5, quick 3, with --against 15)
+  --seconds <n>      how long a round loads each contender (default 3, quick 0.6, with --against 1.5)
   --store <name>     only this store; may be repeated: embedded, everysec, always
-  --against <commit> compare with another commit of this repository; exits with 1 where this one is 5 % slower
+  --against <commit> compare with another commit of this repository; exits with 1 if this one is 5 % slower
   --json             figures for machines on standard output
   --list             name the rows
 
@@ -66,12 +66,18 @@ if (values.list) {
 const other = values.against === undefined ? undefined : checkOutOrExit(values.against)
 process.on('exit', () => other?.remove())
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
+// More and shorter rounds tell two commits apart better than a few long ones.
+const defaults = values.quick
+  ? { rounds: 3, seconds: 0.6 }
+  : other
+    ? { rounds: 15, seconds: 1.5 }
+    : { rounds: 5, seconds: 3 }
 const options = {
   against: other,
   stores: (values.store ?? defaultStores()).flatMap((name) => STORES[name] ?? []),
   quick: values.quick,
-  rounds: Number(values.rounds ?? (values.quick ? 3 : 5)),
-  seconds: Number(values.seconds ?? (values.quick ? 0.6 : 3)),
+  rounds: Number(values.rounds ?? defaults.rounds),
+  seconds: Number(values.seconds ?? defaults.seconds),
 }
 const wanted = positionals.length === 0 && other ? COMPARABLE : positionals
 const chosen = rows.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
@@ -100,7 +106,9 @@ if (values.json) {
   console.log(`${machine}; medians of ${options.rounds} interleaved rounds; server and load on a core each.`)
 }
 for (const failure of failures) console.error(failure)
-const isSlower = lines.some((line) => line.isGuard && !isReached(line))
+const isSlower = lines.some(({ verdict }) => verdict === 'slower')
+if (lines.some(({ verdict }) => verdict === 'undecided'))
+  console.error('Undecided: the rounds differ too much. More --rounds, or a quiet machine, can decide.')
 process.exit(failures.length > 0 || isSlower ? 1 : 0)
 
 function checkOutOrExit(commit: string) {

@@ -15,7 +15,7 @@ export function renderTable(lines: readonly Line[]): string {
     colAligns: ['left', 'left', 'left', 'right', 'right', 'right', 'left'],
   })
   for (const line of lines) {
-    const { row, store, figure, unit, value, reach } = line
+    const { row, store, figure, unit, value, reach, verdict } = line
     const met = isReached(line)
     table.push([
       row,
@@ -24,7 +24,7 @@ export function renderTable(lines: readonly Line[]): string {
       `${short(value.median)} ${unit}`,
       value.min === value.max ? '' : `${short(value.min)} … ${short(value.max)}`,
       reach ? ('least' in reach ? `≥ ${reach.least}` : `≤ ${reach.most}`) : '',
-      met === undefined ? '' : met ? 'yes' : 'no',
+      verdict ?? (met === undefined ? '' : met ? 'yes' : 'no'),
     ])
   }
   return table.toString()

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { comparison } from '../../ops/bench/lib/comparison.ts'
 import { checkOut } from '../../ops/bench/lib/other-commit.ts'
 import { ROOT } from '../../ops/bench/lib/root.ts'
-import { isReached } from '../../ops/bench/table.ts'
+import { medianInterval } from '../../ops/bench/lib/statistics.ts'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' })
 const isClone = existsSync(join(ROOT, '.git'))
@@ -32,13 +32,44 @@ describe('bench --against', { skip: !isClone && 'needs a git clone' }, () => {
 })
 
 describe('the comparison with another commit', () => {
-  const figures = (cpu: number, rate: number) => ({ cpu, rate })
-  const verdict = (mine: ReturnType<typeof figures>) =>
-    comparison({ row: 'accept', store: 'embedded' }, 'abc', [mine], [figures(100, 1_000)]).map(isReached)
+  const other = { cpu: 100, rate: 1_000 }
+  const verdicts = (costs: readonly number[], rates: readonly number[] = [1_000]) => {
+    const mine = costs.map((cpu, round) => ({ cpu, rate: rates[round % rates.length] ?? 0 }))
+    const others = costs.map(() => other)
+    return comparison({ row: 'accept', store: 'embedded' }, 'abc', mine, others).map(({ verdict }) => verdict)
+  }
+  /** Two copies of one commit on a busy machine: processor time against each other, in percent. */
+  const NOISE = [73, 128, 107, 95, 119, 84, 107, 112, 107, 98, 121, 90]
 
   test('fails where a message costs over 5 % more, or the rate is over 5 % less', () => {
-    assert.deepEqual(verdict(figures(104, 960)), [true, true])
-    assert.deepEqual(verdict(figures(106, 1_000)), [false, true])
-    assert.deepEqual(verdict(figures(100, 940)), [true, false])
+    const steady = [103, 104, 103, 102, 104, 103]
+    assert.deepEqual(verdicts(steady), ['not slower', 'not slower'])
+    assert.deepEqual(verdicts([107, 108, 106, 109, 107, 108]), ['slower', 'not slower'])
+    assert.deepEqual(verdicts(steady, [930, 920, 940]), ['not slower', 'slower'])
+  })
+
+  test('is undecided where the rounds differ by more than the two commits', () => {
+    assert.deepEqual(verdicts(NOISE), ['undecided', 'not slower'])
+    assert.deepEqual(verdicts([106, 99, 108]), ['undecided', 'not slower'])
+    assert.deepEqual(verdicts([100, 101, 112, 99, 100, 102]), ['undecided', 'not slower'])
+  })
+
+  test('finds a slow-down under the same noise', () => {
+    assert.deepEqual(verdicts(NOISE.map((cost) => cost * 1.25)), ['slower', 'not slower'])
+  })
+
+  test('leaves out rare outliers where enough rounds agree', () => {
+    const agreeing = [101, 99, 102, 100, 98, 101, 103, 100]
+    assert.deepEqual(verdicts([...agreeing, 140]), ['not slower', 'not slower'])
+  })
+})
+
+describe('the interval of a median', () => {
+  test('is all values of fewer than six, and drops the outer ones of more', () => {
+    assert.deepEqual(medianInterval([3, 1, 2]), { low: 1, high: 3 })
+    assert.deepEqual(medianInterval([1, 2, 3, 4, 5, 6]), { low: 1, high: 6 })
+    assert.deepEqual(medianInterval([1, 2, 3, 4, 5, 6, 7, 8, 9]), { low: 2, high: 8 })
+    const twenty = Array.from({ length: 20 }, (_, index) => index + 1)
+    assert.deepEqual(medianInterval(twenty), { low: 6, high: 15 })
   })
 })

@@ -5,6 +5,9 @@ import type { Spread } from './statistics.ts'
 
 export type StoreName = 'embedded' | 'redis everysec' | 'redis always'
 
+/** How this commit compares with another one. `undecided`: the rounds differ too much to say. */
+export type Verdict = 'not slower' | 'slower' | 'undecided'
+
 /** One line of the table. */
 export type Line = {
   row: string
@@ -14,8 +17,8 @@ export type Line = {
   value: Spread
   /** What the figure should reach: at least, or at most, this much. */
   reach?: { least: number } | { most: number }
-  /** The run fails where it is not reached. */
-  isGuard?: true
+  /** Only in a comparison with another commit, which fails where this one is slower. */
+  verdict?: Verdict
 }
 
 /** One row of the benchmark: measures a thing on every store, beside what it is compared with. */

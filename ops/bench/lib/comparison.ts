@@ -1,27 +1,46 @@
-import type { Line } from './bench.ts'
+import type { Line, Verdict } from './bench.ts'
 import type { Figures } from './peer.ts'
-import { ratio } from './statistics.ts'
+import { medianInterval, ratios, spreadOf } from './statistics.ts'
 
 /** A change may cost this much before the comparison fails. */
 const SLOWER = 0.05
 
-/** How this tree stands beside the other commit, on one store. */
+/** How this tree compares with the other commit, on one store. */
 export function comparison(
   line: Pick<Line, 'row' | 'store'>,
   name: string,
   mine: readonly Figures[],
   others: readonly Figures[],
 ): Line[] {
-  const guard = (figure: string, value: Line['value'], reach: Line['reach']): Line => ({
-    ...line,
-    figure: `${figure} / at ${name}`,
-    unit: 'x',
-    value,
-    ...(reach && { reach }),
-    isGuard: true,
-  })
+  const cost = ratios(mine, others, 'cpu')
+  const rate = ratios(mine, others, 'rate')
   return [
-    guard('processor time', ratio(mine, others, 'cpu'), { most: 1 + SLOWER }),
-    guard('rate', ratio(mine, others, 'rate'), { least: 1 - SLOWER }),
+    {
+      ...line,
+      figure: `processor time / at ${name}`,
+      unit: 'x',
+      value: spreadOf(cost),
+      reach: { most: 1 + SLOWER },
+      verdict: verdictOf(cost),
+    },
+    {
+      ...line,
+      figure: `rate / at ${name}`,
+      unit: 'x',
+      value: spreadOf(rate),
+      reach: { least: 1 - SLOWER },
+      verdict: verdictOf(rate.map((value) => 1 / value)),
+    },
   ]
+}
+
+/**
+ * Slower: the costs are beyond the limit and certainly more than those of the other commit. Two copies of one commit
+ * differ by as much in single rounds, so the interval of the median decides, not the median alone.
+ */
+function verdictOf(costs: readonly number[]): Verdict {
+  const { median } = spreadOf(costs)
+  const { low, high } = medianInterval(costs)
+  if (high <= 1 + SLOWER) return 'not slower'
+  return median > 1 + SLOWER && low > 1 ? 'slower' : 'undecided'
 }
