@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { requireOwnFormat } from '../core/cron-format.ts'
 import { reasonOf } from '../core/errors.ts'
 import { jsonObjectSchema } from '../core/json.ts'
 import { plannedTimes } from '../core/planned-times.ts'
@@ -115,6 +116,7 @@ function overAt(path: Path, checker: Checker): Problem | undefined {
 function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined; error?: string } {
   const now = Date.now()
   try {
+    requireOwnFormat(schedule.cron ?? '')
     return { at: plannedTimes({ ...schedule, created: new Date(now).toISOString() }).next(now) }
   } catch (error) {
     const reason = reasonOf(error)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { requireOwnFormat } from '../../src/core/cron-format.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
 import { readWhen } from '../../src/features/assistant/time-words.ts'
@@ -160,5 +161,28 @@ describe('a schedule with several crons or a step', () => {
       code: 'usage',
     })
     assert.throws(() => plannedTimes({ cron: '0 9 * * * | x', timezone, created }), { code: 'usage' })
+  })
+
+  test('is refused in the format of Quartz or EventBridge where it would mean another day or hour', () => {
+    for (const [cron, why] of [
+      ['0 0 12 ? * 2', /day 1 is Sunday.*MON/],
+      ['0 0 12 ? * 6#3', /day 1 is Sunday/],
+      ['0 9 ? * 2-6', /day 1 is Sunday/],
+      ['0 0 12 ? * 6L 2030', /day 1 is Sunday/],
+      ['0 10 * * ? *', /begins with seconds.*"0 10 \* \* \*"/],
+      ['15 12 ? * MON-FRI *', /begins with seconds/],
+      ['0 9 * * * | 0 8 1 * ? *', /"0 8 1 \* \? \*".*begins with seconds/],
+      ['? 9 * * *', /can only be the day/],
+    ] as const)
+      assert.throws(() => requireOwnFormat(cron), { code: 'usage', message: why }, cron)
+    for (const cron of [
+      '0 0 12 ? * MON',
+      '0 0 12 ? * FRI#3',
+      '0 9 ? * MON-FRI',
+      '0 0 0 LW * ?',
+      '0 9 * * 1',
+      '0 9 1/2 * ?',
+    ])
+      requireOwnFormat(cron)
   })
 })

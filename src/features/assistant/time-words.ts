@@ -157,6 +157,7 @@ function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): voi
     return
   }
   if (/^\s*[:;]/.test(after)) return
+  requireNoZone(said, after, isTimed)
   const next = /^\s*,?\s*\S+(?:\s+\S+)?/.exec(after)?.[0] ?? ''
   if (AFTER.test(after)) throw notUnderstood(`${said}${next}`)
   const rest = tokensOf(after.slice(-EDGE))
@@ -165,6 +166,22 @@ function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): voi
   const other = clock?.[0] ?? day?.[0] ?? repeatedAtEnd(rest, after.slice(-EDGE))
   if (other)
     throw notUnderstood(`${said} … ${other.trim()}`, 'put the whole time in one place, or a colon after it')
+}
+
+const ZONE_NAMES =
+  '(?:[ECMP]T|[ECMPAN][SD]T|A[CEKW][SD]T|NZ[SD]T|[BHIJK]ST|[CEW]ES?T|MSK|TRT|GST|PKT|NPT|ICT|WIB|SGT|HKT|PHT|SAST|BRT)'
+/** A zone in words after a time, which is not part of the task: `9am ET`, `9am London time`, `9am Pacific`. */
+const ZONE_WORDS = new RegExp(
+  String.raw`^\s*,?\s*\(?(?:${ZONE_NAMES}(?![\w-])|(?:in\s+)?(?:US\s+)?(?:(?:\p{Lu}[\p{L}.]+|local|my|our|your|their|eastern|central|mountain|pacific|server|system)\s+){1,2}(?:standard\s+|daylight\s+)?time(?!\w))`,
+  'u',
+)
+/** The same, where only a time of day before it tells that it is one. */
+const ZONE_PLACE = /^\s*,?\s*\(?(?:in\s+\p{Lu}\p{L}+|(?:US\s+)?(?:Eastern|Central|Mountain|Pacific)(?!\w))/u
+
+/** Throws `usage` for a zone that is not written as in the time zone database, and would become part of the task. */
+function requireNoZone(said: string, after: string, isTimed: boolean): void {
+  const zone = ZONE_WORDS.exec(after) ?? (isTimed ? ZONE_PLACE.exec(after) : null)
+  if (zone) throw notUnderstood(`${said}${zone[0]}`, 'write a time zone as in Europe/Berlin')
 }
 
 function repeatedAtEnd(tokens: ReturnType<typeof tokensOf>, text: string): string | undefined {

@@ -2,6 +2,7 @@ import type { ActivityEntry } from '../../core/activity.ts'
 import { type AskedBy, askedBy as createdBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import { channelOf } from '../../core/call.ts'
+import { requireOwnFormat } from '../../core/cron-format.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Limit, requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
@@ -58,6 +59,7 @@ export function createScheduleMaking(deps: {
       channel: channelOf(call),
       created: new Date(now()).toISOString(),
     }
+    if (rest.cron !== undefined) requireOwnFormat(rest.cron)
     if (plannedTimes(schedule).next(now()) === undefined && !askedBy) {
       const how = at === undefined ? 'never comes' : 'has passed'
       throw new TriviumError('usage', { details: `The schedule "${schedule.cron}" (${timezone}) ${how}.` })

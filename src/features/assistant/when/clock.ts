@@ -52,11 +52,14 @@ export function readClocks(reader: Reader, part: PartOfDay | undefined): number[
     const own =
       part ?? reader.attempt(() => (reader.take(/in/) && reader.take(/the/) ? readPart(reader) : undefined))
     const night = own ?? (reader.takeAll(/at/, /night/) ? NIGHT : undefined)
-    // `at 8 and 10pm`: both are pm.
-    const last = clocks.at(-1)?.half
-    const minutes = clocks.map((clock) =>
-      minuteOf(clock, clock.half ?? (clock.isPlain ? last : undefined), night),
-    )
+    const last = clocks.at(-1)
+    const minutes = clocks.map((clock) => {
+      // `at 8 and 10pm`: both are pm, unlike `at 9 and 5pm`.
+      const isShared = clock.isPlain && last !== undefined && clock.hour % 12 < last.hour % 12
+      const minute = minuteOf(clock, clock.half ?? (isShared ? last.half : undefined), night)
+      requireWithin(night, clock, minute)
+      return minute
+    })
     return [...new Set(minutes)].sort((a, b) => a - b)
   })
 }
@@ -140,6 +143,24 @@ function minuteOf({ hour, minute }: Clock, half: 'am' | 'pm' | undefined, part?:
   const meant = half ?? (part?.half && hour <= 12 ? halfIn(part, hour) : undefined)
   if (meant === undefined) return hour * 60 + minute
   return ((hour % 12) + (meant === 'pm' ? 12 : 0)) * 60 + minute
+}
+
+/** The first and last hour of each part of the day, as people use the words. */
+const HOURS: Record<string, [from: number, to: number]> = {
+  morning: [0, 11],
+  afternoon: [12, 18],
+  evening: [16, 23],
+  night: [18, 5],
+}
+
+/** Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning. */
+function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: Clock, minute: number): void {
+  const [from, to] = HOURS[part?.name ?? ''] ?? []
+  if (part === undefined || from === undefined || to === undefined) return
+  const at = Math.floor(minute / 60)
+  const isWithin = from <= to ? from <= at && at <= to : from <= at || at <= to
+  if (isWithin && !(part.name === 'morning' && isPlain && hour === 12)) return
+  throw notPossible(`${part.name} at ${hour}`, `that is not in the ${part.name}`)
 }
 
 /** The half of the day of an hour; 2 o'clock at night is am. */

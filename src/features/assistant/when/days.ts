@@ -9,8 +9,8 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const WEEK = [1, 2, 3, 4, 5]
 const WEEKEND = [0, 6]
 
-/** Days of the week. `isPlural`: `mondays` means every Monday. */
-export type Days = { days: number[]; isPlural: boolean }
+/** Days of the week. `isPlural`: `mondays` means every Monday. `isEach`: a later one has its own `every`. */
+export type Days = { days: number[]; isPlural: boolean; isEach?: boolean }
 
 /** `monday`, `mon, wed and fri`, `monday to friday`, `weekdays`. */
 export function readDays(reader: Reader): Days | undefined {
@@ -18,14 +18,17 @@ export function readDays(reader: Reader): Days | undefined {
     const first = readDay(reader)
     if (!first) return undefined
     const found = [first]
+    let isEach = false
     for (;;) {
       const more = reader.attempt(() => {
         const isRange = reader.take(/to|-|–|—|through|thru|till|until/)
         if (isRange) return upTo(found.at(-1), readDay(reader))
         const isListed = reader.take(/,|\/|\+/) !== undefined
         if (!reader.take(/and|&|or/) && !isListed) return undefined
-        reader.take(/on|every|each/)
-        return readDay(reader)
+        const word = reader.take(/on|every|each/)
+        const day = readDay(reader)
+        if (day && word !== undefined && word !== 'on') isEach = true
+        return day
       })
       if (!more) break
       found.push(more)
@@ -33,6 +36,7 @@ export function readDays(reader: Reader): Days | undefined {
     const days = [...new Set(found.flatMap((one) => one.days))].sort()
     return {
       days,
+      isEach,
       isPlural:
         found.some(({ isPlural }) => isPlural) ||
         (found.length > 1 && days.length > 2 && found.some((one) => one.days.length > 1)),

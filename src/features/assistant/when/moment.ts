@@ -1,4 +1,5 @@
 import { notPossible } from './clock.ts'
+import { MIDNIGHT } from './plan.ts'
 
 /** Characters at the start and end that are searched for a time: the library takes up to 2 ms per character. */
 export const EDGE = 200
@@ -42,6 +43,7 @@ export function isoOf(
   { timezone, now }: { timezone: string; now: number },
 ): string {
   requireOneReading(said)
+  requireOneNight(said)
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
   const clockTime = (days: number, hour: number, minute: number) =>
     new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
@@ -68,6 +70,17 @@ export function isoOf(
     ? ahead === 7 && THIS_DAY.test(said)
     : ahead === 1 && THIS_PART.test(said)
   return clockTime(isMoved ? -ahead : 0, hour, minute)
+}
+
+/** A day that midnight belongs to. */
+const OF_DAY = /\b(?:tonight|tomorrow|\w+day|\d)/i
+const AT_NIGHT = /\b(?:to)?night\b.*?\b(?:at|@)\s*(?:12|[1-5])\b(?!\s*[ap]\.?m)/i
+
+/** Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next. */
+function requireOneNight(said: string): void {
+  if (/\bmidnight\b/i.test(said) && OF_DAY.test(said) && !BESIDE_CLOCK.test(said))
+    throw notPossible(said, MIDNIGHT)
+  if (AT_NIGHT.test(said)) throw notPossible(said, 'say the day after midnight: tomorrow at 1:00')
 }
 
 /** Throws `usage` for `5/6`, which may be May 6th or June 5th. */

@@ -8,6 +8,8 @@ export type Said = {
   unit?: Unit
   /** Every n units. */
   count?: number
+  /** The months are named as quarters, which begin in January, April, July and October. */
+  isQuarter?: boolean
   /** n times per unit. */
   times?: number
   /** Days of the week, Sunday is 0. */
@@ -27,6 +29,9 @@ export type Said = {
  */
 export type Repetition = { cron: string; step?: string } | { every: number }
 
+/** Why midnight of a day cannot be scheduled. */
+export const MIDNIGHT = 'midnight can be the beginning or the end of that day; say 0:00 or 23:59'
+
 /** Default time of day. */
 const NINE = 9 * 60
 const TWICE = [NINE, 21 * 60]
@@ -37,15 +42,17 @@ const MOST = 12
 /** Makes a recurrence from all parts. Throws `usage` if they cannot be combined. */
 export function planOf(said: Said, words: string): Repetition {
   const refuse = (why: string) => notPossible(words, why)
-  const { unit, count = 1, times, window } = said
+  const { unit, count = 1, times, window, clocks } = said
   if (count < 1) throw refuse('it never comes')
   if (times !== undefined && times < 1) throw refuse('it never comes')
   if (unit === 'minute' || unit === 'hour') return byTheClock(said, refuse)
   if (window) throw refuse('from and to go with hours: every hour from 9 to 17')
+  if (clocks && /\bmidnight\b/i.test(words) && (said.days ?? said.dates ?? said.birthday))
+    throw refuse(MIDNIGHT)
   const at = timesOfDay(said, refuse)
   const step = count > 1 ? { step: `${count} ${unit}s` } : {}
   if (unit === 'year') return { cron: cronOf(at, dateOfYear(said, refuse)), ...yearly(count) }
-  if (unit === 'month') return { cron: cronOf(at, datesOf(said, refuse)), ...(isQuarterly(said) ? {} : step) }
+  if (unit === 'month') return { cron: cronOf(at, datesOf(said, refuse)), ...(quartersOf(said) ? {} : step) }
   const days = daysOf(said)
   if (days.length === 0) throw refuse('no day is left')
   if (said.dates) throw refuse('say the days of the week, or those of the month')
@@ -95,9 +102,10 @@ function daysOf({ days = ALL, except = [] }: Said): number[] {
   return days.filter((day) => !except.includes(day))
 }
 
-/** Whether it is quarterly; quarters begin in January, April, July and October. */
-function isQuarterly({ count, dates }: Said): boolean {
-  return count === 3 && dates === undefined
+/** The months in which quarters begin; undefined if it is not about quarters. */
+function quartersOf({ count, dates, isQuarter }: Said): string | undefined {
+  if (isQuarter && count === 6) return '1,7'
+  return count === 3 && (isQuarter || dates === undefined) ? '1,4,7,10' : undefined
 }
 
 function datesOf(said: Said, refuse: Refuse): string {
@@ -108,7 +116,7 @@ function datesOf(said: Said, refuse: Refuse): string {
     throw refuse('say on which days: on the 1st and 15th of the month')
   const impossible = dates.dates?.find((date) => Number(date) > 31 || Number(date) < 1)
   if (impossible !== undefined) throw refuse('a month has 31 days at most')
-  const months = isQuarterly(said) ? '1,4,7,10' : '*'
+  const months = quartersOf(said) ?? '*'
   return dates.nth ? `* ${months} ${dates.nth.join()}` : `${dates.dates?.join()} ${months} *`
 }
 

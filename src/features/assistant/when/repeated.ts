@@ -1,5 +1,5 @@
 import { notPossible, readClocks, readPart, readWindow } from './clock.ts'
-import { DAY, readBirthday, readDates, readDays } from './days.ts'
+import { DAY, type Days, readBirthday, readDates, readDays } from './days.ts'
 import { planOf, type Repetition, type Said, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
@@ -64,7 +64,7 @@ const ADVERBS: Record<string, Said> = {
   weekly: { unit: 'week' },
   fortnightly: { unit: 'week', count: 2 },
   monthly: { unit: 'month' },
-  quarterly: { unit: 'month', count: 3 },
+  quarterly: { unit: 'month', count: 3, isQuarter: true },
   yearly: { unit: 'year' },
   annually: { unit: 'year' },
 }
@@ -127,7 +127,7 @@ function readPartOfHour(reader: Reader): Said | undefined {
 
 function readNamedSpan(reader: Reader): Said | undefined {
   const count = reader.take(/other|2/) ? 2 : 1
-  if (reader.take(/quarters?/)) return { unit: 'month', count: 3 * count }
+  if (reader.take(/quarters?/)) return { unit: 'month', count: 3 * count, isQuarter: true }
   return count === 1 && reader.take(/fortnight/) ? { unit: 'week', count: 2 } : undefined
 }
 
@@ -145,7 +145,16 @@ function readCounted(reader: Reader): Said | undefined {
   if (unit) return { unit, ...(count === undefined ? {} : { count }) }
   if (!isOther) return undefined
   const days = readDays(reader)
+  if (days?.days.length === 5)
+    throw notPossible('every other weekday', 'say on which days: every monday, wednesday and friday')
+  requireOneEvery(days)
   return days && { unit: 'week', count: 2, days: days.days }
+}
+
+/** Throws `usage` for `every other tuesday and every friday`, which are two schedules. */
+function requireOneEvery(days: Days | undefined): void {
+  if (days?.isEach)
+    throw notPossible('every other … and every …', 'make two schedules, or say one interval for all days')
 }
 
 function readUnit(reader: Reader): Unit | undefined {
@@ -227,6 +236,7 @@ function readOnDays(reader: Reader, said: Said): Piece | undefined {
   const found = readDays(reader)
   if (!found) return undefined
   const { days, isPlural } = found
+  if ((said.count ?? 1) > 1) requireOneEvery(found)
   if (said.unit !== undefined) return { days }
   return isPlural || isEach ? { days, unit: 'week', isRepeated: true } : undefined
 }

@@ -1,0 +1,29 @@
+import { TriviumError } from './errors.ts'
+
+/**
+ * Throws `usage` for a cron expression that is copied from another system and would mean something
+ * else here: in Quartz and Amazon EventBridge, day 1 is Sunday, and EventBridge has a year instead of
+ * seconds. Their expressions have a `?`, which ordinary cron does not need.
+ */
+export function requireOwnFormat(expression: string): void {
+  for (const one of expression.split(' | ')) {
+    const why = foreign(one.trim().split(/\s+/))
+    if (why) throw new TriviumError('usage', { details: `The schedule "${one.trim()}" is ambiguous: ${why}` })
+  }
+}
+
+function foreign(fields: readonly string[]): string | undefined {
+  const marked = fields.flatMap((field, index) => (field.includes('?') ? [index] : []))
+  if (marked.length === 0) return undefined
+  // Seconds, if any, come first, and a year last.
+  const date = fields.length > 5 ? 3 : 2
+  const day = date + 2
+  if (marked.some((index) => index !== date && index !== day)) {
+    const own = fields.slice(0, 5).join(' ').replaceAll('?', '*')
+    const shorter = fields.length === 6 ? ` Without the year of Amazon EventBridge it is "${own}".` : ''
+    return `\`?\` can only be the day of the month or of the week, and an expression of six fields begins with seconds.${shorter} Write days as names, such as MON.`
+  }
+  const days = (fields[day] ?? '').replaceAll(/[#/]\w+/g, '')
+  if (!/\d/.test(days)) return undefined
+  return 'expressions with `?` come from Quartz, where day 1 is Sunday; here it is Monday. Write the day as a name, such as MON, or `*` instead of `?`.'
+}
