@@ -1,26 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 type Item = { text: string; link: string }
-type Group = { text: string; items: Item[] }
+type Group = { text: string; items: (Item | Group)[]; collapsed?: boolean }
 
 /** The order of the pages. Each page of docs/ is here once, under its own title, except those for maintainers in docs/internals. */
 export const sidebar: Group[] = [
-  group('Start', ['start', 'concepts', 'comparison', 'faq']),
-  group('Receive and send', [
-    'routes',
-    'email',
-    'email-providers',
-    'email-in-depth',
-    'slack',
-    'bolt',
-    'webhook',
-    'webhook-providers',
-    'websocket',
-    'queues',
-    'push',
-    'send-later',
-    'listen',
-  ]),
+  group('Start', ['start', 'concepts', 'comparison', 'faq', 'glossary']),
   group('Skills', [
     'skills',
     'models',
@@ -28,31 +13,49 @@ export const sidebar: Group[] = [
     'state',
     'approvals',
     'schedules',
-    'busy-conversations',
-    'pausing',
+    'mcp',
     'voice',
     'assistant',
-    'mcp',
+    'workbench',
   ]),
-  group('Operations', [
-    'operating',
-    'failures',
-    'command-line',
-    'parts',
-    'several-files',
-    'data-directory',
-    'stores',
-    'security',
-    'notifications',
-    'console',
-    'console-sign-in',
-    'audit',
-    'personal-data',
-    'capacity',
-    'performance',
-    'stability',
-    'upgrading',
+  group('Messages', [
+    'routes',
+    'workers',
+    'events',
+    'push',
+    'send',
+    'send-later',
+    'busy-conversations',
+    'pausing',
+    'listen',
   ]),
+  group('Gateways', [
+    'webhook',
+    'webhook-providers',
+    'email',
+    'email-providers',
+    'email-in-depth',
+    'slack',
+    'bolt',
+    'websocket',
+    'queues',
+  ]),
+  {
+    text: 'Operations',
+    items: [
+      folded('Install and configure', [
+        'operating',
+        'command-line',
+        'parts',
+        'several-files',
+        'stores',
+        'data-directory',
+      ]),
+      folded('Watch and repair', ['failures', 'notifications', 'console', 'console-sign-in', 'audit']),
+      folded('Security and privacy', ['security', 'personal-data']),
+      folded('Size and versions', ['capacity', 'performance', 'stability', 'upgrading']),
+    ],
+  },
   group('Reference', [
     'reference/routes-yaml',
     'reference/commands',
@@ -60,10 +63,17 @@ export const sidebar: Group[] = [
     'reference/http',
     'reference/metrics',
     'errors',
-    'glossary',
-    'workbench',
   ]),
 ]
+
+/** The pages of a part of the sidebar, in order. */
+export function itemsOf(groups: readonly (Item | Group)[]): Item[] {
+  return groups.flatMap((entry) => ('items' in entry ? itemsOf(entry.items) : [entry]))
+}
+
+function folded(text: string, pages: readonly string[]): Group {
+  return { ...group(text, pages), collapsed: true }
+}
 
 function group(text: string, pages: readonly string[]): Group {
   return { text, items: pages.map((page) => ({ text: titleOf(page), link: `/${page}` })) }

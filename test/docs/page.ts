@@ -137,7 +137,7 @@ function checkTypes(page: string, dir: string): void {
   assert.equal(status, 0, `${page}:\n${stdout}`)
 }
 
-/** What is said in a chat, and in a project that begins with nothing what is written into routes.yaml, as commands. */
+/** What is said in a chat, and in a project that begins with nothing what is saved or written into routes.yaml, as commands. */
 function asShell({ configure }: World, isFromNothing: boolean) {
   return (block: Block): Block => {
     const { attributes, code, language } = block
@@ -149,8 +149,14 @@ function asShell({ configure }: World, isFromNothing: boolean) {
         code: lines.map((line) => `trivium message cli "${line}"\n`).join(''),
       }
     }
+    if (isFromNothing && block.saveAs !== undefined) {
+      const save = `mkdir -p ${quote(dirname(block.saveAs))} && printf %s ${quote(code)} > ${quote(block.saveAs)}`
+      return { ...block, language: 'sh', code: `${save}\ntrivium reload\n` }
+    }
     if (!isFromNothing || language !== 'yaml' || !configure?.test(code)) return block
-    return { ...block, language: 'sh', code: `trivium ${MERGE} ${quote(code)}\ntrivium reload\n` }
+    const part = partOf(code)
+    if (part.kind !== 'configuration') return block
+    return { ...block, language: 'sh', code: `trivium ${MERGE} ${quote(stringify(part.value))}\ntrivium reload\n` }
   }
 }
 

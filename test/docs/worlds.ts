@@ -44,7 +44,15 @@ const GATEWAYS = `{
   support: { transport: email, address: me@example.com, open: true, enabled: false,
     imap: { host: 127.0.0.1, user: me, pass: x }, smtp: { host: 127.0.0.1, user: me, pass: x } } }`
 
+/** A mailbox that may write to anybody, and is out of reach. */
+const MAIL = `gateways:
+  mail: { transport: email, address: me@example.com, open: true, imap: { host: 127.0.0.1, port: 1, tls: none, user: me, pass: x },
+    smtp: { host: 127.0.0.1, port: 1, user: me, pass: x, tls: none } }`
+
 const CRM = `subscriptions: [{ name: crm, url: "http://127.0.0.1:1/", secret: "$\{CRM_SECRET}", allow-private: true }]`
+
+/** A gateway for workers. */
+const JOBS = 'gateways: { jobs: { transport: webhook, path: /hooks/jobs, respond: result } }'
 
 const ANSWERING = 'test/e2e/answer.test.ts'
 
@@ -53,14 +61,16 @@ export const worlds: Readonly<Record<string, World>> = {
     prepare: SENT,
     placeholders: { ' ID\n': ' $id\n' },
     configure: /shouting/,
-    ranIn: { python: ANSWERING, bash: ANSWERING },
+    routes: JOBS,
   },
+  'docs/index.md': { configure: /shouting/ },
   'docs/api.md': { ranIn: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
     before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
+  'docs/faq.md': { prepare: SENT, placeholders: { ' ID ': ' $id ' } },
   'docs/failures.md': {
     ...FAILING,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
@@ -117,7 +127,6 @@ ${DEAD}`,
     before: {
       'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
-      'group replay': 'trivium event subscribe --topic orders --queue audit\n',
     },
   },
   'docs/queues.md': {
@@ -129,11 +138,9 @@ ${DEAD}`,
     skills: { report: skill('report', "() => 'done'") },
   },
   'docs/security.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/send.md': { routes: MAIL, prepare: SENT, placeholders: { ' ID': ' $id' } },
   'docs/send-later.md': {
-    routes: `
-      gateways:
-        mail: { transport: email, address: me@example.com, open: true, imap: { host: 127.0.0.1, port: 1, tls: none, user: me, pass: x },
-          smtp: { host: 127.0.0.1, port: 1, user: me, pass: x, tls: none } }`,
+    routes: MAIL,
     prepare: SENT,
     before: {
       'mail:W3': `
@@ -156,6 +163,10 @@ dead=$(trivium message cli order --wait 0 --json | jq -r .id)
 until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
 `,
     placeholders: { ' ID\n': ' $dead\n' },
+  },
+  'docs/workers.md': {
+    configure: /hooks.jobs/,
+    ranIn: { python: ANSWERING, bash: ANSWERING },
   },
   'docs/stores.md': { ranIn: { redis: 'test/stores/redis/failures.test.ts' } },
 }

@@ -132,18 +132,19 @@ test('each call of docs/api.md works as it stands there', { timeout: 300_000 }, 
   await daemon.end()
 })
 
-describe('the workers of the README', { timeout: 300_000 }, () => {
+describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
 
-  for (const [language, command] of [
-    ['python', 'python3'],
-    ['bash', 'bash'],
+  for (const [language, file, command] of [
+    ['python', 'worker.py', 'python3'],
+    ['bash', 'worker.sh', 'bash'],
+    ['ts', 'worker.ts', process.execPath],
   ] as const) {
     test(`the one in ${language} takes, answers and acknowledges`, async (t) => {
-      const code = blocksOf('README.md', language).join('')
       const { daemon, site } = suite
+      site.write(file, blocksOf('docs/workers.md', language).join(''))
       const env = { PATH: process.env.PATH, TRIVIUM: daemon.control }
-      const worker = spawn(command, ['-c', code], { cwd: site.dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      const worker = spawn(command, [file], { cwd: site.dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
       const said: string[] = []
       for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => said.push(chunk))
       const ended = once(worker, 'exit')

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import GithubSlugger from 'github-slugger'
 import { marked, type Token } from 'marked'
-import { sidebar } from '../../docs/.vitepress/sidebar.ts'
+import { itemsOf, sidebar } from '../../docs/.vitepress/sidebar.ts'
 import { committedPage, generatedPages } from '../../ops/docs/generated.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,7 +19,7 @@ const parsed = new Map(texts.map((file) => [file, parse(readFileSync(join(root, 
 
 describe('the docs', () => {
   test('the sidebar lists each page for users once', () => {
-    const listed = sidebar.flatMap(({ items }) => items.map(({ link }) => `docs${link}.md`))
+    const listed = itemsOf(sidebar).map(({ link }) => `docs${link}.md`)
     const forUsers = (file: string) => file !== 'docs/index.md' && !file.startsWith('docs/internals/')
     assert.deepEqual(listed.sort(), pages.filter(forUsers).sort())
   })
