@@ -156,7 +156,11 @@ function asShell({ configure }: World, isFromNothing: boolean) {
     if (!isFromNothing || language !== 'yaml' || !configure?.test(code)) return block
     const part = partOf(code)
     if (part.kind !== 'configuration') return block
-    return { ...block, language: 'sh', code: `trivium ${MERGE} ${quote(stringify(part.value))}\ntrivium reload\n` }
+    return {
+      ...block,
+      language: 'sh',
+      code: `trivium ${MERGE} ${quote(stringify(part.value))}\ntrivium reload\n`,
+    }
   }
 }
 

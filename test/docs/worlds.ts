@@ -70,6 +70,7 @@ export const worlds: Readonly<Record<string, World>> = {
     before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
+  'docs/events.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/faq.md': { prepare: SENT, placeholders: { ' ID ': ' $id ' } },
   'docs/failures.md': {
     ...FAILING,
