@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { requireFewValues } from '../core/foreign-json.ts'
 import { mayAskFor, requireAskFor } from '../core/identity.ts'
 import { pathGet } from '../core/json.ts'
 import { parseExact } from '../lib/exact-json.ts'
@@ -57,8 +58,10 @@ const MAX_DEPTH = 1_000
 /** Like `express.json`, but preserves the digits of long numbers. */
 const parseBody: RequestHandler = (request, _response, next) => {
   const { body } = request
+  if (typeof body !== 'string') return next()
+  requireFewValues(body)
   try {
-    if (typeof body === 'string') request.body = body === '' ? {} : parseExact(body)
+    request.body = body === '' ? {} : parseExact(body)
   } catch (cause) {
     throw new TriviumError('bad_request', { reason: reasonOf(cause) }, { cause })
   }

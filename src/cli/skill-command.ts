@@ -13,6 +13,7 @@ import { followEvents, tellNewGroup } from './follow-events.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
+import { askForSecrets, isSecret } from './secret-input.ts'
 import { humanResult } from './skill-output.ts'
 import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
@@ -79,7 +80,8 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json }
     for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
-    const args = withWait(name, { ...named, ...readPositional(command.args, named, skill.args) })
+    const words = withWait(name, { ...named, ...readPositional(command.args, named, skill.args) })
+    const args = await askForSecrets(words, skill.args, context.terminal())
     // Only a running daemon has this one.
     const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
@@ -236,7 +238,8 @@ function optionFor(property: string, schema: JsonObject, isRequired: boolean): O
   const kebab = kebabOf(property)
   const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
   const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
-  const help = `${schema.description ?? ''}${fallback}${isRequired ? ' (required)' : ''}`
+  const needed = isSecret(schema) ? ' (asked for, or the first line of stdin, if not given)' : ' (required)'
+  const help = `${schema.description ?? ''}${fallback}${isRequired ? needed : ''}`
   if (schema.type === 'boolean') return new Option(flag, help)
   return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }

@@ -4,6 +4,7 @@ import { assistantDocument } from '../features/assistant/assistant-state.ts'
 import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createStateManager } from '../features/documents/manager.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
+import { createWithoutLater } from '../features/person/later.ts'
 import { createPeople } from '../features/person/people.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
@@ -17,7 +18,7 @@ export function makePeople(
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
-    ...createValuePlaces(store.kv, kept.values),
+    ...createValuePlaces(store.kv, kept.values, createWithoutLater(store.journal)),
     ...createFilePlaces({ ...kept, logs: logs.lines, artifacts, copy: copyOf(base) }),
     createJournalPlace(store),
   ]

@@ -249,6 +249,8 @@ for (const kind of ['embedded', 'redis'] as const) {
         await settled(daemon, await upload(daemon, id, `${MARK} of the other ${id}`))
       }
       await settled(daemon, await submit(daemon, '42', 'boom here', 'one'))
+      // A session that a program named as that conversation.
+      await daemon.invoke('own', { text: MARK, sessionId: 'one' })
       await daemon.invoke('event-subscribe', { topic: 'shop', queue: 'q' })
       await daemon.invoke('event-emit', { topic: 'shop', type: 'order', data: { order: '42', text: MARK } })
       await daemon.invoke('state-set', {
@@ -269,6 +271,8 @@ for (const kind of ['embedded', 'redis'] as const) {
         retries: '42',
         x: 1,
       })
+      const sessions = JSON.stringify(await daemon.invoke('session-list', {}))
+      assert.match(sessions, /"key":"one"/)
       const kept = Object(await daemon.invoke('message-search', { gateway: 'upload', limit: 10 })).messages
       assert.equal(kept.length, 3)
       const gone = Object(await daemon.invoke('message-search', { gateway: 'desk', limit: 10 })).messages
@@ -288,11 +292,16 @@ for (const kind of ['embedded', 'redis'] as const) {
       // In a lane with her name, the first runs through the next round, and the others wait behind it.
       const later: string[] = []
       for (const text of ['slow', 'plain 1', 'plain 2']) later.push(await submit(daemon, ALICE, text, ALICE))
+      const asking = await submit(daemon, ALICE, 'ask later', 'later')
+      assert.equal(await settled(daemon, asking), 'approval')
       await until(
         async () => Object(await daemon.invoke('job-show', { id: job.id })).state === 'done',
         'the end',
         90_000,
       )
+      // With what belongs to them.
+      const waiting = JSON.stringify(await daemon.invoke('approval-list', { status: 'pending' }))
+      assert.ok(waiting.includes(asking), waiting)
       for (const id of later) assert.equal(await settled(daemon, id), 'done')
     })
 

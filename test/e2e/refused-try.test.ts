@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { openSite } from '../fixtures/daemon.ts'
 
 const [OLD, NEW] = ['old-secret-of-the-hub', 'new-secret-of-the-hub']
@@ -22,6 +25,18 @@ const github = (secret: string, body: string) => ({
   'x-github-delivery': hex('id', body),
   'x-hub-signature-256': `sha256=${hex(secret, body)}`,
 })
+
+const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+/** Runs a command in a folder, with something on its stdin. */
+async function pipe(dir: string, input: string, ...args: string[]): Promise<{ out: string; err: string }> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: dir,
+    env: { PATH: process.env.PATH, HOME: dir },
+  })
+  child.stdin.end(input)
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { out, err }
+}
 
 describe('another secret on a refused delivery', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES, ownProcess: true, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
@@ -45,6 +60,15 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.partialDeepStrictEqual(other, { ok: false, fits: 2, tried: 3 })
     assert.equal(typeof other.reason, 'string')
     assert.equal(Object(await daemon.invoke('message-search', {})).messages.length, 0)
+  })
+
+  test('the command line takes the secret from stdin, so that no list of processes shows it', async () => {
+    for (const args of [['hub'], ['hub', '-'], ['--gateway', 'hub', '--secret', '-']]) {
+      const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')
+      assert.partialDeepStrictEqual(JSON.parse(out || '{}'), { fits: 2, tried: 3 }, err)
+    }
+    const { err } = await pipe(site.dir, '', 'refused-try', 'hub')
+    assert.match(err, /No secret was given/)
   })
 
   test('a signed time is compared with the moment at which the delivery came', async () => {

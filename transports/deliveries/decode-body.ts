@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
-import { type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
+import { parseForeignJson } from '../../src/core/foreign-json.ts'
+import type { Json, JsonObject } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 import { type ContentType, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
@@ -73,9 +74,9 @@ function guessJson(text: string): DecodedBody | undefined {
 
 const MAX_DEPTH = 1_000
 
-/** Undefined for anything else. Throws `bad_request` if it is nested too deeply. */
+/** Undefined for anything else. Throws `bad_request` if it is nested too deeply or has too many values. */
 function readJson(text: string): DecodedBody | undefined {
-  const body = parseJson(text)
+  const body = parseForeignJson(text)
   if (body === undefined) return undefined
   // Each level needs two characters, so most bodies are short enough to skip the check.
   if (text.length < MAX_DEPTH * 2 || isShallow(body, MAX_DEPTH)) return { format: 'json', text, body }

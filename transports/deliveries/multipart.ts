@@ -1,6 +1,7 @@
 import { MultipartParseError, type MultipartPart, parseMultipart } from '@remix-run/multipart-parser'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
+import { parseForeignJson } from '../../src/core/foreign-json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import { decodeField, readContentType } from './content-type.ts'
 
 /** A file in a form, and the field that it came in. */
@@ -55,7 +56,7 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
     }
     const hint = charsets[name]
     const text = decodeField(bytesOf(part), type === '' ? undefined : charset, hint)
-    const value = kind === 'json' && name !== 'payload' ? (parseJson(text) ?? text) : text
+    const value = kind === 'json' && name !== 'payload' ? (parseForeignJson(text) ?? text) : text
     const known = fields.get(name)
     if (known === undefined) fields.set(name, value)
     else fields.set(name, Array.isArray(known) ? [...known, value] : [known, value])
@@ -67,7 +68,7 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
 /** SendGrid's Inbound Parse has a field with the charsets of the other fields. */
 function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | undefined> {
   const said = parts.find(({ name }) => name === 'charsets')
-  const found = said && parseJson(decodeField(bytesOf(said)))
+  const found = said && parseForeignJson(decodeField(bytesOf(said)))
   const charsets = isJsonObject(found) ? Object.entries(found) : []
   return Object.fromEntries(charsets.map(([name, charset]) => [name, String(charset)]))
 }

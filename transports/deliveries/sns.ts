@@ -1,5 +1,6 @@
 import { verify, X509Certificate } from 'node:crypto'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { parseForeignJson } from '../../src/core/foreign-json.ts'
 import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
 import { attempt } from '../../src/lib/attempt.ts'
 import { found, type Readable } from './pointers.ts'
@@ -98,7 +99,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
 }
 
 function readMessage(raw: Buffer): JsonObject | undefined {
-  const message = parseJson(raw.toString())
+  const message = parseForeignJson(raw.toString())
   return isJsonObject(message) && typeof message.Signature === 'string' ? message : undefined
 }
 

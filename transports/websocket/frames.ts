@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { TriviumError } from '../../src/core/errors.ts'
+import { MANY_VALUES } from '../../src/core/foreign-json.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { hasManyValues } from '../../src/lib/json-values.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 
 const MAX_DEPTH = 100
@@ -39,6 +41,8 @@ const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEP
 
 /** Parses a client's frame. For an invalid frame, returns the error and the `id` if readable. Never throws. */
 export function readFrame(raw: string, isBinary: boolean) {
+  if (!isBinary && hasManyValues(raw))
+    return { error: new TriviumError('bad_request', { reason: MANY_VALUES }) }
   // The parser's error would quote the frame.
   const said = isBinary ? undefined : parseJson(raw)
   const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}

@@ -105,7 +105,10 @@ export const refusals = {
   'refused-try': closed({
     gateway: name.describe('The gateway'),
     id: optional('The refused delivery, as returned by `refused`; default: the newest'),
-    secret: name.max(4_000).describe('The secret to try; it is neither stored nor logged'),
+    secret: name
+      .max(4_000)
+      .meta({ format: 'password' })
+      .describe('The secret to try; it is neither stored nor logged'),
   }).describe('Checks a refused delivery with another secret, without accepting it.'),
   'gateway-traffic': closed({
     gateway: optional('Only this gateway'),

@@ -4,6 +4,7 @@ import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
+import { createWithoutLater, type WithoutLater } from './later.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
@@ -16,7 +17,13 @@ const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 export const ERASED = 'an erased person'
 
 export function createStorePlaces(store: Kept): Place[] {
-  return [jobsPlace(store), lettersPlace(store), notesPlace(store), topicsPlace(store)]
+  const withoutLater = createWithoutLater(store.journal)
+  return [
+    jobsPlace(store, withoutLater),
+    lettersPlace(store, withoutLater),
+    notesPlace(store, withoutLater),
+    topicsPlace(store, withoutLater),
+  ]
 }
 
 /** Last, because other places are found by the ids of messages. */
@@ -53,15 +60,18 @@ async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGen
 /**
  * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and stored results.
  */
-function jobsPlace({ erasing }: Kept): Place {
+function jobsPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
   return definePlace<KeptJob>({
     name: 'jobs',
     where: 'store',
-    async *find({ about, person }) {
-      for await (const jobs of partsOf(erasing.jobs))
-        yield jobs.filter(
+    async *find(subject) {
+      const { about, person } = subject
+      for await (const jobs of partsOf(erasing.jobs)) {
+        const theirs = jobs.filter(
           (job) => !isLater(job, person) && (about.mentions(job.id) || about.refersTo(job.content)),
         )
+        yield await withoutLater(theirs, toJson, subject)
+      }
     },
     record: (job) => toJson(job),
     erase: (jobs) => erasing.dropJobs(jobs),
@@ -73,7 +83,7 @@ function isLater({ state, queue, id }: KeptJob, { messages }: Person): boolean {
   return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
 
-function lettersPlace({ jobs: { deadLetters } }: Kept): Place {
+function lettersPlace({ jobs: { deadLetters } }: Kept, withoutLater: WithoutLater): Place {
   return definePlace<DeadLetter>({
     name: 'dead letters',
     where: 'store',
@@ -83,7 +93,8 @@ function lettersPlace({ jobs: { deadLetters } }: Kept): Place {
         const { items } = await deadLetters.list({ before, limit: PAGE })
         if (items.length === 0) return
         before = items.at(-1)
-        yield items.filter((letter) => isAbout(letter, subject))
+        const theirs = items.filter((letter) => isAbout(letter, subject))
+        yield await withoutLater(theirs, toJson, subject)
       }
     },
     record: (letter) => toJson(letter),
@@ -103,16 +114,19 @@ function isAbout(
 }
 
 /** Lines that name the person in the histories of other messages, such as who cancelled a run. */
-function notesPlace({ erasing }: Kept): Place {
+function notesPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
   return definePlace<KeptNote>({
     name: 'histories',
     where: 'store',
-    async *find({ about, person }) {
-      for await (const notes of partsOf(erasing.notes))
-        yield notes.filter(({ content }) => {
+    async *find(subject) {
+      const { about, person } = subject
+      for await (const notes of partsOf(erasing.notes)) {
+        const theirs = notes.filter(({ content }) => {
           const { messageId, detail = null } = Object(content)
           return !person.messages.has(messageId) && about.refersTo(detail)
         })
+        yield await withoutLater(theirs, toJson, subject)
+      }
     },
     record: ({ content }) => content,
     erase: (notes) => erasing.dropNotes(notes),
@@ -122,7 +136,7 @@ function notesPlace({ erasing }: Kept): Place {
 type FoundEvent = { topic: string; event: Event; isWhole: boolean }
 
 /** Replies that programs fetch, the audit log, copies of logs, and published events. */
-function topicsPlace({ topics, erasing }: Kept): Place {
+function topicsPlace({ topics, erasing }: Kept, withoutLater: WithoutLater): Place {
   const isTheirs = (topic: string, { person }: Subject) =>
     topic.startsWith(REPLY_TOPICS) && person.conversations.has(topic.slice(REPLY_TOPICS.length))
 
@@ -136,10 +150,11 @@ function topicsPlace({ topics, erasing }: Kept): Place {
         const last = items.at(-1)
         if (!last) break
         after = last.position
-        yield items
+        const theirs = items
           .filter(({ position }) => position <= end)
           .map(({ event }) => ({ topic, event, isWhole }))
           .filter(({ event }) => isWhole || isOf(topic, event, subject))
+        yield await withoutLater(theirs, ({ event }) => toJson(event), subject)
       }
     }
   }

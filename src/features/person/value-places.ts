@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
+import type { WithoutLater } from './later.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 import { ERASED } from './store-places.ts'
 
@@ -23,10 +24,10 @@ const NOT =
 /** Values shared by all people, from which only the person's part is removed. */
 const SHARED = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
 
-export function createValuePlaces(kv: KeyValues, values: SkillValues): Place[] {
+export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLater: WithoutLater): Place[] {
   const { state, sessions } = values
   return [
-    valuesPlace('records', 'store', kv, leftOfRecord, (key) => !NOT.test(key)),
+    recordsPlace(kv, withoutLater),
     valuesPlace('shared state of skills', 'store', state.shared, leftOfState),
     valuesPlace('shared sessions', 'store', sessions.shared, leftOfSession),
     valuesPlace('state of skills', 'data dir', state.file, leftOfState),
@@ -36,12 +37,21 @@ export function createValuePlaces(kv: KeyValues, values: SkillValues): Place[] {
   ]
 }
 
+/** Records about messages that arrived meanwhile stay. */
+function recordsPlace(kv: KeyValues, withoutLater: WithoutLater): Place {
+  const isWanted = (key: string) => !NOT.test(key)
+  return valuesPlace('records', 'store', kv, leftOfRecord, isWanted, (found, subject) =>
+    withoutLater(found, ({ key, value, left }) => (left === undefined ? [key, value] : []), subject),
+  )
+}
+
 function valuesPlace(
   name: string,
   where: Place['where'],
   values: Values,
   leftOf: Left,
   isWanted: (key: string) => boolean = () => true,
+  select: (found: Found[], subject: Subject) => Promise<Found[]> = async (found) => found,
 ): Place {
   return definePlace<Found>({
     name,
@@ -55,7 +65,7 @@ function valuesPlace(
           const left = leftOf(key, value, subject)
           return left === value ? [] : [{ key, value, left }]
         })
-        yield (await Promise.all(found)).flat()
+        yield await select((await Promise.all(found)).flat(), subject)
       }
     },
     record: ({ key, value, left }, { about }) =>
@@ -108,7 +118,8 @@ const leftOfState: Left = (key, value, { about }) => (about.isInKey(key) ? undef
  */
 const leftOfSession: Left = (key, value, { about, person }) => {
   const { session, entries } = Object(value)
-  const isOwn = [...person.conversations].some((place) => place.slice(place.indexOf('/') + 1) === session)
+  // A session of a conversation names the gateway too: another gateway may have a conversation of that name.
+  const isOwn = person.conversations.has(session)
   if (isOwn || about.isInKey(key) || !Array.isArray(entries)) return undefined
   const isTheirs = (entry: Json) => {
     const { agent: _, ...rest } = Object(entry)

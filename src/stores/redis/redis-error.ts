@@ -9,7 +9,7 @@ export function toStoreError(error: unknown, address: string): TriviumError {
   const text = error instanceof Error ? error.message : String(error)
   const reason = NO_CONNECTION.test(text)
     ? 'no connection'
-    : text.replace(/.*timed out.*/, 'it did not answer in time')
+    : text.replace(/.*timed out.*/, 'it did not answer in time').replace(/\.+$/, '')
   const foreign = /WRONGTYPE|data string too short/.test(text) ? 'store_unreadable' : 'internal'
   const code = MAY_PASS.test(reason) ? 'store_unavailable' : foreign
   return new TriviumError(code, { store: address, reason }, { cause: error })

@@ -1,3 +1,4 @@
+import { parseForeignJson } from '../../../src/core/foreign-json.ts'
 import { isJsonObject, type JsonObject, objectsAt, parseJson, textAt } from '../../../src/core/json.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Header } from '../mime/head.ts'
@@ -64,7 +65,7 @@ function postmarkHeaders(body: JsonObject): Header[] {
 export const ses: MailProvider = {
   async read(delivery) {
     // SNS calls its JSON text/plain; a confirmation is about the subscription.
-    const message = parseJson(delivery.raw.toString())
+    const message = parseForeignJson(delivery.raw.toString())
     if (textAt(message, 'Type') !== 'Notification') return undefined
     const said = parseJson(textAt(message, 'Message') ?? '')
     if (!isJsonObject(said)) throw incomplete('SES', 'its Message is not JSON')
