@@ -32,24 +32,39 @@ export function folderSample(folder: string): Sample {
   }
 }
 
-/**
- * What a Redis holds: MB of memory, and the number of keys without those that are kept for seven days or longer: idempotency
- * keys, the ends of jobs, the last position of topics that are empty, and which replies were sent to Slack and by mail.
- */
-export async function redisSample(url: string): Promise<Sample> {
+/** Seconds. What has longer to live is kept on purpose: records of replies and mails, rights to files. */
+const LONG = 12 * 3_600
+/** Idempotency keys, the ends of jobs, and the last position of topics that are empty: kept for seven days. */
+const KEPT = /seen:|:done:|:meta$/
+
+/** MB of memory of a Redis, and the number of its keys: those that are `kept` for many hours or days, and the others by kind. */
+export async function redisSample(url: string): Promise<{ sample: Sample; kinds: Record<string, number> }> {
   const client = new Redis(url)
   try {
     const used = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1]
-    let keys = 0
+    const kinds: Record<string, number> = {}
+    let [kept, keys] = [0, 0]
     for await (const some of client.scanStream({ count: 1_000 })) {
-      keys += some.filter(
-        (key: string) => !/seen:|:done:|:meta$|:value:(slack|email)\/[^/]+\/(sent|call)\//.test(key),
-      ).length
+      const names: string[] = some
+      const seconds = await Promise.all(names.map((name) => client.ttl(name)))
+      for (const [at, name] of names.entries()) {
+        if (KEPT.test(name) || Number(seconds[at]) > LONG) kept++
+        else {
+          const kind = kindOf(name)
+          kinds[kind] = (kinds[kind] ?? 0) + 1
+          keys++
+        }
+      }
     }
-    return { redis: round(Number(used) / MB), keys }
+    return { sample: { redis: round(Number(used) / MB), keys, kept }, kinds }
   } finally {
     client.disconnect()
   }
+}
+
+/** The name with a star for each part that has a digit, which is an id. */
+function kindOf(name: string): string {
+  return name.replace(/[\w%.@+=-]*\d[\w%.@+=-]*/g, '*')
 }
 
 /** A file may go between the listing and the look. */

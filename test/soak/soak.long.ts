@@ -8,9 +8,11 @@ import { serveHttp } from '../fixtures/http-server.ts'
 import { startQueueWorker } from '../fixtures/queue-worker.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { startWorld } from '../fixtures/roads.ts'
+import { until } from '../fixtures/until.ts'
 import { judge, type Sample } from './flatness.ts'
+import { createLedger } from './ledger.ts'
 import { folderSample, processSample, redisSample } from './samples.ts'
-import { type Counts, runTraffic } from './traffic.ts'
+import { answered, type Counts, READERS, runTraffic } from './traffic.ts'
 
 const MINUTE = 60_000
 /** `SOAK_MINUTES=… npm run test:soak`: how long each goes on. Retention removes what is older than a tenth of that. */
@@ -19,8 +21,8 @@ const SAMPLES = 60
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
 /**
- * How far each number may rise. Keys of idempotency are kept for seven days whatever the retention, about 100 bytes
- * each, and BullMQ keeps some finished jobs and 10,000 events of a queue.
+ * How far each number may rise. Keys that are kept for days whatever the retention take a few hundred bytes for each message,
+ * and BullMQ keeps some finished jobs and 10,000 events of a queue.
  */
 const ALLOWED = {
   rss: { share: 0.1 },
@@ -35,6 +37,13 @@ const ALLOWED = {
 const TICK = `import { appendFileSync } from 'node:fs'
 export default { description: 'ticks', run() { appendFileSync('ticks', '.') } }`
 
+/** As echo, and writes which message it ran for. */
+const TELL = `import { appendFileSync } from 'node:fs'
+export default { description: 'tells', run({ message }) {
+  appendFileSync('ran.jsonl', message.id + '\\n')
+  return 'You said: ' + message.text.trim()
+} }`
+
 async function startSite(t: TestContext, store: 'embedded' | 'redis') {
   const world = await startWorld()
   t.after(() => world.close())
@@ -43,15 +52,17 @@ async function startSite(t: TestContext, store: 'embedded' | 'redis') {
   const worker = await startQueueWorker(redis.url, 'invoices')
   t.after(() => worker.kill())
   const counts: Counts = {}
+  const ledger = createLedger()
   const receiver = await serveHttp(async (request, response) => {
     await request.toArray()
+    ledger.had('push', String(request.headers['webhook-id']))
     counts.pushed = (counts.pushed ?? 0) + 1
     response.writeHead(200).end()
   })
   t.after(() => receiver.close())
   const site = createSite({
     ownProcess: 'measured',
-    skills: { tick: TICK },
+    skills: { tick: TICK, tell: TELL },
     env: store === 'redis' ? { REDIS_URL: redis.url } : {},
     routes: `
 daemon: { retention: { max-age: ${Math.ceil(minutes * 6)}s, max-count: 100000 } }
@@ -62,41 +73,53 @@ subscriptions:
   - { name: crm, match: { gateway: orders }, url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }
 routes:
   - { name: queue, match: { gateway: orders, data.body.kind: queue }, queue: invoices }
-  - { name: rest, skill: echo }
+  - { name: rest, skill: tell }
 `,
   })
   t.after(() => site.remove())
-  return { site, world, redis, counts }
+  return { site, world, redis, worker, counts, ledger }
 }
 
 describe('everything switched on', { concurrency: true, timeout: (minutes + 20) * MINUTE }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     test(`leaves memory and files flat for ${minutes} minutes on ${store}`, async (t) => {
-      const { site, world, redis, counts } = await startSite(t, store)
+      const { site, world, redis, worker, counts, ledger } = await startSite(t, store)
+      const answers = createLedger()
       const daemon = await site.start()
       await daemon.invoke('schedule-create', { skill: 'tick', every: '2s' })
       const stop = new AbortController()
-      const traffic = runTraffic({ daemon, world, signal: stop.signal, counts })
+      const traffic = runTraffic({ daemon, world, signal: stop.signal, counts, ledger, answers })
       traffic.catch(() => {})
       const samples: Sample[] = []
       for (let sample = 0; sample < SAMPLES; sample++) {
         await Promise.race([pause((minutes * MINUTE) / SAMPLES), traffic])
         const { pid } = daemon
-        const taken = {
-          ...processSample(pid),
-          ...folderSample(site.dir),
-          ...(await redisSample(redis.url)),
-        }
+        const { sample: ofRedis, kinds } = await redisSample(redis.url)
+        const taken = { ...processSample(pid), ...folderSample(site.dir), ...ofRedis }
         samples.push(taken)
         console.log(`${store}, ${sample + 1} of ${SAMPLES}: ${JSON.stringify(taken)}`)
+        if (sample % 5 === 4) console.log(`${store}, keys: ${JSON.stringify(kinds)}`)
       }
       stop.abort()
       await traffic
+      // A worker that stalls is given its job again, by BullMQ.
+      const jobs = worker.begun()
+      counts.repeated = jobs.length - new Set(jobs).size
+      const file = join(site.dir, 'ran.jsonl')
+      const ran = () => [...linesOf(file), ...new Set(worker.begun())]
+      await until(() => ledger.isIn(ran()), 'runs of all', 2 * MINUTE).catch(() => {})
+      for (const id of ran()) ledger.had('skill', id)
+      for (const id of await answered(world)) answers.had('answer', id)
+      const misses = [...ledger.misses(READERS), ...answers.misses(['answer'])]
+      console.log(
+        `${store}: ${ledger.promised()} orders, ${answers.promised()} questions, misses ${JSON.stringify(misses)}`,
+      )
       counts.ticks = readFileSync(join(site.dir, 'ticks')).length
       const verdicts = judge(samples, ALLOWED)
       console.log(`${store}: ${JSON.stringify(counts)}`)
       for (const verdict of verdicts) console.log(`${store}: ${JSON.stringify(verdict)}`)
       assert.equal(await daemon.end(), 0)
+      assert.deepEqual(misses, [])
       assert.deepEqual(
         verdicts.filter(({ isFlat }) => !isFlat),
         [],
@@ -104,3 +127,7 @@ describe('everything switched on', { concurrency: true, timeout: (minutes + 20) 
     })
   }
 })
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8').trimEnd().split('\n')
+}

@@ -3,20 +3,39 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { MESSAGE_TOPIC } from '../../src/core/event.ts'
 import type { DaemonProcess } from '../fixtures/daemon.ts'
 import { readStream } from '../fixtures/event-stream.ts'
+import { parsedMail } from '../fixtures/parsed-mail.ts'
 import type { World } from '../fixtures/roads.ts'
+import { until } from '../fixtures/until.ts'
+import type { Ledger } from './ledger.ts'
 
 /** How often something happened, by what it is. */
 export type Counts = Record<string, number>
 
-type Traffic = { daemon: DaemonProcess; world: World; signal: AbortSignal; counts: Counts }
+/** Who must have every order; the skill or the worker of the queue, by its route, is one. */
+export const READERS = ['receive', 'group', 'push', 'skill']
 
-/** Talks on every road and reads on every road until the signal; resolves when all have stopped. */
-export async function runTraffic({ daemon, world, signal, counts }: Traffic): Promise<void> {
+type Traffic = {
+  daemon: DaemonProcess
+  world: World
+  signal: AbortSignal
+  counts: Counts
+  /** The orders. */
+  ledger: Ledger
+  /** Questions by mail and on Slack, which get one answer each. */
+  answers: Ledger
+}
+
+/**
+ * Talks on every road and reads on every road until the signal. Then it reads on until each reader has every order, or
+ * two minutes have passed, and resolves.
+ */
+export async function runTraffic({ daemon, world, signal, counts, ledger, answers }: Traffic): Promise<void> {
   const count = (what: string, by = 1) => {
     counts[what] = (counts[what] ?? 0) + by
   }
-  const every = async (ms: number, what: string, step: () => Promise<unknown>) => {
-    while (!signal.aborted) {
+  const drained = new AbortController()
+  const every = async (ms: number, what: string, step: () => Promise<unknown>, end = signal) => {
+    while (!end.aborted) {
       await step().then(
         () => count(what),
         (error: Error) => {
@@ -25,45 +44,65 @@ export async function runTraffic({ daemon, world, signal, counts }: Traffic): Pr
           console.log(`${what}: ${error.message.split('\n')[0]}`)
         },
       )
-      await pause(ms, undefined, { signal }).catch(() => {})
+      await pause(ms, undefined, { signal: end }).catch(() => {})
     }
   }
   const roads = await world.roads(daemon)
   const talk = (name: string, ms: number) => {
     const road = roads.find((one) => one.name === name)
     return every(ms, name, async () => {
-      const text = `hello ${randomUUID()}`
+      const id = randomUUID()
+      const text = `hello ${id}`
       const hears = await road?.say(text)
+      if (name === 'slack') answers.promise(id)
       await hears?.(new RegExp(text))
     })
   }
+  const reading = Promise.all([
+    every(50, 'receive', () => receive(daemon, count, ledger), drained.signal),
+    every(50, 'events', () => readGroup(daemon, count, ledger), drained.signal),
+  ])
   await Promise.all([
-    every(250, 'orders', () => order(daemon, 'plain')),
-    every(500, 'queue', () => order(daemon, 'queue')),
+    every(250, 'orders', async () => ledger.promise(await order(daemon, 'plain'))),
+    every(500, 'queue', async () => ledger.promise(await order(daemon, 'queue'))),
     talk('slack', 2_000),
     talk('webhook', 2_000),
     // Its fixture reads all mails again for each answer.
-    every(4_000, 'email', () => mail(world)),
+    every(4_000, 'email', async () => answers.promise(await mail(world))),
     every(4_000, 'websocket', () => chat(daemon)),
-    every(50, 'receive', () => receive(daemon, count)),
-    every(50, 'events', () => readGroup(daemon, count)),
     every(15_000, 'looks', () => look(daemon)),
   ])
+  const isComplete = () => ['receive', 'group', 'push'].every((reader) => ledger.missing(reader) === 0)
+  const isAnswered = async () => answers.isIn(await answered(world))
+  await until(async () => isComplete() && (await isAnswered()), 'readers that have all', 120_000).catch(
+    () => {},
+  )
+  drained.abort()
+  await reading
 }
 
-async function order(daemon: DaemonProcess, kind: string): Promise<void> {
+/** Which questions were answered by mail or on Slack, each as often as it was. */
+export async function answered({ smtp, slack }: World): Promise<string[]> {
+  const mails = await Promise.all(smtp.taken.map(parsedMail))
+  const texts = [...mails.map(({ text }) => text), ...slack.posts.map(({ text }) => text)]
+  return texts.flatMap((text) => /You said: hello ([\da-f-]{36})/.exec(`${text}`)?.[1] ?? [])
+}
+
+/** Resolves with the id of the message. */
+async function order(daemon: DaemonProcess, kind: string): Promise<string> {
   const body = JSON.stringify({ id: randomUUID(), room: `room ${Math.floor(Math.random() * 50)}`, kind })
-  const { status } = await daemon.post('/orders', body)
+  const { status, body: said } = await daemon.post('/orders', body)
   if (status !== 202) throw new Error(`an order was answered ${status}`)
+  return String(Object(said).id)
 }
 
 /** Of mails: each file is kept for a day after the last message that names it. */
 const FILES = 20
 
-/** A mail of its own thread, with a file. */
-function mail(world: World): Promise<void> {
+/** A mail of its own thread, with a file. Resolves with what its text names. */
+async function mail(world: World): Promise<string> {
   const id = randomUUID()
-  return world.mail([
+  await world.mail([
     'From: Ada <ada@example.net>',
     'To: bot@example.com',
     `Subject: Order ${id}`,
@@ -84,6 +123,7 @@ function mail(world: World): Promise<void> {
     '--part--',
     '',
   ])
+  return id
 }
 
 /** A visit: a new connection, three questions with their answers, and good-bye. */
@@ -94,21 +134,27 @@ async function chat(daemon: DaemonProcess): Promise<void> {
   await visit.closed
 }
 
-async function receive(daemon: DaemonProcess, count: (what: string) => void): Promise<void> {
+async function receive(daemon: DaemonProcess, count: (what: string) => void, ledger: Ledger): Promise<void> {
   const taken = await daemon.invoke('gateway-receive', { timeout: 1_000, lease: 30_000 })
   if (taken === null) return
-  const { receipt } = Object(taken)
+  const { id, receipt } = Object(taken)
   // One in ten is given back once.
   const isNacked = Math.random() < 0.1
-  await daemon.invoke(isNacked ? 'gateway-nack' : 'gateway-ack', { receipt })
+  const settled = await daemon.invoke(isNacked ? 'gateway-nack' : 'gateway-ack', { receipt })
+  if (!isNacked && Object(settled).ok === true) ledger.had('receive', String(id))
   count(isNacked ? 'nacked' : 'received')
 }
 
-async function readGroup(daemon: DaemonProcess, count: (what: string, by: number) => void): Promise<void> {
+async function readGroup(
+  daemon: DaemonProcess,
+  count: (what: string, by: number) => void,
+  ledger: Ledger,
+): Promise<void> {
   const where = { topic: MESSAGE_TOPIC, queue: 'audit' }
   const events = await daemon.invoke('event-wait', { ...where, ack: false, max: 50, timeout: 1_000 })
   const ids = Object.values(Object(events)).map((event) => String(Object(event).id))
   if (ids.length > 0) await daemon.invoke('event-ack', { ...where, ids })
+  for (const id of ids) ledger.had('group', id)
   count('acknowledged', ids.length)
 }
 
