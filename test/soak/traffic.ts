@@ -14,6 +14,8 @@ export type Counts = Record<string, number>
 /** Who must have every order; the skill or the worker of the queue, by its route, is one. */
 export const READERS = ['receive', 'group', 'push', 'skill']
 
+const TAKERS = 4
+
 type Traffic = {
   daemon: DaemonProcess
   world: World
@@ -59,7 +61,10 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
     })
   }
   const reading = Promise.all([
-    every(50, 'receive', () => receive(daemon, count, ledger), drained.signal),
+    // What is not taken within the retention would be lost: together they take more than comes, on a busy machine too.
+    ...Array.from({ length: TAKERS }, () =>
+      every(10, 'receive', () => receive(daemon, count, ledger), drained.signal),
+    ),
     every(50, 'events', () => readGroup(daemon, count, ledger), drained.signal),
   ])
   await Promise.all([
