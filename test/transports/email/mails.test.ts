@@ -76,6 +76,8 @@ describe('a mail that nobody meant to write', () => {
       // A code ends with its line.
       ['Content-Transfer-Encoding: quoted-printable\n\n=4=\n1=C3=a9 a=\nb ==zz', '=41é ab ==zz', []],
       ['Content-Transfer-Encoding: base64-quoted-printable\n\n=48i', 'Hi', []],
+      ['Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a.txt\n"2&D`\n`\nend\n', 'Hi', []],
+      ['Content-Transfer-Encoding: x-uuencode\n\nno such content', 'no such content', []],
     ]
     for (const [rest, text, files] of cases) {
       const mail = await parseMail(Buffer.from(`From: a@example.net\nSubject: x\n y\n${rest}`))

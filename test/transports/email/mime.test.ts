@@ -85,6 +85,11 @@ describe('letters', () => {
     ['shift_jis', 'shift_jis', bytes('\x82\xb1\x82\xf1'), 'こん'],
     ['iso-2022-jp', 'iso-2022-jp', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
     ['iso-2022-jp labelled us-ascii', 'us-ascii', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
+    ['a Korean syllable that only Windows has', 'ks_c_5601-1987', bytes('\xb0\xa1 \x8cc'), '가 똠'],
+    ['the same under another label', 'EUC-KR', bytes('\x8cc'), '똠'],
+    ['Cantonese labelled big5', 'big5', bytes('\x9d\xf7\xa6\x6e'), '咗好'],
+    ['HZ', 'hz-gb-2312', bytes('a ~{Dc:C~} b'), 'a 你好 b'],
+    ['iso-2022-kr', 'iso-2022-kr', bytes('\x1b$)C\x0e>H3g\x0f!'), '안녕!'],
     ['UTF-7', 'utf-7', bytes('Gr+APwA3w-e +- 1'), 'Grüße + 1'],
     ['UTF-7 under its long name', 'unicode-1-1-utf-7', bytes('+AOk-'), 'é'],
     ['a mark of byte order against the label', 'iso-8859-1', bytes('\xef\xbb\xbf\xc3\xbc'), 'ü'],
@@ -131,6 +136,13 @@ describe('letters', () => {
       'Content-Type: text/plain; charset=windows-1251\nFrom: \xcf\xf0\xe8 <a@example.net>\nSubject: \xcf\xf0\xe8'
     const mail = await parseMail(bytes(`${head}\n\nhi`))
     assert.deepEqual([mail.subject, mail.from[0]?.name], ['При', 'При'])
+  })
+
+  test('of 8-bit headers are in the character set of the first part, where the container names none', async () => {
+    const part = 'Content-Type: text/plain; charset="windows-1251"\n\nhi\n--B--'
+    const head = 'Subject: \xcf\xf0\xe8\nContent-Type: multipart/mixed; boundary=B'
+    const mail = await parseMail(bytes(`${head}\n\n--B\n${part}`))
+    assert.deepEqual([mail.subject, mail.text.trim()], ['При', 'hi'])
   })
 
   test('do not make a header of what is none for others', async () => {

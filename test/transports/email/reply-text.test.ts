@@ -39,6 +39,9 @@ const ATTRIBUTIONS: Record<string, string> = {
   'Apple ja': '2026/11/20 12:00、Support <support@example.com>のメール:',
   Proton: 'On Friday, November 20th, 2026 at 12:00 PM, Support <support@example.com> wrote:',
   Yahoo: 'On Friday, November 20, 2026 at 12:00:00 PM GMT+1, Support <support@example.com> wrote:',
+  AOL: 'In a message dated 11/20/2026 12:00:24 P.M. Central Daylight Time,\nsupport@example.com writes:',
+  Airmail: 'On November 20, 2026 at 12:00:11 PM, Support (support@example.com) said:',
+  'Gmail fa': 'در تاریخ جمعه ۲۰ نوامبر ۲۰۲۶،‏ 12:00 Support <support@example.com> نوشت:',
   'Outlook for Mac': 'On 11/20/26, 12:00 PM, "Support" <support@example.com> wrote:',
 }
 /** Without an address, or in words that are not listed: they count where the quote is marked. */

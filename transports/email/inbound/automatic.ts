@@ -44,6 +44,12 @@ const HEADERS: { name: RegExp; value: RegExp; reason: string }[] = [
     value: /^(?!\s*(no|false|none|0)?\s*$)/i,
     reason: 'auto-submitted',
   },
+  // Rules of an Exchange mailbox that reply.
+  {
+    name: /^x-ms-exchange-generated-message-source$/,
+    value: /mailbox rules agent|oof/i,
+    reason: 'auto-submitted',
+  },
   { name: /^x-fc-machinegenerated$/, value: /^\s*(true|yes|1)/i, reason: 'auto-submitted' },
   {
     name: /^(x-post-messageclass|x-mailer|user-agent)$/,

@@ -9,6 +9,7 @@ export function isAwaySubject(subject = ''): boolean {
   if (rest !== undefined && REPLY_END.test(rest)) return true
   const away = restAfter(AWAY, text)
   if (away !== undefined && AWAY_END.test(away)) return true
+  if (NOTES.test(text)) return true
   const topic = restAfter(TOPICS, text)
   return topic !== undefined && TOPIC_END.test(topic)
 }
@@ -63,6 +64,10 @@ lomalla|mimo kancelar|nepritomen|nepritomna|mimo kancelarie|na dovolene|不在�
 不在辦公室|休假中|休假通知|外出通知|부재중|부재 중|부재 중 알림|ofis dısında|ofis disinda|ofis dısı|ofis disi|buro dısında|izindeyim|
 yıllık izin|вне офиса|нет на работе|нет на месте|в отпуске|поза офісом|у відпустці|hazon kivul|szabadsagon|
 in afara biroului|εκτος γραφειου|van ureda|van kontora|מחוץ למשרד|خارج المكتب|di luar kantor`)
+
+/** Notes: `AUTO: Anna Ekman is out of the office (returning 12/01/2026)`, in the language of the person. */
+const NOTES =
+  /^auto:\s.{1,150}(?:\bout of (?:the )?office\b|\((?:returning|ruckkehr|rueckkehr|zuruck|de retour|retour|regres|ritorno|terug)\b)/
 
 /** Words that people use too. Before the subject of a reply, they are from a program. */
 const TOPICS = words(`

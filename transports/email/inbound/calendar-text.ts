@@ -1,4 +1,5 @@
 import type { Invitation } from './calendar.ts'
+import { zoneNamed } from './zone-names.ts'
 import { localIn } from './zoned-time.ts'
 
 /** A readable text for a mail that only contains a calendar. */
@@ -41,7 +42,7 @@ function whenText({ start = '', end = '', timezone = '', recurrence }: Invitatio
   const isSameDay = from.startsWith(`${day}, `)
   const until = to === '' || to === from ? '' : ` to ${isSameDay ? time : to}`
   const zone = start.endsWith('Z')
-    ? ` (${isZone(timezone) ? timezone : 'UTC'})`
+    ? ` (${zoneNamed(timezone) === undefined ? 'UTC' : timezone})`
     : timezone && ` (${timezone})`
   return `${from}${until}${zone}${recurrence ? `, repeats: ${recurrence}` : ''}`
 }
@@ -50,12 +51,8 @@ function whenText({ start = '', end = '', timezone = '', recurrence }: Invitatio
 function localText(iso: string, timezone: string): string {
   const time = Date.parse(iso.endsWith('Z') || !iso.includes('T') ? iso : `${iso}Z`)
   if (iso === '' || Number.isNaN(time)) return iso
-  const local = new Date(iso.endsWith('Z') ? localIn(time, timezone) : time)
+  const local = new Date(iso.endsWith('Z') ? localIn(time, zoneNamed(timezone) ?? 'UTC') : time)
   const day = { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const
   const date = new Intl.DateTimeFormat('en-GB', day).format(local).replace(',', '')
   return iso.includes('T') ? `${date}, ${local.toISOString().slice(11, 16)}` : date
-}
-
-function isZone(timezone: string): boolean {
-  return Intl.supportedValuesOf('timeZone').includes(timezone)
 }

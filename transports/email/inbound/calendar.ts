@@ -5,6 +5,7 @@ import { lowerCase } from '../mime/addresses.ts'
 import { decodeText } from '../mime/charset.ts'
 import { oneLine } from '../mime/one-line.ts'
 import { isCalendar, type Part } from './parts.ts'
+import { zoneNamed } from './zone-names.ts'
 import { instantOf } from './zoned-time.ts'
 
 /**
@@ -36,6 +37,9 @@ export type Invitation = {
 }
 
 const MAX_BYTES = 256 * 1024
+/** Outlook does not quote the name of a zone in which there is a colon or a comma. */
+const BARE_ZONE =
+  /^((?:DTSTART|DTEND|DUE|RECURRENCE-ID)\b[^\n":]{0,200}?;TZID=)([^"\n;]{0,200}[:,][^"\n;]{0,200})(:\d{8}(?:T\d{6}Z?)?)$/gim
 const MAX_TEXT = 20_000
 const MAX_ATTENDEES = 500
 
@@ -52,6 +56,7 @@ function readInvitation({ content, charset, method }: Part): Invitation | undefi
   if (content.length > MAX_BYTES) return undefined
   const text = decodeText(content, charset ?? 'utf-8')
     .replaceAll(/\r+\n?/g, '\n')
+    .replaceAll(BARE_ZONE, '$1"$2"$3')
     .trim()
   const calendar = parseCalendar(text) ?? parseCalendar(wellFormed(text))
   if (!calendar) return undefined
@@ -134,7 +139,7 @@ function timeOf(property: ICAL.Property | null): string | undefined {
   const zone = time.zone?.tzid
   if (zone && zone !== 'floating') return isoOf(time.toJSDate())
   // The calendar does not define the zone that it names.
-  const instant = instantOf(time.toString(), zoneOf(property) ?? '')
+  const instant = instantOf(time.toString(), zoneNamed(zoneOf(property) ?? '') ?? '')
   return instant === undefined ? time.toString() : isoOf(new Date(instant))
 }
 

@@ -2,15 +2,15 @@
 
 /** First words of attribution lines ("On … wrote:"), for languages in which they start with a word. */
 export const ATTRIBUTION_STARTS = words(`
-on |am |le |il |in data |el |em |op |den |dnia |w dniu |pe |dne |dňa |în |la data |στις |vào |på |na |pada |
+on |in a message dated |am |le |il |in data |el |em |op |den |dnia |w dniu |pe |dne |dňa |în |la data |στις |vào |på |na |pada |
 dana |ngày |在|20`)
 
 /** Verbs of attribution lines. */
 export const ATTRIBUTION_VERBS = words(`
- wrote| writes| schrieb| écrit| ha scritto| escribió| escreveu| schreef| geschreven| skrev| napisał|
+ wrote| writes| said| schrieb| écrit| ha scritto| escribió| escreveu| schreef| geschreven| skrev| napisał|
  pisze| kirjoitti| napsal| napísal| a scris| έγραψε| đã viết| написал| пишет| пише| написав| ezt írta|
  yazdı| va escriure| írta| sent| wrote via| napísala| napsala| napisała| написала| написав(ла)| je napisao|
- je napisala| pisal| rašo| raksta| skrifar| a écrit| schrijft| skriver| escribe| napisao| napisala| kirjutas| rakstīja| rašė| menulis| skrifaði| כתב| كتب| เขียน|写道|
+ je napisala| pisal| rašo| raksta| skrifar| a écrit| schrijft| skriver| escribe| napisao| napisala| kirjutas| rakstīja| rašė| menulis| skrifaði| כתב| كتب| نوشت| เขียน|写道|
 寫道|写信|作成|작성|のメッセージ|のメール|さんは書きました`)
 
 /** Texts between dashes above a quote that extends to the end. */

@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import iconv from 'iconv-lite'
+import { decodeAsBrowsers } from '../../charsets.ts'
 
 /** Labels without information about the charset. */
 const UNKNOWN =
@@ -19,6 +20,7 @@ const ALIASES: Record<string, string> = {
   cp51932: 'euc-jp',
   'x-euc': 'euc-jp',
   ansi: 'windows-1252',
+  'x-ms-cp932': 'shift_jis',
 }
 /** Escape sequences of ISO-2022-JP, which also appear in unlabelled mail. */
 const JAPANESE = ['$@', '$B', '(J', '(I'].map((sequence) => `\u001b${sequence}`)
@@ -97,11 +99,36 @@ function utf8(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
+/** 7-bit charsets: what is between the marks belongs to an 8-bit charset, without the high bit. */
+type Shifts = { open: string; close: string; charset: string; ignored: string }
+const HZ: Shifts = { open: '~{', close: '~}', charset: 'gbk', ignored: '~\n' }
+const SHIFTS: Record<string, Shifts> = {
+  'hz-gb-2312': HZ,
+  hz: HZ,
+  'iso-2022-kr': { open: '\x0e', close: '\x0f', charset: 'cp949', ignored: '\x1b$)C' },
+}
+
+/** HZ (RFC 1843) and ISO-2022-KR (RFC 1557). */
+function fromShifted(bytes: Uint8Array, { open, close, charset, ignored }: Shifts): string {
+  const text = Buffer.from(bytes).toString('latin1').replaceAll(ignored, '')
+  const [plain = '', ...shifted] = text.split(open)
+  const decoded = shifted.map((piece) => {
+    const [inside = '', ...rest] = piece.split(close)
+    const high = Buffer.from(inside, 'latin1').map((byte) => (byte > 0x20 ? byte | 0x80 : byte))
+    return (decodeAs(charset, high) ?? inside) + rest.join(close)
+  })
+  return [plain, ...decoded].join('')
+}
+
 const decoders = new Map<string, TextDecoder | undefined>()
 const MAX_DECODERS = 200
 
 /** Decodes with the platform's decoders (as in browsers), or the library's for UTF-7 and DOS code pages. */
 function decodeAs(name: string, bytes: Uint8Array): string | undefined {
+  const shifts = SHIFTS[name]
+  if (shifts) return fromShifted(bytes, shifts)
+  const larger = decodeAsBrowsers(bytes, name)
+  if (larger !== undefined) return larger
   const decoder = decoderOf(name)
   if (decoder) return decoder.decode(bytes)
   return iconv.encodingExists(name) ? iconv.decode(Buffer.from(bytes), name) : undefined

@@ -33,7 +33,7 @@ export function readHead(raw: Buffer): { headers: Header[]; body: number; size: 
   const used = isWhole ? lines : lines.slice(0, count)
   const body = isWhole ? end.body : used.join('\n').length + (count > 0 ? 1 : 0)
   const size = used.reduce((sum, line) => sum + line.length - (line.endsWith('\r') ? 1 : 0), 0)
-  return { headers: headersIn(used), body, size }
+  return { headers: headersIn(used, () => charsetBelow(raw, end.head)), body, size }
 }
 
 /** Finds the first empty line, ignoring carriage returns. */
@@ -50,7 +50,7 @@ function endOfHead(raw: Buffer): { head: number; body: number } {
   return { head: raw.length, body: raw.length }
 }
 
-function headersIn(lines: readonly string[]): Header[] {
+function headersIn(lines: readonly string[], charsetOfParts: () => string): Header[] {
   const folded: string[][] = []
   for (const line of lines) {
     const bare = line.replace(/\r+$/, '')
@@ -64,7 +64,7 @@ function headersIn(lines: readonly string[]): Header[] {
     const key = trimBlanks(decodeName(colon === -1 ? line : line.slice(0, colon)))
     let value = colon === -1 ? '' : line.slice(colon + 1)
     if (HIGH.test(value) || value.includes(JAPANESE)) {
-      charset ??= charsetOf(folded)
+      charset ??= charsetOf(folded) || charsetOfParts()
       value = decodeText(Buffer.from(value, 'latin1'), '', charset || undefined)
     }
     return { key: key.toLowerCase(), value: trimBlanks(value.replaceAll(/[\r\n]+/g, ' ')) }
@@ -85,7 +85,20 @@ function decodeName(name: string): string {
 /** The charset of raw 8-bit letters: UTF-8 (RFC 6532), else that of the text, as in old programs. */
 function charsetOf(folded: readonly string[][]): string {
   const type = folded.find(([line]) => /^content-type[ \t]*:/i.test(line ?? ''))?.join('') ?? ''
-  const charset = parseStructured(type.slice(type.indexOf(':') + 1)).params.get('charset') ?? ''
+  return compatible(parseStructured(type.slice(type.indexOf(':') + 1)).params.get('charset'))
+}
+
+/** Where a container names no charset, that of its first part that does. */
+function charsetBelow(raw: Buffer, from: number): string {
+  const text = raw.toString('latin1', from, from + MAX_PARTS_LOOK)
+  return compatible(
+    /^content-type[ \t]*:[^\n]{0,200}(?:\n[ \t][^\n]{0,200}){0,5}?charset="?([\w-]{2,40})/im.exec(text)?.[1],
+  )
+}
+
+const MAX_PARTS_LOOK = 16_384
+
+function compatible(charset = ''): string {
   return isAsciiCompatible(charset) ? charset : ''
 }
 

@@ -5,7 +5,35 @@ export function decodeTransfer(body: Buffer, encoding: string): Buffer {
   const name = encoding.includes('=?') ? decodeWords(encoding) : encoding
   // Checked first, as some headers name both.
   if (/quoted-printable/i.test(name)) return decodeQuotedPrintable(body)
-  return /base64/i.test(name) ? decodeBase64(body) : body
+  if (/base64/i.test(name)) return decodeBase64(body)
+  return /^\s*(?:x-)?uu(?:e|encode)\b/i.test(name) ? decodeUu(body) : body
+}
+
+/** Decodes uuencode, which old programs use. Lines around the content are ignored. */
+function decodeUu(body: Buffer): Buffer {
+  const text = body.toString('latin1')
+  const begin = /^begin [0-7]{3,4} [^\n]*\n/m.exec(text)
+  if (!begin) return body
+  const decoded: Buffer[] = []
+  for (const line of text.slice(begin.index + begin[0].length).split(/\r?\n/)) {
+    const length = (line.charCodeAt(0) - 32) & 63
+    if (line === '' || line === 'end' || length === 0) break
+    decoded.push(uuLine(line.slice(1), length))
+  }
+  return Buffer.concat(decoded)
+}
+
+/** Four characters of six bits are three bytes. */
+function uuLine(line: string, length: number): Buffer {
+  const bytes: number[] = []
+  for (let at = 0; at < line.length; at += 4) {
+    const [a = 0, b = 0, c = 0, d = 0] = Array.from(
+      line.slice(at, at + 4),
+      (char) => (char.charCodeAt(0) - 32) & 63,
+    )
+    bytes.push((a << 2) | (b >> 4), ((b & 15) << 4) | (c >> 2), ((c & 3) << 6) | d)
+  }
+  return Buffer.from(bytes.slice(0, length))
 }
 
 /** Tolerates padding on each line. */
