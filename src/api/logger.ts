@@ -12,6 +12,8 @@ const SECRET_FIELDS = [
   'pass',
   'authorization',
   'cookie',
+  'bot-token',
+  'app-token',
   'botToken',
   'appToken',
 ]

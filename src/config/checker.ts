@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import { hint, nearest, quote } from '../lib/nearest.ts'
 import type { Environment } from './environment.ts'
+import { createRenamedKeys } from './former-keys.ts'
 import type { MergedFiles } from './merged-files.ts'
 import { createUsedVariables } from './used-variables.ts'
 import { createFiller, notSet } from './variables.ts'
@@ -14,8 +15,10 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
   const problems: Problem[] = [...yaml.problems]
   const variables = createUsedVariables()
 
+  const { renamed, inFile } = createRenamedKeys()
+
   function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
-    problems.push(yaml.problem(path, what, message, severity))
+    problems.push(yaml.problem(inFile(path), what, message, severity))
   }
 
   const filled = createFiller(env, variables.add, (path, message) => report(path, 'value', message))
@@ -49,7 +52,8 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
         problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
       }
       // The missing variable itself has been reported.
-      else if (finding.what === 'key' || !variables.explains(at)) report(at, finding.what, finding.message)
+      else if (finding.what === 'key' || !variables.explains(inFile(at)))
+        report(at, finding.what, finding.message)
     }
     return data
   }
@@ -79,6 +83,8 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     /** The absolute paths of all files, routes.yaml first. */
     files: yaml.parts.map(({ file }) => file),
     report,
+    /** Notes that the key at `from` is parsed as the key at `to`. */
+    renamed,
     missing: variables.missing,
     reportMissing,
     parse,

@@ -6,9 +6,12 @@ import type { TransportKind } from '../core/transport.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
+import { withoutFormerKeys } from './former-keys.ts'
 
 /** The available transports, of which only the option schemas are used. */
-export type TransportSchemas = Readonly<Record<string, Pick<TransportKind, 'options' | 'targetFault'>>>
+export type TransportSchemas = Readonly<
+  Record<string, Pick<TransportKind, 'options' | 'former' | 'targetFault'>>
+>
 
 /** The parts of a skill used to check routes and gateways. A broken skill has only a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> &
@@ -103,7 +106,8 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
   const enabled = head.enabled === 'auto' ? missing.size === 0 : String(head.enabled) === 'true'
   if (enabled) checker.reportMissing(path)
   const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !COMMON.includes(key)))
-  const options = checker.parse(kind.options, own, path, COMMON)
+  const current = withoutFormerKeys(own, kind.former ?? {}, path, checker)
+  const options = checker.parse(kind.options, current, path, COMMON)
   if (enabled) return { name, transport, enabled, open, options, ...defined({ maxDeliveries }) }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
   const why = head.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'

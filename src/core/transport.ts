@@ -14,6 +14,8 @@ import type { KeyValues, Leases } from './store.ts'
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
+  /** Former spellings of options, by path (`oauth.clientId`), and the new last part. They still work, with a warning. */
+  former?: Readonly<Record<string, string>>
   /** The optional part whose packages `create` needs. */
   part?: Part
   /** Identities are case-insensitive and in lower case in `from`; `compileMember` compares them accordingly. */

@@ -14,7 +14,7 @@ gateways:
   demo: { transport: webhook, path: /demo }
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: hub-secret } }
   chat: { transport: websocket, path: /chat }
-  team: { transport: slack, mode: http, signingSecret: s3cret, botToken: xoxb-1, path: /slack }
+  team: { transport: slack, mode: http, signing-secret: s3cret, bot-token: xoxb-1, path: /slack }
 routes:
   - { name: rest, skill: echo }
 `

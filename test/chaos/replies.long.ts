@@ -132,7 +132,7 @@ async function startWorld(t: TestContext, { url, replicas }: Kept) {
 redis: { replicas: ${replicas} }
 gateways:
   hook: { transport: webhook, path: /hook, verify: { scheme: none }, conversation: data.body.room }
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slackUrl}", open: true }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slackUrl}", open: true }
   support:
     transport: email
     address: ${user}

@@ -71,7 +71,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
 
   test('check loads skills and Bolt apps, and names those that are broken', async () => {
     const routes = `
-gateways: { team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1 } }
+gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-1, app-token: xapp-1 } }
 routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest, skill: whole }]`
     const other = openSite({ routes })
     other.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).mesage('x', () => {})\n")

@@ -54,7 +54,7 @@ describe('the JSON Schema for editors', () => {
     )
     for (const mode of modes) {
       assert.ok(pathGet(mode, 'properties.enabled'))
-      assert.ok(pathGet(mode, 'properties.botToken'))
+      assert.ok(pathGet(mode, 'properties.bot-token'))
     }
   })
 

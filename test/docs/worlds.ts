@@ -38,7 +38,7 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
 
 /** The gateways that the examples have. */
 const GATEWAYS = `{
-  team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1, enabled: false },
+  team: { transport: slack, mode: socket, bot-token: xoxb-1, app-token: xapp-1, enabled: false },
   app: { transport: websocket, path: /a, tokens: { alice: alice-0123456789 } },
   shop: { transport: cli }, hub: { transport: cli }, orders: { transport: cli }, loud: { transport: cli },
   support: { transport: email, address: me@example.com, open: true, enabled: false,

@@ -17,7 +17,7 @@ describe('gateway-reconnect', { timeout: 300_000 }, async () => {
 gateways:
   left: { transport: websocket, path: /left }
   right: { transport: websocket, path: /right }
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", progress: off }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", progress: off }
   support: { transport: email, ${mailbox} }
 tokens:
   - { name: of-right, token: token-of-the-right-one, skills: ["gateway-*"], gateways: [right] }

@@ -17,7 +17,7 @@ describe('an approval on Slack', { timeout: 300_000 }, async () => {
   const site = openSite({
     routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms, progress: off }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", ping: 200ms, progress: off }
 routes:
   - { name: hasty, match: { gateway: team, event: message, prefix: quickly }, skill: hasty }
   - { name: deploys, match: { gateway: team, event: message }, skill: deploy }

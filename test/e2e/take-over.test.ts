@@ -147,7 +147,7 @@ describe('a person who takes over in Slack', { timeout: 120_000 }, async () => {
     routes: `
 gateways:
   team:
-    { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", progress: off, handover: { by: ["role:support"], for: 2h } }
+    { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", progress: off, handover: { by: ["role:support"], for: 2h } }
 access: { roles: { all: { members: ["*"], skills: [answer] }, support: { members: ["team:U2BOB"], skills: [answer] } } }
 routes: [{ name: answer, match: { gateway: team, event: message }, skill: answer }]
 `,

@@ -48,7 +48,7 @@ const MOST = { packages: 260, megabytes: 110 }
 const NEEDS: [part: Part, routes: string, by: string][] = [
   [
     'slack',
-    'gateways: { team: { transport: slack, mode: socket, botToken: xoxb-1, appToken: xapp-1 } }',
+    'gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-1, app-token: xapp-1 } }',
     'gateway team',
   ],
   ['model', 'model: openai:gpt', '`model`'],
@@ -314,7 +314,7 @@ routes: [{ name: rest, skill: echo }]`
 
 /** A routes.yaml that uses every part but tracing. */
 const everyPart = (redis: string, model: string, slack: string) => `
-gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack}" } }
+gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack}" } }
 model: { name: "openai-compatible:tiny", base-url: "${model}", api-key: "test-key-123456" }
 mcp: { files: { command: "${process.execPath}", args: ["${join(root, 'test/fixtures/mcp-server.mjs')}", tools.json] } }
 queues: { redis: "${redis}" }

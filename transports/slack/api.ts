@@ -37,7 +37,7 @@ export type SlackApi = ReturnType<typeof createSlackApi>
  */
 export function createSlackApi(
   token: string,
-  { apiUrl }: Pick<SlackOptions, 'apiUrl'>,
+  options: Pick<SlackOptions, 'api-url'>,
   { log, now }: Pick<TransportDeps, 'log' | 'now'>,
 ) {
   /** Active rate limits: their end (Unix ms), and the number of callers postponed since. */
@@ -65,13 +65,16 @@ export function createSlackApi(
     }
   }
 
-  const client: WebClient = new LimitedClient(token, clientOptions({ apiUrl }, log))
+  const client: WebClient = new LimitedClient(token, clientOptions(options, log))
   /** Why Slack rejected the token in the last call; undefined if it accepted it. */
   return Object.assign(client, { fault: () => fault })
 }
 
 /** Options of every Slack client. */
-export function clientOptions({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, log: Log): WebClientOptions {
+export function clientOptions(
+  { 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>,
+  log: Log,
+): WebClientOptions {
   const silent = () => {}
   const debug = (...parts: unknown[]) => log.debug({}, parts.map(String).join(' '))
   return {
@@ -144,7 +147,7 @@ const ADVICE: Record<string, string> = {
   missing_scope: 'the token lacks a scope; add it to the app and install it again',
   expired_trigger_id: 'Slack opens a modal only within 3 s after the click or the command',
   exchanged_trigger_id: 'this click or command has opened a modal already',
-  not_allowed_token_type: 'this kind of token cannot do that; appToken wants xapp-…, botToken xoxb-…',
+  not_allowed_token_type: 'this kind of token cannot do that; app-token wants xapp-…, bot-token xoxb-…',
 }
 
 /** For `catch`: returns undefined for a permanent refusal, and rethrows other errors. */

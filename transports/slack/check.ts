@@ -52,7 +52,7 @@ export async function checkSlack(
   for (const fault of workspaces.faults()) add('Slack bot token', false, fault)
   if (options.mode === 'socket') {
     try {
-      await createSlackApi(options.appToken, options, deps).apps.connections.open({})
+      await createSlackApi(options['app-token'], options, deps).apps.connections.open({})
       add('Slack app token', true, 'Slack gives out sockets for it')
     } catch (error) {
       const advice = 'it needs the scope connections:write, and Socket Mode must be on'

@@ -18,7 +18,7 @@ export function createHttpListener(
   { gateway, http, now, refused }: TransportDeps,
   { take, connected }: Listening,
 ): Listener {
-  const keys = options.signingSecret.map((secret) => Buffer.from(secret))
+  const keys = options['signing-secret'].map((secret) => Buffer.from(secret))
   const checkSignature = createSignatureCheck([SLACK], keys, MAX_AGE, now)
   let unmount: (() => void) | undefined
   let lastEvent = now()

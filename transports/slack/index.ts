@@ -6,12 +6,13 @@ import { defined } from '../../src/lib/defined.ts'
 import { exampleData } from './example.ts'
 import type { SlackHost } from './host.ts'
 import { isAcknowledgedByApp } from './inbound/delivery.ts'
-import { type SlackOptions, slackOptions } from './options.ts'
+import { formerSlackKeys, type SlackOptions, slackOptions } from './options.ts'
 
 /** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
 export const slack: TransportKind<SlackOptions, SlackHost> = {
   kind: 'slack',
   options: slackOptions,
+  former: formerSlackKeys,
   part: 'slack',
   async create(options, deps) {
     const { createSlackTransport } = await loadPart('slack', () => import('./transport.ts'))

@@ -20,11 +20,11 @@ export const SCOPES = (
 const scopes = z.array(z.string().min(1)).min(1)
 
 const oauth = z.strictObject({
-  clientId: z.string().min(1).describe('Client ID of the app.'),
-  clientSecret: z.string().min(1).describe('Client secret of the app.'),
+  'client-id': z.string().min(1).describe('Client ID of the app.'),
+  'client-secret': z.string().min(1).describe('Client secret of the app.'),
   scopes: scopes.default(SCOPES).describe('Scopes of the bot; by default those that Trivium uses.'),
-  userScopes: scopes.optional().describe('Scopes for the person who installs the app.'),
-  stateSecret: z
+  'user-scopes': scopes.optional().describe('Scopes for the person who installs the app.'),
+  'state-secret': z
     .string()
     .min(16)
     .optional()
@@ -34,15 +34,18 @@ const oauth = z.strictObject({
   path: publicPath
     .default('/slack')
     .describe('Base path of the installation: /install and /oauth_redirect below it.'),
-  redirectUri: z.url().optional().describe('The redirect URL, if the app has several.'),
+  'redirect-uri': z.url().optional().describe('The redirect URL, if the app has several.'),
 })
 
 const shared = {
-  botToken: secrets
+  'bot-token': secrets
     .optional()
     .describe('The bot token (xoxb-…), or a list if the app is installed in several workspaces.'),
-  oauth: oauth.optional().describe('Instead of `botToken`: workspaces install the app themselves.'),
-  apiUrl: z.url().default('https://slack.com/api/').describe("Slack's Web API; another one for tests."),
+  oauth: oauth.optional().describe('Instead of `bot-token`: workspaces install the app themselves.'),
+  'api-url': z
+    .url()
+    .default('https://slack.com/api/')
+    .describe("Address of Slack's Web API; another one for tests."),
   threads: z
     .enum(['reply', 'channel'])
     .default('reply')
@@ -59,7 +62,7 @@ const shared = {
   progress: z
     .union([z.literal(['on', true]).transform((): 'on' => 'on'), off])
     .default('on')
-    .describe('Reactions on a message that is being answered, or off.'),
+    .describe('on: a status, and reactions on a message that is being answered. off: neither. Default: on.'),
   assistant: z
     .strictObject({
       greeting: said.optional().describe('First message of the agent.'),
@@ -68,7 +71,7 @@ const shared = {
     .optional()
     .describe('Greeting and suggested prompts when a person opens the agent.'),
   answers: z
-    .record(patternText, z.string().min(1))
+    .record(patternText, z.string().min(1).describe('The skill that answers.'))
     .default({})
     .describe(
       'Skills that answer within the request: from the action_id of a select menu, or the callback_id of a modal, to the skill.',
@@ -105,7 +108,7 @@ const shared = {
     .union([off, duration])
     .default(3_600_000)
     .describe(
-      'How far back missed messages are fetched after a start, a lost connection or a refused message; or off.',
+      'How far back missed messages are read after a start, a lost connection or a refused message: at most 5 days, or off. Default: 1h.',
     ),
 }
 
@@ -113,7 +116,7 @@ const socket = z.strictObject({
   mode: z
     .literal('socket')
     .describe('socket: Socket Mode, without a public address. http: events are POSTed to `path`.'),
-  appToken: z.string().min(1).describe('The app-level token (xapp-…) with connections:write.'),
+  'app-token': z.string().min(1).describe('The app-level token (xapp-…) with connections:write.'),
   ping: timerDuration
     .refine((ms) => ms >= 50, 'a ping takes at least 50ms')
     .default(10_000)
@@ -128,7 +131,7 @@ const http = z.strictObject({
   mode: z
     .literal('http')
     .describe('socket: Socket Mode, without a public address. http: events are POSTed to `path`.'),
-  signingSecret: secrets.describe("The app's signing secret; a list while it is rotated."),
+  'signing-secret': secrets.describe("The app's signing secret; a list while it is rotated."),
   path: publicPath
     .default('/slack/events')
     .describe('The request URL of events, interactivity and slash commands on the public listener.'),
@@ -138,14 +141,27 @@ const http = z.strictObject({
 /** Options of a gateway with `transport: slack`; see `docs/slack.md`. */
 export const slackOptions = z
   .discriminatedUnion('mode', [socket, http])
-  .refine(({ botToken, oauth }) => !botToken !== !oauth, {
-    path: ['botToken'],
-    error: 'give either `botToken`, or `oauth` where workspaces install the app by themselves',
+  .refine(({ 'bot-token': tokens, oauth }) => !tokens !== !oauth, {
+    path: ['bot-token'],
+    error: 'give either `bot-token`, or `oauth` where workspaces install the app by themselves',
   })
   .refine(({ oauth, 'user-groups': groups }) => !oauth || groups.length === 0, {
     path: ['user-groups'],
-    error: 'user groups are those of the workspaces of `botToken`; with `oauth` there are none',
+    error: 'user groups are those of the workspaces of `bot-token`; with `oauth` there are none',
   })
+
+/** Spellings until 0.2, by path. They still work, with a warning. */
+export const formerSlackKeys = {
+  botToken: 'bot-token',
+  appToken: 'app-token',
+  signingSecret: 'signing-secret',
+  apiUrl: 'api-url',
+  'oauth.clientId': 'client-id',
+  'oauth.clientSecret': 'client-secret',
+  'oauth.userScopes': 'user-scopes',
+  'oauth.stateSecret': 'state-secret',
+  'oauth.redirectUri': 'redirect-uri',
+}
 
 export type SlackOptions = z.output<typeof slackOptions>
 export type SocketOptions = z.output<typeof socket>

@@ -24,7 +24,7 @@ export function createSocketMode(
   const { log, now } = deps
   const state = { ready: false, connections: 0, lastEvent: now(), since: now(), why: '', failures: 0 }
   const stopping = new AbortController()
-  const api = createSlackApi(options.appToken, options, deps)
+  const api = createSlackApi(options['app-token'], options, deps)
   let running: Promise<void> | undefined
 
   const run = async () => {

@@ -54,7 +54,7 @@ describe('a model on Slack', async () => {
   const site = openSite({
     routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", assistant: { greeting: Hello } }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", assistant: { greeting: Hello } }
 model: { name: "openai-compatible:tiny", base-url: "${model.url}", api-key: key }
 routes:
   - { name: bolt, match: { gateway: team, channel: D2BOLT }, bolt: ./app.mjs }

@@ -22,7 +22,7 @@ export const trigger = () => `trigger.${++serial}`
 /** A Socket Mode gateway, all of whose events go to this app. */
 export const routesFor = ({ apiUrl }: SlackServer, file: string, more = '') => `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${apiUrl}" }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${apiUrl}" }
 routes:
   - name: app
     match: { gateway: team }

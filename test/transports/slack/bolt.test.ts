@@ -249,7 +249,7 @@ await app.start(process.env.PORT || 3000)
   })
 
   test('is of its own gateway, is loaded anew when it is saved, and keeps its last good version', async () => {
-    const gateway = `{ transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }`
+    const gateway = `{ transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}" }`
     const routes = (more: string) => `
 gateways: { one: ${gateway}, two: ${gateway} }
 routes:

@@ -15,7 +15,7 @@ async function open(): Promise<void> {
     ownProcess: true,
     routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", ping: 200ms }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", ping: 200ms }
 routes:
   - name: talk
     match: { gateway: team, event: message, channel: chan-c0gen }

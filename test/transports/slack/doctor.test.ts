@@ -52,7 +52,7 @@ describe('the doctor', () => {
     const { server } = world
     const site = openSite({
       routes: `
-gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${server.apiUrl}" } }
+gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${server.apiUrl}" } }
 routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }]`,
     })
     site.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).mesage('x', () => {})\n")

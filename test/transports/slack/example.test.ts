@@ -7,7 +7,7 @@ import { until } from '../../fixtures/until.ts'
 import { callback } from './harness.ts'
 
 const gateway = (apiUrl: string) =>
-  `gateways: { team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${apiUrl}" } }`
+  `gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${apiUrl}" } }`
 
 test('a test message has what a mention in Slack has, and takes the routes of one', async (t) => {
   const slack = await startSlackServer()

@@ -19,9 +19,9 @@ export type World = Awaited<ReturnType<typeof startWorld>>
 export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object = {}): SlackOptions {
   return slackOptions.parse({
     mode: 'socket',
-    botToken: 'xoxb-test',
-    appToken: 'xapp-test',
-    apiUrl: server.apiUrl,
+    'bot-token': 'xoxb-test',
+    'app-token': 'xapp-test',
+    'api-url': server.apiUrl,
     progress: 'off',
     ...more,
   })

@@ -27,7 +27,11 @@ before(async () => {
     gateway: 'team',
     ask: async (skill, { action, typed }) => [`${action} by ${skill}: ${typed}`],
   })
-  const tokens = { botToken: 'xoxb-test', signingSecret: [SECRET, 'next'], apiUrl: `${emulator.url}/api/` }
+  const tokens = {
+    'bot-token': 'xoxb-test',
+    'signing-secret': [SECRET, 'next'],
+    'api-url': `${emulator.url}/api/`,
+  }
   const options = { mode: 'http', ...tokens, progress: 'off', answers: { city: 'find' } }
   transport = await slack.create(slackOptions.parse(options), fixture.deps)
   await transport.start()

@@ -36,7 +36,7 @@ const [modelRoutes = ''] = codeBelow('### With a model', 'yaml')
 /** At the place that the page says: new routes come first. */
 const withRoutes = (more: string) => routes.replace('routes:\n', more.slice(more.indexOf('routes:')))
 const here = (text: string) =>
-  text.replace('transport: slack\n', `transport: slack\n    apiUrl: "${slack.apiUrl}"\n`)
+  text.replace('transport: slack\n', `transport: slack\n    api-url: "${slack.apiUrl}"\n`)
 
 const site = openSite({ routes: here(routes) })
 site.write('.env', env.replace('xoxb-…', 'xoxb-test').replace('xapp-…', 'xapp-test'))

@@ -11,13 +11,13 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { until } from '../../fixtures/until.ts'
 import { callback, replyTo, signed, startWorld, type World } from './harness.ts'
 
-const CLIENT = { clientId: '1.2', clientSecret: 'client-secret' }
+const CLIENT = { 'client-id': '1.2', 'client-secret': 'client-secret' }
 
 let world: World
 let slack: SlackServer
 
 async function open(): Promise<void> {
-  world = await startWorld({ botToken: undefined, oauth: CLIENT })
+  world = await startWorld({ 'bot-token': undefined, oauth: CLIENT })
   slack = world.server
   after(() => world.close())
 }
@@ -53,12 +53,12 @@ test('a daemon is installed by a browser, answers there with the token that it g
   slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({
-    env: { CLIENT_SECRET: CLIENT.clientSecret },
+    env: { CLIENT_SECRET: CLIENT['client-secret'] },
     routes: `
 gateways:
   team:
-    { transport: slack, mode: socket, appToken: xapp-test, apiUrl: "${slack.apiUrl}", progress: off,
-      oauth: { clientId: "1.2", clientSecret: "\${CLIENT_SECRET}", userScopes: [search:read] } }
+    { transport: slack, mode: socket, app-token: xapp-test, api-url: "${slack.apiUrl}", progress: off,
+      oauth: { client-id: "1.2", client-secret: "\${CLIENT_SECRET}", user-scopes: [search:read] } }
 routes:
   - { name: app, match: { gateway: team, text: "app*" }, bolt: ./app.mjs }
   - { name: talk, match: { gateway: team, event: message }, skill: echo }
@@ -119,12 +119,12 @@ test('two daemons on one Redis share what was installed over HTTP, and renew a t
   after(() => Promise.all([slack.close(), redis.stop()]))
   const site = openSite({
     ownProcess: true,
-    env: { CLIENT_SECRET: CLIENT.clientSecret, REDIS_URL: redis.url },
+    env: { CLIENT_SECRET: CLIENT['client-secret'], REDIS_URL: redis.url },
     routes: `
 gateways:
   team:
-    { transport: slack, mode: http, signingSecret: shhh, apiUrl: "${slack.apiUrl}", progress: off,
-      oauth: { clientId: "1.2", clientSecret: "\${CLIENT_SECRET}" } }
+    { transport: slack, mode: http, signing-secret: shhh, api-url: "${slack.apiUrl}", progress: off,
+      oauth: { client-id: "1.2", client-secret: "\${CLIENT_SECRET}" } }
 routes: [{ name: talk, match: { gateway: team }, skill: echo }]
 `,
   })
@@ -240,8 +240,8 @@ describe('an installation', () => {
 })
 
 test('a gateway has bot tokens or OAuth, not both and not neither', () => {
-  for (const wrong of [{}, { botToken: 'x', oauth: CLIENT }]) {
-    const { error } = slackOptions.safeParse({ mode: 'socket', appToken: 'xapp', ...wrong })
-    assert.match(error?.issues[0]?.message ?? '', /either `botToken`, or `oauth`/)
+  for (const wrong of [{}, { 'bot-token': 'x', oauth: CLIENT }]) {
+    const { error } = slackOptions.safeParse({ mode: 'socket', 'app-token': 'xapp', ...wrong })
+    assert.match(error?.issues[0]?.message ?? '', /either `bot-token`, or `oauth`/)
   }
 })

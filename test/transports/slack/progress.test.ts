@@ -60,7 +60,7 @@ test('a workspace whose token may not react does not take the reactions of the o
     bot_id: `B${n}BOT`,
   })
   slack.fail('auth.test', { body: who(1) }, { body: who(2) })
-  const options = { botToken: ['xoxb-1', 'xoxb-2'], progress: 'on' }
+  const options = { 'bot-token': ['xoxb-1', 'xoxb-2'], progress: 'on' }
   world = await startWorld(options, undefined, { routes: [PLEASE], server: slack })
   const please = async (team_id: string) => {
     const payload = {

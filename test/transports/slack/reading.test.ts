@@ -103,7 +103,7 @@ describe('where other bots are heard', () => {
       body: { ok: true, team: 't', team_id: `T${number}`, user_id: `U${number}BOT`, bot_id: `B${number}BOT` },
     })
     slack.fail('auth.test', identity(1), identity(2))
-    const options = { botToken: ['xoxb-1', 'xoxb-2'], 'allow-bots': true }
+    const options = { 'bot-token': ['xoxb-1', 'xoxb-2'], 'allow-bots': true }
     const other = await startWorld(options, undefined, { server: slack })
     t.after(() => other.close())
     const said = { ts: '1.1', text: 'hi', user: 'U2BOT', bot_id: 'B2BOT' }
@@ -130,7 +130,7 @@ test('an organisation that has the app as a whole is served by its token, and it
   const org = { team: 'Acme', team_id: 'E1', enterprise_id: 'E1', is_enterprise_install: true }
   slack.fail('auth.test', { body: { ok: true, ...org, user_id: 'U0BOT', bot_id: 'B0BOT' } })
   slack.fail('auth.teams.list', { body: { ok: true, teams: [{ id: 'T1', name: 'Sales' }] } })
-  const acme = await startWorld({ botToken: ['xoxb-test'] }, undefined, { server: slack })
+  const acme = await startWorld({ 'bot-token': ['xoxb-test'] }, undefined, { server: slack })
   t.after(() => acme.close())
   const installed = { enterprise_id: 'E1', is_enterprise_install: true }
   const heard = callback({ text: 'hi', ts: '7.1', user_team: 'T1' })

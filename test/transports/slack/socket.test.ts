@@ -103,7 +103,7 @@ test('a gateway that stops does not wait for a file that does not come, and leav
 })
 
 test('a gateway hears its other workspaces though one has removed the app, and says so', async () => {
-  world = await startWorld({ botToken: ['xoxb-test', 'xoxb-gone'] })
+  world = await startWorld({ 'bot-token': ['xoxb-test', 'xoxb-gone'] })
   world.server.fail('auth.test', { body: { ok: false, error: 'token_revoked' } })
   const { transport } = await world.another()
   assert.equal(transport.health().ok, false)

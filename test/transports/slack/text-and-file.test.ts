@@ -60,7 +60,7 @@ describe('a reply with a text and a file arrives whole and once after', () => {
     const site = openSite({
       routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}" }
 routes:
   - { name: report, match: { gateway: team }, skill: report }
 `,

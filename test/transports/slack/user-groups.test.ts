@@ -21,9 +21,9 @@ gateways:
   team:
     transport: slack
     mode: socket
-    botToken: xoxb-test
-    appToken: xapp-test
-    apiUrl: "${slack.apiUrl}"
+    bot-token: xoxb-test
+    app-token: xapp-test
+    api-url: "${slack.apiUrl}"
     user-groups: [S0ADMINS]
     progress: off
 access:
@@ -73,7 +73,7 @@ routes:
     const site = openSite({
       routes: `
 gateways:
-  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}", user-groups: [S0ADMINS], progress: off }
+  team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", user-groups: [S0ADMINS], progress: off }
 routes:
   - { name: all, match: { gateway: team, event: message }, skill: deploy }
 `,

@@ -104,7 +104,7 @@ function retire(app: Promise<AppThread> | undefined): void {
 /** Starts the thread of an app. `exited` is called when it ends itself. */
 async function start(
   file: string,
-  { apiUrl, mode }: SlackOptions,
+  { 'api-url': apiUrl, mode }: SlackOptions,
   log: SlackDeps['log'],
   workspaces: Workspaces,
   exited: (why: string) => void,

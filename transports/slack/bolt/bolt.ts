@@ -36,7 +36,7 @@ export function createBolt(
 
   return {
     ...apps,
-    inspection: createInspection(apps.files, options.apiUrl, log),
+    inspection: createInspection(apps.files, options['api-url'], log),
     /** Loads the apps named by routes, so that errors show at the start. Never rejects. */
     async prepare(): Promise<void> {
       await Promise.allSettled(apps.files().map(apps.of))

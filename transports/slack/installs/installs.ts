@@ -26,12 +26,12 @@ export const ENDING = /^(app_uninstalled|tokens_revoked)$/
  */
 export function createInstalls(
   oauth: OAuthOptions,
-  options: Pick<SlackOptions, 'apiUrl'>,
+  options: Pick<SlackOptions, 'api-url'>,
   deps: TransportDeps,
   changed: (id: string) => void,
 ) {
   const { leases, log, now } = deps
-  const records = createInstallRecords(deps, oauth.stateSecret ?? oauth.clientSecret)
+  const records = createInstallRecords(deps, oauth['state-secret'] ?? oauth['client-secret'])
   const { serve, renew } = createOAuth(oauth, options, deps)
 
   const install = async (made: Json): Promise<void> => {
@@ -104,7 +104,7 @@ export function createInstalls(
 }
 
 function describe(team: string, { at, installation }: Partial<Kept> = {}): Install {
-  if (!installation) return { team, name: 'cannot be read: another `stateSecret`' }
+  if (!installation) return { team, name: 'cannot be read: another `state-secret`' }
   return defined({ team, name: placeOf(installation)?.name, at, by: installation.user.id })
 }
 

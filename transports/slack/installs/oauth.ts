@@ -12,16 +12,19 @@ type Store = (installation: Json) => Promise<void>
 
 /** Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
 export function createOAuth(
-  { clientId, clientSecret, stateSecret = clientSecret, scopes, userScopes, redirectUri, path }: OAuthOptions,
-  options: Pick<SlackOptions, 'apiUrl'>,
+  oauth: OAuthOptions,
+  options: Pick<SlackOptions, 'api-url'>,
   { log, http, refused }: Pick<TransportDeps, 'log' | 'http' | 'refused'>,
 ) {
+  const { scopes, path, 'client-id': clientId, 'client-secret': clientSecret } = oauth
+  const { 'state-secret': stateSecret = clientSecret } = oauth
+  const { 'user-scopes': userScopes, 'redirect-uri': redirectUri } = oauth
   const provider = async (store: Store, known?: Installed) => {
     const { InstallProvider } = await import('@slack/oauth')
     const { logger, ...client } = clientOptions(options, log)
     return new InstallProvider({
       ...defined({ clientId, clientSecret, stateSecret, logger, clientOptions: client }),
-      authorizationUrl: new URL('/oauth/v2/authorize', options.apiUrl).href,
+      authorizationUrl: new URL('/oauth/v2/authorize', options['api-url']).href,
       directInstall: true,
       installUrlOptions: defined({ scopes, userScopes, redirectUri }),
       installationStore: {

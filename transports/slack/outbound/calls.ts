@@ -34,7 +34,7 @@ type Calling = Pick<Run, 'key' | 'workspace' | 'isUnsure'> & { keep(call: Call):
  * the matching). A call without a recorded answer is looked up if possible; otherwise it is made again, and errors which say that
  * it was already done count as success.
  */
-export function createCalls({ apiUrl }: Pick<SlackOptions, 'apiUrl'>, deps: TransportDeps) {
+export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>, deps: TransportDeps) {
   const records = createCallRecords(deps)
 
   /** The `fetch` function of a run. */

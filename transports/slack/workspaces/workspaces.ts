@@ -16,7 +16,7 @@ export type Workspaces = ReturnType<typeof createWorkspaces>
  */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, gateway } = deps
-  const apis = (options.botToken ?? []).map((token) => createSlackApi(token, options, deps))
+  const apis = (options['bot-token'] ?? []).map((token) => createSlackApi(token, options, deps))
   const found = new Map<string, Workspace>()
   const bots = new Set<unknown>()
   let refused: string[] = []
