@@ -60,7 +60,8 @@ export async function createDaemon(options: DaemonOptions) {
   const people = makePeople(base, { ...durable.kept, values: skills.services.values })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
-  const voice = createVoice({ ...base, kv: store.kv, transcribe: () => config().transcribe, budgets })
+  const live = { transcribe: () => config().transcribe, env: () => config().environment }
+  const voice = createVoice({ ...base, ...live, kv: store.kv, budgets })
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
   const workers = createRoadWorkers(base, { roads, manager, runs, answer, voice })
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })

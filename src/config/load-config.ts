@@ -135,6 +135,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
   checkQueues(queues, world, checker)
   return {
+    /** The environment with `.env` as it was read, for keys of models. */
+    environment: env,
     /** Absolute paths of the file, and of the files that it includes. */
     file,
     included: checker.files.slice(1),

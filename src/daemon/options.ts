@@ -9,7 +9,7 @@ export type DaemonOptions = {
   mode: 'serve' | 'local'
   lock?: Disposable | undefined // of the data directory, for the store to release
   version: string
-  /** The environment with `.env`, for model keys. */
+  /** The environment with `.env` at the start, for tracing. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
   /** Is told the secrets on the store, which the log must not show. */

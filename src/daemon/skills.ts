@@ -21,8 +21,7 @@ const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
 
 /** Makes the skill manager, which has no skills until it is connected. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
-  const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, env, log, now } =
-    base
+  const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)
   const isBuiltIn = (name: string) => BUILT_IN.has(name)
   const usage = createUsage({ kv: store.kv, isBuiltIn, clean: base.clean, log, now })
@@ -58,7 +57,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       ...(tracing ? [tracing.middleware] : []),
     ],
     loadMarkdown: createMarkdownLoader({
-      sources: () => ({ model: config().model, env }),
+      sources: () => ({ model: config().model, env: config().environment }),
       runs,
       budgets,
       telemetry: tracing?.models,

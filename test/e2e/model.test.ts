@@ -168,3 +168,20 @@ routes:
     assert.match(err, /routes\.yaml:\d+.*200k tokens\/1d/s)
   })
 })
+
+describe('a key of a model in .env', { timeout: 300_000 }, async () => {
+  const model = await startOpenAiServer([{ text: 'Hello.' }])
+  after(() => model.close())
+  const site = openSite({ routes: 'model: openai-compatible:tiny\n' })
+  site.write('skills/helper/SKILL.md', MARKDOWN)
+  const daemon = await site.start()
+
+  test('takes effect as soon as it is saved', async () => {
+    const ask = () => daemon.invoke('helper', { text: 'hi' })
+    await assert.rejects(ask, /OPENAI_COMPATIBLE_BASE_URL/)
+    const lines = [`OPENAI_COMPATIBLE_BASE_URL=${model.url}`, 'OPENAI_COMPATIBLE_API_KEY=saved-later-1']
+    site.write('.env', `${lines.join('\n')}\n`)
+    assert.equal(await until(() => ask().catch(() => undefined), 'the key', 30_000), 'Hello.')
+    assert.equal(model.requests[0]?.authorization, 'Bearer saved-later-1')
+  })
+})

@@ -38,7 +38,8 @@ export type Voice = ReturnType<typeof createVoice>
 type VoiceDeps = {
   /** The current configuration; undefined: recordings are not transcribed. */
   transcribe(): Transcribe | undefined
-  env: Record<string, string | undefined>
+  /** The current environment, for the keys of models. */
+  env(): Record<string, string | undefined>
   kv: KeyValues
   artifacts: Pick<Artifacts, 'open'>
   budgets: Pick<Budgets, 'require' | 'spend'>
@@ -128,7 +129,7 @@ function createListener(deps: VoiceDeps) {
         )
       await deps.budgets.require(callFor(message))
       const signal = AbortSignal.any([stopped, AbortSignal.timeout(settings.timeout)])
-      const said = await transcribeAudio(settings, deps.env, audio, signal)
+      const said = await transcribeAudio(settings, deps.env(), audio, signal)
       await pay(settings, message, said, seconds)
       return {
         file: name,
