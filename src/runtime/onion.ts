@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { reasonOf } from '../core/errors.ts'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 
 /** A skill with its enabled layers, outermost first. */
@@ -80,10 +80,22 @@ export function guardOnion(
 
 /**
  * Accepts settings, or only the value of `key`. Not a union, whose errors would not name the wrong
- * setting.
+ * setting. `former`: other spellings of keys, by their name in `settings`.
  */
-export function orJust<T extends z.ZodType>(key: string, settings: T) {
-  return z.preprocess((given) => (typeof given === 'string' ? { [key]: given } : given), settings)
+export function orJust<T extends z.ZodType>(key: string, settings: T, former: Record<string, string> = {}) {
+  return z.preprocess((given) => {
+    if (typeof given === 'string') return { [key]: given }
+    return isJsonObject(given) ? renamed(given, former) : given
+  }, settings)
+}
+
+/** With both spellings of a key, the other one stays and is an unknown key. */
+function renamed(given: JsonObject, former: Record<string, string>): JsonObject {
+  const entries = Object.entries(given).map(([key, value]) => {
+    const name = Object.keys(former).find((name) => former[name] === key)
+    return [name === undefined || Object.hasOwn(given, name) ? key : name, value]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** Parses a middleware's settings. Throws an Error with a message in one line. */

@@ -15,6 +15,8 @@ export type Part =
   | { kind: 'cases' }
 
 const FRONT_MATTER = ['metadata', 'allowed-tools']
+/** Keys that `model` has in a skill, and not in routes.yaml. */
+const OF_SKILL_MODELS = ['id', 'max-tokens', 'attachments']
 const SECTIONS = ['gateways', ...Object.keys(sections)]
 
 /** What a YAML block is part of; throws where it is not known. Keys of a gateway, a rule or a list of routes get what is around them. */
@@ -23,7 +25,8 @@ export function partOf(code: string): Part {
   if (Array.isArray(value)) return { kind: 'configuration', value: { routes: value } }
   if (!isJsonObject(value)) throw new Error('the block is neither a mapping nor a list')
   const keys = Object.keys(value)
-  const isSkillModel = isJsonObject(value.model) && 'id' in value.model
+  const { model } = value
+  const isSkillModel = isJsonObject(model) && OF_SKILL_MODELS.some((key) => key in model)
   if (isSkillModel || keys.every((key) => FRONT_MATTER.includes(key))) return { kind: 'front-matter', value }
   if (keys.every((key) => SECTIONS.includes(key))) return { kind: 'configuration', value }
   if (keys.includes('cases')) return { kind: 'cases' }

@@ -291,6 +291,7 @@ describe('tools of a model', () => {
     }
     assert.equal(await limited('{ id: "local:m", max-steps: 3 }'), 3)
     assert.equal(await limited('{ id: "local:m", max-tokens: 30 }'), 2)
+    assert.equal(await limited('{ name: "local:m", max-steps: 3 }'), 3, '`name` as in routes.yaml')
   })
 })
 

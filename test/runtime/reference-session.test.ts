@@ -77,6 +77,12 @@ describe('session', () => {
     assert.equal(await manager.invoke('subject', { sessionId: 's' }), 50)
   })
 
+  test('max-entries is another spelling of maxEntries', async (t) => {
+    const { manager } = await startCode(t, { key: 'args.sessionId', 'max-entries': 2 })
+    for (let n = 0; n < 3; n++) await manager.invoke('subject', { sessionId: 's' })
+    assert.equal(await manager.invoke('subject', { sessionId: 's' }), 2)
+  })
+
   const keys: [string, object, object?][] = [
     ['args.sessionId', { sessionId: 'a' }],
     ['args.userId', { userId: 'a' }],

@@ -106,7 +106,7 @@ export async function summarize(
 /** The models that a run may use, in order of preference. Throws `model_missing` if there is none. */
 function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts: RunParts) {
   const sources = parts.sources()
-  const named = settings.id ?? call.model
+  const named = settings.name ?? call.model
   const first = named ?? sources.model?.name
   if (!first) throw new TriviumError('model_missing', { name })
   // The configured fallback belongs to the configured model, not to a model named by the skill.

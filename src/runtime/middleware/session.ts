@@ -15,7 +15,7 @@ export const sessionMiddleware = defineMiddleware({
   description: 'Remembers earlier invocations of the same conversation',
   setup(settings, skill) {
     const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
-    const { maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
+    const { 'max-entries': maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
     if (kept.summarize && !skill.summarize) throw new Error('summarize requires a skill with a model')
     // Entries must stay until the next turn summarises them.
     const limits = { maxEntries, ttl, ...(kept.summarize ? {} : defined({ maxTokens })) }
@@ -77,7 +77,7 @@ const sessionSettings = orJust(
     /** Dotted path in ctx of the session key. */
     key: z.string().min(1),
     capture: z.array(captured).min(1).default(['$all']),
-    maxEntries: z.number().int().min(1).max(10_000).default(50),
+    'max-entries': z.number().int().min(1).max(10_000).default(50),
     /** Estimated maximum in a prompt. Older entries are dropped or summarised. */
     'max-tokens': z.number().int().min(100).optional(),
     /** Summarise with the skill's model above `max-tokens` or `max-entries`. */
@@ -88,4 +88,5 @@ const sessionSettings = orJust(
     /** Skills with the same name share sessions. Default: the skill's name. */
     name: z.string().min(1).optional(),
   }),
+  { 'max-entries': 'maxEntries' },
 )

@@ -37,7 +37,7 @@ import { createSteering } from './steering.ts'
 import { createToolUses, type ToolUses } from './tool-uses.ts'
 
 const settings = z.strictObject({
-  id: z.string().min(1).optional(),
+  name: z.string().min(1).optional(),
   fallback: z.array(z.string().min(1)).max(10).optional(),
   'max-steps': z.number().int().min(1).max(200).default(20),
   /** Maximum input plus output tokens of all steps. */
@@ -49,8 +49,8 @@ const settings = z.strictObject({
   retries: z.number().int().min(0).max(10).default(2),
 })
 
-/** `model: anthropic:<model>`, or `{id, fallback, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
-export const modelSettings = orJust('id', settings)
+/** `model: anthropic:<model>`, or `{name, fallback, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
+export const modelSettings = orJust('name', settings, { name: 'id' })
 
 export type ModelRun = {
   /** `provider:model` names: the first, and its fallbacks in order. */
