@@ -1,3 +1,4 @@
+import { gatewayCommon } from '../../src/config/gateways.ts'
 import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
@@ -12,7 +13,26 @@ worked. \`npx trivium routes check\` checks the file without a daemon.
 
 A *duration* is a number of milliseconds or a text such as \`500ms\`, \`30s\`, \`15m\`, \`2h\` or \`7d\`; a *size* is a number of
 bytes or a text such as \`512kb\`; a *rate* is a text such as \`100/s\` or \`20/min\`, or \`off\`. Any value may be \`\${NAME}\` or \`\${NAME:-default}\`, which reads an environment variable. A key with \`[]\` is in each element of a list;
-\`<name>\` is a name that you choose.`
+\`<name>\` is a name that you choose. A default of \`–\` means none, or the one that the meaning names.
+
+Most files need only these two sections:
+
+\`\`\`yaml
+gateways:                  # where messages come from
+  hooks: { transport: webhook, path: /hooks/demo }
+routes:                    # who handles them
+  - { name: everything, match: { gateway: hooks }, skill: echo }
+\`\`\``
+
+/** Keys that several sections have. They are listed once, in a section of their own. */
+const SHARED: Record<string, string> = {
+  match:
+    'Selects messages by their fields. [Which messages match](../routes.md#which-messages-match) explains patterns and lists.',
+  verify:
+    'How a webhook gateway, or an email gateway with `inbound: webhook`, checks deliveries. [Verify](../webhook.md#verify) explains the schemes.',
+}
+/** The keys that every gateway has, besides `transport`. */
+const COMMON = Object.keys(gatewayCommon.shape).filter((key) => key !== 'transport')
 
 /** docs/reference/routes-yaml.md: a table per section of the file, and one per transport. */
 export function configurationPage(): string {
@@ -20,9 +40,12 @@ export function configurationPage(): string {
   const sections = Object.entries(objectOf(schema.properties)).filter(([name]) => name !== 'gateways')
   return page('routes.yaml', INTRODUCTION, [
     '## `gateways`',
-    'A gateway connects a source of messages. Its key is its name; `transport` is its kind.',
+    'A gateway connects a source of messages. Its key is its name. `transport` is required and names its kind.',
+    '### Every gateway',
+    keyTable(keysOf(only(gatewaySchemas(schema)[0]?.[1] ?? {}, COMMON), '')),
     ...gatewaySections(schema),
     ...sections.flatMap(([name, section]) => sectionOf(name, objectOf(section))),
+    ...sharedSections(schema),
     '## Environment variables',
     'An environment variable, or a line of `.env`, wins over the file.',
     table(
@@ -32,18 +55,41 @@ export function configurationPage(): string {
   ])
 }
 
-function gatewaySections(schema: JsonObject): string[] {
+/** The kinds of gateways, with the schema of their keys. */
+function gatewaySchemas(schema: JsonObject): [kind: string, keys: JsonObject][] {
   const { allOf } = objectOf(objectOf(objectOf(schema.properties).gateways).additionalProperties)
-  return listOf(allOf).flatMap((branch) => {
-    const kind = String(objectOf(objectOf(objectOf(branch.if).properties).transport).const)
-    return [`### \`transport: ${kind}\``, keyTable(keysOf(withoutTransport(objectOf(branch.then)), ''))]
+  return listOf(allOf).map((branch) => {
+    return [String(objectOf(objectOf(objectOf(branch.if).properties).transport).const), objectOf(branch.then)]
   })
 }
 
-function withoutTransport(schema: JsonObject): JsonObject {
-  if (Array.isArray(schema.oneOf)) return { oneOf: listOf(schema.oneOf).map(withoutTransport) }
-  const { transport: _, ...properties } = objectOf(schema.properties)
-  return { ...schema, properties }
+function gatewaySections(schema: JsonObject): string[] {
+  return gatewaySchemas(schema).flatMap(([kind, keys]) => {
+    const own = keysOf(without(keys, ['transport', ...COMMON]), '')
+    return [`### \`transport: ${kind}\``, own.length > 0 ? keyTable(own) : 'Only the keys of every gateway.']
+  })
+}
+
+/** A section for each of `SHARED`, from the first place that has the key. */
+function sharedSections(schema: JsonObject): string[] {
+  const { items } = objectOf(objectOf(schema.properties).routes)
+  const [, webhook = {}] = gatewaySchemas(schema).find(([kind]) => kind === 'webhook') ?? []
+  const places: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
+  return Object.entries(SHARED).flatMap(([name, text]) => {
+    const found = objectOf(objectOf(objectOf(places[name]).properties)[name])
+    return [`## \`${name}\``, text, keyTable(keysOf(found, ''))]
+  })
+}
+
+function without(schema: JsonObject, names: readonly string[]): JsonObject {
+  if (Array.isArray(schema.oneOf)) return { oneOf: listOf(schema.oneOf).map((one) => without(one, names)) }
+  const left = Object.entries(objectOf(schema.properties)).filter(([name]) => !names.includes(name))
+  return { ...schema, properties: Object.fromEntries(left) }
+}
+
+function only(schema: JsonObject, names: readonly string[]): JsonObject {
+  const kept = Object.entries(objectOf(schema.properties)).filter(([name]) => names.includes(name))
+  return { type: 'object', properties: Object.fromEntries(kept) }
 }
 
 function sectionOf(name: string, schema: JsonObject): string[] {
@@ -74,21 +120,33 @@ function keysOf(schema: JsonObject, path: string): Key[] {
   if (alternatives.length > 1) return uniqueKeys(alternatives.map((each) => keysOf(each, path)))
   const own = alternatives[0] ?? schema
   if (own.type === 'array') return keysOf(objectOf(own.items), path === '' ? '[]' : `${path}[]`)
-  const named = isJsonObject(own.additionalProperties) ? [['<name>', own.additionalProperties] as const] : []
+  // Any value: the arguments of a skill.
+  const values = objectOf(own.additionalProperties)
+  const named = typeOf(values) === 'any' ? [] : [['<name>', values] as const]
   return [...Object.entries(objectOf(own.properties)), ...named].flatMap(([name, value]) => {
     const below = path === '' ? name : `${path}.${name}`
     const child = objectOf(value)
     if (String(child.description).startsWith('Has no effect')) return []
-    // It has the keys that it lies beside.
-    const inner = name === 'not' ? [] : keysOf(child, below)
+    // `not` has the keys that it lies beside.
+    const isShared = Object.hasOwn(SHARED, name)
+    const inner = name === 'not' || isShared ? [] : keysOf(child, below)
     const isRequired = namesIn(own.required).includes(name) && child.default === undefined
-    return [{ ...keyOf(below, child), isRequired }, ...inner]
+    const key = keyOf(below, child)
+    const meaning = isShared ? `${key.meaning} See [\`${name}\`](#${name}).` : key.meaning
+    return [{ ...key, meaning, isRequired }, ...inner]
   })
 }
 
 function keyOf(path: string, schema: JsonObject): Omit<Key, 'isRequired'> {
-  const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
+  const fallback = schema.default === undefined ? '' : code(writtenDefault(schema))
   return { path, type: typeOf(schema), fallback, meaning: String(schema.description ?? '') }
+}
+
+/** A default as the guides write it: `60/m` and not `60/1m`, days instead of weeks. */
+function writtenDefault({ default: value, title }: JsonObject): string {
+  if (typeof value !== 'string' || value === '') return JSON.stringify(value)
+  if (title === 'rate') return value.replace('/1', '/')
+  return title === 'duration' ? value.replace(/^1w$/, '7d').replace(/^1d$/, '24h') : value
 }
 
 /** The type in words: `duration`, `text`, `"a" or "b"`, `list of text`. */

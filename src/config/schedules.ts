@@ -17,7 +17,15 @@ import type { Path, Problem } from './yaml-file.ts'
 const ONE_OF = 'give one of `cron`, `every` and `at`'
 const MISFIRE = 'expected skip, once, or { within: 5m }'
 
-const misfire = z.union([z.enum(['skip', 'once']), z.strictObject({ within: duration })], { error: MISFIRE })
+const misfire = z.union(
+  [
+    z.enum(['skip', 'once']),
+    z.strictObject({
+      within: duration.describe('Run once if the newest missed time is not older than this.'),
+    }),
+  ],
+  { error: MISFIRE },
+)
 
 /** One entry of `schedules:`. */
 export const fileScheduleSchema = z
@@ -54,7 +62,7 @@ export const fileScheduleSchema = z
       .default('UTC')
       .describe('Time zone of `cron` and `at`.'),
     skill: z.string().min(1).describe('The skill to run.'),
-    args: jsonObjectSchema.default({}).describe('Its arguments.'),
+    args: jsonObjectSchema.default({}).describe('The arguments of the skill.'),
     overlap: scheduleSchema.shape.overlap
       .unwrap()
       .default('queue')
@@ -63,7 +71,9 @@ export const fileScheduleSchema = z
       ),
     misfire: misfire
       .default('once')
-      .describe('Runs missed while no daemon was running: skip them, run once, or { within: 5m }.'),
+      .describe(
+        'Times that were missed while no daemon was running: skip them, run once, or { within: 5m }. Default: once.',
+      ),
   })
   .refine(
     ({ cron, every, at }) => [cron, every, at].filter((each) => each !== undefined).length === 1,

@@ -51,6 +51,7 @@ const limits = z
     'max-count': count.exactOptional().describe('Maximum number of messages to keep.'),
   })
   .transform(camelKeys)
+  .describe('The limits of this gateway or topic.')
 const retention = z
   .strictObject({
     'max-age': duration.default(7 * 86_400_000).describe('How long messages are kept.'),
@@ -139,17 +140,19 @@ const access = z.strictObject({
   roles: z
     .record(
       z.string(),
-      z.strictObject({
-        members: names.default([]).describe('Identities, such as chat:ada or mail:*@example.com.'),
-        skills: names.default([]).describe('Skills that members may use; globs are allowed.'),
-      }),
+      z
+        .strictObject({
+          members: names.default([]).describe('Identities, such as chat:ada or mail:*@example.com.'),
+          skills: names.default([]).describe('Skills that members may use; globs are allowed.'),
+        })
+        .describe('One role: who has it, and what they may use.'),
     )
     .default({})
     .describe('Roles, by name.'),
   default: z
     .literal('none')
     .exactOptional()
-    .describe('The only value. It documents that everything not granted is denied.'),
+    .describe('`none` is the only value, and always applies: what no role grants is denied.'),
 })
 
 const modelName = z
@@ -212,7 +215,8 @@ const groups = z.record(
         .exactOptional()
         .describe('Deliveries under a lease after which an event becomes a dead letter of the group.'),
     })
-    .transform(camelKeys),
+    .transform(camelKeys)
+    .describe('Options of this consumer group.'),
 )
 
 const assistantSchema = z.strictObject({
@@ -239,7 +243,12 @@ export const sections = {
     .array(routeSchema)
     .describe('Which skill, queue or Bolt app answers a message. The first match wins.'),
   topics: z
-    .record(z.string(), z.strictObject({ groups: groups.default({}).describe('Consumer groups, by name.') }))
+    .record(
+      z.string(),
+      z
+        .strictObject({ groups: groups.default({}).describe('Consumer groups, by name.') })
+        .describe('Options of this topic.'),
+    )
     .describe('Options of consumer groups, by topic.'),
   subscriptions: z.array(pushSchema).describe('URLs that events are POSTed to.'),
   schedules: z.array(fileScheduleSchema).describe('Skills that run on a schedule.'),
@@ -251,7 +260,7 @@ export const sections = {
   console: consoleSchema.describe('How people sign in to the console.'),
   tokens: z.array(token).describe('Bearer tokens of programs for the control API.'),
   mcp: z
-    .record(z.string(), mcpServerSchema)
+    .record(z.string(), mcpServerSchema.describe('One server.'))
     .describe('Other MCP servers; their tools become skills named `<server>.<tool>`.'),
   transcribe: z
     .union([z.string(), transcribeSchema])

@@ -31,12 +31,14 @@ const keys = {
   from: patterns.describe('Id, address or name of the sender.'),
   to: patterns.describe('Address or id that the message was sent to.'),
   subject: patterns.describe('Subject of a mail.'),
-  text: patterns.describe('Text of the message.'),
-  prefix: oneOrMore(text, TEXT_HINT).exactOptional().describe('First words of the text.'),
+  text: patterns.describe('Complete text of the message; `"*refund*"` matches any text that contains it.'),
+  prefix: oneOrMore(text, TEXT_HINT)
+    .exactOptional()
+    .describe('First words of the text: `deploy` matches "Deploy now", not "deployed".'),
   event: patterns.describe(
     'Kind of event, such as `push` from GitHub. Edits and reactions only match with this or `reaction`.',
   ),
-  channel: patterns.describe('Slack: id of the channel.'),
+  channel: patterns.describe('Slack: name or id of the channel.'),
   thread: patterns.describe('Thread of the message; `mine` if the bot takes part in it.'),
   mention: flag.describe('Whether the bot is mentioned.'),
   direct: flag.describe('Whether it is a direct message.'),
@@ -48,7 +50,7 @@ const keys = {
   reaction: patterns.describe('Slack: name of the reaction.'),
   hours: oneOrMore(hoursText, HOURS_HINT)
     .exactOptional()
-    .describe('When it arrived, such as `Mon-Fri 09:00-17:00 Europe/Berlin`.'),
+    .describe('When the message arrived, such as `Mon-Fri 09:00-17:00 Europe/Berlin`.'),
 }
 const openKey = oneOrMore(patternOr(openHint), openHint)
 

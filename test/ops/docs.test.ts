@@ -39,6 +39,15 @@ describe('the docs', () => {
     }
   })
 
+  test('each key of routes.yaml has a meaning', async () => {
+    const { 'routes-yaml.md': page = '' } = await generatedPages()
+    const rows = page.split('\n').filter((line) => line.startsWith('| `'))
+    assert.deepEqual(
+      rows.filter((row) => row.endsWith('| – |') || row.endsWith('|  |')),
+      [],
+    )
+  })
+
   test('the site builds', () => {
     const bin = join(root, 'node_modules', '.bin', 'vitepress')
     const { status, stderr } = spawnSync(bin, ['build', 'docs'], { cwd: root, encoding: 'utf8' })

@@ -17,7 +17,7 @@ export const jwt = z
       .transform((name) => name.toLowerCase())
       .describe('The header with the token, after `Bearer` or alone.'),
     secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
-    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
+    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text').describe('Encoding of `secret`.'),
     'public-key': z.string().exactOptional().describe('Public key of the issuer: PEM, or DER in base64.'),
     jwks: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
@@ -26,7 +26,10 @@ export const jwt = z
     audience: texts.exactOptional().describe('Accepted audiences (`aud`).'),
     issuer: texts.exactOptional().describe('Accepted issuers (`iss`).'),
     claims: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .record(
+        z.string(),
+        z.union([z.string(), z.number(), z.boolean()]).describe('The value that this claim must have.'),
+      )
       .exactOptional()
       .describe('Further required claims, such as the email of a service account.'),
     'body-hash': z
@@ -34,7 +37,7 @@ export const jwt = z
       .min(1)
       .exactOptional()
       .describe(
-        'The claim with the SHA-256 of the body, in hex or base64. Without it a token proves its bearer, not the body.',
+        'The claim with the SHA-256 of the body, in hex or base64. Without it, a token verifies the sender but not the body.',
       ),
     tolerance: duration
       .default(300_000)

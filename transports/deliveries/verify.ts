@@ -27,8 +27,8 @@ const url = z
   .refine((text) => !/[?#]/.test(text), 'expected an address without ? and #')
   .exactOptional()
   .describe(
-    'The address of this gateway as the provider has it, which it signs: https://HOST/PATH. ' +
-      'Default: `public-url` with the path. What proxies say in headers is not believed.',
+    'The address of this gateway that the provider posts to and signs: https://HOST/PATH. ' +
+      'Default: `public-url` with the path. The headers of proxies are ignored.',
   )
 
 const headerName = z
@@ -54,7 +54,7 @@ const field = z
   .regex(/^\S+$/, 'expected a path in the body, such as signature.timestamp')
   .transform((path) => path.replace(/^data\.body\./, ''))
 
-const secret = called('what you and the sender share')
+const secret = called('the secret that you and the sender share')
 
 const hmac = z.strictObject({
   scheme: z.literal('hmac'),
@@ -65,8 +65,14 @@ const hmac = z.strictObject({
     .describe('Encoding of the secret: text is used as it is; base64 may start with whsec_.'),
   header: headerName.exactOptional().describe('The header that carries the signature, or several.'),
   field: field.exactOptional().describe('The path of the signature in the body, instead of a header.'),
-  algorithm: z.enum(['sha256', 'sha1', 'sha384', 'sha512']).default('sha256'),
-  encoding: z.enum(['hex', 'base64', 'base64url']).default('hex'),
+  algorithm: z
+    .enum(['sha256', 'sha1', 'sha384', 'sha512'])
+    .default('sha256')
+    .describe('The hash function of the HMAC.'),
+  encoding: z
+    .enum(['hex', 'base64', 'base64url'])
+    .default('hex')
+    .describe('How the signature is written in the header or field.'),
   prefix: z
     .string()
     .default('')
@@ -88,7 +94,13 @@ const hmac = z.strictObject({
 
 /** How a delivery is verified: by a provider's preset (`presets.ts`), or a general scheme. */
 export const verify = z.discriminatedUnion('scheme', [
-  z.strictObject({ scheme: z.literal('none') }),
+  z.strictObject({
+    scheme: z
+      .literal('none')
+      .describe(
+        'A provider by its name, or a general scheme: `hmac`, `standard-webhooks`, `jwt`, `sns`, `header`, `bearer` or `basic`. `none` lets anyone send.',
+      ),
+  }),
   z.strictObject({
     scheme: z.enum(['bitbucket', 'github', 'gitlab', 'sentry', 'shopify', 'telegram', 'typeform']),
     secret,
@@ -133,13 +145,18 @@ export const verify = z.discriminatedUnion('scheme', [
   sns,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
   z.strictObject({ scheme: z.literal('bearer'), secret }),
-  z.strictObject({ scheme: z.literal('basic'), user: z.string().min(1), secret }),
+  z.strictObject({
+    scheme: z.literal('basic'),
+    user: z.string().min(1).describe('The user name of `basic`; `secret` is the password.'),
+    secret,
+  }),
 ])
 
 export type Verify = z.output<typeof verify>
 
 function called(what: string) {
-  return secretsOf(what).describe(`${what}. Give a list while you rotate; any of its values is accepted.`)
+  const sentence = what.charAt(0).toUpperCase() + what.slice(1)
+  return secretsOf(what).describe(`${sentence}. During a rotation a list; each of its values is accepted.`)
 }
 
 /** The options of a provider with its own name (`what`) or format for its secret. */

@@ -9,12 +9,12 @@ const token = (what: string) =>
   z
     .string({ error: `missing key "token": ${what}` })
     .min(1)
-    .describe(what)
+    .describe('The token or API key of the provider.')
 
 /** `api:` of an email gateway: sends mail through a provider's API. */
 export const mailApi = z.discriminatedUnion('provider', [
   z.strictObject({
-    provider: z.literal('postmark'),
+    provider: z.literal('postmark').describe('The provider that sends.'),
     token: token('The server API token of Postmark.'),
     stream: z.string().min(1).default('outbound').describe('The message stream.'),
     url,
@@ -33,7 +33,7 @@ export const mailApi = z.discriminatedUnion('provider', [
       .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'expected a region such as eu-west-1')
       .describe('The region of SES.'),
     'access-key': z.string().min(1).describe('Access key id of a user who may ses:SendEmail.'),
-    'secret-key': z.string().min(1).describe('Its secret access key.'),
+    'secret-key': z.string().min(1).describe('The secret access key of that user.'),
     'session-token': z.string().min(1).optional().describe('Session token of a temporary key.'),
     url,
   }),

@@ -8,7 +8,10 @@ import { mailWebhook } from './webhook-options.ts'
 const oauth2 = z.strictObject({
   'client-id': z.string().min(1).describe('The OAuth2 client.'),
   'client-secret': z.string().min(1).optional().describe('Its secret, if it has one.'),
-  'refresh-token': z.string().min(1).describe('Obtained once with `trivium email login`.'),
+  'refresh-token': z
+    .string()
+    .min(1)
+    .describe('Obtained once: for Microsoft with `trivium email login`, for others from the provider.'),
   'token-url': z
     .url()
     .default('https://oauth2.googleapis.com/token')
@@ -46,9 +49,15 @@ const since = z.union([z.literal(['now', 'all']), z.iso.date(), z.iso.datetime({
   error: 'expected now, all or a date such as 2026-11-01',
 })
 
-const after = z.union([z.literal(['keep', 'seen', 'delete']), z.strictObject({ move: z.string().min(1) })], {
-  error: 'expected keep, seen, delete or { move: Folder }',
-})
+const after = z.union(
+  [
+    z.literal(['keep', 'seen', 'delete']),
+    z.strictObject({ move: z.string().min(1).describe('The folder that accepted mail is moved to.') }),
+  ],
+  {
+    error: 'expected keep, seen, delete or { move: Folder }',
+  },
+)
 
 type Limit = z.output<typeof rate>
 type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limit; gateway: Limit }
@@ -74,11 +83,13 @@ const replyBudget = z
     [
       rate.transform(budgetOf),
       z.strictObject({
-        address: rate.default(BUDGET),
-        conversation: rate.default(BUDGET),
-        thread: rate.default(BUDGET),
-        domain: rate.default(wide.domain),
-        gateway: rate.default(wide.gateway),
+        address: rate.default(BUDGET).describe('Replies to one address.'),
+        conversation: rate.default(BUDGET).describe('Replies in one conversation.'),
+        thread: rate.default(BUDGET).describe('Replies in one mail thread.'),
+        domain: rate
+          .default(wide.domain)
+          .describe('Replies to all addresses of a domain and its subdomains.'),
+        gateway: rate.default(wide.gateway).describe('Replies of the gateway.'),
       }),
     ],
     {
@@ -95,12 +106,14 @@ const handover = z
     [
       z.literal('on-human-reply').transform(() => ({ for: DAY, drop: false })),
       z.strictObject({
-        when: z.literal('on-human-reply'),
+        when: z
+          .literal('on-human-reply')
+          .describe('What starts the takeover; `on-human-reply` is the only value.'),
         for: z
           .union([z.literal('resume').transform(() => undefined), timerDuration])
           .default(DAY)
           .describe(
-            'How long the conversation is theirs after the last such mail; resume: until it is resumed.',
+            'How long the conversation is theirs after the last such mail; resume: until it is resumed. Default: 24h.',
           ),
         drop: z
           .boolean()
@@ -133,25 +146,39 @@ const options = z.strictObject({
     .default('now')
     .describe('Which mail to read at the first start: only new mail, all mail, or mail since a date.'),
   after: after.default('keep').describe('What happens in the mailbox to a mail that was accepted.'),
-  quarantine: z.string().min(1).optional().describe('Folder for mail that cannot be read.'),
+  quarantine: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder for refused mail. Without it, refused mail stays in its folder.'),
   'max-size': size
     .default(25 * 1024 * 1024)
     .describe('Larger mail is accepted without its body and attachments.'),
   sweep: timerDuration
     .default(60_000)
     .describe('How often the folders are read in full, in addition to IDLE.'),
-  'max-silence': duration.default(300_000).describe('A silent connection is replaced after this time.'),
+  'max-silence': duration
+    .default(300_000)
+    .describe(
+      'The gateway is reported as down if the mailbox could not be read for this long. Longer than `sweep`.',
+    ),
 
   'allowed-senders': z
     .array(patternText)
     .min(1)
     .optional()
-    .describe('Only mail from these addresses is accepted; globs are allowed.'),
+    .describe('Only mail from these addresses is accepted; globs are allowed. Default: everybody.'),
   authentication: z
     .enum(['require', 'prefer', 'off'])
     .default('prefer')
-    .describe('Whether senders must be verified by DKIM, SPF or DMARC.'),
-  trust: z.string().min(1).optional().describe('The server whose Authentication-Results header is trusted.'),
+    .describe(
+      'require: only mail of verified senders is accepted. prefer: all mail. off: nothing is verified.',
+    ),
+  trust: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The server whose Authentication-Results headers are believed, or `microsoft`.'),
 
   answer: z
     .enum(['addressed', 'any'])

@@ -6,7 +6,13 @@ import { jwtOptions } from './jwt.ts'
 const options = z.strictObject({
   path: publicPath.describe('Path on the public listener that clients connect to.'),
   tokens: z
-    .union([z.array(z.string().min(1)).min(1), z.record(z.string().regex(/^[\w.@-]{1,64}$/), secrets)])
+    .union([
+      z.array(z.string().min(1)).min(1),
+      z.record(
+        z.string().regex(/^[\w.@-]{1,64}$/),
+        secrets.describe('The token of this client; a list during a rotation.'),
+      ),
+    ])
     .optional()
     .describe('Who may connect: a list of tokens, or a map from a name to its token. Without it, everyone.'),
   jwt: jwtOptions.optional().describe('Accept JWTs of an identity provider instead of `tokens`.'),

@@ -21,8 +21,10 @@ export const jwtOptions = z
       )
       .exactOptional()
       .describe('JWKS URL of the issuer. Fetched for the first token, then cached.'),
-    secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)').exactOptional(),
-    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text'),
+    secret: secretsOf('the secret that signs the tokens (HS256, HS384, HS512)')
+      .exactOptional()
+      .describe('The secret that signs the tokens (HS256, HS384, HS512); a list during a rotation.'),
+    'secret-encoding': z.enum(SECRET_ENCODINGS).default('text').describe('Encoding of `secret`.'),
     'public-key': z.string().exactOptional().describe('Public key of the issuer: PEM, or DER in base64.'),
     audience: texts.exactOptional().describe('Accepted audiences (`aud`).'),
     issuer: texts.exactOptional().describe('Accepted issuers (`iss`).'),

@@ -26,7 +26,12 @@ const amounts = z
 
 /** Budgets for models, per sender and in total; several amounts all apply. */
 export const budgetSchema = z
-  .strictObject({ sender: amounts, total: amounts })
+  .strictObject({
+    sender: amounts.describe('Limit for each sender: an amount such as `200k tokens/1d`, or a list of them.'),
+    total: amounts.describe(
+      'Limit for all runs together: an amount such as `20 EUR/30d`, or a list of them.',
+    ),
+  })
   .refine(
     ({ sender, total }) => new Set([...sender, ...total].map(({ unit }) => unit)).size <= 2,
     'all budgets in money need the same currency, that of `prices`',
@@ -34,4 +39,12 @@ export const budgetSchema = z
 
 const price = z.number().min(0)
 /** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
-export const pricesSchema = z.record(patternText, z.strictObject({ input: price, output: price }))
+export const pricesSchema = z.record(
+  patternText,
+  z
+    .strictObject({
+      input: price.describe('Price of a million input tokens.'),
+      output: price.describe('Price of a million output tokens.'),
+    })
+    .describe('The prices of one model, or of all models that match a glob.'),
+)

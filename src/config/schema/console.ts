@@ -24,18 +24,27 @@ const oidcSchema = z
         'expected https://…; http is allowed for this machine only',
       )
       .describe('The issuer URL of the identity provider, as in its discovery document.'),
-    'client-id': z.string().min(1),
+    'client-id': z.string().min(1).describe('The client that you registered at the identity provider.'),
     'client-secret': z
       .string()
       .min(1)
       .exactOptional()
       .describe('The client secret; omit it for a public client.'),
-    allow: z.array(member).min(1).describe('Who may sign in.'),
+    allow: z
+      .array(member)
+      .min(1)
+      .describe('Who may sign in: `ada@example.com`, `*@example.com`, `group:NAME`, `sub:ID` or `*`.'),
     roles: z
-      .strictObject({ operator: z.array(member).default([]), viewer: z.array(member).default([]) })
+      .strictObject({
+        operator: z.array(member).default([]).describe('Who may do everything.'),
+        viewer: z.array(member).default([]).describe('Who may look, but not change anything.'),
+      })
       .exactOptional()
       .describe('Roles of people. Without it, everyone who may sign in is an operator.'),
-    scopes: z.array(z.string().regex(/^\S+$/)).default(['openid', 'email', 'profile']),
+    scopes: z
+      .array(z.string().regex(/^\S+$/))
+      .default(['openid', 'email', 'profile'])
+      .describe('Scopes to request; `openid` is required.'),
     'name-claim': z
       .string()
       .min(1)
@@ -43,7 +52,11 @@ const oidcSchema = z
       .describe(
         "The claim with a person's identity. An email address counts only if the provider has verified it.",
       ),
-    'groups-claim': z.string().min(1).default('groups'),
+    'groups-claim': z
+      .string()
+      .min(1)
+      .default('groups')
+      .describe('The claim with the groups of a person, for `group:NAME`.'),
     'allow-private': z
       .boolean()
       .default(false)

@@ -41,7 +41,7 @@ export const mcpServerSchema = z
     command: z.string().min(1).exactOptional().describe('A program that speaks MCP on stdin and stdout.'),
     args: z.array(z.coerce.string()).exactOptional().describe('Arguments of the program.'),
     env: z
-      .record(z.string(), z.coerce.string())
+      .record(z.string(), z.coerce.string().describe('The value of this variable.'))
       .exactOptional()
       .describe(
         'Environment variables for the program. Apart from these it only gets HOME, PATH, USER and a few others.',
@@ -56,7 +56,7 @@ export const mcpServerSchema = z
       .exactOptional()
       .describe('A server that speaks MCP over HTTP.'),
     headers: z
-      .record(z.string().regex(/^[\w-]+$/), z.string())
+      .record(z.string().regex(/^[\w-]+$/), z.string().describe('The value of this header.'))
       .exactOptional()
       .describe('Headers of each request.'),
     oauth: oauth.exactOptional().describe('OAuth 2 login at the server.'),

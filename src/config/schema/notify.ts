@@ -19,14 +19,26 @@ export type NotifyOn = (typeof NOTIFY_ON)[number]
 
 const TO_HINT = 'expected { gateway, to }, or { url, secret }'
 const toGateway = z.strictObject({
-  gateway: z.string().min(1),
-  to: z.union([z.string().min(1), z.number().transform(String)]),
+  gateway: z.string().min(1).describe('The gateway that sends the notification. It need not be `open`.'),
+  to: z
+    .union([z.string().min(1), z.number().transform(String)])
+    .describe('The address, channel or conversation there.'),
 })
 const toUrl = z.strictObject({
-  url: z.unknown(),
-  secret: z.unknown().describe('Signing secret (Standard Webhooks), as in `subscriptions`.'),
-  headers: z.unknown().optional(),
-  'allow-private': z.unknown().optional(),
+  url: z
+    .unknown()
+    .meta({ title: 'text', description: 'Instead of a gateway: the URL that notifications are POSTed to.' }),
+  secret: z
+    .unknown()
+    .meta({ title: 'text', description: 'Signing secret (Standard Webhooks), as in `subscriptions`.' }),
+  headers: z
+    .unknown()
+    .meta({ title: 'mapping', description: 'Further headers of each request to `url`.' })
+    .optional(),
+  'allow-private': z
+    .unknown()
+    .meta({ title: '`true` or `false`', description: 'Allow a private address, and plain http, in `url`.' })
+    .optional(),
 })
 
 /** An entry of `notify:` in routes.yaml. */
@@ -41,7 +53,9 @@ export const notifySchema = z
       .transform((match): RouteMatch => match)
       .exactOptional()
       .describe('As in routes: gateway, event (the type), text, data.where.route, …'),
-    to: z.union([toGateway, toUrl], { error: TO_HINT }),
+    to: z
+      .union([toGateway, toUrl], { error: TO_HINT })
+      .describe('Where to send it: `{ gateway, to }`, or `{ url, secret }`.'),
     'at-most': rate
       .default({ count: 1, per: 60_000 })
       .describe(

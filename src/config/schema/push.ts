@@ -63,7 +63,7 @@ export const pushSchema = z
       .default('event')
       .describe('event: as `event-wait` returns it. cloudevents: CloudEvents 1.0, structured or binary.'),
     headers: z
-      .record(z.string().regex(/^[\w-]+$/), z.string())
+      .record(z.string().regex(/^[\w-]+$/), z.string().describe('The value of this header.'))
       .default({})
       .describe('Further headers of each request.'),
     'allow-private': z.boolean().default(false).describe('Allow private addresses and plain http.'),
@@ -89,6 +89,7 @@ export const pushSchema = z
         'max-delay': timerDuration.default(900_000).describe('Longest delay between attempts.'),
       })
       .prefault({})
+      .describe('When a failed request is sent again.')
       .transform(({ attempts, delay, 'max-delay': longest }) => ({ attempts, first: delay, longest })),
   })
   .transform(camelKeys)
