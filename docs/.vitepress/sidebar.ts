@@ -36,6 +36,7 @@ export const sidebar: Group[] = [
     'email-providers',
     'email-in-depth',
     'slack',
+    'slack-in-depth',
     'bolt',
     'websocket',
     'queues',
