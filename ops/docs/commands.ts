@@ -1,26 +1,69 @@
 import { spokenName } from '../../src/cli/grammar.ts'
 import { COMMAND_NAMES, main } from '../../src/cli/program.ts'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
-import { code, page } from './markdown.ts'
+import { COMMANDS_BY_TASK } from './commands-by-task.ts'
+import { code, page, table } from './markdown.ts'
 
-const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. Each command takes \`--json\`, \`--config\` and
-\`--data-dir\`. Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
+const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. [Run commands](../operating.md#run-commands) shows how to reach
+a daemon on a server.
+
+These options work with every command and are left out below: \`--config <file>\` (\`TRIVIUM_CONFIG\`),
+\`--data-dir <folder>\` (\`TRIVIUM_DATA_DIR\`), \`--json\`, which prints JSON for programs, and \`--help\`. Those of skills also take
+\`--args <json>\`, all arguments as one JSON object.
+
+Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
 timeout without a result.`
 
 /** docs/reference/commands.md: the help of each command, and of each skill that ships as a command. */
 export async function commandsPage(): Promise<string> {
-  const sections: string[] = []
-  for (const name of COMMAND_NAMES) sections.push(`### ${code(name)}`, await helpOf(name))
-  sections.push(
+  const commands = new Map<string, string>()
+  for (const name of COMMAND_NAMES) await addHelp(name, commands)
+  const skills = new Map<string, string>()
+  // A daemon makes the list of troubles.
+  for (const name of ['troubles', ...builtInSkills.map((skill) => skill.name)])
+    await addHelp(spokenName(name), skills)
+  for (const name of commands.keys()) skills.delete(name)
+  return page('Commands', INTRODUCTION, [
+    '## By task',
+    taskTable(new Set([...commands.keys(), ...skills.keys()])),
+    '## Commands',
+    ...sectionsOf(commands),
     '## Skills as commands',
     'Every skill is a command. Your own skills are commands in the same way.',
-  )
-  // The list of troubles is made by a daemon.
-  for (const name of [...builtInSkills.map((skill) => skill.name), 'troubles']) {
-    const spoken = spokenName(name)
-    sections.push(`### ${code(spoken)}`, await helpOf(spoken))
+    ...sectionsOf(skills),
+  ])
+}
+
+function taskTable(known: ReadonlySet<string>): string {
+  const link = (name: string) => {
+    if (!known.has(name)) throw new Error(`there is no command ${name}`)
+    return `[${code(name)}](#${name.replaceAll(' ', '-')})`
   }
-  return page('Commands', INTRODUCTION, ['## Commands', ...sections])
+  const rows = Object.entries(COMMANDS_BY_TASK).map(([task, names]) => [task, names.map(link).join(', ')])
+  return table(['You want to', 'Commands'], rows)
+}
+
+function sectionsOf(helps: ReadonlyMap<string, string>): string[] {
+  return [...helps].flatMap(([name, help]) => [`### ${code(name)}`, `\`\`\`text\n${help}\n\`\`\``])
+}
+
+/** Adds the help of a command, and of its subcommands. */
+async function addHelp(name: string, to: Map<string, string>): Promise<void> {
+  const help = await helpOf(name)
+  to.set(name, withoutCommon(help))
+  const subcommands = /^Commands:\n([\s\S]*)/m.exec(help)?.[1] ?? ''
+  for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+)/gm))
+    if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
+}
+
+const COMMON = /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
+
+function withoutCommon(help: string): string {
+  return `${help}\n`
+    .replaceAll(COMMON, '')
+    .replace(/\nOptions:\n(?=\n|$)/, '')
+    .replace(/\n {2}help \[command\] .*\n/, '\n')
+    .trimEnd()
 }
 
 async function helpOf(name: string): Promise<string> {
@@ -35,5 +78,5 @@ async function helpOf(name: string): Promise<string> {
     err: out,
   })
   if (code !== 0) throw new Error(`trivium ${name} --help exited with ${code}: ${text}`)
-  return `\`\`\`text\n${text.trimEnd()}\n\`\`\``
+  return text.trimEnd()
 }

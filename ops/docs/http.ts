@@ -17,11 +17,35 @@ export function httpPage(openapi: JsonObject): string {
   )
   const row = ({ call, operation }: (typeof calls)[number]) => [code(call), String(operation.summary ?? '')]
   const isSkill = ({ call }: { call: string }) => call.includes('/v1/skills/')
+  const skillRow = (one: (typeof calls)[number]) => [...row(one), argumentsOf(openapi, one.operation)]
   return page('HTTP calls', INTRODUCTION, [
     '## The daemon',
     table(['Call', 'What it does'], calls.filter((each) => !isSkill(each)).map(row)),
     '## Skills',
-    'The body is a JSON object with the arguments; [the commands](commands.md) list them.',
-    table(['Call', 'What it does'], calls.filter(isSkill).map(row)),
+    `The body is a JSON object with the arguments; \`*\` marks required ones. [The commands](commands.md) and \`/docs\` explain
+them. Skills that only Trivium itself calls, such as the handlers of buttons, are left out.`,
+    table(
+      ['Call', 'What it does', 'Arguments'],
+      calls.filter((each) => isSkill(each) && !INTERNAL.test(each.call)).map(skillRow),
+    ),
   ])
+}
+
+/** Handlers of clicks and words in messages. */
+const INTERNAL = /-(click|words)$/
+
+/** The names of the arguments, required ones with a star. */
+function argumentsOf(openapi: JsonObject, operation: JsonObject): string {
+  const { $ref } = at(operation, 'requestBody', 'content', 'application/json', 'schema')
+  const schema = at(openapi, 'components', 'schemas', String($ref).split('/').at(-1) ?? '')
+  const required = Array.isArray(schema.required) ? schema.required : []
+  const names = Object.keys(at(schema, 'properties'))
+  return names.map((name) => `${code(name)}${required.includes(name) ? '*' : ''}`).join(', ') || '–'
+}
+
+function at(value: JsonObject, ...path: string[]): JsonObject {
+  return path.reduce((from: JsonObject, key) => {
+    const next = from[key]
+    return isJsonObject(next) ? next : {}
+  }, value)
 }

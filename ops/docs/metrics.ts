@@ -1,8 +1,14 @@
 import { createMetrics } from '../../src/api/metrics/metrics.ts'
+import { BUCKETS } from '../../src/api/metrics/makers.ts'
+import { LABEL_VALUES, REFUSAL_REASONS } from './label-values.ts'
 import { code, page, table } from './markdown.ts'
 
 const INTRODUCTION = `The response of \`GET /metrics\` on the control listener, in the Prometheus text format. The metrics of the Node
-process (\`process_…\`, \`nodejs_…\`) are there too. \`ops/alerts.yaml\` has alerts on these, \`ops/grafana.json\` a dashboard.`
+process (\`process_…\`, \`nodejs_…\`) are there too. \`ops/alerts.yaml\` has [alerts](../monitoring.md#alerts) on these,
+\`ops/grafana.json\` a dashboard.
+
+**Several daemons on one store:** metrics of a *daemon* differ: add them with \`sum\`. Metrics of the *store* are the same on
+all of them: take one with \`max\`. Counters begin at 0 when a daemon starts.`
 
 const NOTHING: Parameters<ReturnType<typeof createMetrics>['page']>[0] = {
   reload: { ok: true, at: 0, goodAt: 0 },
@@ -21,8 +27,29 @@ export async function metricsPage(): Promise<string> {
   const rows = [...body.matchAll(/^# HELP (trivium_\w+) (.+)\n# TYPE \1 (\w+)$/gm)]
   return page('Metrics', INTRODUCTION, [
     table(
-      ['Metric', 'Type', 'Labels', 'Meaning'],
-      rows.map(([, name = '', help = '', type = '']) => [code(name), type, labelsOf(name), help]),
+      ['Metric', 'Type', 'Of', 'Labels', 'Meaning'],
+      rows.map(([, name = '', help = '', type = '']) => {
+        return [code(name), type, metrics.isOfDaemon(name) ? 'daemon' : 'store', labelsOf(name), help]
+      }),
+    ),
+    `Histograms have buckets up to ${BUCKETS.join(', ')} seconds.`,
+    '## Labels',
+    '`gateway`, `route`, `subscription`, `topic`, `group` and `model` have your names. The others:',
+    table(
+      ['Metric and label', 'Value', 'Meaning'],
+      LABEL_VALUES.flatMap(({ label, values }) =>
+        values.map(([value, meaning]) => [label, code(value), meaning]),
+      ),
+    ),
+    '## Reasons of refusals',
+    `The \`reason\` of \`trivium_refused_total\` and in \`trivium refused\` is the [code](../errors.md) of the error that the
+sender got, or one of these. Not each is an error: a newsletter that gets no reply counts too. The alert
+\`TriviumRefuses\` leaves out those marked with *.`,
+    table(
+      ['Reason', 'Transport', 'Meaning'],
+      REFUSAL_REASONS.map(({ reason, transport, meaning, isIntended }) => {
+        return [`${code(reason)}${isIntended ? ' *' : ''}`, transport, meaning]
+      }),
     ),
   ])
 }

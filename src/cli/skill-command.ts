@@ -208,7 +208,7 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
 /** Makes the command of a skill, and maps its options to arguments. */
 function commandFor(name: string, { description, args: { properties, required } }: Described) {
   const free = unflagged({ properties, required })
-  const positional = free.length > 0 ? `may stand without their flags: ${free.join(', ')}` : 'none'
+  const positional = free.length > 0 ? `without a flag, in this order: ${free.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
     .description(description)
     .exitOverride()

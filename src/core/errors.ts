@@ -22,7 +22,7 @@ export const catalogue = {
   store_shards: misuse(500, 'The number of shards of {store} is {found}: {reason}.'),
   store_unreadable: misuse(
     500,
-    'The store ({store}) contains data that Trivium did not write: {reason}. Use another prefix, or remove that data.',
+    'The store ({store}) contains data that Trivium did not write: {reason}. `trivium doctor` names the key; use another prefix, or remove it.',
   ),
   backup_refused: misuse(409, '{what} is refused: {reason}.'),
   backup_unreadable: misuse(422, '{path} is not a complete backup: {reason}. Nothing was changed.'),
@@ -54,7 +54,7 @@ export const catalogue = {
   ),
   forbidden: final(403, '{what} is not allowed: {reason}.'),
   config_invalid: misuse(422, '{details}'),
-  cannot_listen: final(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),
+  cannot_listen: passing(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),
   part_missing: misuse(
     501,
     'The {parts} not installed{why}. Run `{command}` in {folder}, or `trivium parts install {names}`.',

@@ -30,11 +30,19 @@ export async function openStore(
 export async function checkRedisServers({ daemon, queues }: Config, log: Log): Promise<Check[]> {
   const { redisUrl } = daemon
   if (queues.redis === undefined) return []
-  const { checkRedis } = await import('../stores/redis/check.ts')
-  const ofStore = redisUrl === undefined ? [] : await checkRedis({ url: redisUrl, ...daemon.redis, log })
+  const ofStore = redisUrl === undefined ? [] : await checkStoreServers(redisUrl, daemon, log)
   if (queues.redis === redisUrl) return ofStore
+  const { checkRedis } = await import('../stores/redis/check.ts')
   const found = await checkRedis({ url: queues.redis, log })
   // A lost queue job is added again, so persistence matters less.
   const ofQueues = found.filter(({ name }) => !/persistence|appendfsync/.test(name))
   return [...ofStore, ...ofQueues.map((check) => ({ ...check, name: `queues: ${check.name}` }))]
+}
+
+async function checkStoreServers(url: string, daemon: Config['daemon'], log: Log): Promise<Check[]> {
+  const { redis, redisPrefix: prefix } = daemon
+  const { checkRedis } = await import('../stores/redis/check.ts')
+  const { checkStateKeys } = await import('../stores/redis/check-keys.ts')
+  const options = { url, ...redis, log }
+  return [...(await checkRedis(options)), ...(await checkStateKeys({ ...options, prefix }))]
 }

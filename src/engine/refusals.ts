@@ -32,7 +32,7 @@ export function createRefusals(options: {
   return {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
-      tally.refused(gateway, reason, who)
+      if (isDelivery(reason)) tally.refused(gateway, reason, who)
       log.debug({ gateway, reason, ...who }, 'it was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'what came in is refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
@@ -51,6 +51,11 @@ export function createRefusals(options: {
         .sort((a, b) => b.at - a.at)
         .map(shown),
   }
+}
+
+/** False for replies that were not sent, and for bounces of replies: these are listed, but are no part of the deliveries. */
+function isDelivery(reason: string): boolean {
+  return !/^(reply:.*|bounce)$/.test(reason)
 }
 
 /** The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a slice would keep the whole body alive. */

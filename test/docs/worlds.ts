@@ -76,7 +76,7 @@ export const worlds: Readonly<Record<string, World>> = {
     ...FAILING,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
     prepare: DEAD,
-    placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n' },
+    placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n', '/var/lib/trivium': '.trivium' },
   },
   'docs/routes.md': {
     routes: `gateways: ${GATEWAYS}`,
@@ -87,19 +87,21 @@ export const worlds: Readonly<Record<string, World>> = {
     ...FAILING,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
   },
-  'docs/operating.md': {
-    routes: `gateways: ${GATEWAYS}`,
-    before: {
-      'trivium troubles': `
-mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
-trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
-${DEAD}`,
-    },
+  'docs/backup.md': {
     placeholders: {
       '/backups': '.',
       'trivium restore': 'trivium --data-dir restored restore',
     },
   },
+  'docs/monitoring.md': {
+    before: {
+      'trivium troubles                     # errors first': `
+mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
+trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
+${DEAD}`,
+    },
+  },
+  'docs/operating.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/pausing.md': {
     routes: `
       gateways: { shop: { transport: websocket, path: /shop } }

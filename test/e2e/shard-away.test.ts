@@ -65,7 +65,7 @@ subscriptions:
     await until(() => ids.every((id) => got.has(id)), 'all events')
   })
 
-  test('serves groups and tells its status while that with the state hangs', async () => {
+  test('serves groups while that with the state hangs, and its status fails and says so', async () => {
     const wait = () => daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'g', timeout: 0 })
     await until(async () => Object(await wait()).length === 0, 'nothing left')
     using _hung = hang(KV)
@@ -74,5 +74,7 @@ subscriptions:
     const { stats, assistant } = Object(Object(await daemon.get('/v1/status')).result)
     assert.ok(stats.away.length > 0)
     assert.match(assistant.error, /cannot be reached/)
+    const { code, out } = await site.run(['status'])
+    assert.deepEqual([code, /SHARDS UNAVAILABLE/.test(out)], [1, true])
   })
 })

@@ -243,14 +243,14 @@ subscriptions:
       ]
       if (type !== 'row') for (const { uid } of sources) assert.equal(uid, `\${datasource}`, title)
     }
-    const docs = readFileSync('docs/operating.md', 'utf8')
+    const docs = readFileSync('docs/monitoring.md', 'utf8')
     const anchors = [...docs.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
       title.toLowerCase().replaceAll(' ', '-'),
     )
     for (const { alert, annotations } of rules) {
-      const [, anchor = ''] = /^docs\/operating\.md#([\w-]+): ./.exec(annotations.runbook ?? '') ?? []
+      const [, anchor = ''] = /^docs\/monitoring\.md#([\w-]+): ./.exec(annotations.runbook ?? '') ?? []
       assert.ok(anchors.includes(anchor), `${alert}: ${annotations.runbook}`)
-      assert.ok(docs.includes(`| \`${alert}\` |`), `a line on ${alert} in docs/operating.md`)
+      assert.ok(docs.includes(`| \`${alert}\` |`), `a line on ${alert} in docs/monitoring.md`)
     }
   })
 })

@@ -22,11 +22,11 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
     const dir = temporaryDir(t)
-    const files = ['kubernetes.yaml', 'kubernetes-ingress.yaml', 'kubernetes-monitor.yaml']
+    const files = ['', '-ingress', '-monitor', '-restore'].map((part) => `kubernetes${part}.yaml`)
     const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
     // The Prometheus operator brings this kind.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
-    assert.deepEqual([all.length, objects.length], [6, 5])
+    assert.deepEqual([all.length, objects.length], [7, 6])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     const lines = objects.map((object, at) => {
       const group = object.apiVersion === 'v1' ? 'core/v1' : object.apiVersion.replace('.k8s.io/', '/')
@@ -68,7 +68,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const chart = parse(read('helm/Chart.yaml'))
     assert.deepEqual([chart.version, chart.appVersion], [version, version])
-    for (const file of ['kubernetes.yaml', 'compose.yaml'])
+    for (const file of ['kubernetes.yaml', 'kubernetes-restore.yaml', 'compose.yaml'])
       assert.match(read(file), new RegExp(`trivium:${version}$`, 'm'))
     const { error, status, stdout } = spawnSync('helm', ['lint', '--strict', 'ops/helm'], {
       encoding: 'utf8',

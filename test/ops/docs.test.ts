@@ -8,6 +8,8 @@ import GithubSlugger from 'github-slugger'
 import { marked, type Token } from 'marked'
 import { itemsOf, sidebar } from '../../docs/.vitepress/sidebar.ts'
 import { committedPage, generatedPages } from '../../ops/docs/generated.ts'
+import { REFUSAL_REASONS } from '../../ops/docs/label-values.ts'
+import { catalogue } from '../../src/core/errors.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const pages = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/.vitepress/**'] }).sort()
@@ -46,6 +48,20 @@ describe('the docs', () => {
       rows.filter((row) => row.endsWith('| – |') || row.endsWith('|  |')),
       [],
     )
+  })
+
+  test('the reference has each reason of a refusal, and marks those that the alert leaves out', () => {
+    const known = REFUSAL_REASONS.map(({ reason }) => reason)
+    const sources = globSync('{src,transports}/**/*.ts', { cwd: root })
+      .map((file) => readFileSync(join(root, file), 'utf8'))
+      .join('\n')
+    const own = [...sources.matchAll(/\brefused?\((?:incoming, )?'([\w:]+)'/g)].map(([, reason = '']) => reason)
+    assert.ok(own.includes('unknown_team') && own.includes('sender'))
+    const missing = own.filter((reason) => !(reason in catalogue) && !known.includes(reason) && !/^reply:/.test(reason))
+    assert.deepEqual(missing, [])
+    const [, left = ''] = /reason!~"([^"]+)"/.exec(readFileSync(join(root, 'ops/alerts.yaml'), 'utf8')) ?? []
+    const intended = REFUSAL_REASONS.filter(({ isIntended }) => isIntended).map(({ reason }) => reason)
+    assert.deepEqual(left.replace('.*', '…').split('|').sort(), intended.sort())
   })
 
   test('the site builds', () => {

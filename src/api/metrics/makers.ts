@@ -1,6 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { createTally } from './tally.ts'
 
+/** Upper bounds (s) of the buckets of all histograms. */
+export const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600]
+
 export type Makers = ReturnType<typeof createMakers>
 
 /** Makes Trivium's metrics of each kind in a registry, with their common prefix. */
@@ -30,7 +33,7 @@ export function createMakers(registry: Registry) {
         help,
         labelNames,
         registers,
-        buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600],
+        buckets: BUCKETS,
       }),
   }
 }

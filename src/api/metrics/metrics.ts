@@ -24,6 +24,7 @@ export function createMetrics(build: { version: string }) {
   const info = makers.gauge('build_info', 'Always 1.', 'version', 'node')
   info.set({ ...build, node: process.versions.node }, 1)
   const setDaemonGauges = createDaemonGauges(makers)
+  const ofDaemon = new Set(makers.labels.keys())
   const setStoreGauges = createStoreGauges(makers)
 
   return {
@@ -31,6 +32,8 @@ export function createMetrics(build: { version: string }) {
     ...models,
     /** The label names of each metric, for the reference. */
     labels: makers.labels,
+    /** Whether a metric describes this daemon, or the store that several daemons may share. */
+    isOfDaemon: (name: string) => ofDaemon.has(name),
     /** The response of `/metrics`. */
     async page(readings: Readings, now: number): Promise<{ type: string; body: string }> {
       setDaemonGauges(readings, now)

@@ -10,7 +10,12 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
     'Repeated messages, recognised by their idempotency key.',
     'gateway',
   )
-  const refused = counter('refused_total', 'Messages refused, by reason.', 'gateway', 'reason')
+  const refused = counter(
+    'refused_total',
+    'Deliveries that were not accepted, and replies that were not sent (reply:…), by reason.',
+    'gateway',
+    'reason',
+  )
   const taken = counter('received_total', 'Messages received with gateway-receive.', 'gateway')
   const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
   const skillSeconds = seconds('skill', 'Run time of the skill of a route.', 'route')

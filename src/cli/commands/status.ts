@@ -15,7 +15,9 @@ export const addStatus: AddCommand = (program, context) => {
         context,
         async (daemon) => {
           const status = { running: daemon.running, ...Object(await daemon.status()) }
-          if (pathGet(status, 'store.ok') === false) context.exit(1)
+          const isStoreOut = pathGet(status, 'store.ok') === false
+          // `away`: the shards that cannot be reached.
+          if (isStoreOut || pathGet(status, 'stats.away') !== undefined) context.exit(1)
           return status
         },
         (status) => humanStatus(status, context.terminal().isTerminal),
@@ -59,7 +61,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
       : `Trivium ${at('version')}: no daemon is running; start one with \`trivium start\``,
     `store: ${at('store.kind')} at ${at('store.address')}`,
     at('stats.away') !== undefined &&
-      `${paint('red', 'SHARDS AWAY')}: ${at('stats.away')}; the numbers below are for the others`,
+      `${paint('red', 'SHARDS UNAVAILABLE')}: ${at('stats.away')}; the numbers below are for the others`,
     at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one is still in use; ${reason}`,

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
+import { checkStateKeys } from '../../../src/stores/redis/check-keys.ts'
 import { parseUrl } from '../../../src/stores/redis/redis-url.ts'
 import { quiet } from '../../contract/store/kit.ts'
 import { temporaryDir } from '../../fixtures/folder.ts'
@@ -111,5 +112,22 @@ describe('the checks of a Redis', () => {
     await open({ log: { ...quiet, warn: (_fields: object, message: string) => void warnings.push(message) } })
     assert.equal(warnings.length, 2)
     assert.match(warnings.join(), /noeviction[\s\S]*appendonly yes/)
+  })
+
+  test('a key of the state that another program wrote is named, and one of another prefix is not', async (t) => {
+    const { server, open, client } = await redisOf(t)
+    const store = await open()
+    await store.kv.set('a', 1)
+    const check = () => checkStateKeys({ url: server.url, log: quiet, prefix: 'trivium' })
+    assert.deepEqual(
+      (await check()).map(({ ok }) => ok),
+      [true],
+    )
+    await client().set('{trivium:kv}:value:b', 'of another program')
+    await client().set('{other:kv}:value:b', 'of another program')
+    await assert.rejects(store.kv.get('b'), { code: 'store_unreadable' })
+    const [found] = await check()
+    assert.equal(found?.ok, false)
+    assert.match(found?.detail ?? '', /: \{trivium:kv\}:value:b \(string, not hash\)\. /)
   })
 })

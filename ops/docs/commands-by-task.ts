@@ -1,0 +1,25 @@
+/** The commands that people look for, by what they want to do. */
+export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
+  'see what is wrong': ['troubles', 'status', 'top', 'doctor', 'tail'],
+  'find a message, and what happened to it': ['message list', 'message show', 'conversation show', 'history'],
+  'see why a route matches': ['routes explain', 'routes check', 'route list'],
+  'repair failed messages': [
+    'dead-letter groups',
+    'dead-letter show',
+    'dead-letter retry',
+    'dead-letter bulk',
+    'routes replay',
+    'message resend',
+    'call settle',
+  ],
+  'see and repair refusals': ['refused', 'refused-try', 'gateway traffic', 'gateway reconnect'],
+  'stop something': ['gateway pause', 'route pause', 'skill pause', 'conversation pause', 'pause list', 'run cancel', 'job cancel'],
+  'back up, restore, make room': ['backup', 'restore', 'compact', 'shards'],
+  'send a message': ['gateway send', 'send list', 'send cancel', 'message send'],
+  'read messages in a program': ['gateway receive', 'gateway ack', 'gateway nack', 'gateway extend'],
+  'read events': ['event subscribe', 'event wait', 'event ack', 'group list', 'group replay', 'listen'],
+  'push events': ['subscription list', 'subscription show', 'subscription resume', 'subscription replay'],
+  'decide approvals': ['approval list', 'approval decide'],
+  'answer requests about a person': ['person export', 'person erase', 'audit'],
+  'begin a project': ['init', 'demo', 'start', 'parts', 'message', 'skill'],
+}

@@ -1,0 +1,56 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { Check } from '../../core/transport.ts'
+import { type ConnectOptions, connect } from './connect.ts'
+
+/** Keys per step, and how many steps at most, as a Redis of others may be large. */
+const STEP = 1_000
+const MOST_STEPS = 5_000
+const MOST_SHOWN = 5
+
+/**
+ * For `trivium doctor`: the keys of the state (`{<prefix>:kv}:…`) whose type is wrong, because another program wrote them. Each call
+ * that needs such a key fails. Findings never throw.
+ */
+export async function checkStateKeys(options: ConnectOptions & { prefix: string }): Promise<Check[]> {
+  const name = 'Redis: keys'
+  try {
+    const { client, close } = await connect({ ...options, commandTimeout: 5_000 })
+    try {
+      const servers = client instanceof Cluster ? client.nodes('master') : [client]
+      const found = await Promise.all(servers.map((server) => wrongKeys(server, `{${options.prefix}:kv}:`)))
+      const wrong = found.flat()
+      const detail = `of another type than Trivium writes: ${wrong.slice(0, MOST_SHOWN).join(', ')}`
+      const more = wrong.length > MOST_SHOWN ? ` and ${wrong.length - MOST_SHOWN} more` : ''
+      if (wrong.length === 0) return [{ name, ok: true, detail: 'those of the state have the right types' }]
+      return [{ name, ok: false, detail: `${detail}${more}. Rename or delete them` }]
+    } finally {
+      close()
+    }
+  } catch {
+    // The check of the connection reports it.
+    return []
+  }
+}
+
+async function wrongKeys(server: Redis, root: string): Promise<string[]> {
+  const wrong: string[] = []
+  const match = `${root.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
+  let cursor = '0'
+  for (let step = 0; step < MOST_STEPS; step++) {
+    const [next, keys] = await server.scan(cursor, 'MATCH', match, 'COUNT', STEP)
+    const types = await Promise.all(keys.map((key) => server.type(key)))
+    for (const [index, key] of keys.entries()) {
+      const [is, expected] = [types[index], typeOf(key.slice(root.length))]
+      if (is !== 'none' && expected !== undefined && is !== expected) wrong.push(`${key} (${is}, not ${expected})`)
+    }
+    cursor = next
+    if (cursor === '0') break
+  }
+  return wrong
+}
+
+/** The type of a key, as `lua/kv.lua` writes it; undefined for one that it does not know. */
+function typeOf(name: string): string | undefined {
+  if (name.startsWith('value:')) return 'hash'
+  return { index: 'zset', version: 'string' }[name]
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silent } from '../../src/core/log.ts'
+import { createRefusals } from '../../src/engine/refusals.ts'
+
+test('replies that are not sent and bounces are listed, but are no refused deliveries', () => {
+  const counted: string[] = []
+  const refusals = createRefusals({
+    count: (_gateway, reason) => void counted.push(reason),
+    secrets: () => [],
+    log: silent,
+    now: () => 1_000_000,
+  })
+  const reasons = ['reply:list', 'bounce', 'signature_invalid']
+  for (const reason of reasons) refusals.add('mail', reason)
+  assert.deepEqual(counted, reasons)
+  assert.equal(refusals.list(['mail']).length, 3)
+  assert.deepEqual(
+    refusals.counts().map(({ reason }) => reason),
+    ['signature_invalid'],
+  )
+  const { refused } = refusals.traffic('mail')
+  assert.equal(
+    refused.reduce((total, count) => total + count),
+    1,
+  )
+})
