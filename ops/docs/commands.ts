@@ -56,7 +56,8 @@ async function addHelp(name: string, to: Map<string, string>): Promise<void> {
     if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
 }
 
-const COMMON = /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
+const COMMON =
+  /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
 
 function withoutCommon(help: string): string {
   return `${help}\n`

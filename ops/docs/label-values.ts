@@ -74,15 +74,58 @@ type Reason = { reason: string; transport: string; meaning: string; isIntended?:
 
 /** The reasons of refusals that are no error codes, and the codes that the alert leaves out. */
 export const REFUSAL_REASONS: readonly Reason[] = [
-  { reason: 'reply:…', transport: 'email', isIntended: true, meaning: 'A reply was not sent: `reply:list`, `reply:auto-submitted` and so on for automatic mail, `reply:too-old`, `reply:not-addressed`, and `reply:budget` if too many replies went to one correspondent. See [email in depth](../email-in-depth.md).' },
-  { reason: 'bounce', transport: 'email', isIntended: true, meaning: 'The bounce of a sent email. It is recorded at its message, and does not become a message.' },
-  { reason: 'sender', transport: 'email', isIntended: true, meaning: '`allowed-senders` does not name the sender.' },
-  { reason: 'authentication', transport: 'email', isIntended: true, meaning: 'The sender could not be verified, and `authentication` requires it.' },
-  { reason: 'unfetchable', transport: 'email', meaning: 'An email cannot be read from the mailbox. It is tried again.' },
+  {
+    reason: 'reply:…',
+    transport: 'email',
+    isIntended: true,
+    meaning:
+      'A reply was not sent: `reply:list`, `reply:auto-submitted` and so on for automatic mail, `reply:too-old`, `reply:not-addressed`, and `reply:budget` if too many replies went to one correspondent. See [email in depth](../email-in-depth.md).',
+  },
+  {
+    reason: 'bounce',
+    transport: 'email',
+    isIntended: true,
+    meaning: 'The bounce of a sent email. It is recorded at its message, and does not become a message.',
+  },
+  {
+    reason: 'sender',
+    transport: 'email',
+    isIntended: true,
+    meaning: '`allowed-senders` does not name the sender.',
+  },
+  {
+    reason: 'authentication',
+    transport: 'email',
+    isIntended: true,
+    meaning: 'The sender could not be verified, and `authentication` requires it.',
+  },
+  {
+    reason: 'unfetchable',
+    transport: 'email',
+    meaning: 'An email cannot be read from the mailbox. It is tried again.',
+  },
   { reason: 'unknown_team', transport: 'slack', meaning: 'An event of a workspace that is not installed.' },
   { reason: 'install_failed', transport: 'slack', meaning: 'The installation in a workspace failed.' },
-  { reason: 'incomplete', transport: 'slack', meaning: 'Files, names or the thread of an event could not be read in time. Slack delivers it again.' },
-  { reason: 'answer_failed', transport: 'slack', meaning: 'A skill of `answers` did not answer in time, or failed.' },
-  { reason: 'method_not_allowed', transport: 'webhook', isIntended: true, meaning: 'A request with another method, mostly of scanners.' },
-  { reason: 'store_unavailable', transport: 'all', isIntended: true, meaning: 'The store is down or full; `TriviumStoreAway` reports it.' },
+  {
+    reason: 'incomplete',
+    transport: 'slack',
+    meaning: 'Files, names or the thread of an event could not be read in time. Slack delivers it again.',
+  },
+  {
+    reason: 'answer_failed',
+    transport: 'slack',
+    meaning: 'A skill of `answers` did not answer in time, or failed.',
+  },
+  {
+    reason: 'method_not_allowed',
+    transport: 'webhook',
+    isIntended: true,
+    meaning: 'A request with another method, mostly of scanners.',
+  },
+  {
+    reason: 'store_unavailable',
+    transport: 'all',
+    isIntended: true,
+    meaning: 'The store is down or full; `TriviumStoreAway` reports it.',
+  },
 ]

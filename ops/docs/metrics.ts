@@ -1,5 +1,5 @@
-import { createMetrics } from '../../src/api/metrics/metrics.ts'
 import { BUCKETS } from '../../src/api/metrics/makers.ts'
+import { createMetrics } from '../../src/api/metrics/metrics.ts'
 import { LABEL_VALUES, REFUSAL_REASONS } from './label-values.ts'
 import { code, page, table } from './markdown.ts'
 

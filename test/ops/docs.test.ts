@@ -55,9 +55,13 @@ describe('the docs', () => {
     const sources = globSync('{src,transports}/**/*.ts', { cwd: root })
       .map((file) => readFileSync(join(root, file), 'utf8'))
       .join('\n')
-    const own = [...sources.matchAll(/\brefused?\((?:incoming, )?'([\w:]+)'/g)].map(([, reason = '']) => reason)
+    const own = [...sources.matchAll(/\brefused?\((?:incoming, )?'([\w:]+)'/g)].map(
+      ([, reason = '']) => reason,
+    )
     assert.ok(own.includes('unknown_team') && own.includes('sender'))
-    const missing = own.filter((reason) => !(reason in catalogue) && !known.includes(reason) && !/^reply:/.test(reason))
+    const missing = own.filter(
+      (reason) => !(reason in catalogue) && !known.includes(reason) && !/^reply:/.test(reason),
+    )
     assert.deepEqual(missing, [])
     const [, left = ''] = /reason!~"([^"]+)"/.exec(readFileSync(join(root, 'ops/alerts.yaml'), 'utf8')) ?? []
     const intended = REFUSAL_REASONS.filter(({ isIntended }) => isIntended).map(({ reason }) => reason)

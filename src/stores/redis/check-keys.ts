@@ -41,7 +41,8 @@ async function wrongKeys(server: Redis, root: string): Promise<string[]> {
     const types = await Promise.all(keys.map((key) => server.type(key)))
     for (const [index, key] of keys.entries()) {
       const [is, expected] = [types[index], typeOf(key.slice(root.length))]
-      if (is !== 'none' && expected !== undefined && is !== expected) wrong.push(`${key} (${is}, not ${expected})`)
+      if (is !== 'none' && expected !== undefined && is !== expected)
+        wrong.push(`${key} (${is}, not ${expected})`)
     }
     cursor = next
     if (cursor === '0') break
