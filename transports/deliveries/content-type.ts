@@ -1,15 +1,20 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
+import { decodeAsBrowsers } from '../charsets.ts'
 
 /**
  * The kind of body that a content type announces. `guess`: text that may be JSON. `octets`: bytes
- * that may be JSON. `unknown`: no type was given. `text`: plain text only.
+ * that may be JSON, also under types that are misspelt or unknown here. `unknown`: no type was given.
+ * `text`: plain text only.
  */
 export type BodyKind = 'json' | 'form' | 'multipart' | 'guess' | 'text' | 'octets' | 'unknown' | 'binary'
 
 export type ContentType = { kind: BodyKind; charset: string; boundary?: string }
 
 const JSON_TYPE = /^application\/(x-)?json$|^text\/(x-)?json$|^application\/csp-report$|\+json$/
+/** Types that frameworks give to JSON by default. */
+const GUESS = /^text\/(plain|html|(x-)?javascript)$|^application\/(x-)?javascript$/
+const BINARY = /^(image|audio|video|font|model|message|multipart)\//
 const TEXT = /^text\/|[/+](xml|yaml|x-yaml|javascript|ecmascript|graphql|toml|x-ndjson|ndjson|jsonl|sql)$/
 
 /** Parses the header `Content-Type`. Never throws. */
@@ -26,9 +31,9 @@ export function readContentType(header: string | undefined): ContentType {
     const boundary = parameter(header, 'boundary')
     return { kind: 'multipart', charset, ...(boundary ? { boundary } : {}) }
   }
-  if (type === 'text/plain') return { kind: 'guess', charset }
+  if (GUESS.test(type)) return { kind: 'guess', charset }
   if (TEXT.test(type)) return { kind: 'text', charset }
-  return { kind: type === 'application/octet-stream' ? 'octets' : 'binary', charset }
+  return { kind: BINARY.test(type) ? 'binary' : 'octets', charset }
 }
 
 function parameter(header: string, name: string): string | undefined {
@@ -44,17 +49,33 @@ export function decodeText(raw: Buffer, charset: string): string {
   // Most bodies are ASCII, which is the same in Latin-1.
   if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
   try {
-    return decoderFor(raw, charset).decode(raw)
+    return decodeStrictly(raw, charset)
   } catch (cause) {
     throw new TriviumError('bad_request', { reason: `its body is not valid ${charset}` }, { cause })
   }
 }
 
-/** Bytes labelled as ASCII are decoded as UTF-8 if valid. Throws a RangeError for an unknown charset. */
+/** Throws a TypeError for invalid bytes. */
+function decodeStrictly(raw: Buffer, charset: string): string {
+  const text = decodeAsBrowsers(raw, charset)
+  if (text?.includes('\ufffd')) throw new TypeError('invalid bytes')
+  return text ?? decoderFor(raw, charset).decode(raw)
+}
+
+/** Bytes labelled as ASCII, or with an unknown label, are decoded as UTF-8 if valid. */
 function decoderFor(raw: Buffer, charset: string): TextDecoder {
   if (/^utf-?8$/i.test(charset)) return raw[0] === 0xff || raw[0] === 0xfe ? marked(raw) : UTF_8
   if (/^(us-)?ascii$/i.test(charset) && isUtf8(raw)) return UTF_8
-  return new TextDecoder(charset, { fatal: true })
+  return knownDecoder(charset) ?? (isUtf8(raw) ? UTF_8 : new TextDecoder('windows-1252'))
+}
+
+/** Undefined for labels such as `none` and `utf8mb4`. */
+function knownDecoder(charset: string): TextDecoder | undefined {
+  try {
+    return new TextDecoder(charset, { fatal: true })
+  } catch {
+    return undefined
+  }
 }
 
 /** UTF-16 has a byte order mark, which is not valid UTF-8. */
@@ -82,8 +103,9 @@ export function decodeField(bytes: Uint8Array, ...charsets: (string | undefined)
   const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (isUtf8(raw)) return UTF_8.decode(raw)
   for (const charset of charsets) {
+    if (charset === undefined || !(decodeAsBrowsers(raw, charset) ?? knownDecoder(charset))) continue
     try {
-      return new TextDecoder(charset, { fatal: true }).decode(raw)
+      return decodeStrictly(raw, charset)
     } catch {}
   }
   return new TextDecoder('windows-1252').decode(raw)

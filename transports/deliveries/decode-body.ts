@@ -3,7 +3,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson } from '../../src/core/foreign-json.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
-import { type ContentType, decodeJsonText, decodeText, readContentType } from './content-type.ts'
+import { type ContentType, decodeField, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
 /** How to read a body: by its content type, or as configured for the gateway. */
@@ -32,7 +32,7 @@ export function decodeBody(
   if (raw.length === 0) return { format: 'text', text: '' }
   const type = readContentType(contentType)
   if (as === 'auto') return byType(type, raw)
-  if (as === 'form') return readForm(decodeText(raw, type.charset))
+  if (as === 'form') return readForm(raw, type.charset)
   if (as === 'text') return { format: 'text', text: decodeText(raw, type.charset) }
   if (as === 'multipart') return fromMultipart(raw, type.boundary ?? boundaryIn(raw))
   return byType({ ...type, kind: as }, raw)
@@ -55,7 +55,7 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
   }
   const text = decodeText(raw, charset)
   // `curl -d '{…}'` labels JSON as a form, and no real form has a field named `{"a":1}`.
-  return guessJson(text) ?? (kind === 'form' ? readForm(text) : { format: 'text', text })
+  return guessJson(text) ?? (kind === 'form' ? readForm(raw, charset) : { format: 'text', text })
 }
 
 const BINARY: DecodedBody = { format: 'binary', text: '' }
@@ -83,9 +83,10 @@ function readJson(text: string): DecodedBody | undefined {
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
-function readForm(text: string): DecodedBody {
+function readForm(raw: Buffer, charset: string): DecodedBody {
+  const text = decodeText(raw, charset)
   const fields = new Map<string, Json>()
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, value] of pairsIn(raw, text, charset)) {
     const known = fields.get(name)
     if (Array.isArray(known)) known.push(value)
     else fields.set(name, known === undefined ? value : [known, value])
@@ -93,6 +94,29 @@ function readForm(text: string): DecodedBody {
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
   const form: JsonObject = Object.fromEntries(fields)
   return { format: 'form', text, body: payloadOf(form)?.body ?? form }
+}
+
+/** The fields of a form. Escaped bytes that are not UTF-8 are in its charset, or in that of its own field (PayPal, HTML). */
+function pairsIn(raw: Buffer, text: string, charset: string): [string, string][] {
+  const pairs = [...new URLSearchParams(text)]
+  if (!pairs.some(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))) return pairs
+  const own = pairs.find(([name]) => name === 'charset' || name === '_charset_')?.[1]
+  const decode = (escaped: string) => decodeField(bytesOf(escaped), own, charset)
+  const pieces = raw.toString('latin1').split('&')
+  return pieces.flatMap((piece): [string, string][] => {
+    if (piece === '') return []
+    const at = piece.indexOf('=')
+    return [at < 0 ? [decode(piece), ''] : [decode(piece.slice(0, at)), decode(piece.slice(at + 1))]]
+  })
+}
+
+/** The bytes that a name or value of a form stands for. */
+function bytesOf(escaped: string): Buffer {
+  const plain = escaped.replaceAll('+', ' ')
+  const binary = plain.replaceAll(/%([\da-f]{2})/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+  return Buffer.from(binary, 'latin1')
 }
 
 /** The text of a multipart form: its fields as JSON, or its field `payload`. */

@@ -1,18 +1,26 @@
 import { promisify } from 'node:util'
-import { unzip } from 'node:zlib'
+import { brotliDecompress, inflateRaw, unzip, zstdDecompress } from 'node:zlib'
 import { TriviumError } from '../../src/core/errors.ts'
 
 /** Maximum total bytes of bodies that are being unpacked or written, or wait for that. */
 const TOTAL = 64 * 1024 * 1024
 const FULL = { what: 'The gateway', limit: 'packed bodies and files', seconds: 1 }
 
+/** Whether a `Content-Encoding` says that a body is compressed. Some clients write its charset there. */
+export function isPacked(encoding: string | undefined): boolean {
+  return encoding !== undefined && !/^\s*(?:identity|none|utf-?8)?\s*$/i.test(encoding)
+}
+
 /** Makes a function that decompresses bodies, up to `limit` bytes each. */
 export function createUnpack(gateway: string, limit: number) {
   /** Resolves with the decompressed body. Throws `body_too_large`, `bad_request`. */
   return async (encoding: string, raw: Buffer): Promise<Buffer> => {
-    if (encoding === 'identity') return raw
-    if (encoding !== 'gzip' && encoding !== 'deflate')
-      throw new TriviumError('bad_request', { reason: 'its Content-Encoding is neither gzip nor deflate' })
+    if (!isPacked(encoding)) return raw
+    const unpack = METHODS[encoding.trim().toLowerCase()]
+    if (!unpack) {
+      const reason = 'its Content-Encoding is none of gzip, deflate, br and zstd'
+      throw new TriviumError('bad_request', { reason })
+    }
     try {
       return await unpack(raw, { maxOutputLength: limit })
     } catch (cause) {
@@ -49,5 +57,22 @@ export function createWorkroom(limit: number, total = TOTAL) {
   }
 }
 
-/** Detects gzip and deflate by the header. */
-const unpack = promisify(unzip)
+type Unpack = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
+
+/** Detects gzip and zlib by their header. */
+const unzipped: Unpack = promisify(unzip)
+const inflated: Unpack = promisify(inflateRaw)
+
+/** Some clients send `deflate` without the header of zlib, against RFC 9110. */
+const deflate: Unpack = (raw, options) => {
+  const isZlib = ((raw[0] ?? 0) & 15) === 8 && (((raw[0] ?? 0) << 8) | (raw[1] ?? 0)) % 31 === 0
+  return isZlib || raw[0] === 0x1f ? unzipped(raw, options) : inflated(raw, options)
+}
+
+const METHODS: Record<string, Unpack> = {
+  gzip: unzipped,
+  'x-gzip': unzipped,
+  deflate,
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+}

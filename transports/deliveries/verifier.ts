@@ -10,6 +10,7 @@ import { found } from './pointers.ts'
 import type { Preset } from './preset.ts'
 import { PRESETS } from './presets.ts'
 import { createSnsVerifier, SNS } from './sns.ts'
+import { isPacked } from './unpack.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
@@ -110,7 +111,7 @@ function fieldReader(
   as: BodyOption | undefined,
 ): NonNullable<Signed['field']> {
   let body: Json | undefined
-  let isRead = headers['content-encoding'] !== undefined
+  let isRead = isPacked(headers['content-encoding'])
   return (paths) => {
     if (!isRead) body = decodeBody(headers['content-type'], raw, as).body
     isRead = true

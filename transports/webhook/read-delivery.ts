@@ -6,7 +6,7 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { type DecodedBody, decodeBody } from '../deliveries/decode-body.ts'
 import type { BodyFile } from '../deliveries/multipart.ts'
 import type { Answer, Own, Preset } from '../deliveries/preset.ts'
-import { createUnpack, createWorkroom } from '../deliveries/unpack.ts'
+import { createUnpack, createWorkroom, isPacked } from '../deliveries/unpack.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
 import { withOriginal } from './keep-original.ts'
@@ -83,7 +83,7 @@ export function createReader(
       sent: Buffer,
     ): Read | { greeting: Answer } | Promise<Read | { greeting: Answer }> {
       const { 'content-encoding': encoding } = request.headers
-      const opened = encoding === undefined ? open(request, sent) : undefined
+      const opened = isPacked(encoding) ? undefined : open(request, sent)
       const hasFiles = opened && (opened.decoded.format === 'binary' || opened.decoded.files?.length)
       if (opened && !hasFiles && !verifier.handshake) return toRead(request, opened)
       return inWorkroom(sent.length, async () => {

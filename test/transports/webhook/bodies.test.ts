@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { json, startWebhook } from './harness.ts'
@@ -167,6 +167,13 @@ describe('JSON', () => {
     'application/cloudevents+json; charset=utf-8',
     'application/x-www-form-urlencoded',
     'application/json, application/json',
+    'applications/json',
+    'application/x-amz-json-1.1',
+    'application/vnd.acme',
+    'text/html; charset=utf-8',
+    'application/javascript',
+    'json',
+    '*/*',
   ]
   test('is recognised under the types that it comes with', async () => {
     const { post, last } = await startWebhook()
@@ -197,6 +204,22 @@ describe('JSON', () => {
       assert.deepEqual(last().data.body, { name: 'Zoë' }, type)
       assert.equal(last().text, text, type)
     }
+  })
+
+  test('is not guessed under types of other content', async () => {
+    const { post, last } = await startWebhook()
+    for (const [type, format] of [
+      ['text/csv', 'text'],
+      ['application/x-ndjson', 'text'],
+      ['text/xml', 'text'],
+      ['image/svg', 'file'],
+      ['multipart/mixed; boundary=x', 'file'],
+    ] as const) {
+      await post('{"a":1}', { 'content-type': type })
+      assert.equal(last().data.format, format, type)
+    }
+    await post(Buffer.from('\x7b\xa1a'), { 'content-type': 'application/cbor' })
+    assert.equal(last().data.format, 'file')
   })
 
   test('is not guessed of what only looks like it', async () => {
@@ -304,5 +327,75 @@ describe('the names in a form', () => {
     const body = `--xYz\r\n${head}\r\n\r\nhello\r\n--xYz--\r\n`
     assert.equal((await post(body, { 'content-type': 'multipart/form-data; boundary=xYz' })).status, 202)
     assert.deepEqual(last().data.files, [{ field: 'f', name: 'a%22b.txt' }])
+  })
+})
+
+describe('a charset', () => {
+  test('that is unknown does not cost a delivery', async () => {
+    const { post, last } = await startWebhook()
+    for (const charset of ['none', 'utf8mb4', 'foo-8']) {
+      assert.equal((await post('Zoë', { 'content-type': `text/plain; charset=${charset}` })).status, 202)
+      assert.equal(last().text, 'Zoë', charset)
+      assert.equal(
+        (await post(Buffer.from('Zo\xeb', 'latin1'), { 'content-type': `text/plain; charset=${charset}` }))
+          .status,
+        202,
+      )
+      assert.equal(last().text, 'Zoë', charset)
+    }
+  })
+
+  test('is that of the escaped letters of a form, or its field charset names it', async () => {
+    const { post, last } = await startWebhook()
+    const form = 'application/x-www-form-urlencoded'
+    for (const [type, body, value] of [
+      [`${form}; charset=euc-kr`, 'a=%B0%A1+%8Cc', '가 똠'],
+      [`${form}; charset=shift_jis`, 'a=%82%B1%82%F1', 'こん'],
+      [`${form}; charset=windows-1251`, 'a=%CF%F0%E8', 'При'],
+      [form, 'charset=windows-1252&a=Zo%EB', 'Zoë'],
+      [form, '_charset_=gbk&a=%C4%E3%26', '你&'],
+      [form, 'a=Zo%EB', 'Zoë'],
+      [form, 'a=Zo%C3%AB', 'Zoë'],
+    ] as const) {
+      assert.equal((await post(body, { 'content-type': type })).status, 202)
+      assert.equal(Object(last().data.body).a, value, `${type} ${body}`)
+    }
+    await post(Buffer.from([0x8c, 0x63]), { 'content-type': 'text/plain; charset=EUC-KR' })
+    assert.equal(last().text, '똠')
+  })
+})
+
+describe('a compressed body', () => {
+  const text = '{"a":"Grüße"}'
+  const methods: [encoding: string, pack: (text: string) => Buffer][] = [
+    ['gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    ['identity', Buffer.from],
+    ['', Buffer.from],
+    ['utf-8', Buffer.from],
+  ]
+  test('is read in each way that clients compress', async () => {
+    const { post, last } = await startWebhook()
+    for (const [encoding, pack] of methods) {
+      const headers = { ...json, 'content-encoding': encoding }
+      assert.equal((await post(Uint8Array.from(pack(text)), headers)).status, 202, encoding)
+      assert.deepEqual(last().data.body, { a: 'Grüße' }, encoding)
+    }
+  })
+
+  test('is refused if it is too large, broken, or compressed in another way', async () => {
+    const { post, store } = await startWebhook({ 'max-body': '10kb' })
+    for (const [encoding, pack] of methods.slice(0, 7)) {
+      const headers = { ...json, 'content-encoding': encoding }
+      assert.equal((await post(Uint8Array.from(pack('x'.repeat(20_000))), headers)).status, 413, encoding)
+      assert.equal((await post('x'.repeat(50), headers)).status, 400, encoding)
+    }
+    assert.equal((await post(text, { ...json, 'content-encoding': 'compress' })).status, 400)
+    assert.equal(store.calls, 0)
   })
 })

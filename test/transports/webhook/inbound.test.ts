@@ -96,7 +96,6 @@ describe('a webhook gateway answers', () => {
       ['{"a":1}x', { 'content-type': 'application/vnd.api+json; charset=utf-8' }],
       [Buffer.from([0x22, 0xff, 0x22]), json],
       [Buffer.from([0xc3, 0x28]), { 'content-type': 'text/plain' }],
-      ['x', { 'content-type': 'text/plain; charset=no-such-thing' }],
       ['['.repeat(5_000) + ']'.repeat(5_000), json],
       [`${'{"a":'.repeat(1_001)}1${'}'.repeat(1_001)}`, json],
       ['x', { 'content-encoding': 'gzip' }],
