@@ -27,6 +27,8 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
   }
 
   return {
+    /** The bucket of a hash. */
+    of: bucketOf,
     /** The number of keys. */
     size: () => size,
     /** False: the bucket is full. */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { makeId } from '../../../src/core/message-id.ts'
@@ -13,10 +15,13 @@ import { noFlush, temporaryDir } from './kit.ts'
 /** So few keys in memory that a few dozen of them drive every phase. */
 const CAPACITY = 32
 
-function openKeys(db: DatabaseSync) {
+function openKeys(db: DatabaseSync, capacity = CAPACITY) {
   const writer = createWriter(db, 'test', noFlush)
-  return { writer, keys: createRememberedKeys(createSql(db), writer, CAPACITY) }
+  return { writer, keys: createRememberedKeys(createSql(db), writer, capacity) }
 }
+
+/** Bytes of a page of the database. */
+const PAGE = 16_384
 
 const count = (db: DatabaseSync, table: string) => db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n
 
@@ -57,13 +62,31 @@ describe('remembered keys', () => {
     )
   })
 
+  test('a start with more keys than memory holds keeps all of them, and writes few pages', async (t) => {
+    const dir = temporaryDir(t)
+    const db = openDatabase(dir)
+    const many = openKeys(db, 100_000)
+    const hashOf = (n: number) => many.keys.hash('message', 'g', `${n}`)
+    const ids = Array.from({ length: 4_000 }, (_, n) => makeId(1_000, n))
+    await many.writer.write(() => {
+      for (const [n, id] of ids.entries()) many.keys.remember(hashOf(n), id)
+    })
+    const logSize = () => statSync(join(dir, 'trivium.db-wal')).size
+    const before = logSize()
+    const { keys } = openKeys(db)
+    assert.ok(Number(count(db, 'key_index')) > 1_000, 'many did not fit')
+    assert.ok(logSize() - before < 100 * PAGE, 'a page for each would be over 1,000')
+    for (const [n, id] of ids.entries()) assert.equal(keys.find(hashOf(n), 1_000), id)
+    db.close()
+  })
+
   test('keys move from the tail to the index, and expired ones are swept out of that', async (t) => {
     const db = openDatabase(temporaryDir(t))
     const { writer, keys } = openKeys(db)
     const hashOf = (n: number) => keys.hash('event', 't', `${n}`)
     for (let n = 0; n < 1_000; n++) {
       await writer.write(() => keys.remember(hashOf(n), makeId(n % 2 === 0 ? 1_000 : 9_000, n)))
-      assert.ok(Number(count(db, 'key_batch')) <= 8 * CAPACITY)
+      assert.ok(Number(count(db, 'key_batch')) <= 2 * CAPACITY, 'a start does not read many')
     }
     assert.ok(Number(count(db, 'key_index')) >= 900)
     const now = WEEK + 5_000
