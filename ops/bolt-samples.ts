@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { COMMITS, pathOf, SAMPLES } from '../test/transports/slack/bolt-public-samples.ts'
 
-/** What the samples import, and what their configurations of TypeScript name. */
+/** The packages that the samples and their TypeScript configurations need. */
 const PACKAGES = ['@slack/bolt@5', 'dotenv', 'openai', 'typescript@5', '@types/node', '@tsconfig/node20']
 
 const [target] = process.argv.slice(2)
@@ -27,6 +27,7 @@ for (const [repository, commit] of Object.entries(COMMITS)) {
 }
 writeFileSync(join(root, 'package.json'), '{ "private": true }\n')
 run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...PACKAGES], root)
+// TypeScript samples that are compiled on their own.
 for (const { alone, ...sample } of SAMPLES.filter(({ alone }) => alone?.file)) {
   const folder = join(root, pathOf(sample))
   try {

@@ -7,7 +7,7 @@ const VERSION = '24.21.0'
 
 const cache = join(import.meta.dirname, '..', 'node_modules', '.cache')
 
-/** The path of Node 24, brought from the npm registry the first time (190 MB). Throws where it could not be had. */
+/** The path of Node 24, which is installed from npm the first time (190 MB). Throws if that fails. */
 export function otherNode(): string {
   const folder = join(cache, `node-${VERSION}`)
   const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`
@@ -25,7 +25,10 @@ export function otherNode(): string {
     `${name}@${VERSION}`,
   ]
   const { status, stderr, error } = spawnSync('npm', args, { cwd: fresh, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`Node ${VERSION} could not be had: ${error?.message ?? stderr}`)
+  if (status !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    throw new Error(`Node ${VERSION} could not be installed: ${error?.message ?? stderr}`)
+  }
   // Another run of the tests may have been faster.
   if (existsSync(folder)) rmSync(fresh, { recursive: true })
   else renameSync(fresh, folder)

@@ -137,7 +137,7 @@ function makePublicHttp({ config, refusals, isVerbose, log, now }: Foundation) {
   return createPublicHttp({
     log,
     host: config().daemon.listen.host,
-    each: isVerbose,
+    logsEach: isVerbose,
     publicUrl: () => config().daemon.publicUrl,
     missed: createMissed(refusals.add, now),
   })

@@ -41,7 +41,7 @@ export function reasonForToken(
     case 'ERR_JWKS_NO_MATCHING_KEY':
       return 'its token is signed by a key that the issuer does not publish'
     case 'ERR_JOSE_ALG_NOT_ALLOWED':
-      return 'its token is signed by an algorithm that is not taken here'
+      return 'its token uses an algorithm that is not accepted'
     case 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED':
       return 'the signature of its token does not match: another secret or key'
     default:

@@ -18,7 +18,7 @@ export async function sendToRequest({ gateway, replies }: TransportDeps, reply: 
 
 /** Refuses explicit targets, for transports that can only reply. */
 export function refuseTarget(gateway: string): never {
-  const reason = 'it answers what came in, and cannot send to another target'
+  const reason = 'it only answers deliveries, and cannot send to another target'
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 

@@ -13,7 +13,7 @@ export const publicPath = z
 /** Option: maximum size of a message, which passes as a whole through store, routes and skills. Also GitHub's limit. */
 export const bodySize = size.refine(
   (bytes) => bytes <= 25 * 1024 * 1024,
-  'expected at most 25mb: it goes whole through the store, routes and skills; let senders link to what is larger',
+  'expected at most 25mb, because a message passes as a whole through the store, routes and skills; let senders link to larger content',
 )
 
 /** Option: one secret, or a list during rotation; parses to a list. `what`: error text if missing. */
@@ -38,7 +38,7 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined
   const isOwn = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
   if (isOwn && isLocalName(host)) return
-  const what = `What comes from the web page ${(origin ?? String(host)).slice(0, 200)}`
+  const what = `A request from the web page ${(origin ?? String(host)).slice(0, 200)}`
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 

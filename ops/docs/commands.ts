@@ -72,12 +72,12 @@ async function helpOf(name: string): Promise<string> {
   const out = (piece: string) => {
     text += piece
   }
-  const code = await main([...name.split(' '), '--help'], {
+  const exit = await main([...name.split(' '), '--help'], {
     env: { PATH: process.env.PATH },
     cwd: process.cwd(),
     out,
     err: out,
   })
-  if (code !== 0) throw new Error(`trivium ${name} --help exited with ${code}: ${text}`)
+  if (exit !== 0) throw new Error(`trivium ${name} --help exited with ${exit}: ${text}`)
   return text.trimEnd()
 }

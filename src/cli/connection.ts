@@ -158,7 +158,9 @@ function remote(control: string, token: string) {
 async function local(environs: Environs, lock?: Disposable): Promise<Connection> {
   const { createOwnDaemon } = await import('./own-daemon.ts')
   const { daemon } = await createOwnDaemon(environs, {
-    ...{ mode: 'local', level: 'warn', pretty: true },
+    mode: 'local',
+    level: 'warn',
+    pretty: true,
     ...defined({ lock }),
   })
   const { operator } = daemon

@@ -1,7 +1,6 @@
-import { Command, Option } from 'commander'
-import { z } from 'zod'
+import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
-import { isJsonObject, type JsonObject, jsonObjectSchema, objectsIn, parseJson } from '../core/json.ts'
+import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
@@ -10,33 +9,16 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { followEvents, tellNewGroup } from './follow-events.ts'
-import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
-import { askForSecrets, isSecret } from './secret-input.ts'
+import { askForSecrets } from './secret-input.ts'
+import { commandFor, type Described, described, readPositional } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
-import { readValue, typeName } from './skill-value.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
 
-/** Flags of the command itself. An argument with such a name gets a prefix: `--skill-args`. */
-const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
-
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
-
-/** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
-const described = z.object({
-  description: z.string().default(''),
-  args: z
-    .object({
-      properties: z.record(z.string(), jsonObjectSchema).default({}),
-      required: z.array(z.string()).default([]),
-    })
-    .prefault({}),
-})
-
-type Described = z.output<typeof described>
 
 /**
  * Runs the skill that the words from `at` on name, as noun and verb or by its name. A noun alone
@@ -203,77 +185,4 @@ function unknownCommand(name: string, skills: readonly string[], context: Comman
   return usage(
     `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`,
   )
-}
-
-/** Makes the command of a skill, and maps its options to arguments. */
-function commandFor(name: string, { description, args: { properties, required } }: Described) {
-  const free = unflagged({ properties, required })
-  const positional = free.length > 0 ? `without a flag, in this order: ${free.join(', ')}` : 'none'
-  const command = new Command(`trivium ${spokenName(name)}`)
-    .description(description)
-    .exitOverride()
-    .showSuggestionAfterError()
-    .option('--args <json>', 'all arguments as one JSON object')
-    .argument('[values...]', positional)
-  listGlobals(command)
-  if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  // An argument with two names has one flag.
-  const single = Object.entries(properties).filter(
-    ([property], at, all) => all.findIndex(([other]) => kebabOf(other) === kebabOf(property)) === at,
-  )
-  const options = single.map(([property, schema]) => {
-    const option = optionFor(property, schema, required.includes(property))
-    command.addOption(option)
-    if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
-    return { property, key: option.attributeName() }
-  })
-  return { command, options }
-}
-
-function kebabOf(property: string): string {
-  return property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
-  const kebab = kebabOf(property)
-  const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
-  const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
-  const needed = isSecret(schema) ? ' (asked for, or the first line of stdin, if not given)' : ' (required)'
-  const help = `${schema.description ?? ''}${fallback}${isRequired ? needed : ''}`
-  if (schema.type === 'boolean') return new Option(flag, help)
-  return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
-}
-
-/** Arguments that may be positional if none is required. */
-const MEANT = ['id', 'name', 'text']
-
-/** The arguments that may be positional: the required ones, else `id`, `name` or `text`. */
-function unflagged({ properties, required }: Described['args']): string[] {
-  return required.length > 0 ? required : MEANT.filter((name) => name in properties).slice(0, 1)
-}
-
-/**
- * Assigns positional values to required arguments without a flag, in schema order. A list takes all
- * remaining values.
- */
-function readPositional(
-  values: readonly string[],
-  given: JsonObject,
-  described: Described['args'],
-): JsonObject {
-  const { properties } = described
-  const args: JsonObject = {}
-  let rest = values
-  for (const property of unflagged(described).filter((name) => given[name] === undefined)) {
-    const [first, ...others] = rest
-    if (first === undefined) return args
-    const schema = properties[property] ?? {}
-    const isText = property === 'text' && schema.type === 'string'
-    const takesAll = (schema.type === 'array' || isText) && others.length > 0
-    const all = isText ? rest.join(' ') : [...rest]
-    args[property] = takesAll ? all : readValue(first, schema, property)
-    rest = takesAll ? [] : others
-  }
-  if (rest.length === 0) return args
-  throw usage(`${JSON.stringify(rest[0])} belongs to no argument; give it with its flag (see --help).`)
 }

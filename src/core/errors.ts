@@ -1,3 +1,4 @@
+import { LOCK_PATIENCE } from '../lib/file-lock.ts'
 import { headOf } from '../lib/head-of.ts'
 
 /** `message`: a template with `{names}`. `retryable`: the same call may succeed later. `exit`: exit code of the command line. */
@@ -57,7 +58,7 @@ export const catalogue = {
   cannot_listen: passing(503, 'Cannot listen on {address}: {reason}. Free it, or set {setting}.'),
   part_missing: misuse(
     501,
-    'The {parts} not installed{why}. Run `{command}` in {folder}, or `trivium parts install {names}`.',
+    'The {partsAre} not installed{why}. Run `{command}` in {folder}, or `trivium parts install {names}`.',
   ),
   install_failed: final(
     500,
@@ -82,7 +83,7 @@ export const catalogue = {
   group_not_found: final(404, 'There is no consumer group {group} on topic {topic}; subscribe first.'),
   group_filter: final(
     409,
-    'Group {group} of topic {topic} has {has}. A filter belongs to the group: read without `match`, give the group another by event-subscribe, or use another group.',
+    'Group {group} of topic {topic} has {filter}. A filter belongs to the group: read without `match`, give the group another by event-subscribe, or use another group.',
   ),
   event_not_found: final(404, 'Event {id} of topic {topic} is no longer retained, or group {group} is gone.'),
   target_not_allowed: final(
@@ -240,10 +241,10 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The error for a file that cannot be locked or written. */
+/** Makes the function that makes the error for a file that cannot be locked or written. */
 export function fileFailure(path: string) {
   return (code: 'state_locked' | 'state_unwritable', cause?: unknown): TriviumError =>
-    new TriviumError(code, { path, seconds: 10, reason: reasonOf(cause) }, { cause })
+    new TriviumError(code, { path, seconds: LOCK_PATIENCE / 1000, reason: reasonOf(cause) }, { cause })
 }
 
 /** Turns a failed file write into a TriviumError; TriviumErrors are returned unchanged. */
@@ -258,9 +259,9 @@ export function toTriviumError(error: unknown): TriviumError {
     : new TriviumError('internal', { reason: reasonOf(error) }, { cause: error })
 }
 
-/** Refuses requests while the daemon is stopping; senders retry. */
+/** For deliveries that arrive while the daemon is stopping; senders retry. */
 export function stoppingError(): TriviumError {
-  return new TriviumError('store_unavailable', { store: 'gateway', reason: 'the daemon is stopping' })
+  return new TriviumError('stopping', { what: 'Nothing was accepted.' })
 }
 
 /** The body of every error response. */

@@ -17,7 +17,7 @@ const EXAMPLE = 'Mon-Fri 09:00-17:00 Europe/Berlin'
 /** Minutes since Monday 00:00. `end` is exclusive, and may lie in the following week. */
 type Span = { start: number; end: number }
 
-/** Days with their times of day, in minutes. No days: every day. No times: the whole day. */
+/** Days (0 is Monday) with their times of day, in minutes. No times: the whole day. */
 type Rule = { days: number[]; times: Span[] }
 
 /**
@@ -34,6 +34,7 @@ export function compileHours(source: string): Hours {
     fits(time) {
       const minute = minuteOf(time)
       if (minute === undefined) return false
+      // A span that begins on Sunday may end on Monday, which is then also a minute of the following week.
       const isIn = ({ start, end }: Span) =>
         (minute >= start && minute < end) || minute + MINUTES_OF_WEEK < end
       return spans.some(isIn)
@@ -74,12 +75,13 @@ function parse(source: string): { rules: Rule[]; zone: string } {
       )
     const days = daysOf(word)
     const time = days ? undefined : timeOf(word)
-    const last = rules.at(-1)
-    if (days && last?.times.length === 0) last.days.push(...days)
+    const open = rules.at(-1)
+    // Days directly after days belong to the same rule; days after a time start a new one.
+    if (days && open?.times.length === 0) open.days.push(...days)
     else if (days) rules.push({ days, times: [] })
-    else if (time && last) last.times.push(time)
+    else if (time && open) open.times.push(time)
     else if (time) rules.push({ days: DAYS.map((_, day) => day), times: [time] })
-    else if (last && isTimeZone(word)) zone = word
+    else if (open && isTimeZone(word)) zone = word
     else throw new Error(whyNot(word))
   }
   if (rules.length === 0) throw new Error(`it has no days or times; write ${quote(EXAMPLE)}`)
@@ -139,7 +141,11 @@ function whyNot(word: string): string {
  */
 function weekClock(zone: string): (time: number) => number | undefined {
   const parts = new Intl.DateTimeFormat('en', {
-    ...{ timeZone: zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    timeZone: zone,
+    weekday: 'long',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
   })
   let known: { at: number; minute: number } | undefined
   return (time) => {

@@ -34,7 +34,7 @@ export type MessageQuery = {
   sender?: string | undefined
   /** Part of the subject, or of the first `SEARCHED` characters of the text. */
   text?: string | undefined
-  /** As `text`: each of them. */
+  /** Each must be part of the subject or the text, as `text`. */
   words?: readonly string[] | undefined
   since?: number | undefined
   until?: number | undefined
@@ -47,8 +47,8 @@ export const SEARCHED = 16_000
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
   const { gateways, conversation, transport, event, since = 0, until = Number.POSITIVE_INFINITY } = query
   const sender = query.sender?.toLowerCase()
-  const parts = wordsOf(query).map((word) => word.toLowerCase())
-  const has = (part: string | undefined, wanted: string) => part?.toLowerCase().includes(wanted) ?? false
+  const wanted = wordsOf(query).map((word) => word.toLowerCase())
+  const has = (field: string | undefined, word: string) => field?.toLowerCase().includes(word) ?? false
   return (message) => {
     if (gateways && !gateways.includes(message.gateway)) return false
     if (conversation !== undefined && conversation !== message.conversation) return false
@@ -57,10 +57,10 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const at = timeOf(message.id)
     if (at < since || at >= until) return false
     const { id, name, address } = message.from
-    if (sender !== undefined && ![id, name, address].some((part) => has(part, sender))) return false
-    if (parts.length === 0) return true
+    if (sender !== undefined && ![id, name, address].some((field) => has(field, sender))) return false
+    if (wanted.length === 0) return true
     const text = message.text.slice(0, SEARCHED).toLowerCase()
-    return parts.every((part) => has(message.subject, part) || text.includes(part))
+    return wanted.every((word) => has(message.subject, word) || text.includes(word))
   }
 }
 

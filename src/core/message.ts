@@ -106,6 +106,7 @@ function withoutBody(data: JsonObject): object {
 /** The inverse of `encodeMessage`. */
 export function decodeMessage(head: MessageHead, payload: string): Message {
   const end = payload.indexOf('\n')
+  // Written by `encodeMessage`.
   const stored = JSON.parse(end < 0 ? payload : payload.slice(0, end)) as Stored
   if (end >= 0) stored.text = payload.slice(end + 1)
   if (stored.data.format === 'json' && stored.data.body === undefined) {

@@ -78,7 +78,7 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
   const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
   return new TriviumError('part_missing', {
     names: missing.join(' '),
-    parts:
+    partsAre:
       missing.length === 1
         ? `part ${missing[0]} is`
         : `parts ${new Intl.ListFormat('en').format(missing)} are`,

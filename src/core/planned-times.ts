@@ -87,7 +87,10 @@ function leastOf(times: readonly (number | undefined)[]): number | undefined {
 function stepOf(step: string, timezone: string, first: number): (time: number) => boolean {
   const [, count = '1', unit = 'days'] = /^(\d+) (days|weeks|months)$/.exec(step) ?? []
   const parts = new Intl.DateTimeFormat('en', {
-    ...{ timeZone: timezone, year: 'numeric', month: 'numeric', day: 'numeric' },
+    timeZone: timezone,
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
   })
   const indexOf = (time: number) => {
     const at = Object.fromEntries(parts.formatToParts(time).map(({ type, value }) => [type, Number(value)]))

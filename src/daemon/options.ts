@@ -3,16 +3,17 @@ import type { Config } from '../config/load-config.ts'
 import type { Log } from '../core/log.ts'
 
 export type DaemonOptions = {
-  /** Reads routes.yaml; with the known skills, routes to others are refused. */
+  /** Reads routes.yaml. With `skills`, refuses routes to skills that are not among them. */
   load(skills?: readonly RoutedSkill[]): Promise<Config>
   /** `serve`: listens on both addresses. `local`: for one command in this process, without listeners and gateways that need them. */
   mode: 'serve' | 'local'
-  lock?: Disposable | undefined // of the data directory, for the store to release
+  /** The lock of the data directory, which the store releases. */
+  lock?: Disposable | undefined
   version: string
   /** The environment with `.env` at the start, for tracing. */
   env: Readonly<Record<string, string | undefined>>
   log: Log
-  /** Is told the secrets on the store, which the log must not show. */
+  /** Called with secrets from the store, which the log must not show. */
   hide?(secrets: readonly string[]): void
   /** The clock (Unix ms); by default one that ignores short jumps of the system clock. */
   now?: () => number

@@ -1,5 +1,5 @@
 import { transports } from '../../transports/registry.ts'
-import { filesSavedFor } from '../features/artifacts/artifacts.ts'
+import { filesSavedFor } from '../features/artifacts/artifact-service.ts'
 import { assistantDocument } from '../features/assistant/assistant-state.ts'
 import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createStateManager } from '../features/documents/manager.ts'

@@ -147,8 +147,8 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     },
     isHeld: roads.pauses.view.holds,
     voice: parts.voice,
-    isAlone: isDecision,
-    isApart: (route) => route === HANDOVER_CLICK,
+    mustNotMerge: isDecision,
+    isUnordered: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,
     unrouted(message) {
       base.unrouted.unrouted(message.gateway)

@@ -23,17 +23,17 @@ export function createAccept(options: {
   const { journal } = options
   const load = createLoad(options)
 
-  const store = async (messages: readonly NewMessage[], isWhole = false) => {
+  const store = async (messages: readonly NewMessage[], isAtomic = false) => {
     try {
-      const answers = await (isWhole ? journal.accept(messages, true) : journal.accept(messages))
+      const answers = await (isAtomic ? journal.accept(messages, true) : journal.accept(messages))
       messages.forEach((message, index) => {
         const { error, duplicate = false } = answers[index] ?? {}
-        if (error) tell(message, toTriviumError(error))
+        if (error) reportRefusal(message, toTriviumError(error))
         else options.accepted(message.gateway, duplicate)
       })
       return answers
     } catch (error) {
-      for (const message of messages) tell(message, toTriviumError(error))
+      for (const message of messages) reportRefusal(message, toTriviumError(error))
       throw error
     } finally {
       load.leave(messages.length, lengthOf(messages))
@@ -45,7 +45,7 @@ export function createAccept(options: {
     failed: ({ error }) => error,
   })
 
-  const tell = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
+  const reportRefusal = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
     options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
@@ -54,7 +54,7 @@ export function createAccept(options: {
       const { length } = message.text
       const error = load.overload(length)
       if (error) {
-        tell(message, error)
+        reportRefusal(message, error)
         return Promise.reject(error)
       }
       load.enter(1, length)
@@ -70,7 +70,7 @@ export function createAccept(options: {
       const length = lengthOf(messages)
       const refusal = load.overload(length)
       if (refusal) {
-        tell(first, refusal)
+        reportRefusal(first, refusal)
         throw refusal
       }
       load.enter(messages.length, length)

@@ -16,7 +16,8 @@ export function isStoreAway(thrown: unknown): boolean {
   return thrown instanceof TriviumError && thrown.code === 'store_unavailable'
 }
 
-/** Maximum ms that a job waits for a budget before it is checked again. */
+/** Limits (ms) of the wait for a budget; after it, the budget is checked again. */
+const SHORTEST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
 
 /** How long (ms) to wait after a budget refusal, which does not count as an attempt. Undefined for any other error. */
@@ -25,7 +26,6 @@ export function pauseOf(thrown: unknown, now: number): number | undefined {
   const until = Number(pathGet(thrown.cause, 'until'))
   return Math.max(SHORTEST_PAUSE, Math.min(until - now, LONGEST_PAUSE))
 }
-const SHORTEST_PAUSE = 1_000
 
 /** Outcome of a failed attempt: a retry after a pause, or a dead letter (at once if a retry cannot help). */
 export function failedAttempt(

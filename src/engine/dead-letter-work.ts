@@ -11,19 +11,17 @@ type Verb = Bulk['do']
 
 const DEAD_LETTERS_KIND = 'dead-letters'
 
-/**
- * Finds the oldest matching dead letters and their total number, and processes them. Returns how many
- * existed.
- */
 type LetterActions = {
+  /** Up to `limit` matching letters, oldest first, and the number of all that match. */
   oldest(
     filter: Filter,
     limit: number,
   ): Promise<{ found: readonly [id: string, queue: string][]; total: number }>
+  /** Returns how many letters still existed. */
   act(verb: Verb, found: readonly [id: string, queue: string][]): Promise<number>
 }
 
-/** Letters between two saves. */
+/** Letters processed between two saves of the job. */
 const STEP = 500
 
 const dataSchema = z.object({

@@ -10,8 +10,7 @@ import type { deadLetters } from './operations/messages.ts'
 
 type Service = ServiceOf<typeof deadLetters>
 type Filter = Parameters<Service['groups']>[0]
-type Some = Parameters<Service['retry']>[0]
-type Act = (id: string, queue: string) => Promise<boolean>
+type OneOrAll = Parameters<Service['retry']>[0]
 
 /** Letters per read. */
 const PAGE = 100
@@ -33,7 +32,7 @@ export function createDeadLetters(deps: {
   /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
     const wanted = error?.toLowerCase() ?? ''
-    let before = from ?? (until === undefined ? undefined : { at: until, id: '' })
+    let before = earlierOf(from, until)
     for (;;) {
       const page = await deadLetters.list({ queue, group, before, limit: PAGE })
       for (const letter of page.items) {
@@ -48,34 +47,28 @@ export function createDeadLetters(deps: {
     }
   }
 
-  const some = async ({ id, all: _all, limit, ...filter }: Some, act: typeof deadLetters.retry) => {
-    if (id !== undefined) return { ok: orThrow(id, await act(id, filter.queue)) }
-    const found: Parameters<Act>[] = []
+  /** Up to `limit` of the letters that match a filter, oldest first, and the number of all that match. */
+  async function oldest(filter: Filter, limit: number) {
+    const found: LetterKey[] = []
     for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
-    const oldest = found.slice(-limit).reverse()
-    // Started in one turn, so that the order within a lane is kept.
-    const done = await Promise.all(oldest.map((one) => act(...one)))
-    return { ok: true, count: done.filter(Boolean).length, more: found.length > limit }
+    return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
-  const bulk = createDeadLetterWork(
-    {
-      async oldest(filter, limit) {
-        const found: Parameters<Act>[] = []
-        for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
-        return { found: found.slice(-limit).reverse(), total: found.length }
-      },
-      async act(verb, found) {
-        const done = await Promise.all(found.map((one) => deadLetters[verb](...one)))
-        return done.filter(Boolean).length
-      },
-    },
-    deps.longWork,
-    deps.now,
-  )
+  /** Retries or drops letters, and returns how many still existed. */
+  async function act(verb: 'retry' | 'drop', letters: readonly LetterKey[]): Promise<number> {
+    // All are started in the same turn, so that the order within a lane is kept.
+    const done = await Promise.all(letters.map((one) => deadLetters[verb](...one)))
+    return done.filter(Boolean).length
+  }
+
+  async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll) {
+    if (id !== undefined) return { ok: orThrow(id, await deadLetters[verb](id, filter.queue)) }
+    const { found, total } = await oldest(filter, limit)
+    return { ok: true, count: await act(verb, found), more: total > limit }
+  }
 
   return {
-    bulk,
+    bulk: createDeadLetterWork({ oldest, act }, deps.longWork, deps.now),
     async list({ before, limit, ...filter }) {
       const found: (DeadLetter & { summary: string })[] = []
       let size = 0
@@ -88,9 +81,15 @@ export function createDeadLetters(deps: {
     },
     groups: (filter) => countGroups(matching(filter)),
     show: async ({ id, queue }) => orThrow(id, await deadLetters.get(id, queue)),
-    retry: (args) => some(args, deadLetters.retry),
-    drop: (args) => some(args, deadLetters.drop),
+    retry: (args) => oneOrAll('retry', args),
+    drop: (args) => oneOrAll('drop', args),
   }
+}
+
+/** The cursor of a page, or the end of the filter if that is earlier. */
+function earlierOf(cursor: Place | undefined, until: number | undefined): Place | undefined {
+  if (until === undefined) return cursor
+  return cursor && cursor.at < until ? cursor : { at: until, id: '' }
 }
 
 /** Counts dead letters by queue, route and error; the letters come newest first. */
@@ -123,13 +122,26 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
   return [...groups.values()].sort((a, b) => b.count - a.count)
 }
 
-/** `error`: the newest one, which is that of all where they are `alike`. */
-type LetterGroup = { alike: boolean } & Record<
-  'queue' | 'group' | 'code' | 'pattern' | 'error' | 'newest' | 'sample',
-  string
-> &
-  Record<'count' | 'first' | 'last', number>
+type LetterGroup = {
+  queue: string
+  group: string
+  code: string
+  /** The error without numbers and ids. */
+  pattern: string
+  /** The newest error, cut to 200 characters. */
+  error: string
+  /** Whether all letters have exactly this error. */
+  alike: boolean
+  count: number
+  /** Times of the oldest and the newest letter. */
+  first: number
+  last: number
+  /** Id of the newest letter, and the beginning of its text. */
+  newest: string
+  sample: string
+}
 type Place = Pick<DeadLetter, 'at' | 'id'>
+type LetterKey = [id: string, queue: string]
 
 /** Reads `at/id`. Throws `usage`. */
 function placeOf(text: string): Place {

@@ -47,9 +47,9 @@ export type DispatchOptions = {
   /** Whether a job must wait because its target is paused. */
   isHeld?(job: ClaimedJob): boolean
   /** Whether a message must not be merged into another call, regardless of the route. */
-  isAlone?(message: Message): boolean
-  /** Whether the messages of a route do not wait for others of their conversation. */
-  isApart?(route: string): boolean
+  mustNotMerge?(message: Message): boolean
+  /** Whether the messages of a route are handled without waiting for others of their conversation. */
+  isUnordered?(route: string): boolean
   /** Whether a person waits for the listeners' reaction to a message. */
   isUrgent?(message: Message): boolean
   voice?: Voice | undefined

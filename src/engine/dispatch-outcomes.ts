@@ -5,17 +5,17 @@ import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
 
-/** Beyond this many, some senders are notified again that they wait. */
+/** Above this number, some senders are notified again that they wait. */
 const MOST_WAITING = 10_000
 
 const WAITS = 'waits for an approval'
-/** The note of a message that no target got, because a person handles its conversation. Its outcome is `dropped`. */
+/** The history entry of a message that no target received, because a person handles its conversation. Its outcome is `dropped`. */
 export const HANDLED = 'handled by a person'
 
-/** `noReply`: why the skill sent none. */
+/** `notes`: further history entries. `handled`: replaces the `done` entry. `noReply`: why the skill sent no reply. */
 type Ended = { notes?: readonly Note[]; handled?: Note; noReply?: string }
 
-/** How attempts of dispatch end: on the store, in the history, in metrics and logs, and for the sender. */
+/** Ends attempts of dispatch: their outcome for the store, the history, metrics, logs, and the sender. */
 export function createOutcomes(
   options: Pick<DispatchOptions, 'outbox' | 'metrics' | 'log' | 'now' | 'ended'>,
 ) {
@@ -61,7 +61,6 @@ export function createOutcomes(
   return {
     isWaiting: (messageId: string) => waiting.has(messageId),
     failed,
-    /** `notes`: what is to be noted besides. `handled`: the note of a person who handles it, in place of the target. */
     done(job: ClaimedJob, dispatch: Dispatch, started: number, ended: Ended): RunOutcome {
       const { message, route, attempt, sends } = dispatch
       const { notes = [], handled, ...silence } = ended
@@ -73,7 +72,7 @@ export function createOutcomes(
         ? { outcome: 'done', notes: all, result: { outcome: 'done', replies: sends.count, ...silence } }
         : { outcome: 'done', notes: all }
     },
-    /** What a throw of the target comes to. */
+    /** The outcome of an attempt whose target threw. */
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {
       const { message, route, sends } = dispatch
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
@@ -85,7 +84,7 @@ export function createOutcomes(
       }
       if (isStoreAway(thrown)) {
         const fields = { messageId: message.id, route: route.name, err: toTriviumError(thrown) }
-        log.warn(fields, 'it runs again once the store is back')
+        log.warn(fields, 'the attempt runs again once the store is back')
         return { outcome: 'release', delay: STORE_PAUSE }
       }
       const delay = pauseOf(thrown, now())

@@ -28,12 +28,14 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     const message = !aside && voice?.wants(found) ? await transcribed(found, voice, signal) : found
     if (!message) return { outcome: 'release', delay: STORE_PAUSE }
     const route = routing().byName.get(claimed.group) ?? router.match(message)
-    const isPaused = message !== found && route && options.isHeld?.({ ...claimed, group: route.name })
-    if (isPaused) return { outcome: 'release', delay: HELD_PAUSE }
+    // A voice message had no route when it was claimed, so the worker could not hold it for a paused route.
+    if (message !== found && route && options.isHeld?.({ ...claimed, group: route.name }))
+      return { outcome: 'release', delay: HELD_PAUSE }
     // Messages for listeners only must not reach a skill, even if the routes changed.
     if (aside && route?.bolt === undefined) return { outcome: 'done' }
     if (!route) return unrouted(message)
 
+    // Only a job after an approval has an id of its own; an earlier job may have completed the message.
     const history = claimed.id === message.id ? [] : await store.journal.history(message.id)
     if (wasDone(history)) return { outcome: 'done' }
     // A queue job continues if the waiting daemon dies, so that does not count as an attempt.
@@ -55,7 +57,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       done.add(claimed)
       return outcomes.done(job, dispatch, started, { notes, ...silence })
     } catch (error) {
-      return outcomes.thrown(job, dispatch, started, thrownBy(error, signal))
+      return outcomes.thrown(job, dispatch, started, reasonOrRethrow(error, signal))
     }
   }
 
@@ -79,7 +81,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       route,
       attempt,
       isFirst: attempt === 1 && job.id === message.id && !outcomes.isWaiting(message.id),
-      isAside: job.message === undefined,
+      isAside: asideIn(job) !== undefined,
       sends: createSendCounter(),
       signal,
     }
@@ -94,9 +96,10 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
   }
 }
 
-/** The reason why an attempt ended: cancelled by an operator, or its own error. Throws after any other abort, which releases the job. */
-function thrownBy(error: unknown, { aborted, reason }: AbortSignal): unknown {
+/** Why an attempt failed: its own error, or that an operator cancelled it. Rethrows after any other abort. */
+function reasonOrRethrow(error: unknown, { aborted, reason }: AbortSignal): unknown {
   if (reason instanceof TriviumError && reason.code === 'run_cancelled') return reason
+  // The daemon is stopping, or the lease was lost: the worker releases the job.
   if (aborted) throw error
   return error
 }

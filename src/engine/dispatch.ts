@@ -8,6 +8,9 @@ import { createPump, type Place } from './pump.ts'
 import { createRouteTable } from './route-table.ts'
 import { createWorker } from './worker.ts'
 
+/** The place of a job whose route is looked up when it runs. */
+const NO_ROUTE_YET: Place = { name: '' }
+
 /** The dispatch road: runs the first matching route's target at least once per message, in order within a conversation, else in parallel. */
 export function createDispatch(options: DispatchOptions) {
   const { store, router, metrics, log, now } = options
@@ -15,7 +18,8 @@ export function createDispatch(options: DispatchOptions) {
   const routing = createRouteTable(router.routes)
   const { run, isDone } = createRun(options, routing)
 
-  const placeOf = ({ name, order }: Route, message: Message): Place => ({
+  /** For routes with `bolt`; only these have an `order`. */
+  const boltPlace = ({ name, order }: Route, message: Message): Place => ({
     name,
     isUnordered: order === 'none' || (options.isUrgent?.(message) ?? false),
   })
@@ -25,13 +29,13 @@ export function createDispatch(options: DispatchOptions) {
     match(message) {
       const route = router.match(message)
       if (route) options.matched?.(route.name)
-      if (route?.bolt !== undefined) return placeOf(route, message)
-      if (route && options.isApart?.(route.name)) return { name: route.name, isUnordered: true }
-      // Its route is known only after its recordings are transcribed.
-      if (options.voice?.wants(message)) return { name: '' }
+      if (route?.bolt !== undefined) return boltPlace(route, message)
+      if (route && options.isUnordered?.(route.name)) return { name: route.name, isUnordered: true }
+      // The final route is known only after the recordings are transcribed.
+      if (options.voice?.wants(message)) return NO_ROUTE_YET
       const merges = (route?.['while-busy'] ?? 'queue') !== 'queue' || route?.settle !== undefined
-      // Like a resumed job it has no group, and its route is looked up again.
-      return route && merges && options.isAlone?.(message) ? { name: '' } : route
+      // Only jobs with the name of their route are merged.
+      return route && merges && options.mustNotMerge?.(message) ? NO_ROUTE_YET : route
     },
     unrouted(message) {
       metrics.dispatched('', 'unrouted', 0)
@@ -44,12 +48,12 @@ export function createDispatch(options: DispatchOptions) {
     store,
     concurrency: options.concurrency,
     limits: () => routing().limits,
-    unplaced: () => routing().unplaced,
+    withoutSlot: () => routing().withoutSlot,
     busy: () => routing().busy,
     refill: pump.add,
     run,
     ...defined({ isHeld: options.isHeld }),
-    goesOn: (job) => routing().byName.get(job.group)?.queue !== undefined,
+    runsElsewhere: (job) => routing().byName.get(job.group)?.queue !== undefined,
     settled: (job) => job.message && options.settled?.(job.message, isDone(job)),
     log,
     now,

@@ -84,7 +84,7 @@ function createSettingsFor(topics: Store['topics'], settings: ReturnType<typeof 
       await settings.set(topic, group, { match })
       return { ...found, match }
     }
-    const has = found.match === undefined ? 'no filter' : 'another filter'
-    throw new TriviumError('group_filter', { group, topic, has })
+    const filter = found.match === undefined ? 'no filter' : 'another filter'
+    throw new TriviumError('group_filter', { group, topic, filter })
   }
 }

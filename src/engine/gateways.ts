@@ -60,7 +60,7 @@ export function createGateways<Host>(options: {
       inTurn(async () => {
         const entry = running.get(name)
         if (!entry || isStopping()) throw noGateway(name, [...running.keys()])
-        log.info({ gateway: name }, 'the gateway is connected anew, as somebody asked')
+        log.info({ gateway: name }, 'the gateway reconnects, as requested')
         await end(entry)
         await begin(entry.spec)
         return list().find((each) => each.name === name) ?? null

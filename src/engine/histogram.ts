@@ -7,9 +7,9 @@ import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 
 const SECOND = 1_000
-/** Ms that are shown at least, and at most. */
+/** Shortest and longest period (ms) of a histogram. */
 const [SHORTEST_SPAN, LONGEST_SPAN] = [SECOND, 400 * DAY]
-/** Ms that a span of time may have, so that spans begin where people expect it. */
+/** Widths (ms) of a bar, so that bars begin at round times. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((each) => each * MINUTE),
@@ -17,11 +17,11 @@ const WIDTHS = [
   ...[1, 2, 7, 14, 28].map((each) => each * DAY),
 ]
 const MOST_SPANS = 2_000
-/** Ms that one call takes or so, and messages of one step. */
-const LONGEST = 500
+/** Approximate duration (ms) of a call, and messages per step. */
+const CALL_TIME = 500
 const PAGE = 500
 
-/** How many messages came in when. */
+/** Counts messages by arrival time. */
 export function createHistogram(
   store: Pick<Store, 'journal' | 'stats'>,
   now: () => number,
@@ -51,7 +51,7 @@ export function createHistogram(
   }
 }
 
-/** When the oldest message came; of a caller with some gateways the oldest that the caller may see, to the hour. */
+/** When the oldest message arrived. For a caller with access to some gateways: the oldest visible one, rounded down to the hour. */
 async function oldestOf(
   { journal, stats }: Pick<Store, 'journal' | 'stats'>,
   query: MessageQuery,
@@ -67,8 +67,8 @@ async function oldestOf(
 type Search = Omit<MessageSearch, 'limit' | 'before'>
 
 async function countAll(journal: Store['journal'], search: Search, width: number): Promise<CountedTimes> {
-  const count = isInHeads(search) ? journal.countByTime : countFound(journal)
-  const deadline = performance.now() + LONGEST
+  const count = needsNoContent(search) ? journal.countByTime : countFound(journal)
+  const deadline = performance.now() + CALL_TIME
   const counts: CountedTimes['counts'] = []
   let { until } = search
   for (;;) {
@@ -80,16 +80,16 @@ async function countAll(journal: Store['journal'], search: Search, width: number
   }
 }
 
-/** Whether a store need not look into messages. */
-function isInHeads(query: MessageQuery): boolean {
+/** Whether messages can be counted without reading them. */
+function needsNoContent(query: MessageQuery): boolean {
   const { sender, event, transport } = query
   return wordsOf(query).length === 0 && [sender, event, transport].every((each) => each === undefined)
 }
 
-/** Counts what a search finds, in whole spans of time. */
+/** Counts the results of a search, in complete bars. */
 function countFound(journal: Pick<Store['journal'], 'search'>): Store['journal']['countByTime'] {
   return async (search, width) => {
-    const deadline = performance.now() + LONGEST
+    const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
     const spanOf = (id: string) => Math.floor(timeOf(id) / width) * width
     const sorted = () => [...counts].map(([at, count]) => ({ at, count })).sort((a, b) => b.at - a.at)

@@ -7,25 +7,25 @@ import { backoff } from '../lib/backoff.ts'
 import { defined } from '../lib/defined.ts'
 import type { Records, StoredJob } from './long-work-records.ts'
 
-/** `save` throws `job_cancelled` where an operator has ended the job, and the signal's reason once it has aborted. */
+/** `save` throws `job_cancelled` if an operator cancelled the job, and the signal's reason after its abort. */
 export type JobProgress = Partial<Pick<LongJob, 'done' | 'total' | 'at'>> & { data?: Json }
 export type JobTools = { save(progress: JobProgress): Promise<void>; signal: AbortSignal }
 
 /**
- * How work of one kind is done. `run` is called with the `data` that was saved last, on any daemon, again after a crash: what it did since
- * then it must be able to repeat. It saves often, stops soon after `signal` aborts, and returns the result.
+ * Does the work of one kind. `run` gets the `data` that was saved last. After a crash it is called again, on any daemon, so it must be able
+ * to repeat everything since the last save. It saves often, stops soon after `signal` aborts, and returns the result.
  */
 export type WorkKind = {
   kind: string
   run(job: Pick<StoredJob, 'id' | 'by' | 'data' | 'done' | 'total'>, tools: JobTools): Promise<Json>
 }
 
-/** Ms. A daemon that has not renewed its lease for so long is taken for dead. */
+/** Ms after which a daemon that has not renewed its lease counts as dead. */
 const LEASE = 10_000
-const RENEW = 3_000
-const AGAIN = { first: 2_000, longest: 60_000 }
-/** Attempts in a row without progress that may fail in a way that nobody expected; it may be a fault that does not go away. */
-const UNEXPECTED = 8
+const RENEW_EVERY = 3_000
+const RETRY = { first: 2_000, longest: 60_000 }
+/** Maximum number of unexpected errors in a row without progress. */
+const MAX_UNEXPECTED = 8
 
 export type AttemptDeps = {
   store: Pick<Store, 'leases'>
@@ -46,7 +46,7 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
     if (job.state !== 'running' || signal.aborted) return
     const save = async (progress: JobProgress) => {
       await saveProgress(deps.records, id, progress)
-      // What is saved is the place to go on from, so that this is where work ends.
+      // Work stops after a save, so that nothing has to be repeated.
       signal.throwIfAborted()
     }
     const result = await kind.run(job, { save, signal })
@@ -58,15 +58,15 @@ export async function attempt(id: string, kind: WorkKind, deps: AttemptDeps): Pr
   }
 }
 
-/** Holds the lease of a job; undefined where another daemon has it, or the store is away. */
+/** Holds the lease of a job. Undefined if another daemon has it, or if the store is unreachable. */
 async function holdLease(id: string, { store, owner, log }: AttemptDeps) {
   const name = `long-job/${id}`
   const lost = new AbortController()
   const hold = () => store.leases.acquire(name, owner, LEASE)
-  const away = (err: unknown) =>
+  const logFailure = (err: unknown) =>
     void log.warn({ job: id, err }, 'the lease of a long job cannot be renewed; trying again')
   let heldUntil = performance.now() + LEASE
-  const held = await hold().catch(away)
+  const held = await hold().catch(logFailure)
   if (held === undefined) return undefined
   const renew = async () => {
     const until = performance.now() + LEASE
@@ -76,11 +76,11 @@ async function holdLease(id: string, { store, owner, log }: AttemptDeps) {
   }
   const renewing = setInterval(() => {
     renew().catch((err) => {
-      away(err)
+      logFailure(err)
       // Another daemon may have taken over.
       if (performance.now() > heldUntil) lost.abort()
     })
-  }, RENEW)
+  }, RENEW_EVERY)
   return {
     lost: lost.signal,
     async release(): Promise<void> {
@@ -99,14 +99,14 @@ async function saveProgress(records: Records, id: string, progress: JobProgress)
   if (state !== 'running') throw new TriviumError('job_cancelled', { id })
 }
 
-/** What may work later is tried again, with backoff; what nobody expected, a few times. */
+/** Retries with backoff, unless the error is permanent or unexpected errors have repeated too often. */
 async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<void> {
   const { records, log, now } = deps
   const { code, message } = toTriviumError(error)
   if (code === 'job_cancelled') return
   const failure = { error: { code, message } }
   const isFinal = (failures: number) =>
-    error instanceof TriviumError ? !error.retryable : failures >= UNEXPECTED
+    error instanceof TriviumError ? !error.retryable : failures >= MAX_UNEXPECTED
   try {
     const { failures } = await records.find(id)
     if (isFinal(failures + 1)) {
@@ -114,8 +114,8 @@ async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<vo
       await records.end(id, { state: 'failed', ...failure })
       return
     }
-    const pause = backoff(failures + 1, AGAIN)
-    log.warn({ job: id, err: error, pause }, 'a long job goes on later')
+    const pause = backoff(failures + 1, RETRY)
+    log.warn({ job: id, err: error, pause }, 'a long job will be retried')
     await records.change(id, (job) => ({
       ...job,
       ...failure,
@@ -123,6 +123,6 @@ async function failed(error: unknown, id: string, deps: AttemptDeps): Promise<vo
       retryAt: now() + pause,
     }))
   } catch (err) {
-    log.warn({ job: id, err }, 'that a long job failed was not stored; it is tried again')
+    log.warn({ job: id, err }, 'the failure of a long job could not be stored; the job will be retried')
   }
 }

@@ -5,17 +5,18 @@ import { type LongJob, longJobSchema } from '../core/long-job.ts'
 import type { Store } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 
-/** `data`: what its kind keeps of a job between two steps; gone when the job ends. `failures`: failed attempts in a row. */
+/** `data`: state of the work between two steps, deleted when the job ends. `failures`: failed attempts in a row. */
 const storedSchema = longJobSchema.extend({ data: z.json().default(null), failures: z.number().default(0) })
 export type StoredJob = z.infer<typeof storedSchema>
 
 export const PREFIX = 'long-job:'
-const MOST = 10_000
-const KEPT = 7 * 86_400_000
+const MAX_JOBS = 10_000
+/** How long (ms) a job is kept after its end. */
+const RETENTION_MS = 7 * 86_400_000
 
 export type Records = ReturnType<typeof createRecords>
 
-/** What is kept of long jobs on the store. */
+/** The records of long jobs in the store. */
 export function createRecords(kv: Store['kv'], now: () => number) {
   const read = (value: Json | undefined) => storedSchema.safeParse(value).data
   const peek = async (id: string) => read((await kv.get(PREFIX + id))?.value)
@@ -24,24 +25,24 @@ export function createRecords(kv: Store['kv'], now: () => number) {
     if (found) return found
     throw new TriviumError('job_not_found', { id })
   }
-  /** Changes a job that has not ended; returns what there is then. */
+  /** Changes a job that has not ended. Returns its record, changed or not. */
   const change = async (id: string, to: (job: StoredJob) => StoredJob) => {
     const value = await updateKv(kv, PREFIX + id, (current) => {
       const job = read(current)
       if (job?.state !== 'running') return undefined
       const next = { ...to(job), updatedAt: now() }
-      return { value: next, ...(next.state !== 'running' && { ttl: KEPT }) }
+      return { value: next, ...(next.state !== 'running' && { ttl: RETENTION_MS }) }
     })
     return read(value) ?? find(id)
   }
   return {
-    /** Undefined where there is none. */
+    /** Like `find`, but undefined if there is no such job. */
     peek,
     find,
     change,
     add: (job: StoredJob) => kv.set(PREFIX + job.id, job),
     async all(): Promise<StoredJob[]> {
-      const keys = await kv.list(PREFIX, MOST)
+      const keys = await kv.list(PREFIX, MAX_JOBS)
       const values = await Promise.all(keys.map(async (key) => read((await kv.get(key))?.value)))
       return values.filter((job) => job !== undefined)
     },

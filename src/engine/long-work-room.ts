@@ -5,20 +5,20 @@ import type { KeyValues } from '../core/store.ts'
 import { updateKv } from '../core/update-kv.ts'
 import type { Records } from './long-work-records.ts'
 
-/** Jobs of one caller that may run at the same time, and that are kept, also after their end. */
-const RUNNING = 20
-const KEPT = 100
-/** Ms after which a job that was announced and is not there was never begun: its daemon died between. */
-const ANNOUNCED = 60_000
-/** Ms. Longer than a job is kept after its end. */
-const FORGOTTEN = 30 * 86_400_000
+/** Maximum number of a caller's jobs: running at the same time, and kept including ended ones. */
+const MAX_RUNNING = 20
+const MAX_KEPT = 100
+/** Ms after which a place without a job is free again: its daemon died before it added the job. */
+const PLACE_PATIENCE = 60_000
+/** How long (ms) the list of a caller is kept; longer than a job is kept after its end. */
+const LIST_RETENTION = 30 * 86_400_000
 
 const placesSchema = z.array(z.object({ id: z.string(), at: z.number() })).catch([])
 
-/** Bounds the long jobs of each caller: all daemons read all of them every few seconds. */
+/** Limits the long jobs of each caller, because every daemon reads all jobs every few seconds. */
 export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'>, now: () => number) {
   return {
-    /** Takes a place for a new job; the oldest that have ended go. Throws `limit_reached`. */
+    /** Takes a place for a new job, and removes the oldest ended jobs if needed. Throws `limit_reached`. */
     async take(id: string, by: string): Promise<void> {
       let gone: string[] = []
       await updateKv(kv, `long-jobs-of/${hash('sha256', by)}`, async (value) => {
@@ -26,17 +26,17 @@ export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'
         const jobs = await Promise.all(
           places.map(async (place) => ({ ...place, job: await records.peek(place.id) })),
         )
-        const known = jobs.filter(({ job, at }) => job !== undefined || now() - at < ANNOUNCED)
+        const known = jobs.filter(({ job, at }) => job !== undefined || now() - at < PLACE_PATIENCE)
         const running = known.filter(({ job }) => (job?.state ?? 'running') === 'running')
-        requireRoom({ most: RUNNING, what: `Long jobs of ${by} that run`, todo: TODO }, running.length)
+        requireRoom({ most: MAX_RUNNING, what: `Running long jobs of ${by}`, todo: TODO }, running.length)
         const ended = known.filter((each) => !running.includes(each))
-        gone = ended.slice(0, Math.max(0, known.length + 1 - KEPT)).map((each) => each.id)
+        gone = ended.slice(0, Math.max(0, known.length + 1 - MAX_KEPT)).map((each) => each.id)
         const left = known.filter((each) => !gone.includes(each.id)).map(({ job: _, ...place }) => place)
-        return { value: [...left, { id, at: now() }], ttl: FORGOTTEN }
+        return { value: [...left, { id, at: now() }], ttl: LIST_RETENTION }
       })
       for (const each of gone) await records.drop(each)
     },
   }
 }
 
-const TODO = 'Wait for one to end, or end one with `trivium job cancel ID`.'
+const TODO = 'Wait for one to end, or cancel one with `trivium job cancel ID`.'

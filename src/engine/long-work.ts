@@ -18,9 +18,10 @@ export type NewLongJob = { kind: string; target: JsonObject; data: Json; total?:
 
 export type LongWork = ReturnType<typeof createLongWork>
 
+/** How often (ms) to look for jobs that have no worker. */
 const LOOK_EVERY = 2_000
 
-/** Durable work with progress: begun by a call, done by one daemon at a time, gone on with by another after a crash. */
+/** Durable work with progress. A call starts it, one daemon at a time does it, and another one continues it after a crash. */
 export function createLongWork(deps: {
   store: Pick<Store, 'kv' | 'leases' | 'onSignal'>
   owner: string
@@ -56,7 +57,7 @@ export function createLongWork(deps: {
   }
 
   return {
-    /** Says how work of a kind is done; before `start`. */
+    /** Registers a kind of work; call it before `start`. */
     offer: (kind: WorkKind) => void kinds.set(kind.kind, kind),
     start,
     /** Throws `limit_reached` for a caller with many running jobs. */
@@ -87,7 +88,7 @@ export function createLongWork(deps: {
       show: async ({ id }) => shown(await records.find(id)),
       cancel: async ({ id }) => shown(await records.end(id, { state: 'cancelled' })),
     } satisfies ServiceOf<typeof longJobs>,
-    /** Ends work at its next step; it goes on with the next start, or on another daemon. */
+    /** Stops work after its current step. It continues after the next start, or on another daemon. */
     async stop(): Promise<void> {
       stopping.abort()
       await loop.stop()
@@ -96,7 +97,7 @@ export function createLongWork(deps: {
   }
 }
 
-/** Waits up to `timeout` ms for the end of a job; resolves with what stands then. */
+/** Waits up to `timeout` ms for the end of a job, and resolves with its state at that time. */
 async function waitForEnd(
   { store }: Parameters<typeof createLongWork>[0],
   records: Records,

@@ -46,7 +46,7 @@ export function createMessages(deps: {
       const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
       const history = [accepted, ...unrouted(id, outcome, notes), ...notes]
-      const receive = receiveStanding(notes, now())
+      const receive = receiveState(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
       return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
@@ -62,7 +62,7 @@ function unrouted(id: string, outcome: Outcome | undefined, notes: readonly Note
 }
 
 /** The state of the receive road, from its last note. */
-function receiveStanding(notes: readonly Note[], now: number) {
+function receiveState(notes: readonly Note[], now: number) {
   const last = notes.findLast(({ road }) => road === 'receive')
   const { by, lease } = Object(last?.detail)
   if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }

@@ -66,7 +66,7 @@ export function createOutboxWorker(options: OutboxWorkerOptions) {
         if (found.sent === true) receipt = found.receipt
         else if (found.sent === 'unknown' && isUncertain(job)) {
           // An operator must decide.
-          return uncertain(job, reply, found.how ?? 'see whether it is there')
+          return uncertain(job, reply, found.how ?? 'check whether it arrived')
         }
       }
       if (signal.aborted) return { outcome: 'release' }

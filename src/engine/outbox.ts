@@ -148,6 +148,7 @@ function bodyText({ body }: JsonObject): string {
 /** Throws `send_rejected` for `data` that would show the buttons of one approval under another title. */
 export function refuseApproval(gateway: string, data: JsonObject | undefined): void {
   if (data?.approval === undefined) return
-  const reason = '`data.approval` is made by Trivium alone; mark the skill or the tool with `approval: true`'
+  const reason =
+    '`data.approval` is reserved for Trivium; set `approval: true` on the skill or the tool instead'
   throw new TriviumError('send_rejected', { gateway, reason })
 }

@@ -18,6 +18,7 @@ export function createPump(options: {
   let read = 0
 
   return {
+    /** Called when new messages may be in the journal. */
     look(): void {
       accepted += 1
     },

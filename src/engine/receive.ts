@@ -25,10 +25,10 @@ export function createReceive(options: {
   const choose = createChoosing(store)
 
   /** The oldest matching message with deliveries left. */
-  const take = async (filter: ReceiveFilter, { lease, fits, key }: Wanted, call: Call) => {
+  const take = async (filter: ReceiveFilter, { lease, fits, matchText }: Wanted, call: Call) => {
     const next = () => {
       if (!fits) return store.receive.take(filter, lease, whoCalls(call))
-      const wish = wishFor(filter, key, fits)
+      const wish = wishFor(filter, fits, matchText)
       return choose(wish, lease, whoCalls(call), call.signal)
     }
     for (;;) {
@@ -41,7 +41,8 @@ export function createReceive(options: {
     async receive(args, call) {
       const filters = filtersOf(args, call)
       const { gateway: name, lease, match } = args
-      const wanted = defined({ lease, fits: match && compileMatcher(match), key: JSON.stringify(match) })
+      const fits = match && compileMatcher(match)
+      const wanted = defined({ lease, fits, matchText: JSON.stringify(match) })
       const known = options.known()
       // Messages of a gateway that was removed from the file can still be taken.
       const isUnknown = name !== undefined && !known.includes(name)
@@ -80,13 +81,13 @@ export function createReceive(options: {
   } satisfies Pick<ServiceOf<typeof gateways>, 'receive' | 'ack' | 'nack' | 'extend'>
 }
 
-type Wanted = { lease?: number; fits?: (message: Message) => boolean; key?: string }
+type Wanted = { lease?: number; fits?: Fits; matchText?: string }
+type Fits = (message: Message) => boolean
 
-function wishFor(filter: ReceiveFilter, match = '', fits: (message: Message) => boolean): Wish {
+function wishFor(filter: ReceiveFilter, fits: Fits, matchText = ''): Wish {
   const { conversation } = filter
-  const key = JSON.stringify([filter.gateway, conversation, match])
   return {
-    key,
+    key: JSON.stringify([filter.gateway, conversation, matchText]),
     filter,
     fits: (message) => (conversation === undefined || conversation === message.conversation) && fits(message),
   }
@@ -98,16 +99,22 @@ export function noGateway(name: string, known: readonly string[]): TriviumError 
 }
 
 /**
- * The filters to try, in order. Within a conversation, a call without a filter means that conversation. A caller with access
- * to some gateways sees only the oldest message of each of those, starting with any.
+ * The filters to try, in order. A caller that may use only some gateways tries each of them, in random order, so that none is
+ * preferred. A skill that handles a message takes from the conversation of that message, unless it passes a filter.
  */
 function filtersOf({ gateway, conversation }: ReceiveFilter, { caller, message }: Call): ReceiveFilter[] {
   if (gateway !== undefined) requireGateway(caller, gateway)
   const filter = defined({ gateway, conversation })
-  if (gateway === undefined && caller.gateways) {
-    const order = caller.gateways.toSorted(() => Math.random() - 0.5)
-    return order.map((one) => ({ ...filter, gateway: one }))
-  }
+  if (gateway === undefined && caller.gateways)
+    return shuffled(caller.gateways).map((one) => ({ ...filter, gateway: one }))
   if (gateway !== undefined || conversation !== undefined || !message) return [filter]
   return [{ gateway: message.gateway, conversation: message.conversation }]
+}
+
+/** The items in random order; each order is equally likely. */
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, rank: Math.random() }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ item }) => item)
 }

@@ -33,8 +33,8 @@ export function createRefusals(options: {
     add(gateway: string, reason: string, { body, ...who }: Refused = {}): void {
       options.count(gateway, reason)
       if (isDelivery(reason)) tally.refused(gateway, reason, who)
-      log.debug({ gateway, reason, ...who }, 'it was refused')
-      logRarely(`${gateway} ${reason}`, 'info', 'what came in is refused', { gateway, reason, ...who })
+      log.debug({ gateway, reason, ...who }, 'a delivery was refused')
+      logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
       newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, MAX_PER_GATEWAY))
     },

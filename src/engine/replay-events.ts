@@ -7,7 +7,7 @@ import type { Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { LongWork, WorkKind } from './long-work.ts'
 
-/** Which events of a topic: times are Unix ms, `until` is outside; `from` and `to` are ids of events, both inside. */
+/** A range of a topic's events. `since` (inclusive) and `until` (exclusive): Unix ms. `from` and `to`: event ids, both inclusive. */
 export type EventRange = {
   since?: number | undefined
   until?: number | undefined
@@ -15,26 +15,27 @@ export type EventRange = {
   to?: string | undefined
 }
 
-/** `subscription`: the push whose group it is. */
+/** `subscription`: the push subscription to which the group belongs, if any. */
 export type ReplayTarget = { topic: string; group: string; subscription?: string; range: EventRange }
 
 export type ReplayEvents = ReturnType<typeof createReplayEvents>
 
 const KIND = 'replay'
-/** Events shown again between two saves. */
+/** Events redelivered between two saves. */
 const STEP = 500
 
 const dataSchema = z.object({
   topic: z.string(),
   group: z.string(),
-  /** Of each partition: behind which position it goes on, and where it ends. */
+  /** Per partition: the last position that is done, and the last one of the range. */
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
+  /** Number of redelivered events. */
   shown: z.number(),
 })
 type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
-/** Shows a consumer group again what it has consumed, within a range, as a job with progress. What is unread comes by itself. */
+/** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
 export function createReplayEvents({ topics, work }: { topics: Topics; work: LongWork }) {
   work.offer(replayKind(topics))
   /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
@@ -64,7 +65,7 @@ function requireRange({ since = 0, until = Number.POSITIVE_INFINITY, from, to }:
   throw new TriviumError('bad_request', { reason: 'the range ends before it begins' })
 }
 
-/** The part of a partition that a range covers: ids, and the times in them, only grow with the positions. */
+/** The part of a partition that a range covers. Ids, and the times in them, ascend with the positions. */
 async function partOf(topics: Topics, topic: string, partition: number, range: EventRange) {
   const end = await topics.end(topic, partition)
   const isBefore = (event: Event) =>
@@ -77,7 +78,7 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   return { after, last: Math.max(after, last) }
 }
 
-/** The last position up to which `holds` for all events; those that are gone count as the next one that is there. */
+/** Binary search: the last position up to which `holds` is true. Deleted events count as the next one that exists. */
 async function boundary(
   topics: Topics,
   topic: string,
@@ -103,7 +104,7 @@ function replayKind(topics: Topics): WorkKind {
       for (const [partition, part] of data.parts.entries()) {
         while (part.after < part.last) {
           signal.throwIfAborted()
-          data.shown += await showAgain(topics, data, part, partition)
+          data.shown += await redeliver(topics, data, part, partition)
           const left = data.parts.reduce((sum, { after, last }) => sum + last - after, 0)
           await save({ data, done: job.total - left })
         }
@@ -113,8 +114,8 @@ function replayKind(topics: Topics): WorkKind {
   }
 }
 
-/** Shows the next events of a part again, and moves it on behind them; returns how many. */
-async function showAgain(
+/** Redelivers the next events of a part and advances its position. Returns the number of redelivered events. */
+async function redeliver(
   topics: Topics,
   { topic, group }: Pick<Data, 'topic' | 'group'>,
   part: Data['parts'][number],
@@ -124,7 +125,7 @@ async function showAgain(
   const { items: found } = await topics.tail(topic, part.after, max, partition)
   const wanted = found.filter(({ position }) => position <= part.last)
   const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id)))
-  // Retention may have taken an event meanwhile; without the group there is nobody to show it to.
+  // Retention may have deleted an event, or somebody the group.
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
   const isEnd = wanted.length === 0 || wanted.length < found.length
   part.after = isEnd ? part.last : (wanted.at(-1)?.position ?? part.last)

@@ -11,7 +11,7 @@ export function createRouteTable(routes: Router['routes']) {
     inForce,
     byName: new Map(inForce.map((route) => [route.name, route])),
     limits: new Map(inForce.map((route) => [route.name, concurrencyOf(route)])),
-    unplaced: new Set(inForce.flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
+    withoutSlot: new Set(inForce.flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
     busy: busyLanes(inForce),
   })
   let last = read(routes())

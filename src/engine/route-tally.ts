@@ -1,28 +1,28 @@
-const MINUTE = 60_000
-/** A span of the count, and spans of an hour and of a day. */
-const SPAN = 5 * MINUTE
-const [HOUR, DAY] = [12, 288]
+/** Messages are counted in spans of five minutes. */
+const SPAN = 5 * 60_000
+const [SPANS_PER_HOUR, SPANS_PER_DAY] = [12, 288]
 
+/** Messages in the last hour and in the last day. */
 export type RouteCount = { route: string; hour: number; day: number; lastAt: number }
 
 export type RouteTally = ReturnType<typeof createRouteTally>
 
-/** Counts the messages that each route takes, in spans of five minutes for a day, in the memory of this daemon. */
+/** Counts the messages of each route over a day, in the memory of this daemon. */
 export function createRouteTally(now: () => number) {
   const routes = new Map<string, { counts: Float64Array; span: number; lastAt: number }>()
 
   return {
-    /** Called for each routed message: must cost almost nothing. */
+    /** Called for each routed message, so it must be cheap. */
     matched(route: string): void {
       const at = now()
       let known = routes.get(route)
       if (!known) {
-        known = { counts: new Float64Array(DAY), span: Math.floor(at / SPAN), lastAt: at }
+        known = { counts: new Float64Array(SPANS_PER_DAY), span: Math.floor(at / SPAN), lastAt: at }
         routes.set(route, known)
       }
       move(known, at)
       known.lastAt = at
-      const index = known.span % DAY
+      const index = known.span % SPANS_PER_DAY
       known.counts[index] = (known.counts[index] ?? 0) + 1
     },
     /** The counts of the last hour and day. Routes without a message in a day are left out. */
@@ -30,9 +30,9 @@ export function createRouteTally(now: () => number) {
       const at = now()
       return [...routes].flatMap(([route, known]) => {
         move(known, at)
-        const day = sum(known, DAY)
+        const day = sum(known, SPANS_PER_DAY)
         if (day === 0) routes.delete(route)
-        return day === 0 ? [] : [{ route, hour: sum(known, HOUR), day, lastAt: known.lastAt }]
+        return day === 0 ? [] : [{ route, hour: sum(known, SPANS_PER_HOUR), day, lastAt: known.lastAt }]
       })
     },
   }
@@ -40,16 +40,16 @@ export function createRouteTally(now: () => number) {
 
 type Known = { counts: Float64Array; span: number }
 
-/** Moves to the span of `at`; spans in between are empty. A clock that goes back counts in the newest span. */
+/** Advances to the span of `at` and clears the spans in between. If the clock goes back, the newest span keeps counting. */
 function move(known: Known, at: number): void {
   const span = Math.floor(at / SPAN)
-  const passed = Math.min(DAY, span - known.span)
-  for (let step = 1; step <= passed; step++) known.counts[(known.span + step) % DAY] = 0
+  const passed = Math.min(SPANS_PER_DAY, span - known.span)
+  for (let step = 1; step <= passed; step++) known.counts[(known.span + step) % SPANS_PER_DAY] = 0
   known.span = Math.max(known.span, span)
 }
 
 function sum({ counts, span }: Known, spans: number): number {
   let total = 0
-  for (let back = 0; back < spans; back++) total += counts[(span - back) % DAY] ?? 0
+  for (let back = 0; back < spans; back++) total += counts[(span - back) % SPANS_PER_DAY] ?? 0
   return total
 }

@@ -4,15 +4,16 @@ import type { Pumped } from './pump.ts'
 import { LEASE, type WorkerOptions } from './worker-options.ts'
 import type { Places } from './worker-places.ts'
 
-/** Claim size for jobs that take no slot. */
-const UNPLACED = 64
+/** Maximum number of jobs per claim while all slots are taken: only jobs without a slot are claimed then. */
+const MAX_WITHOUT_SLOT = 64
 
 /** Claims jobs while there is room, and refills the queue when none is left. `begin` starts a claimed job. */
 export function createClaims(options: WorkerOptions, places: Places, begin: (job: ClaimedJob) => void) {
   const { queue, store, lease = LEASE, now } = options
+  /** The last step found nothing to claim, so the next one first refills the queue. */
   let isIdle = false
-  /** The last claim found nothing, with room in every group: the next one waits for a signal or until `due`. */
-  let isSpent = false
+  /** The last claim took everything there was: the next one waits for a signal, or until `due`. */
+  let isExhausted = false
   let due: number | undefined
 
   const refill = async () => (await options.refill?.()) ?? 'nothing'
@@ -21,32 +22,32 @@ export function createClaims(options: WorkerOptions, places: Places, begin: (job
     /** One step of a loop: `again`, or the ms until something is due. */
     async step(): Promise<'again' | number | undefined> {
       const free = places.free()
-      const unplaced = options.unplaced?.()
+      const withoutSlot = options.withoutSlot?.()
       const isFull = free <= 0
-      if (isFull && !unplaced?.size) return undefined
-      let brought: Pumped = isIdle ? await refill() : 'nothing'
-      if (brought === 'jobs') isSpent = false
-      if (!isSpent || (due !== undefined && due <= now())) {
-        const limits = places.room(isFull, unplaced)
-        const max = isFull ? UNPLACED : free
+      if (isFull && !withoutSlot?.size) return undefined
+      let refilled: Pumped = isIdle ? await refill() : 'nothing'
+      if (refilled === 'jobs') isExhausted = false
+      if (!isExhausted || (due !== undefined && due <= now())) {
+        const limits = places.room(isFull, withoutSlot)
+        const max = isFull ? MAX_WITHOUT_SLOT : free
         const request = { max, lease, limits, ...defined({ busy: options.busy?.() }) }
-        // Before the call, so that a signal during it counts.
-        isSpent = true
+        // Set before the call, so that a signal during the call counts.
+        isExhausted = true
         const { items, more, nextDue } = await store.jobs.claim(queue, request)
-        if (more) isSpent = false
+        if (more) isExhausted = false
         due = nextDue
         for (const job of items) begin(job)
-        brought = items.length > 0 && (more || places.free() <= 0) ? 'jobs' : await refill()
-        isIdle = brought !== 'jobs'
-        if (!isIdle) isSpent = false
-        if (!isIdle && (unplaced?.size || places.free() > 0)) return 'again'
+        refilled = items.length > 0 && (more || places.free() <= 0) ? 'jobs' : await refill()
+        isIdle = refilled !== 'jobs'
+        if (!isIdle) isExhausted = false
+        if (!isIdle && (withoutSlot?.size || places.free() > 0)) return 'again'
       }
-      if (brought === 'unrouted') return 'again'
+      if (refilled === 'unrouted') return 'again'
       return due === undefined ? undefined : due - now()
     },
-    /** There may be jobs again: the next step asks the store. */
+    /** Called when there may be jobs again: the next step asks the store. */
     look(): void {
-      isSpent = false
+      isExhausted = false
     },
   }
 }

@@ -17,14 +17,14 @@ export type WorkerOptions = {
    * Groups whose jobs mostly wait and therefore take no slot: only their own limit applies, and they are claimed even
    * while all slots are taken.
    */
-  unplaced?(): ReadonlySet<string>
+  withoutSlot?(): ReadonlySet<string>
   /** How to treat busy lanes, by group. */
   busy?(): Record<string, BusyLane> | undefined
   /** Lease in ms after which another process may claim the job of a dead one; renewed after a third of it. */
   lease?: number
   run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome>
   /** Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it at once. */
-  goesOn?(job: ClaimedJob): boolean
+  runsElsewhere?(job: ClaimedJob): boolean
   /** Called once an outcome is stored, unless the claim was lost. */
   settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
   /** Retry policy for errors of `run`. It must end, or one broken job would block its lane for ever. */

@@ -8,20 +8,20 @@ export function createPlaces(
   claimed: { readonly size: number },
 ) {
   const perGroup = new Map<string, number>()
-  /** Jobs whose work is under way; those in `claimed` beyond it only wait until their outcome is stored. */
+  /** Number of running jobs that take a slot. The other jobs in `claimed` only wait until their outcome is stored. */
   let active = 0
-  /** Number of running jobs that take no slot. */
+  /** Number of running jobs that take no slot, because their work is done elsewhere or mostly waits. */
   let elsewhere = 0
 
   return {
     /** Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not pile them up. */
     free: () => concurrency - Math.max(active, claimed.size - elsewhere - concurrency),
 
-    /** How many jobs of each group may be claimed; where all places are taken only of groups that need none. */
-    room(isFull: boolean, unplaced: ReadonlySet<string> | undefined): Record<string, number> {
+    /** How many jobs of each group may be claimed. If all slots are taken (`isFull`): only jobs that take no slot. */
+    room(isFull: boolean, withoutSlot: ReadonlySet<string> | undefined): Record<string, number> {
       const left: Record<string, number> = isFull ? { '': 0 } : {}
       for (const [group, limit] of limits?.() ?? [])
-        left[group] = isFull && !unplaced?.has(group) ? 0 : Math.max(0, limit - (perGroup.get(group) ?? 0))
+        left[group] = isFull && !withoutSlot?.has(group) ? 0 : Math.max(0, limit - (perGroup.get(group) ?? 0))
       return left
     },
 

@@ -7,7 +7,7 @@ import type { WorkerOptions } from './worker-options.ts'
 /** Pause in ms after a store failure, to avoid a busy loop. */
 export const STORE_PAUSE = 500
 
-/** Stores how jobs ended, many at once. */
+/** Stores the outcomes of jobs, in batches. */
 export function createSettler({ queue, store, log }: Pick<WorkerOptions, 'queue' | 'store' | 'log'>) {
   let isHurried = false
   const batcher = createBatcher<Settled, boolean | Error>({
@@ -18,15 +18,14 @@ export function createSettler({ queue, store, log }: Pick<WorkerOptions, 'queue'
 
   return {
     /**
-     * False: the claim is lost, or the store refused. Tries again while the store is away: the claim is ours and renewed meanwhile, so
-     * the job need not run twice.
+     * Returns false if the claim is lost, or if the store refuses the outcome. Retries while the store is unreachable: meanwhile the claim
+     * is renewed, so that the job does not run twice.
      */
     async settle(settled: Settled): Promise<boolean> {
       for (let attempt = 1; ; attempt++) {
         try {
           const isOurs = (await batcher.add(settled)) === true
-          if (!isOurs)
-            log.warn({ queue, job: settled.id }, 'the claim had run out; the job is with another worker')
+          if (!isOurs) log.warn({ queue, job: settled.id }, 'the claim expired; another worker has the job')
           return isOurs
         } catch (error) {
           const fields = { queue, job: settled.id, err: error }
@@ -39,7 +38,7 @@ export function createSettler({ queue, store, log }: Pick<WorkerOptions, 'queue'
         }
       }
     },
-    /** The grace of a drain is over: no more attempts. */
+    /** Ends the retries: the grace period of a stop is over. */
     hurry(): void {
       isHurried = true
     },

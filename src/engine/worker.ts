@@ -28,7 +28,7 @@ export function createWorker(options: WorkerOptions) {
     step: claims.step,
     failed: (err) => {
       claims.look()
-      log.warn({ queue, err }, 'the store does not answer; trying again')
+      log.warn({ queue, err }, 'the store cannot be reached; trying again')
     },
     pause: STORE_PAUSE,
   })
@@ -46,7 +46,7 @@ export function createWorker(options: WorkerOptions) {
   const perform = async (job: ClaimedJob, abort: AbortController) => {
     try {
       // Evaluated once: routes may change meanwhile.
-      const isElsewhere = (options.goesOn?.(job) || options.unplaced?.().has(job.group)) ?? false
+      const isElsewhere = (options.runsElsewhere?.(job) || options.withoutSlot?.().has(job.group)) ?? false
       places.occupy(job.group, isElsewhere, 1)
       const outcome = await outcomeOf(job, abort.signal, options)
       places.occupy(job.group, isElsewhere, -1)
@@ -70,7 +70,7 @@ export function createWorker(options: WorkerOptions) {
       off()
       await loop.stop()
       const ended = Promise.all([...running.values()].map((one) => one.ended))
-      abortAll([...running.values()].filter(({ job }) => options.goesOn?.(job)))
+      abortAll([...running.values()].filter(({ job }) => options.runsElsewhere?.(job)))
       const timer = setTimeout(() => {
         settler.hurry()
         abortAll([...running.values()])
@@ -125,7 +125,7 @@ async function renew(
   try {
     const kept = await store.jobs.renew(queue, claims, lease)
     for (const { id, token } of claims.filter((_, index) => !kept[index])) {
-      const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim ran out and another worker has it' }
+      const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim expired and another worker has it' }
       running.get(token)?.abort.abort(new TriviumError('cancelled', lost))
     }
   } catch (error) {

@@ -24,12 +24,12 @@ const LIMITS = {
   maxConnections: 10_000,
 }
 
-/** `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `each`: log every request at debug. */
+/** `host`: the listen address. `bodies`: maximum total bytes of unfinished bodies. `logsEach`: logs each request at debug. */
 export type PublicHttpOptions = {
   log: Log
   host?: string
   bodies?: number
-  each?: boolean
+  logsEach?: boolean
   publicUrl?(): string | undefined
   /** Called for requests to unknown paths, except for common probes of scanners and browsers. */
   missed?: Missed
@@ -37,7 +37,7 @@ export type PublicHttpOptions = {
 
 /** Makes the listener that all gateways share: plain node:http, with one map lookup by exact path, without the query. */
 export function createPublicHttp(given: PublicHttpOptions) {
-  const { log, host = '127.0.0.1', bodies, each = false, publicUrl, missed, ...options } = given
+  const { log, host = '127.0.0.1', bodies, logsEach = false, publicUrl, missed, ...options } = given
   const { maxConnections, ...limits } = { ...LIMITS, ...options }
   const paths = createPaths()
   const open = new Set<Socket>()
@@ -52,8 +52,8 @@ export function createPublicHttp(given: PublicHttpOptions) {
       headers.upgrade?.toLowerCase() === 'websocket' &&
       paths.get(pathOf(url)).upgrade !== undefined,
   })
-  const { serve, serveUpgrade, leave } = createServing({ server, paths, log, each, missed })
-  server.on('request', each ? logRequests(log, serve) : serve)
+  const { serve, serveUpgrade, leave } = createServing({ server, paths, log, logsEach, missed })
+  server.on('request', logsEach ? logRequests(log, serve) : serve)
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
     open.add(socket)

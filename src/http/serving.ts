@@ -12,10 +12,11 @@ export function createServing(options: {
   server: Pick<Server, 'listening'>
   paths: Paths
   log: Log
-  each: boolean
+  /** Logs each upgrade, at debug. */
+  logsEach: boolean
   missed?: Missed | undefined
 }) {
-  const { server, paths, log, each, missed } = options
+  const { server, paths, log, logsEach, missed } = options
   let isLeaving = false
   return {
     serve,
@@ -52,12 +53,12 @@ export function createServing(options: {
   }
 
   function refuse(request: IncomingMessage, response: ServerResponse, path: string) {
-    const error = refusal(path)
+    const error = errorFor(path)
     if (error.code === 'not_found') missed?.(request, path, paths.all())
     answerError(response, error)
   }
 
-  function refusal(path: string): TriviumError {
+  function errorFor(path: string): TriviumError {
     if (!server.listening) return stoppingError()
     return paths.has(path)
       ? new TriviumError('upgrade_required', { path })
@@ -69,20 +70,20 @@ export function createServing(options: {
     socket.on('error', (error) => log.debug({ err: error }, 'an upgraded connection broke'))
     const path = pathOf(request.url)
     const { upgrade } = paths.get(path)
-    if (each) log.debug({ path, from: peerOf(request) }, 'this path is for WebSocket connections')
+    if (logsEach) log.debug({ path, from: peerOf(request) }, 'a client opens a WebSocket connection')
     try {
       if (!upgrade || !server.listening) throw stoppingError()
       await upgrade(request, socket, head)
-    } catch (error) {
-      const refusal = toTriviumError(error)
-      logFailure(request, refusal)
+    } catch (thrown) {
+      const error = toTriviumError(thrown)
+      logFailure(request, error)
       if (!socket.writable) return void socket.destroy()
       const response = new ServerResponse(request)
       response.assignSocket(request.socket)
       response.shouldKeepAlive = false
       response.once('finish', () => socket.end(() => socket.destroy()))
-      if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer')
-      answerError(response, refusal)
+      if (error.status === 401) response.setHeader('www-authenticate', 'Bearer')
+      answerError(response, error)
     }
   }
 }

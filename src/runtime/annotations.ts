@@ -1,10 +1,15 @@
 import type { Skill } from '../core/skill.ts'
 import { createNameMatcher } from './names.ts'
 
-/** Skills that a model run may safely repeat after a crash; `gateway-send` deduplicates by its own keys. */
+/** Skills that change nothing. */
 const READS = createNameMatcher(
-  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs',
+  '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs ' +
+    'message-search message-histogram dead-letter-groups assistant-help',
 )
+/**
+ * Skills whose repetition changes nothing more, so that a model run may repeat them after a crash. `gateway-send` deduplicates by its
+ * own keys.
+ */
 const REPEATS = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
 )
@@ -12,6 +17,18 @@ const REPEATS = createNameMatcher(
 const DESTROYS = createNameMatcher(
   '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel job-cancel',
 )
+/** All others: each call has an effect, which can be undone or is wanted. */
+const CHANGES = createNameMatcher(
+  '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
+    'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-replay ' +
+    'callback-wait callback-respond dead-letter-retry person-export remember digest-now delegate work-done schedule-in-words ' +
+    'schedule-run remind artifact-save ask-person',
+)
+
+/** Whether a built-in skill is in one of the lists above. A test requires it of each. */
+export function isClassified(name: string): boolean {
+  return [READS, REPEATS, DESTROYS, CHANGES].some((list) => list.matches(name))
+}
 
 /** Adds the hints of MCP about what a skill does. */
 export function annotated(skill: Skill): Skill {

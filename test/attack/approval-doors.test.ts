@@ -68,12 +68,12 @@ describe('a skill that a route runs only after an approval', { timeout: 300_000 
     })
   }
 
-  test('a route to it without `approval` has decided for itself', async () => {
+  test('a route without `approval` runs it without asking', async () => {
     const { ask } = await suite.daemon.chat('/chat')
     assert.equal(await ask('trusted'), 'refunded')
   })
 
-  test('its description says so', async () => {
+  test('its metadata says that it asks', async () => {
     const { result } = Object(await suite.daemon.get('/v1/skills/refund'))
     assert.equal(result.metadata.approval, true)
   })

@@ -14,8 +14,8 @@ const CALLBACK = 'http://127.0.0.1:8787/auth/callback'
 const rsa = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A provider that answers as the test says: `discovery` and `idToken` change what a good one would say. */
-async function stage(t: TestContext, discovery: object = {}) {
+/** A provider that answers as the test says: `discovery` and `idToken` change what a good one would say; `userinfo` adds that endpoint. */
+async function stage(t: TestContext, discovery: object = {}, userinfo?: object) {
   const [pair, stranger] = [rsa(), rsa()]
   const keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'first', alg: 'RS256', use: 'sig' }]
   const tokenRequests: URLSearchParams[] = []
@@ -30,9 +30,11 @@ async function stage(t: TestContext, discovery: object = {}) {
         jwks_uri: `${url}/keys`,
         authorization_response_iss_parameter_supported: true,
       }
-      return { ...endpoints, ...discovery }
+      const more = userinfo ? { userinfo_endpoint: `${url}/userinfo` } : {}
+      return { ...endpoints, ...more, ...discovery }
     }
     if (path === '/keys') return { keys }
+    if (path === '/userinfo' && userinfo) return userinfo
     tokenRequests.push(new URLSearchParams(await text(request)))
     return { access_token: 'x', token_type: 'bearer', id_token: idToken }
   }
@@ -144,6 +146,20 @@ describe('a sign-in at an identity provider', () => {
     await assert.rejects(oidc.finish({ ...options, issuer: 'https://evil.example' }, back, cookie), REFUSED)
     clock.at += 600_000
     await assert.rejects(finish(token), REFUSED, 'too late')
+  })
+
+  test('asks the userinfo endpoint whether the address of an ID token is verified', async (t) => {
+    const name = async (userinfo: object, more: object) => {
+      const { begin, sign } = await stage(t, {}, userinfo)
+      const { claims, finish } = await begin()
+      return (await finish(await sign(claims({ groups: [], ...more })))).person.name
+    }
+    const verified = { sub: '1', email: 'ada@example.com', email_verified: true }
+    const silent = { email_verified: undefined }
+    assert.equal(await name(verified, silent), 'ada@example.com')
+    assert.equal(await name({ ...verified, email_verified: false }, silent), undefined)
+    assert.equal(await name({ ...verified, email: 'mallory@example.com' }, silent), undefined)
+    assert.equal(await name(verified, { email_verified: false }), undefined)
   })
 
   test('needs a provider that describes itself', async (t) => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const ROUTES = `
 gateways:
@@ -61,5 +62,21 @@ describe('the time of Now', { timeout: 180_000 }, async () => {
     await page.keyboard.press('Enter')
     await page.getByText(String(many), { exact: true }).waitFor()
     assert.match(page.url(), /#\/messages\?since=.*until=/)
+  })
+
+  test('is loaded once if it is over, and again and again if it still changes', async () => {
+    const asked: string[] = []
+    page.on('request', (request) => void asked.push(request.url()))
+    const times = (part: string) => asked.filter((url) => url.includes(`/v1/history?${part}`)).length
+    await page.clock.install()
+    await page.reload()
+    await show('now?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z')
+    await page.getByText('This daemon knows no rates of this time').waitFor()
+    await page.clock.fastForward('00:31')
+    await show('now?since=6h')
+    await bars.getByRole('slider').waitFor()
+    await page.clock.fastForward('00:31')
+    await until(() => times('since=6h') > 1, 'another request')
+    assert.equal(times('since=2026'), 1)
   })
 })

@@ -138,7 +138,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await press('Reconnect')
     await page.getByText('bank is connected anew.').waitFor()
     await daemon.post('/hooks/bank', '{}')
-    assert.match(daemon.output(), /connected anew, as somebody asked/)
+    assert.match(daemon.output(), /the gateway reconnects, as requested/)
   })
 
   test('a skill is tried by a form of its schema: what is wrong stands at its field, and one that destroys asks', async () => {

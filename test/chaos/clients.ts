@@ -112,7 +112,8 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
       for (const said of unacknowledged.values()) socket.send(JSON.stringify(said))
     } else if (frame.type === 'ack') onAck(frame)
     else if (frame.type === 'message') onReply(frame)
-    else if (frame.code !== 'store_unavailable') complaints.push(`${name}: ${JSON.stringify(frame)}`)
+    else if (!/^(store_unavailable|stopping)$/.test(String(frame.code)))
+      complaints.push(`${name}: ${JSON.stringify(frame)}`)
     else {
       const said = unacknowledged.get(String(frame.id))
       if (said) setTimeout(() => trySend(socket, said), 20)

@@ -140,5 +140,5 @@ function isCut(error: unknown): boolean {
 
 /** A store that is away, a daemon that stops: the same call may succeed later. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof Error && /^(store_unavailable|overloaded|cancelled):/.test(error.message)
+  return error instanceof Error && /^(store_unavailable|stopping|overloaded|cancelled):/.test(error.message)
 }

@@ -144,7 +144,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       [50, '59 ', 500],
     )
     const lines = suite.daemon.output().match(/.*"gateway":"signed","reason":"signature_invalid".*/g)
-    assert.match(lines?.[0] ?? '', /"level":30.*"why":"[^"]*signature check.*"msg":"what came in is refused"/)
+    assert.match(lines?.[0] ?? '', /"level":30.*"why":"[^"]*signature check.*"msg":"deliveries are refused"/)
     assert.ok(Number(lines?.length) < 5, `${lines?.length} lines for 61 of a kind`)
   })
 

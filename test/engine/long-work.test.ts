@@ -44,7 +44,7 @@ for (const { kind, place, open } of storeKinds()) {
       assert.equal(one.reason.code, 'limit_reached')
       assert.match(
         one.reason.message,
-        /Long jobs of token:ada that run: the limit is 20\. .*trivium job cancel/,
+        /Running long jobs of token:ada: the limit is 20\. .*trivium job cancel/,
       )
     }
     await work.begin(DIG, BEN)

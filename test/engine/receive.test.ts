@@ -44,6 +44,41 @@ describe('gateway-receive', () => {
     await assert.rejects(take({ gateway: 'dmo', timeout: LONG }), /There is no .*dmo\. Did you mean demo\?/)
   })
 
+  test('serves each gateway of a caller first equally often', async (t) => {
+    const { store } = await stage(t)
+    const firsts = new Map<string, number>()
+    let isFirst = true
+    const receive = createReceive({
+      taken() {},
+      refuses: async () => false,
+      known: () => gateways,
+      now: Date.now,
+      store: {
+        ...store,
+        receive: {
+          ...store.receive,
+          async take(filter, lease) {
+            const name = filter.gateway ?? ''
+            if (isFirst) firsts.set(name, (firsts.get(name) ?? 0) + 1)
+            isFirst = false
+            return store.receive.take(filter, lease)
+          },
+        },
+      },
+    })
+    const gateways = ['a', 'b', 'c', 'd', 'e']
+    const call = callOf({ caller: { kind: 'http', gateways } })
+    for (let i = 0; i < 2_000; i++) {
+      isFirst = true
+      await receive.receive({ timeout: 0 }, call)
+    }
+    // 400 expected; more than five standard deviations away is not chance.
+    for (const name of gateways) {
+      const count = firsts.get(name) ?? 0
+      assert.ok(count > 310 && count < 490, `${name} was first ${count} times`)
+    }
+  })
+
   test('takes nothing for a caller that went away while it waited', async (t) => {
     const { accept, take } = await stage(t)
     const caller = new AbortController()

@@ -87,7 +87,7 @@ describe('a worker', () => {
     const light = ['l1', 'l2', 'l3'].map((id) => job(id, { group: 'light' }))
     await store.jobs.add('q', [...held, job('again', { group: '' })])
     const limits = () => new Map(Object.entries({ slow: 9, light: 2 }))
-    work(t, store, { run: runs.run, concurrency: 1, limits, unplaced: () => new Set(['light']) })
+    work(t, store, { run: runs.run, concurrency: 1, limits, withoutSlot: () => new Set(['light']) })
     await until(() => runs.under().length === 1, 'the only place is taken')
     await store.jobs.add('q', light)
     await until(() => runs.under().length === 3, 'two that take none')
@@ -130,7 +130,7 @@ describe('a worker', () => {
     const store = await openStore(t)
     const runs = heldRuns()
     await store.jobs.add('q', [job('a', { group: 'away' }), job('b', { group: 'away' }), job('here')])
-    work(t, store, { run: runs.run, concurrency: 1, goesOn: ({ group }) => group === 'away' })
+    work(t, store, { run: runs.run, concurrency: 1, runsElsewhere: ({ group }) => group === 'away' })
     await until(() => runs.under().length === 3, 'all of them')
     runs.release('a', 'b', 'here')
   })
@@ -190,7 +190,7 @@ describe('a worker', () => {
         return DONE
       },
     })
-    assert.match(String(await lost.promise), /claim ran out/)
+    assert.match(String(await lost.promise), /claim expired/)
   })
 
   test('forgets no job that comes out of a claim while it stops', async (t) => {

@@ -2,7 +2,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { increment, notes } from './kit.ts'
 
-/** A process of its own: adds 1 `times` times and prints each count that was acknowledged, until it is killed. */
+/** A separate process: adds 1 `times` times, and prints each acknowledged count, until it is killed. */
 const [dir = '', times = '1'] = process.argv.slice(2)
 const manager = createStateManager({ dir, documents: [notes] })
 for (let i = 0; i < Number(times); i += 1) {
@@ -11,7 +11,7 @@ for (let i = 0; i < Number(times); i += 1) {
 }
 await manager.close()
 
-/** Tries again what a busy machine kept from its turn for longer than the lock waits. */
+/** Repeats work that did not get the lock in time on a busy machine. */
 async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

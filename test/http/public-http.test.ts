@@ -45,7 +45,7 @@ async function raw(url: string) {
 describe('the public listener', () => {
   test('logs each request where that is wanted: how it ended, and not its query', async () => {
     const log = createMemoryLog()
-    const { http, url } = await start({ log, each: true })
+    const { http, url } = await start({ log, logsEach: true })
     http.mount('/fails', () => Promise.reject(new TriviumError('unauthorized')))
     await fetch(`${url}/echo?key=hidden`, { method: 'POST', body: 'hello' })
     for (const path of ['fails', 'none']) await fetch(`${url}/${path}`)

@@ -30,7 +30,7 @@ describe('JSON without lost digits', () => {
     for (const [text, expected] of cases) assert.deepEqual(parseExact(text), expected, text)
   })
 
-  test('what is no JSON stays none, whatever long number is in it', () => {
+  test('invalid JSON is still refused, whatever long number it has', () => {
     for (const text of ['01234567890123456789', '[12345678901234567890', '{"a":+12345678901234567890}', '']) {
       assert.throws(() => parseExact(text), SyntaxError, text)
     }
@@ -56,7 +56,7 @@ describe('JSON without lost digits', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
         const [read, plain] = [parseExact(text), JSON.parse(text)].map((value) =>
-          JSON.stringify(value, rounded),
+          JSON.stringify(value, asWritten),
         )
         assert.equal(read, plain)
       }),
@@ -80,8 +80,8 @@ function both(id: string) {
   return { id, id_str: id }
 }
 
-/** Every number as JavaScript writes it. */
-function rounded(_name: string, value: unknown): unknown {
+/** Replaces every number, and every text with a long one, by the text that JavaScript writes for it. */
+function asWritten(_name: string, value: unknown): unknown {
   const isLong = typeof value === 'string' && /^-?\d[\d.]{15}/.test(value)
   return typeof value === 'number' || isLong ? String(Number(value)) : value
 }

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { createBench } from '../../ops/bench/lib/bench.ts'
 import { comparison } from '../../ops/bench/lib/comparison.ts'
 import { checkOut } from '../../ops/bench/lib/other-commit.ts'
+import { CORE, startPeer } from '../../ops/bench/lib/peer.ts'
 import { ROOT } from '../../ops/bench/lib/root.ts'
 import { medianInterval } from '../../ops/bench/lib/statistics.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' })
 const isClone = existsSync(join(ROOT, '.git'))
@@ -71,5 +75,49 @@ describe('the interval of a median', () => {
     assert.deepEqual(medianInterval([1, 2, 3, 4, 5, 6, 7, 8, 9]), { low: 2, high: 8 })
     const twenty = Array.from({ length: 20 }, (_, index) => index + 1)
     assert.deepEqual(medianInterval(twenty), { low: 6, high: 15 })
+  })
+})
+
+describe('the tools of a benchmark row', () => {
+  test('a steady load states for each request when it was due, not when it was made', async (t) => {
+    const due: bigint[] = []
+    const { url, close } = await serveHttp(async (request, response) => {
+      due.push(BigInt(JSON.parse(await text(request)).sentAt))
+      response.end('{}')
+    })
+    t.after(close)
+    const load = await startPeer('paced-load', CORE.load)
+    t.after(load.end)
+    const rate = 500
+    const { done } = await load.call('run', { port: Number(new URL(url).port), rate, seconds: 0.2 })
+    assert.equal(done, 100)
+    due.sort((a, b) => Number(a - b))
+    const steps = due.slice(1).map((at, index) => Number(at - (due[index] ?? 0n)))
+    assert.deepEqual(
+      steps.filter((step) => Math.abs(step - 1e9 / rate) > 1),
+      [],
+    )
+  })
+
+  test('a clean-up that fails does not keep the others from running', async () => {
+    const { bench, cleanUp } = createBench({
+      stores: [],
+      quick: true,
+      rounds: 1,
+      seconds: 1,
+      progress() {},
+    })
+    const ran: number[] = []
+    bench.defer(() => void ran.push(1))
+    bench.defer(() => Promise.reject(new Error('the second')))
+    bench.defer(() => void ran.push(3))
+    await assert.rejects(cleanUp(), (error) => error instanceof AggregateError && error.errors.length === 1)
+    assert.deepEqual(ran, [3, 1])
+  })
+
+  test('a call to a process that has ended is an error', async () => {
+    const load = await startPeer('paced-load', CORE.load)
+    await load.end()
+    await assert.rejects(load.call('run'), /paced-load has ended/)
   })
 })

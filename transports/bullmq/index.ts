@@ -83,7 +83,7 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   eventData: ({ from, text, data }) => ({ from: from.id, text, ...data }),
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
-    return 'its job was done at once; set `respond: result` on the gateway'
+    return 'its job has already ended; set `respond: result` on the gateway'
   },
 }
 
@@ -138,7 +138,7 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     const { data: said, error } = jobData.safeParse(given)
     if (!said) {
       const hint = isJsonObject(given) ? z.prettifyError(error) : 'it is no JSON object'
-      const reason = `job ${key} of queue ${queue} is no message such as {"text":"hi","sender":"shop"}: ${hint}`
+      const reason = `job ${key} of queue ${queue} is not a message such as {"text":"hi","sender":"shop"}: ${hint}`
       deps.refused('bad_request', { from: queue, why: reason, body: JSON.stringify(given) })
       throw new TriviumError('bad_request', { reason })
     }

@@ -31,12 +31,13 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
         const { payload } = await verified
         if (payload.exp === undefined && bodyHash === undefined) {
           const age = payload.iat === undefined ? undefined : now() - payload.iat * 1000
-          if (age === undefined) return 'its token says neither when it ends nor when it was issued'
-          if (age > tolerance) return `its token was issued ${Math.round(age / 1000)} s ago and says no end`
+          if (age === undefined) return 'its token has neither exp nor iat'
+          if (age > tolerance) return `its token was issued ${Math.round(age / 1000)} s ago and has no exp`
         }
         const wrong = Object.entries(claims).find(([name, value]) => payload[name] !== value)
         if (wrong) return `the claim ${wrong[0]} of its token is not the expected one`
-        if (bodyHash !== undefined && !isHashOf(raw, payload[bodyHash])) return 'its token is of another body'
+        if (bodyHash !== undefined && !isHashOf(raw, payload[bodyHash]))
+          return 'its token belongs to another body'
         return undefined
       } catch (error) {
         if (error instanceof TriviumError) throw error

@@ -56,7 +56,9 @@ export const PRESETS = {
     greet(method, query, { 'verify-token': token = '' }) {
       if (method !== 'GET') return undefined
       const isOurs = createSecretCheck([token])(query.get('hub.verify_token') ?? '') === 0
-      return isOurs ? plain(query.get('hub.challenge') ?? '') : 'its hub.verify_token is not our verify-token'
+      return isOurs
+        ? plain(query.get('hub.challenge') ?? '')
+        : 'its hub.verify_token differs from verify-token of the gateway'
     },
     answer: json,
   },

@@ -63,12 +63,12 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
 
   /** At the time of arrival, because signatures contain a time. */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
-    if (!hasSecret(verify)) return 'it is not checked by a secret'
+    if (!hasSecret(verify)) return 'its check uses no secret'
     try {
       const verifier = createVerifier({ ...verify, secret: [secret] }, { ...deps, now: () => delivery.at })
       return await verifier.check(delivery)
     } catch (error) {
-      return `this is no secret as the provider shows it: ${reasonOf(error).replaceAll(secret, '[secret]')}`
+      return `this is not a secret in the form that the provider shows: ${reasonOf(error).replaceAll(secret, '[secret]')}`
     }
   }
 }

@@ -50,7 +50,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       if (!message) return 'it is not a message of SNS; is raw message delivery on for the subscription?'
       const said = (name: string) => textAt(message, name) ?? ''
       const topic = said('TopicArn')
-      if (!options.topic.includes(topic)) return 'it is of another topic'
+      if (!options.topic.includes(topic)) return 'it belongs to another topic'
       const algorithm = HASHES[said('SignatureVersion')]
       if (algorithm === undefined) return 'its SignatureVersion is neither 1 nor 2'
       const address = attempt(() => new URL(said('SigningCertURL')))
@@ -71,7 +71,9 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       const isGood = attempt(() => verify(algorithm, text, certificate.publicKey, signature))
       if (!isGood) return 'its signature does not match'
       const away = Math.abs(now() - Date.parse(said('Timestamp')))
-      return away <= options.tolerance ? undefined : `its time is ${Math.round(away / 1000)} s away from now`
+      return away <= options.tolerance
+        ? undefined
+        : `its time is ${Math.round(away / 1000)} s away from now; check the clock`
     },
     /** Confirms a subscription of this gateway, at Amazon's own host. */
     async handshake(raw) {
@@ -79,7 +81,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       const type = textAt(message, 'Type')
       const topic = textAt(message, 'TopicArn') ?? ''
       if (type === 'UnsubscribeConfirmation') {
-        log.warn({ topic }, 'a subscription of SNS was ended')
+        log.warn({ topic }, 'an SNS subscription ended')
         return json({ unsubscribed: topic })
       }
       if (type !== 'SubscriptionConfirmation' || !options.confirm) return undefined
@@ -92,7 +94,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
           reason: 'its SubscribeURL is not an address of SNS',
         })
       await request(address, gateway)
-      log.info({ topic }, 'a subscription of SNS is confirmed')
+      log.info({ topic }, 'an SNS subscription was confirmed')
       return json({ confirmed: topic })
     },
   }

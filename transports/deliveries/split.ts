@@ -79,6 +79,6 @@ const MAX_TOTAL = 32 * 1024 * 1024
 /** Throws `limit_reached` for a delivery that would become much larger when it is split. */
 export function requireSmall(size: number): void {
   if (size <= MAX_TOTAL) return
-  const what = 'What the messages of a delivery take in all, with its headers in each of them'
+  const what = 'The total size of the messages of a delivery, each with its headers'
   throw new TriviumError('limit_reached', { what, limit: '32 MB', todo: 'Send fewer at a time.' })
 }

@@ -4,7 +4,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 
 /** Maximum total bytes of bodies that are being unpacked or written, or wait for that. */
 const TOTAL = 64 * 1024 * 1024
-const FULL = { what: 'The gateway', limit: 'packed bodies and files', seconds: 1 }
+const FULL = { what: 'The gateway', limit: 'compressed bodies and files', seconds: 1 }
 
 /** Whether a `Content-Encoding` says that a body is compressed. Some clients write its charset there. */
 export function isPacked(encoding: string | undefined): boolean {
@@ -25,7 +25,7 @@ export function createUnpack(gateway: string, limit: number) {
       return await unpack(raw, { maxOutputLength: limit })
     } catch (cause) {
       if (cause instanceof RangeError) throw new TriviumError('body_too_large', { limit, gateway }, { cause })
-      throw new TriviumError('bad_request', { reason: `its body is no ${encoding}` }, { cause })
+      throw new TriviumError('bad_request', { reason: `its body is not valid ${encoding}` }, { cause })
     }
   }
 }

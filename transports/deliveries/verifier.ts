@@ -87,7 +87,7 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
       if (own !== undefined) request.url = own + queryIn(path)
       if (!claims) return check(request)
       const reasons = claims(request).map(check)
-      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body is not the signed one')
+      return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body differs from the signed one')
     },
   }
 }
@@ -131,7 +131,7 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verif
     check({ headers: { [header]: value = '' } }) {
       const [, given = ''] = pattern.exec(String(value)) ?? []
       if (given === '') return `its credentials are missing: the header ${header}`
-      return indexOf(given) < 0 ? 'its credentials are not known' : undefined
+      return indexOf(given) < 0 ? 'its credentials are wrong' : undefined
     },
   }
 }
@@ -144,7 +144,7 @@ function withSecretInBody(field: string, known: string[], as: BodyOption | undef
       const items = pathGet(decodeBody(headers['content-type'], raw, as).body, 'value')
       const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
       if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
-      return `not every notification in it has the ${field} that is known here`
+      return `one of its notifications has another ${field}`
     },
     conceal: (raw) =>
       Buffer.from(

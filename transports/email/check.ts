@@ -28,7 +28,9 @@ export async function checkMailbox(
   if (!logins[0]?.ok) return logins
   using connection = await connecting
   const { client } = connection
-  const idle = client.capabilities.has('IDLE') ? 'new mail is told of at once' : 'not offered; see sweep'
+  const idle = client.capabilities.has('IDLE')
+    ? 'new mail is announced immediately'
+    : 'not offered; see sweep'
   const folders = new Set((await client.list()).map(({ path }) => path))
   const wanted = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
   const missing = wanted.filter((each) => !folders.has(each))
@@ -68,8 +70,8 @@ async function tryMail(client: ImapFlow, options: EmailOptions, smtp: Submission
   const name = `trust ${trust}`
   if (!headers.includes(FORGED)) return [arrival, { name, ok: true, detail: 'forged results are removed' }]
   const detail =
-    'forged results came through, as they may from your own login; send a mail with the header ' +
-    `"Authentication-Results: ${trust}; dmarc=pass" from elsewhere, and where it arrives with it, leave trust out`
+    'forged results were not removed, which is normal for mail from your own login; send a mail with the header ' +
+    `"Authentication-Results: ${trust}; dmarc=pass" from another provider, and remove trust if it arrives with that header`
   return [arrival, { name, ok: true, warning: true, detail }]
 }
 
@@ -94,5 +96,5 @@ async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Submissi
     await remove(client, found)
     return String(mail?.headers)
   }
-  throw new Error(`was sent, and was not in INBOX after ${ARRIVAL / 1000} s; look at your spam filter`)
+  throw new Error(`was sent but did not arrive in INBOX within ${ARRIVAL / 1000} s; check the spam filter`)
 }

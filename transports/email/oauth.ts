@@ -110,7 +110,7 @@ async function renew(options: OAuth2Options, refreshToken: string, signal: Abort
   if (status < 500 && status !== 429)
     throw says(options, `refused to renew the OAuth2 token (${status}); authorize again`)
   // A problem of the provider, not of the login.
-  throw says(options, `cannot renew the OAuth2 token just now (${status}); it is tried again`)
+  throw says(options, `could not renew the OAuth2 token (${status}); it is tried again`)
 }
 
 function says(options: OAuth2Options, what: string): Error {

@@ -221,7 +221,7 @@ export const emailOptions = options.superRefine((given, context) => {
   for (const [option, target] of Object.entries(targets)) {
     if (!read.has(target.toLowerCase())) continue
     const path = option.split('.')
-    const message = `expected a folder that is not read: ${target} is in folders, so each mail would be moved for ever`
+    const message = `expected a folder that is not read: ${target} is in folders, so each mail would be moved again and again`
     context.addIssue({ code: 'custom', path, message, input: target })
   }
 })

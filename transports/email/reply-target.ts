@@ -9,7 +9,7 @@ import type { Identity } from './proof/claim.ts'
 
 const recipientSchema = z.object({ name: z.string(), address: z.string() })
 
-/** Where a reply goes: made from the inbound mail alone, it travels along, and nothing else is looked up to address one. */
+/** Where a reply goes. It is derived from the inbound mail only and stored with the message, so a reply needs no other data. */
 export const replyTargetSchema = z.object({
   to: z.string(),
   name: z.string().exactOptional(),
@@ -17,9 +17,9 @@ export const replyTargetSchema = z.object({
   messageId: z.string().exactOptional(),
   /** The References of the reply, oldest first. */
   references: z.array(z.string()),
-  /** Whom else it went to, for answers to all: never this mailbox, and nobody who may not write here. */
+  /** The other recipients, for replies to all: without this mailbox, and without addresses that may not write here. */
   others: z.object({ to: z.array(recipientSchema), cc: z.array(recipientSchema) }).exactOptional(),
-  /** The invitation in the mail, as far as an answer needs it. `attendee`: as which address we are invited. */
+  /** The parts of an invitation that an answer needs. `attendee`: our address in it. */
   calendar: z
     .object({
       uid: z.string(),
@@ -33,13 +33,13 @@ export const replyTargetSchema = z.object({
       recurrenceId: z.string().exactOptional(),
     })
     .exactOptional(),
-  /** By this Outlook threads. */
+  /** The Thread-Index header, by which Outlook groups mails. */
   threadIndex: z.string().exactOptional(),
   /** When the mail was written or received, whichever is earlier (Unix ms). */
   at: z.number(),
-  /** What its thread is counted by, whatever conversation it is in. */
+  /** The key of its thread for the reply budget, independent of the conversation. */
   thread: z.string().exactOptional(),
-  /** It came so soon after a mail of ours which it answers that a robot may have written it. */
+  /** It answers our mail so quickly that a robot may have written it. */
   quick: z.literal(true).exactOptional(),
   /** Why no reply may be sent. */
   suppress: z.string().exactOptional(),
@@ -47,7 +47,7 @@ export const replyTargetSchema = z.object({
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
 
-/** `auto`: why the mail is automatic. `allowed`: whether somebody may write to this gateway. */
+/** `auto`: why the mail counts as automatic. `allowed`: whether an address may write to this gateway. */
 type Facts = {
   own: OwnAddresses
   auto: string | undefined
@@ -56,16 +56,16 @@ type Facts = {
   isAddressed: boolean
   receivedAt: number
   now: number
-  /** Older mail gets no answer (ms). */
+  /** Maximum age (ms) of mail that is answered. */
   maxAge: number
 }
 
-/** Works out where a reply to this mail may go, and whether one may be sent at all. */
+/** Determines where a reply to this mail may go, and whether one may be sent at all. */
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
-  // Reply-To, where it leads to somebody who may write here too: otherwise it would leak answers to anyone. One that
-  // anybody may have added to a mail that is proven would do the same.
-  const isOpen = facts.identity.unsigned?.includes('reply-to')
-  const asked = isOpen
+  // Reply-To counts only for an address that may write here, and only if the proof of the sender covers it: otherwise
+  // answers could leak to anyone.
+  const isUnsigned = facts.identity.unsigned?.includes('reply-to')
+  const asked = isUnsigned
     ? undefined
     : mail.replyTo.find(({ address }) => isAddress(address) && facts.allowed(address))
   const recipient = asked ?? mail.from[0]
@@ -88,26 +88,26 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
   }
 }
 
-/** More are no conversation between people. */
+/** With more recipients, it is not a conversation between people. */
 const MAX_OTHERS = 50
 
 /**
- * Whom an answer to all goes to besides `recipient`. Anybody may name anybody in To and Cc, so addresses that may not write
- * here get nothing, nor do machines, nor those in a header that the proof of the sender leaves open.
+ * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To and Cc, so these are left out: addresses
+ * that may not write here, machines, and addresses in a header that the proof of the sender does not cover.
  */
 function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): ReplyTarget['others'] {
   const seen = new Set([recipient?.address])
   const take = (name: 'to' | 'cc') =>
     mail[name]
       .filter(({ address }) => {
-        const isMeant =
+        const isWanted =
           isAddress(address) &&
           !seen.has(address) &&
           !isOwn(address, facts.own) &&
           !isRobot(address) &&
           facts.allowed(address)
         seen.add(address)
-        return isMeant && !facts.identity.unsigned?.includes(name)
+        return isWanted && !facts.identity.unsigned?.includes(name)
       })
       .slice(0, MAX_OTHERS)
       .map(({ name: said, address }) => ({ name: said, address }))
@@ -115,7 +115,7 @@ function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): Rep
   return others.to.length + others.cc.length > 0 ? others : undefined
 }
 
-/** Undefined for what is no invitation, and for one that nobody could tie an answer to. */
+/** Undefined for mail without an invitation, and for invitations that cannot be answered. */
 function invitationFor({ invitation, to }: Mail, { own }: Facts): ReplyTarget['calendar'] {
   const { method = 'REQUEST', uid, organiser, attendees = [] } = invitation ?? {}
   const attendee =
@@ -136,7 +136,7 @@ function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): 
   return isAddressed ? undefined : 'not-addressed'
 }
 
-/** An answer might reach somebody who never asked (backscatter): its domain has such mail refused, or could not be asked. */
+/** Whether a reply might reach someone who never wrote (backscatter): the domain asks to refuse such mail, or its DNS did not answer. */
 function isDoubtful({ result, by }: Identity): boolean {
   return result === 'fail' || result === 'temperror' || (result === 'none' && by === 'dmarc')
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { KeyValues } from '../../src/core/store.ts'
 
-/** What a Message-ID of ours looks like; the mark is the only part that counts. */
+/** Our Message-IDs. Only the mark in them is used. */
 const OWN = /\btrivium\.([0-9a-f]{40})\b/gi
 
-/** The mark of a send, the same on every daemon. A copy, reply or bounce has it: by Message-ID or envelope id (RFC 3461). */
+/** The mark of a send, the same on every daemon. Copies, replies and bounces contain it, in the Message-ID or the envelope id (RFC 3461). */
 export function markOf(gateway: string, key: string): string {
   return hash('sha256', `${gateway}\n${key}`).slice(0, 40)
 }
@@ -15,32 +15,32 @@ export function messageIdOf(mark: string, address: string): string {
   return `<trivium.${mark}@${address.slice(address.lastIndexOf('@') + 1)}>`
 }
 
-/** The marks of ours in any text, each once, at most 20. */
+/** Our marks in any text, each once, at most 20. */
 export function marksIn(text: string): string[] {
   const marks = [...text.matchAll(OWN)].map(([, mark = '']) => mark.toLowerCase())
   return [...new Set(marks)].slice(0, 20)
 }
 
 const recordSchema = z.object({
-  /** `sending`: handed over whole, and nobody has said how it ended. `refused`: it was not taken. */
+  /** `sending`: handed over completely, without an answer yet. `refused`: not accepted. */
   state: z.enum(['sending', 'sent', 'refused']),
   key: z.string(),
   at: z.number(),
   to: z.string(),
   conversation: z.string(),
-  /** Where the thread began, where that is elsewhere. */
+  /** The thread for the reply budget, if it is not the conversation. */
   thread: z.string().exactOptional(),
   /** The message it answered. */
   inReplyTo: z.string().exactOptional(),
-  /** What became of each recipient, where there are several: `sent`, or why not. Who is not named waits. */
+  /** With several recipients, the outcome of each: `sent`, or the reason. Recipients without an entry are still waiting. */
   recipients: z.record(z.string(), z.string()).exactOptional(),
-  /** The fingerprint of its text, by which words of others are found in a quote of it. */
+  /** The fingerprint of its text, to find other people's words inside a quote of it. */
   said: z.string().exactOptional(),
-  /** What the SMTP server said. */
+  /** The response of the SMTP server. */
   response: z.string().exactOptional(),
 })
 
-/** What is remembered of a send, under its mark, so that any daemon recognises what comes back. */
+/** The record of a send, by its mark, so that any daemon recognises replies and bounces. */
 export type SentRecord = z.output<typeof recordSchema>
 
 export type SentLog = ReturnType<typeof createSentLog>
@@ -49,8 +49,8 @@ export type SentLog = ReturnType<typeof createSentLog>
 const KEEP = 60 * 86_400_000
 
 /**
- * The memory of what a gateway sent, on the store. `isRenamed`: what takes its mail gives that Message-IDs of its own, which
- * are looked up then.
+ * The sent mails of a gateway, in the store. `isRenamed`: the provider replaces Message-IDs, so mails are also found by the
+ * provider's.
  */
 export function createSentLog(kv: KeyValues, gateway: string, isRenamed = false) {
   const keyOf = (mark: string) => `email/${gateway}/sent/${mark}`
@@ -58,7 +58,7 @@ export function createSentLog(kv: KeyValues, gateway: string, isRenamed = false)
   const set = (mark: string, record: SentRecord) => kv.set(keyOf(mark), { ...record }, { ttl: KEEP })
   const aliasOf = (messageId: string) =>
     `email/${gateway}/alias/${hash('sha256', messageId.toLowerCase(), 'base64url').slice(0, 22)}`
-  /** The send of which something came back: so it was sent, whatever was known of it before. */
+  /** The send to which a reply, copy or bounce belongs. It is thereby known to be sent. */
   const arrived = async (mark: string): Promise<SentRecord | undefined> => {
     const record = await get(mark)
     if (record && record.state !== 'sent') await set(mark, { ...record, state: 'sent' })
@@ -68,14 +68,14 @@ export function createSentLog(kv: KeyValues, gateway: string, isRenamed = false)
     get,
     set,
     arrived,
-    /** The send whose Message-ID a mail has or names that came in. */
+    /** The send with a Message-ID that an incoming mail has or refers to. */
     async of(messageId: string): Promise<SentRecord | undefined> {
       const [mark] = marksIn(messageId)
       if (mark !== undefined) return arrived(mark)
       const alias = isRenamed && messageId !== '' ? (await kv.get(aliasOf(messageId)))?.value : undefined
       return typeof alias === 'string' ? arrived(alias) : undefined
     },
-    /** The mail of this mark went out under another Message-ID. */
+    /** Records the Message-ID that the provider gave to a mail. */
     setAlias: (messageId: string, mark: string) => kv.set(aliasOf(messageId), mark, { ttl: KEEP }),
   }
 }

@@ -147,7 +147,7 @@ const ADVICE: Record<string, string> = {
   missing_scope: 'the token lacks a scope; add it to the app and install it again',
   expired_trigger_id: 'Slack opens a modal only within 3 s after the click or the command',
   exchanged_trigger_id: 'this click or command has opened a modal already',
-  not_allowed_token_type: 'this kind of token cannot do that; app-token wants xapp-…, bot-token xoxb-…',
+  not_allowed_token_type: 'this kind of token cannot do that; app-token needs xapp-…, bot-token xoxb-…',
 }
 
 /** For `catch`: returns undefined for a permanent refusal, and rethrows other errors. */

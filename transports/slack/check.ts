@@ -53,7 +53,7 @@ export async function checkSlack(
   if (options.mode === 'socket') {
     try {
       await createSlackApi(options['app-token'], options, deps).apps.connections.open({})
-      add('Slack app token', true, 'Slack gives out sockets for it')
+      add('Slack app token', true, 'Slack provides sockets for it')
     } catch (error) {
       const advice = 'it needs the scope connections:write, and Socket Mode must be on'
       add('Slack app token', false, `${slackFailure(error).reason}; ${advice}`)

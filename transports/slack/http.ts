@@ -63,5 +63,5 @@ function readPayload(type: string, raw: string): JsonObject {
   if (form?.has('payload') === false) return Object.fromEntries(form)
   const payload = parseJson(form?.get('payload') ?? raw)
   if (isJsonObject(payload)) return payload
-  throw new TriviumError('bad_request', { reason: 'its body is no JSON object' })
+  throw new TriviumError('bad_request', { reason: 'its body is not a JSON object' })
 }

@@ -68,7 +68,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
   const beside = async (run: () => Promise<void>) => {
     if (ended || count >= MAX_FOLLOWED) return
     count++
-    await run().catch((error) => log.debug({ reason: reasonOf(error) }, 'progress was not shown'))
+    await run().catch((error) => log.debug({ reason: reasonOf(error) }, 'progress could not be shown'))
     count--
   }
 
@@ -105,7 +105,7 @@ function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
       await workspace?.api.reactions[verb]({ channel, name, timestamp })
     } catch (error) {
       const { code, reason } = slackFailure(error)
-      log.debug({ reason }, 'a reaction was not set')
+      log.debug({ reason }, 'a reaction could not be set')
       if (code !== 'missing_scope') return
       without.add(team)
       log.warn({ team }, 'no reactions: the bot token lacks the scope reactions:write')

@@ -75,7 +75,7 @@ export function serveSocket(
   stopping.addEventListener('abort', onStop)
   const verdict = setTimeout(() => {
     if (unwatch) state.failures = 0
-    else dead('Slack did not say hello')
+    else dead('Slack sent no hello')
   }, HANDSHAKE)
 
   const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {

@@ -48,7 +48,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
         // Its other faults, and those of its apps, must not wait for a good token.
         if (fault === '') void bolt.inspection.run()
         fault = whyNotReady(error)
-        deps.log.warn({ err: error, wait }, 'Slack does not tell who the bot is; asking again')
+        deps.log.warn({ err: error, wait }, 'Slack does not say who the bot is; trying again')
         await pause(wait, stopping.signal)
       }
     }
@@ -59,7 +59,9 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
       ? healthOf(parts, listener)
       : {
           ok: fault === '',
-          detail: [fault || 'asking Slack who the bot is', ...bolt.inspection.faults()].join('; '),
+          detail: [fault || 'waiting for Slack to say who the bot is', ...bolt.inspection.faults()].join(
+            '; ',
+          ),
         }
 
   return {

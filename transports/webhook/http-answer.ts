@@ -57,7 +57,8 @@ export function readHttpAnswer(gateway: string, given: Json): HttpAnswer {
   const isText = typeof said === 'string'
   const body = isText ? said : said === undefined || said === null ? '' : JSON.stringify(said)
   if (Buffer.byteLength(body) > MAX_BODY) throw refuse(`http.body: more than ${MAX_BODY} bytes`)
-  if (body !== '' && WITHOUT_BODY.includes(status)) throw refuse(`http.body: a response ${status} has none`)
+  if (body !== '' && WITHOUT_BODY.includes(status))
+    throw refuse(`http.body: a response ${status} has no body`)
   const hasType = Object.keys(data.headers).some((name) => name.toLowerCase() === 'content-type')
   const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
   const typed = body === '' || hasType ? data.headers : { ...data.headers, 'Content-Type': type }

@@ -24,7 +24,7 @@ export const webhook: TransportKind<WebhookOptions> = {
     'body' in data || 'format' in data || !isJsonObject(parseJson(text)) ? data : { format: 'json', ...data },
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
-    return 'its sender had its answer and waits for no reply; set `respond: result` on the gateway'
+    return 'its sender already has its answer; set `respond: result` on the gateway'
   },
 }
 

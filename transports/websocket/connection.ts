@@ -27,7 +27,7 @@ export function serveConnection(
   const { conversation, after } = admitted
   const log = deps.log.child({ conversation })
   const { send, isFull } = createSocketWriter(socket, options, () => {
-    log.info({ buffered: socket.bufferedAmount }, 'a reader is too slow; it can resume where it is')
+    log.info({ buffered: socket.bufferedAmount }, 'a client is too slow and was disconnected; it can resume')
     close(1013, 'too slow; reconnect and resume')
   })
   const take = createFrameTaker(admitted, options, accepting.isStopping, deps, log)

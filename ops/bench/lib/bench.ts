@@ -15,27 +15,27 @@ export type Line = {
   figure: string
   unit: string
   value: Spread
-  /** What the figure should reach: at least, or at most, this much. */
+  /** The target of the figure: at least, or at most, this value. */
   reach?: { least: number } | { most: number }
   /** Only in a comparison with another commit, which fails where this one is slower. */
   verdict?: Verdict
 }
 
-/** One row of the benchmark: measures a thing on every store, beside what it is compared with. */
+/** One row of the benchmark: measures something on every store, and what it is compared with. */
 export type Row = { name: string; title: string; run(bench: Bench): Promise<Line[]> }
 
-/** What a row works with. */
+/** The tools of a row. */
 export type Bench = {
   stores: readonly StoreName[]
   quick: boolean
-  /** Another commit to compare with. Rows measure it beside this one, and leave out everything else but a bare server. */
+  /** Another commit to compare with. Rows then measure only this commit, that one and a bare server. */
   against?: OtherCommit | undefined
-  /** Rounds that count; one to warm up comes before them. */
+  /** Number of rounds that count, after one to warm up. */
   rounds: number
   /** How long one contender is under load in one round. */
   seconds: number
   progress(text: string): void
-  /** Runs at the end of the row, last first. */
+  /** Registers a clean-up for the end of the row. Clean-ups run in reverse order, all of them even if some fail. */
   defer(cleanUp: () => Promise<void> | void): void
   /** Starts a Redis for this row, one for each `use`, on the core of the load. Undefined for the embedded store. */
   redis(store: StoreName, use?: string): Promise<string | undefined>
@@ -72,12 +72,20 @@ export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
   return {
     bench,
     async cleanUp() {
-      for (const cleanUp of cleanUps.reverse()) await cleanUp()
+      const failures: unknown[] = []
+      for (const cleanUp of cleanUps.splice(0).reverse()) {
+        try {
+          await cleanUp()
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} clean-ups failed`)
     },
   }
 }
 
-/** Long enough that the code of every contender is compiled for good. */
+/** Long enough for V8 to optimise the code of every contender. */
 const WARM_UP_SECONDS = 2
 
 /**

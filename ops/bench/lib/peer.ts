@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { ROOT } from './root.ts'
 
-/** What is measured in one go, by name. */
+/** The figures of one measurement, by name. */
 export type Figures = Record<string, number>
 
 const replySchema = z.object({
@@ -17,12 +17,12 @@ const replySchema = z.object({
 /** A process of the benchmark that answers calls. */
 export type Peer = {
   pid: number
-  /** Calls a handler of `servePeer` there and resolves with its figures; throws what it threw. */
+  /** Calls a handler of `servePeer` in that process and resolves with its figures. Rejects with its error, or if the process has ended. */
   call(name: string, params?: object): Promise<Figures>
   end(): Promise<void>
 }
 
-/** The cores: what is measured has the first one to itself, load and Redis share the other. */
+/** The cores: the measured process has the first one to itself; load and Redis share the other. */
 export const CORE = { server: 0, load: 1 }
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
@@ -42,10 +42,10 @@ export function pin(pid: number, core: number): void {
 export async function startPeer(
   name: string,
   core: number,
-  options: { env?: Record<string, string>; node?: readonly string[]; root?: string } = {},
+  options: { env?: Record<string, string>; nodeArgs?: readonly string[]; root?: string } = {},
 ): Promise<Peer> {
   const file = join(options.root ?? ROOT, 'ops', 'bench', 'peers', `${name}.ts`)
-  const [command, args] = pinned(core, [...(options.node ?? []), file])
+  const [command, args] = pinned(core, [...(options.nodeArgs ?? []), file])
   const child = spawn(command, args, {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, ...options.env },
@@ -64,8 +64,12 @@ export async function startPeer(
   })
   const call = (handler: string, params: object = {}) => {
     const waiting = Promise.withResolvers<Figures>()
-    calls.set(++last, waiting)
-    child.send({ id: last, name: handler, params })
+    if (!child.connected) return Promise.reject(new Error(`${name} has ended`))
+    const id = ++last
+    calls.set(id, waiting)
+    child.send({ id, name: handler, params }, (error) => {
+      if (error) waiting.reject(error)
+    })
     return waiting.promise
   }
   await call('ready')
@@ -82,11 +86,13 @@ export async function endChild(child: ChildProcess): Promise<void> {
   clearTimeout(insist)
 }
 
+const MICROS_PER_TICK = 10_000 // Linux counts 100 ticks a second.
+
 /** Processor time that a process has used so far, all threads, in microseconds. */
 export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10_000
+  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
 }
 
 /** Resident memory of a process in megabytes: now, or the most that it ever had. */

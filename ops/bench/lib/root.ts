@@ -1,4 +1,4 @@
 import { join } from 'node:path'
 
-/** This clone. */
+/** The root folder of this clone. */
 export const ROOT = join(import.meta.dirname, '..', '..', '..')

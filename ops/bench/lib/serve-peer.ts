@@ -30,14 +30,14 @@ export function servePeer(
   process.on('disconnect', () => void end())
 }
 
-/** Listens on a free port of loopback and gives it. */
+/** Listens on a free port of loopback and returns the port. */
 export async function listening(server: Server): Promise<Figures> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { port: Object(server.address()).port }
 }
 
-/** The Redis that the benchmark gave this process, as ioredis and BullMQ take it. */
+/** Options of ioredis and BullMQ for the Redis of this benchmark. */
 export function redisOptions() {
   const { hostname, port } = new URL(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379')
   return { host: hostname, port: Number(port), maxRetriesPerRequest: null }

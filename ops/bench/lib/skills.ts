@@ -1,6 +1,6 @@
-/** The source of a skill called `bench` with this `run`, for the folder of a site. */
-export function skillSource(run: string, before = ''): string {
-  return `${before}\nexport default { name: 'bench', description: 'For the benchmark.', ${run} }\n`
+/** The source of a skill with this `run`, for the folder of a site. */
+export function skillSource(run: string, before = '', name = 'bench'): string {
+  return `${before}\nexport default { name: '${name}', description: 'For the benchmark.', ${run} }\n`
 }
 
 /**

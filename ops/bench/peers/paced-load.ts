@@ -11,8 +11,8 @@ const BODY_BYTES = 1024
 
 servePeer({
   /**
-   * Webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each says when it was due, in nanoseconds
-   * of the clock that all processes share.
+   * Sends webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each contains the time at which it was due, in
+   * nanoseconds of the clock that all processes share, so that a delay of this process counts as latency.
    */
   async run(params) {
     const { port, rate, seconds } = schema.parse(params)
@@ -33,12 +33,12 @@ servePeer({
       idle.push(send)
       ends.push(() => socket.destroy())
     }
-    const began = performance.now()
-    let done = 0
-    while (done < rate * seconds) {
-      const due = Math.min(rate * seconds, ((performance.now() - began) * rate) / 1000)
-      for (; done < due; done++) {
-        const request = requestNow()
+    const began = process.hrtime.bigint()
+    let made = 0
+    while (made < rate * seconds) {
+      const dueByNow = Math.min(rate * seconds, (Number(process.hrtime.bigint() - began) / 1e9) * rate)
+      for (; made < dueByNow; made++) {
+        const request = requestDueAt(dueAt(began, made, rate))
         const send = idle.pop()
         if (send) send(request)
         else queue.push(request)
@@ -48,12 +48,17 @@ servePeer({
     for (const deadline = Date.now() + 10_000; idle.length < CONNECTIONS && Date.now() < deadline; )
       await pause(5)
     for (const end of ends) end()
-    return { done, bad }
+    return { done: made, bad }
   },
 })
 
-function requestNow(): string {
-  const start = `{"sentAt":"${process.hrtime.bigint()}","text":"`
+/** When the request with this number (from 0) is due, in nanoseconds. */
+function dueAt(began: bigint, number: number, rate: number): bigint {
+  return began + BigInt(Math.round((number / rate) * 1e9))
+}
+
+function requestDueAt(due: bigint): string {
+  const start = `{"sentAt":"${due}","text":"`
   const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`
   return `POST /hooks/plain HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }

@@ -12,16 +12,16 @@ import { ratio, spread } from '../lib/statistics.ts'
 const MODES = ['http', 'socket'] as const
 type Mode = (typeof MODES)[number]
 const PACE = 500
-/** It runs in a thread of its own, so it writes down how much it has heard: in a folder that no watcher looks at. */
+/** The app runs in a thread of its own, so it writes its count to a file, in a folder that is not watched. */
 const APP = `let heard = 0
 setInterval(() => require('node:fs').writeFileSync(__dirname + '/.trivium/heard', String(heard)), 20)
 exports.registerListeners = (app) => app.message(async () => void heard++)`
 const ROUTES = `routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs, concurrency: 64 }]\n`
-const HEARD = skillSource(
+const COUNT_SKILL = skillSource(
   `run: async () => ({ heard: Number((await import('node:fs')).readFileSync(new URL('../../.trivium/heard', import.meta.url))) })`,
 )
 
-/** Events of Slack for a Bolt app whose listener does nothing, accepted and acknowledged, beside Bolt alone. */
+/** Slack events for a Bolt app whose listener does nothing: accepted and acknowledged, compared with Bolt alone. */
 export const bolt: Row = {
   name: 'bolt',
   title: 'events for a Bolt app, by HTTP and Socket Mode, against plain Bolt',
@@ -73,8 +73,8 @@ async function plain(bench: Bench, mode: Mode): Promise<Contender> {
     name: `plain, ${mode}`,
     async measure(seconds) {
       const before = cpuMicros(app.pid)
-      const { p99 = 0, done: few = 0 } = await slack.call('run', { port, seconds, rate: PACE })
-      const cpu = (cpuMicros(app.pid) - before) / few
+      const { p99 = 0, done: atPace = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      const cpu = (cpuMicros(app.pid) - before) / atPace
       return { ...(await slack.call('run', { port, seconds })), p99, cpu }
     },
   }
@@ -84,7 +84,7 @@ const heardSchema = z.object({ heard: z.number() })
 
 async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number]): Promise<Contender> {
   const { slack, apiUrl } = await startSlack(bench)
-  const dir = createSite(bench, { routes: '', skills: { bench: HEARD } })
+  const dir = createSite(bench, { routes: '', skills: { bench: COUNT_SKILL } })
   const { token, appToken, signingSecret } = SLACK
   const secret = mode === 'http' ? `signingSecret: ${signingSecret}` : `appToken: ${appToken}`
   const team = `{ transport: slack, mode: ${mode}, botToken: ${token}, ${secret}, apiUrl: '${apiUrl}', fill-gaps: off }`
@@ -95,8 +95,8 @@ async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number])
   const port = mode === 'http' ? daemon.port : 0
   await slack.call('connected', { port })
   let sent = 0
-  /** Resolves once all listeners ran. */
-  const heard = async (more: number) => {
+  /** Resolves once the listeners ran for this many more events. */
+  const untilHeard = async (more: number) => {
     sent += more
     while (heardSchema.parse(await daemon.invoke('bench')).heard < sent) await pause(10)
   }
@@ -104,13 +104,13 @@ async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number])
     name: `${store}, ${mode}`,
     async measure(seconds) {
       const before = cpuMicros(daemon.pid)
-      const { done: few = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
-      await heard(few)
-      const cpu = (cpuMicros(daemon.pid) - before) / few
+      const { done: atPace = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
+      await untilHeard(atPace)
+      const cpu = (cpuMicros(daemon.pid) - before) / atPace
       const began = performance.now()
       const figures = await slack.call('run', { port, seconds })
       const { done = 0 } = figures
-      await heard(done)
+      await untilHeard(done)
       return { ...figures, p99, cpu, heard: done / ((performance.now() - began) / 1000) }
     },
   }

@@ -47,7 +47,8 @@ export function Age({ at }) {
   return html`<time class="age" datetime=${iso} title=${iso}>${span(Math.max(0, clock.value - at))}</time>`
 }
 
-const OUTCOMES = {
+/** The kind of badge for each outcome. */
+const OUTCOME_KINDS = {
   done: 'good',
   dead: 'bad',
   dropped: 'dim',
@@ -71,7 +72,7 @@ export function Words({ text }) {
 }
 
 export function Outcome({ outcome }) {
-  return html`<${Badge} kind=${OUTCOMES[outcome] ?? 'busy'}>${outcome ?? '…'}<//>`
+  return html`<${Badge} kind=${OUTCOME_KINDS[outcome] ?? 'busy'}>${outcome ?? '…'}<//>`
 }
 
 export function Empty({ title, children }) {

@@ -101,10 +101,10 @@ function Group({ group, within, reload }) {
   </div>`
 }
 
-/** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
-/** Above this number it becomes a job with progress. */
+/** More dead letters than this are retried or dropped by a job with progress. */
 const AT_ONCE = 200
 
+/** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
 function Decide({ filter, many, of, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {

@@ -3,23 +3,11 @@ import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import {
-  Age,
-  act,
-  Badge,
-  Empty,
-  Facts,
-  Loading,
-  StoreAway,
-  span,
-  useLoaded,
-  useOnce,
-  Wait,
-  Words,
-} from '../lib/parts.js'
+import { Age, act, Badge, Empty, Facts, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
 const AGAIN = 10_000
@@ -194,76 +182,4 @@ function CheckAll({ names }) {
   return html`<span class="buttons"><span role="status" class="dim">${done !== undefined && `Checking ${names[done]}: ${done + 1} of ${names.length}`}
     ${wrong && (wrong.length > 0 ? html`Wrong: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are good.')}</span>
     <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
-}
-
-/** Refusals by gateway and reason with the likely cause, then each of the newest. */
-function Refusals({ gateway }) {
-  const refused = now.value?.rates?.refused ?? 0
-  const loaded = useLoaded(
-    (signal) => invoke('refused', gateway ? { gateway } : {}, signal),
-    [gateway, refused],
-  )
-  const { value } = loaded
-  if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
-  const { refusals, groups } = value
-  if (refusals.length === 0 && !loaded.error) return html`<p class="dim">None since this daemon started.</p>`
-  return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
-    <details open=${groups.length === 0 || gateway !== undefined}><summary>Each refusal, newest first</summary>
-    <ul class="refusals">${refusals.slice(0, 50).map((one, index) => html`<li key=${`${one.at} ${index}`}><${Refusal} of=${one} /></li>`)}</ul></details>`
-}
-
-/** Refusals per reason in the last hour: count, start, share and likely cause. */
-function RefusalGroup({ of: group, isOne, refusals }) {
-  const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo, from, why } = group
-  const tried = refusals.find((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || gateway === '-' ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${gateway === '-' ? '' : `; ${percent(share)} of the deliveries since then`}</span></p>
-    <p>${why[0]?.name}</p>
-    <p><b>${likely}</b> <${Words} text=${todo} /></p>
-    <p class="dim">${gateway !== '-' && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${from
-      .slice(0, 5)
-      .map(({ name, count }) => `${name} (${count})`)
-      .join(', ')}${from.length > 5 ? ` and ${from.length - 5} more` : ''}.</p>
-    ${tried && html`<${TrySecret} gateway=${gateway} />`}`
-}
-
-function Refusal({ of: { at, gateway, reason, from, why, body } }) {
-  return html`<p><${Age} at=${at} /> <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
-    ${why && html`<p>${why}</p>`}
-    ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
-}
-
-/**
- * Checks the newest refused delivery with another secret. The input is sent to the daemon once and not
- * stored.
- */
-function TrySecret({ gateway }) {
-  const [secret, setSecret] = useState('')
-  const [came, setCame] = useState()
-  const [isBusy, once] = useOnce()
-  const id = `secret-${gateway}`
-  const check = async () => {
-    setCame(undefined)
-    await invoke('refused-try', { gateway, secret }).then(
-      (found) => setCame(found),
-      (error) => setCame({ error }),
-    )
-  }
-  return html`<form class="try-secret" autocomplete="off" onSubmit=${(event) => {
-    event.preventDefault()
-    once(check)
-  }}>
-    <label for=${id}>Try another secret on the refused deliveries</label>
-    <div class="buttons"><input id=${id} type="password" autocomplete="new-password" spellcheck=${false} required value=${secret} onInput=${(event) => setSecret(event.target.value)} />
-      <button changes disabled=${isBusy}>Try</button></div>
-    <p class="hint">It is checked in the memory of the daemon, and neither stored nor logged. Nothing is accepted.</p>
-    <p role="status">${came && html`<${Verdict} of=${came} gateway=${gateway} />`}</p>
-  </form>`
-}
-
-function Verdict({ of: { error, ok, reason, at, fits, tried }, gateway }) {
-  if (error) return html`<${Badge} kind="bad">not tried<//> ${error.message}`
-  const share = `It fits ${fits} of the ${tried} that are kept.`
-  return ok
-    ? html`<${Badge} kind="good">it fits<//> the delivery of <${Age} at=${at} /> ago. ${share} Put it into <code>verify</code> of ${gateway}, which may list the old and the new secret; the sender then tries again.`
-    : html`<${Badge} kind="bad">it does not fit<//> ${reason}. ${share}`
 }

@@ -1,28 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke, isViewer } from '../lib/api.js'
-import { DecideHere } from '../lib/approval.js'
 import { html } from '../lib/html.js'
-import { changes } from '../lib/live.js'
-import { Modal } from '../lib/modal.js'
-import {
-  Age,
-  act,
-  ask,
-  Badge,
-  Copy,
-  Empty,
-  Facts,
-  Json,
-  Outcome,
-  Problem,
-  took,
-  useLoaded,
-  useOnce,
-  Wait,
-} from '../lib/parts.js'
-import { CancelRun } from '../lib/pause.js'
-import { go, link } from '../lib/router.js'
+import { Age, act, Badge, Empty, Facts, Json, Outcome, Problem, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { Actions } from './message-actions.js'
+import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
@@ -84,19 +67,6 @@ function readable(text) {
   }
 }
 
-/** Log lines of this daemon about the message. */
-function Log({ lines }) {
-  if (lines.length === 0) return null
-  return html`<h2>Log</h2>
-    <ol class="log">${lines.map(
-      ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
-      <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf(fields)}</span>
-      ${error && html`<p class="error">${error}</p>`}
-      ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
-    </li>`,
-    )}</ol>`
-}
-
 function factsOf({ message, traceUrl }) {
   const { id, gateway, transport, from, conversation, key, data, trace, to } = message
   const verified =
@@ -131,86 +101,6 @@ function File({ file, message }) {
       setTimeout(() => URL.revokeObjectURL(address), 10_000)
     })
   return html`<button type="button" class="linkish" onClick=${open}>${file.name}</button> <span class="dim">${file.type}, ${Math.ceil(file.size / 1024)} KB</span>`
-}
-
-const ROADS = {
-  accept: 'accept',
-  dispatch: 'dispatch',
-  receive: 'receive',
-  outbox: 'out',
-  events: 'events',
-  push: 'push',
-}
-const KINDS = {
-  done: 'good',
-  sent: 'good',
-  failed: 'bad',
-  dead: 'bad',
-  'send failed': 'bad',
-  'not sent': 'bad',
-  bounced: 'bad',
-}
-
-/** The history on the three roads on one time axis, with durations. */
-function Timeline({ shown }) {
-  const { history, pushes = [], receive, events = [] } = shown
-  const start = history[0]?.at ?? shown.message.receivedAt
-  const pushed = pushes.map(({ at, subscription, ms, status, reason, attempt }) => {
-    return {
-      at,
-      road: 'push',
-      what: reason ? 'failed' : 'sent',
-      detail: { to: subscription, attempt, ms, status, error: reason },
-    }
-  })
-  const notes = [...history, ...pushed].toSorted((a, b) => a.at - b.at)
-  return html`<ol class="timeline">
-    ${notes.map(
-      (
-        { at, road, what, detail = {} },
-        index,
-      ) => html`<li key=${index} class=${`${road} ${KINDS[what] ?? ''}`}>
-      <div class="when"><time title=${new Date(at).toISOString()}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} at=${at} /></div>
-    </li>`,
-    )}
-  </ol>
-  <${Facts} of=${{
-    'receive road': `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,
-    'events road':
-      events.length > 0
-        ? events.map(({ group, state }) => `${group}: ${state}`).join(' · ')
-        : 'no consumer group',
-  }} />`
-}
-
-function Detail({ detail, at }) {
-  // The key repeats the message id and the route name.
-  const { text, error, reason, tools, ms, args, key, delay, ...said } = detail
-  return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
-    ${(error || reason) && html`<p class="error">${error ?? reason}</p>`}
-    ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
-    ${
-      tools?.length > 0 &&
-      html`<ul class="tools">${tools.map(
-        (
-          tool,
-          at,
-        ) => html`<li key=${at}><code>${tool.tool}</code> ${tool.ms !== undefined && html`<span class="took">${took(tool.ms)}</span>`}
-      ${tool.error ? html`<span class="error">${tool.error}</span>` : html`<span class="fields">${tool.args}</span>`}</li>`,
-      )}</ul>`
-    }
-    ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}`
-}
-
-function fieldsOf(fields) {
-  return Object.entries(fields)
-    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(' · ')
-}
-
-function timeOfDay(at) {
-  return new Date(at).toISOString().slice(11, 23)
 }
 
 /** Why each route did or did not match, by the current routes. */
@@ -261,81 +151,4 @@ export function Chat({ entries, here }) {
     ${entry.error && html`<p class="error">${entry.error}</p>`}
   </li>`,
   )}</ol>`
-}
-
-/** The possible actions. Each names its effect and asks for confirmation. */
-function Actions({ shown, reload }) {
-  const { message, outcome } = shown
-  const { id, gateway } = message
-  const [form, setForm] = useState()
-  const again = async () => {
-    if (
-      !(await ask({
-        title: 'Try this message again?',
-        body: `It goes back to the end of its conversation in “${gateway}”, with fresh attempts.`,
-        action: 'Retry',
-      }))
-    )
-      return
-    await act(async () => {
-      await invoke('dead-letter-retry', { id })
-      changes.dead.value++
-      return 'It is back in its lane.'
-    })
-    reload()
-  }
-  return html`<div class="buttons">
-    ${outcome === 'approval' && html`<${DecideHere} isMeant=${(request) => request.message?.id === id} done=${reload} />`}
-    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button>`}
-    ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
-    <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
-    <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
-    <${Copy} label="Copy as curl" text=${asCurl(message)} />
-    ${
-      form &&
-      html`<${Form} kind=${form} message=${message} done=${(next) => {
-        setForm(undefined)
-        if (next) go(['messages', next])
-        else reload()
-      }} />`
-    }
-  </div>`
-}
-
-function Form({ kind, message, done }) {
-  const isAnswer = kind === 'answer'
-  const [text, setText] = useState(isAnswer ? '' : message.text)
-  const [isBusy, once] = useOnce()
-  const send = async () => {
-    let next
-    const isSent = await act(async () => {
-      if (isAnswer) {
-        await invoke('gateway-send', { messageId: message.id, text })
-        return `Your answer is on its way to ${senderOf(message.from)}.`
-      }
-      next = (await invoke('message-resend', { id: message.id, ...(text !== message.text && { text }) })).id
-      return 'It is accepted as a new message.'
-    })
-    if (isSent) done(next)
-  }
-  return html`<${Modal} leave=${() => done()} aria-labelledby="form-title">
-    <form onSubmit=${(event) => {
-      event.preventDefault()
-      once(send)
-    }}>
-      <h2 id="form-title">${isAnswer ? `Answer ${senderOf(message.from)}` : 'Edit and send again'}</h2>
-      <p class="hint">${
-        isAnswer
-          ? `It goes where the message came from: ${message.gateway}, as a reply of yours.`
-          : 'It is accepted as a new message of the same sender and conversation, and routed as the routes are now. With another text the sender counts as not verified.'
-      }</p>
-      <label>Text<textarea rows="8" required=${isAnswer} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
-    </form>
-  <//>`
-}
-
-function asCurl({ gateway, text, conversation, from, subject }) {
-  const body = JSON.stringify({ gateway, text, conversation, from: from.id, ...(subject && { subject }) })
-  return `curl -X POST ${location.origin}/v1/messages -H "authorization: Bearer $TRIVIUM_TOKEN" -H 'content-type: application/json' -d '${body.replaceAll("'", `'\\''`)}'`
 }

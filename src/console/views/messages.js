@@ -11,6 +11,7 @@ import { SearchBox, searchProblem } from '../lib/search-box.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
 
+/** As OUTCOMES of src/core/message-query.ts. */
 const OUTCOMES = [
   'waiting',
   'running',
@@ -43,7 +44,7 @@ export function MessagesPage({ query }) {
       <p class="fresh">${found.fresh > 0 && html`<button type="button" class="pill" onClick=${show}>${found.fresh} new</button>`}</p>
       <${Filter} filter=${filter} set=${set} focus=${focus === 'search'} />
     </header>
-    <${Given} filter=${filter} set=${set} />
+    <${ChosenFilters} filter=${filter} set=${set} />
     ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${{ message: `Could not load the messages. ${found.error.message}` }} retry=${found.more} />`)}
     <${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />
     <${SavedViews} of="messages" query=${filter} />
@@ -59,8 +60,18 @@ export function MessagesPage({ query }) {
           }
         <//>`
     }
-    <footer class="under">${(found.rows.length > 0 || found.isEnd) && count(found.rows.length, 'message', found.isEnd ? '' : '+')}${found.searchedTo && !found.isEnd ? html`, searched back to ${new Date(found.searchedTo).toLocaleString()}` : ''}${found.missed > 0 && html`; ${found.missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${found.anew}>show them</button>`}</footer>
+    <${Under} found=${found} />
   </section>`
+}
+
+/** How many messages are listed, how far back the search went, and what is missing. */
+function Under({ found: { rows, isEnd, searchedTo, missed, anew } }) {
+  const listed = (rows.length > 0 || isEnd) && count(rows.length, 'message', isEnd ? '' : '+')
+  const searched = searchedTo && !isEnd && html`, searched back to ${new Date(searchedTo).toLocaleString()}`
+  const omitted =
+    missed > 0 &&
+    html`; ${missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${anew}>show them</button>`
+  return html`<footer class="under">${listed}${searched}${omitted}</footer>`
 }
 
 const keyOf = ({ id }) => id
@@ -97,11 +108,11 @@ function Filter({ filter, set, focus }) {
   </search>`
 }
 
-/** Parts of the address that the filter does not show; each can be removed. */
-function Given({ filter, set }) {
-  const given = ['text', 'sender', 'event', 'conversation', 'transport'].filter((name) => filter[name])
-  if (given.length === 0) return null
-  return html`<p class="given">${given.map(
+/** Filters in the address that the form does not show; each can be removed. */
+function ChosenFilters({ filter, set }) {
+  const chosen = ['text', 'sender', 'event', 'conversation', 'transport'].filter((name) => filter[name])
+  if (chosen.length === 0) return null
+  return html`<p class="given">${chosen.map(
     (name) =>
       html`<button key=${name} type="button" class="chip" title=${`Any ${name}`} onClick=${() => set({ [name]: '' })}>${name}: ${filter[name]} ✕</button>`,
   )}</p>`

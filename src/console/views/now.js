@@ -29,14 +29,14 @@ export function NowPage({ query }) {
   const { since = '', until = '' } = query
   const set = (change) => replace('now', { ...query, ...change })
   const isLive = until === '' && (since === '' || since === '15m')
-  const Charts = isLive ? LiveCharts : PastCharts
+  const RangeCharts = isLive ? LiveCharts : PastCharts
   return html`<section class="page now" aria-labelledby="title">
     <header class="bar"><h1 id="title">Now</h1>
       <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="1h" /><${CopyLink} /></div></header>
     <div class="now-grid">
       <${Troubles} />
       <div class="charts">
-        <${Charts} since=${since} until=${until} />
+        <${RangeCharts} since=${since} until=${until} />
         <${Roads} />
       </div>
     </div>
@@ -53,7 +53,7 @@ function LiveCharts({ since }) {
   return html`<${Charts} points=${points.value} span=${span} />`
 }
 
-/** Polling interval (ms) of a span that ends now. */
+/** Polling interval (ms) of a span that still changes: without an end, or with a relative one. */
 const AGAIN = 30_000
 
 /** A longer or earlier span: messages from the journal, and the metrics that this daemon still has. */
@@ -67,10 +67,12 @@ function PastCharts({ since, until }) {
     [since, until],
   )
   const { value, reload } = loaded
+  const isOver = Date.parse(until) < Date.now()
   useEffect(() => {
+    if (isOver) return undefined
     const timer = setInterval(() => document.hidden || reload(), AGAIN)
     return () => clearInterval(timer)
-  }, [since, until])
+  }, [since, until, isOver])
   if (!value) return html`<${Wait} of=${loaded} what="the charts" />`
   const { from, to, at, points: known, every } = value
   const span = {
@@ -90,7 +92,7 @@ function PastCharts({ since, until }) {
 function Charts({ points, span, every }) {
   return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
     <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} span=${span} every=${every} />
-    <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${whole} least=${4} span=${span} every=${every} />`
+    <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
 }
 
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
@@ -131,8 +133,8 @@ function Roads() {
     <tbody>${roads.map(
       ({ road, messages, dead, oldestAt }) => html`<tr key=${road}>
         <td>${road} <span class="dim wide">${ROADS[road]}</span></td>
-        <td class="number">${whole(messages)}</td>
-        <td class="number">${dead > 0 ? html`<${Badge} kind="bad">${whole(dead)}<//>` : ''}</td>
+        <td class="number">${amount(messages)}</td>
+        <td class="number">${dead > 0 ? html`<${Badge} kind="bad">${amount(dead)}<//>` : ''}</td>
         <td>${oldestAt && messages > 0 ? html`<${Age} at=${oldestAt} />` : ''}</td>
       </tr>`,
     )}</tbody>
@@ -140,10 +142,10 @@ function Roads() {
 }
 
 function rate(value) {
-  return value >= 100 ? whole(value) : String(Number(value.toFixed(value >= 10 ? 1 : 2)))
+  return value >= 100 ? amount(value) : String(Number(value.toFixed(value >= 10 ? 1 : 2)))
 }
 
-function whole(value) {
+function amount(value) {
   return Number.isInteger(value) || value >= 10
     ? Math.round(value).toLocaleString('en')
     : String(Number(value.toFixed(2)))

@@ -1,15 +1,11 @@
-import { createHash, hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { createReadStream, existsSync, statSync } from 'node:fs'
-import { glob, readFile } from 'node:fs/promises'
+import { glob } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ArtifactService, FileAsking } from '../../core/artifacts.ts'
-import { requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { isOperator } from '../../core/identity.ts'
-import type { Log } from '../../core/log.ts'
-import type { Attachment, Message } from '../../core/message.ts'
-import type { Blobs, Store } from '../../core/store.ts'
+import type { Attachment } from '../../core/message.ts'
+import type { Blobs } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
@@ -142,140 +138,4 @@ async function receive(path: string, body: Readable | Uint8Array, name: string, 
     if (!complete) disk.remove(path)
   }
   return { size, sha256: hash.digest('hex') }
-}
-
-/** Much longer than the time between saving files and accepting their message. */
-const MARGIN = 86_400_000
-const HASH = /\b[0-9a-f]{64}\b/g
-/** Documents, values and sessions that may refer to artifacts. References in logs do not count. */
-const NAMING = '{*.json,state/**/*.json,sessions/**/*.json}'
-
-/**
- * Removes unreferenced artifacts. Those saved since a day before the oldest retained message may belong to a message and stay; others
- * stay if a dead letter, a stored value or a state file refers to them.
- */
-export function createArtifactSweep(deps: {
-  artifacts: ArtifactStore
-  store: Store
-  dataDir: string
-  workbenchDir: string
-  log: Log
-  now(): number
-}): () => Promise<void> {
-  const { artifacts, store, log, now } = deps
-
-  return async () => {
-    const { journal } = await store.stats()
-    const before = Math.min(journal.oldestAt ?? now(), now()) - MARGIN
-    const swept = await artifacts.sweep(before, await everythingNamed())
-    if (swept.removed > 0) log.info(swept, 'unreferenced artifacts were removed')
-  }
-
-  async function everythingNamed(): Promise<Set<string>> {
-    const found = new Set<string>()
-    const take = (text: string) => {
-      for (const [sha256] of text.matchAll(HASH)) found.add(sha256)
-    }
-    // One at a time, as they may be large.
-    for (const id of await store.jobs.deadLetters.ids())
-      take(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
-    for (const key of await store.kv.list('', Number.MAX_SAFE_INTEGER))
-      take(JSON.stringify((await store.kv.get(key))?.value ?? null))
-    for (const [folder, pattern] of [
-      [deps.dataDir, NAMING],
-      [deps.workbenchDir, '**/*.json'],
-    ] as const) {
-      for await (const file of glob(pattern, { cwd: folder }))
-        take(await readFile(join(folder, file), 'utf8'))
-    }
-    return found
-  }
-}
-
-/** Maximum bytes of a file saved by a skill or program. */
-const MAX_SAVED = 25 * 1024 * 1024
-
-/**
- * The files of messages, for skills and programs. Knowing a hash grants no access: files are for operators, for the conversation in
- * which they arrived or were saved, and for the caller who saved them. `keepFor`: how long (ms) rights and files are kept.
- */
-export function createArtifactService(deps: {
-  artifacts: Artifacts
-  store: { kv: Store['kv']; journal: Pick<Store['journal'], 'get'> }
-  keepFor(): number
-}): ArtifactService {
-  const { artifacts, store } = deps
-
-  async function requireRight(sha256: string, asking: FileAsking, named?: Message) {
-    if (isOperator(asking.caller)) return
-    if ([asking.message, named].some((message) => message && filesOf(message).includes(sha256))) return
-    const rights = scopesOf(asking).map((scope) => store.kv.get(rightOf(sha256, scope)))
-    if ((await Promise.all(rights)).every((right) => right === undefined))
-      throw new TriviumError('artifact_not_found', { sha256 })
-  }
-
-  return {
-    async save({ name, type, data }, asking) {
-      const body = typeof data === 'string' ? Buffer.from(data) : data
-      const saved = await artifacts.save(name.slice(0, 255), type, body, MAX_SAVED)
-      for (const scope of scopesOf(asking))
-        await store.kv.set(rightOf(saved.sha256, scope), saved.sha256, { ttl: deps.keepFor() })
-      return saved
-    },
-    async open({ artifact, messageId }, asking) {
-      const sha256 = hashIn(typeof artifact === 'string' ? artifact : artifact.sha256)
-      const named = messageId === undefined ? undefined : await store.journal.get(messageId)
-      if (named) requireGateway(asking.caller, named.gateway)
-      await requireRight(sha256, asking, named)
-      return artifacts.open(sha256)
-    },
-    async requireAll(attachments, asking, named) {
-      for (const { sha256 } of attachments) await requireRight(sha256, asking, named)
-    },
-  }
-}
-
-/** The access scopes of a caller. */
-function scopesOf({ caller, message }: FileAsking): string[] {
-  const conversation = message && `${message.gateway}/${message.conversation}`
-  return [conversation, isOperator(caller) ? 'operator' : caller.id].filter((scope) => scope !== undefined)
-}
-
-function rightOf(sha256: string, scope: string): string {
-  return `${RIGHT}${sha256}:${hash('sha256', scope, 'base64url')}`
-}
-
-const RIGHT = 'artifact:'
-
-/**
- * Files that were saved for one of `scopes` (people, or conversations as `gateway/conversation`), and for no
- * one else except operators or one of `beside`.
- */
-export async function filesSavedFor(
-  kv: Pick<Store['kv'], 'list'>,
-  scopes: readonly string[],
-  beside: readonly string[],
-): Promise<string[]> {
-  const digest = (scope: string) => hash('sha256', scope, 'base64url')
-  const theirs = new Set(scopes.map(digest))
-  const others = new Set([...beside, 'operator'].map(digest))
-  const rights = (await kv.list(RIGHT, Number.MAX_SAFE_INTEGER)).map((key) => {
-    const [sha256 = '', scope = ''] = key.slice(RIGHT.length).split(':')
-    return { sha256, scope }
-  })
-  return [...Map.groupBy(rights, ({ sha256 }) => sha256)].flatMap(([sha256, all]) => {
-    const isTheirs = all.some(({ scope }) => theirs.has(scope))
-    return isTheirs && all.every(({ scope }) => theirs.has(scope) || others.has(scope)) ? [sha256] : []
-  })
-}
-
-/** The files of a message. Other hashes in `data` may have been written by the sender. */
-function filesOf({ transport, attachments, data }: Message): string[] {
-  const texts = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
-  return [...attachments.map(({ sha256 }) => sha256), ...texts.map((path) => hashIn(String(path)))]
-}
-
-/** Extracts the hash from a path. */
-function hashIn(path: string): string {
-  return path.split('/').at(-1) ?? ''
 }

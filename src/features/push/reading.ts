@@ -12,14 +12,14 @@ const MOST = 256
 /** When to acknowledge: after `most` events, or `after` ms. */
 export const ACK = { most: 1_000, after: 100 }
 
-/** Ms before a partition whose shard is away is read again, and its events acknowledged again. */
+/** Ms after which a partition with an unreachable shard is read again, and its events are acknowledged again. */
 const AWAY_PAUSE = 500
 
 /**
  * State per partition. `hasMore`: the group may have unread events. `readTo`: all events up to this
  * position are held or done, so the next read starts after it (0: unknown). `isBehind`: earlier
  * events may have become visible since the last read from the start.
- * `restsUntil`: its shard was away, so it is not read before this time (monotonic).
+ * `restsUntil`: its shard was unreachable, so it is not read before this time (monotonic).
  */
 type Partition = {
   partition: number
@@ -86,7 +86,7 @@ export function createReading(deps: ReadingDeps) {
       for (const each of partitions) each.hasMore = true
     },
     hasMore: () => partitions.some(isOpen),
-    /** Ms until a shard that was away is asked again; undefined where none was. */
+    /** Ms until an unreachable shard is asked again; undefined if all are reachable. */
     restsFor(): number | undefined {
       const waiting = partitions.filter(({ hasMore, restsUntil }) => hasMore && restsUntil > 0)
       const times = [...waiting.map(({ restsUntil }) => restsUntil), ...held.restsUntil()]
@@ -124,7 +124,7 @@ function isOpen({ hasMore, restsUntil }: Partition): boolean {
   return hasMore && restsUntil <= performance.now()
 }
 
-/** Throws where all partitions of a topic failed, or one for another reason than that its shard is away. */
+/** Throws if all partitions of a topic failed, or if one failed for another reason than an unreachable shard. */
 function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitions: number): void {
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const [failure = undefined] = failures.filter((each) => !isStoreAway(each))
@@ -132,17 +132,17 @@ function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitio
   if (failures.length === partitions) throw failures[0]
 }
 
-/** The events that were read and not acknowledged yet: in lanes, or done. */
+/** The events that were read but not acknowledged yet: in lanes, or done. */
 function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: ReadingDeps) {
   const { since } = control.replay ?? { since: 0 }
   /** Ids that only need an acknowledgement, and all ids that were read and not acknowledged. */
   const done: string[] = []
-  /** Done too, and their shard was away. */
+  /** Ids that are done, but whose shard was unreachable. */
   let later: { ids: string[]; until: number } = { ids: [], until: 0 }
   const held = new Set<string>()
   let ackedAt = 0
   let acking = 0
-  /** The ids of each partition: of those whose shard is away the others must not wait. */
+  /** Groups ids by partition, so that reachable shards need not wait for others. */
   const byPartition = (ids: string[]) => {
     if (ids.length === 0) return []
     if (topics.partitions(topic) === 1) return [ids]

@@ -8,8 +8,8 @@ import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { aboutSchedule, placeOf } from './about.ts'
 import type { Occasion } from './firing.ts'
-import type { createSchedulePauses } from './marks.ts'
 import type * as operations from './operations.ts'
+import type { createSchedulePauses } from './schedule-pauses.ts'
 
 /**
  * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all

@@ -4,7 +4,7 @@ import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
 import { aboutSchedule, type Place, placeOf } from './about.ts'
-import type { createLastRuns } from './marks.ts'
+import type { createLastRuns } from './last-runs.ts'
 
 /** One firing. `key` is the same when it is repeated, and different for each planned time. */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }

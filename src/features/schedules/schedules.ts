@@ -13,9 +13,10 @@ import { createScheduleControl } from './control.ts'
 import { createScheduleDeletion } from './deleting.ts'
 import { createFileSchedules, type Planned } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
+import { createLastRuns } from './last-runs.ts'
 import { createScheduleMaking } from './making.ts'
-import { createLastRuns, createSchedulePauses } from './marks.ts'
 import type * as operations from './operations.ts'
+import { createSchedulePauses } from './schedule-pauses.ts'
 
 /** The queue of schedule runs. Its dead letters are listed with all others. */
 export const SCHEDULES_QUEUE = 'schedules'

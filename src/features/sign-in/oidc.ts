@@ -1,4 +1,4 @@
-import type { ClientAuth, Configuration, CustomFetch, UserInfoResponse } from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetch, IDToken, UserInfoResponse } from 'openid-client'
 import { z } from 'zod'
 import type { OidcConfig } from '../../config/schema/console.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -62,7 +62,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       const opened = cookie === undefined ? undefined : vault.open(cookie)
       const { data: pending } = pendingSchema.safeParse(opened === undefined ? undefined : parseJson(opened))
       if (!pending || pending.until <= now() || pending.issuer !== options.issuer) {
-        throw failed('it was started in another browser, or too long ago; start again')
+        throw signInError('it was started in another browser, or too long ago; start again')
       }
       const oidc = await import('openid-client')
       const provider = await providers.of(options)
@@ -74,14 +74,12 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       }
       const tokens = await oidc.authorizationCodeGrant(provider, current, checks).catch(refuse)
       const claims = tokens.claims()
-      if (!claims) throw failed('the provider gave no ID token')
-      // Some providers return the address and the groups only from the userinfo endpoint.
-      const isComplete = [options.nameClaim, options.groupsClaim].every((name) => name in claims)
-      const asks = !isComplete && provider.serverMetadata().userinfo_endpoint !== undefined
+      if (!claims) throw signInError('the provider gave no ID token')
+      const asks = !isComplete(claims, options) && provider.serverMetadata().userinfo_endpoint !== undefined
       const more = asks
         ? await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub).catch(refuse)
-        : {}
-      return { person: personOf({ ...more, ...claims }, options), at: pending.at }
+        : undefined
+      return { person: personOf(mergeClaims(claims, more), options), at: pending.at }
     },
   }
 }
@@ -128,7 +126,7 @@ function createProviders(now: () => number) {
   }
 }
 
-/** Authenticates as the provider supports it: in the body, or in the header by default. */
+/** Sends the client secret in the body if the provider supports it, else in the header. */
 function authenticate(oidc: typeof import('openid-client'), secret: string | undefined): ClientAuth {
   if (secret === undefined) return oidc.None()
   return (server, client, body, headers) => {
@@ -136,6 +134,21 @@ function authenticate(oidc: typeof import('openid-client'), secret: string | und
     const way = ways.includes('client_secret_post') ? oidc.ClientSecretPost : oidc.ClientSecretBasic
     way(secret)(server, client, body, headers)
   }
+}
+
+/** Some providers return the address, its verification and the groups only from the userinfo endpoint. */
+function isComplete(claims: IDToken, { nameClaim, groupsClaim }: OidcConfig): boolean {
+  const needed = [nameClaim, groupsClaim, ...(nameClaim === 'email' ? ['email_verified'] : [])]
+  return needed.every((name) => name in claims)
+}
+
+/** The ID token wins. A verification counts only for the address that it came with. */
+function mergeClaims(claims: IDToken, more: UserInfoResponse | undefined): UserInfoResponse {
+  const merged = { ...more, ...claims }
+  const isVerified = [claims, more].some(
+    (from) => from?.email === merged.email && from?.email_verified === true,
+  )
+  return { ...merged, email_verified: isVerified }
 }
 
 /** An email address counts only if the provider has verified it; otherwise people could claim any. */
@@ -154,11 +167,11 @@ function personOf(claims: UserInfoResponse, { issuer, nameClaim, groupsClaim }: 
 }
 
 function refuse(cause: unknown): never {
-  throw new TriviumError('sign_in_failed', { reason: wordsOf(cause) }, { cause })
+  throw signInError(wordsOf(cause), cause)
 }
 
-function failed(reason: string): TriviumError {
-  return new TriviumError('sign_in_failed', { reason })
+function signInError(reason: string, cause?: unknown): TriviumError {
+  return new TriviumError('sign_in_failed', { reason }, { cause })
 }
 
 /** The error text of the library, the provider or the network. */

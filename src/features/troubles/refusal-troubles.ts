@@ -7,8 +7,8 @@ import { error, timeOfDay, warning } from './trouble-parts.ts'
 /** Number of refusals per hour that is a trouble; fewer are enough if nothing else is accepted. */
 const MANY = 10
 const FEW = 3
-/** Intended refusals of senders, noise of scanners, and those covered by `store-down`. `TriviumRefuses` ignores them too. */
-const INTENDED = /^(sender|authentication|method_not_allowed|store_unavailable)$/
+/** Intended refusals of senders, noise of scanners, a daemon that stops, and those covered by `store-down`. `TriviumRefuses` ignores them too. */
+const INTENDED = /^(sender|authentication|method_not_allowed|stopping|store_unavailable)$/
 
 /** Refusals that need attention, grouped by gateway and reason. */
 export function refusalTroubles(counts: readonly RefusalCount[]): Trouble[] {

@@ -6,7 +6,7 @@ import { counted } from '../../lib/counted.ts'
 import type { StoredReadings } from './readings.ts'
 import { warning } from './trouble-parts.ts'
 
-/** In ms. A worker on another daemon takes its messages sooner. */
+/** Messages older than this (ms) have no worker: one would have taken them, even on another daemon. */
 const UNTAKEN = 5 * MINUTE
 
 /**
@@ -19,12 +19,12 @@ export function unroutedTroubles(
   at: number,
 ): Trouble[] {
   const routed = counts.filter(({ isRouted }) => isRouted).map(missedTrouble)
+  // `groups` includes those of push subscriptions.
   const isRead = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
   const unread = isRead ? [] : counts.filter((one) => !one.isRouted && isUnread(one, stored, at))
   return [...routed, ...unread.map(unreadTrouble)]
 }
 
-/** The groups of push subscriptions are included in `groups`. */
 function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadings, at: number): boolean {
   if (isTaken) return false
   return waiting.some(

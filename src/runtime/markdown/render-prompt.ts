@@ -3,7 +3,7 @@ import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { NO_FILES, type ReadFiles } from '../model/attachments.ts'
-import { renderHistory } from '../session/sessions.ts'
+import { renderHistory } from '../session/render-history.ts'
 import { createFence, type Fence } from './fence.ts'
 import type { Prompt } from './skill-file.ts'
 

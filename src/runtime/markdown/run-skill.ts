@@ -4,13 +4,8 @@ import type { SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { type ReadFiles, readFiles, refusesFiles, withoutParts } from '../model/attachments.ts'
 import type { Budgets, Spent } from '../model/budget.ts'
-import {
-  type ModelOutcome,
-  type ModelRun,
-  type ModelSources,
-  type modelSettings,
-  runModel,
-} from '../model/run-model.ts'
+import type { ModelSources } from '../model/resolve-models.ts'
+import { type ModelOutcome, type ModelRun, type modelSettings, runModel } from '../model/run-model.ts'
 import type { RunRecords } from '../model/run-record.ts'
 import { type Catalog, createTools, type findSkillFiles } from '../model/tools.ts'
 import { createFence } from './fence.ts'

@@ -10,7 +10,7 @@ import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema }
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { parseSettings } from '../onion.ts'
-import { slimArgs } from '../session/sessions.ts'
+import { slimArgs } from '../session/session-entries.ts'
 
 const DAY = 86_400_000
 

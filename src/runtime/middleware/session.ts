@@ -6,7 +6,8 @@ import { duration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { orJust, parseSettings } from '../onion.ts'
 import { storeName } from '../operations.ts'
-import { captureEntry, outgrown, renderHistory } from '../session/sessions.ts'
+import { renderHistory } from '../session/render-history.ts'
+import { captureEntry, outgrown } from '../session/session-entries.ts'
 
 /** `session: args.sessionId`, or all settings: remembers successful invocations by key, also concurrent ones. */
 export const sessionMiddleware = defineMiddleware({

@@ -23,15 +23,9 @@ import { orJust } from '../onion.ts'
 import { attachmentSettings } from './attachments.ts'
 import type { Spent } from './budget.ts'
 import { exactArguments } from './exact-arguments.ts'
-import {
-  type Candidate,
-  createFailover,
-  type FailedModel,
-  failedAll,
-  isForGood,
-  type Model,
-} from './failover.ts'
+import { createFailover, isForGood } from './failover.ts'
 import { isFinal } from './recorded-tools.ts'
+import { type Candidates, type ModelSources, resolveModels } from './resolve-models.ts'
 import type { RunRecord } from './run-record.ts'
 import { createSteering } from './steering.ts'
 import { createToolUses, type ToolUses } from './tool-uses.ts'
@@ -261,78 +255,4 @@ async function asModelError(model: string, error: unknown): Promise<Error> {
     { model, reason: reasonOf(last) },
     { cause: error },
   )
-}
-
-export type ModelSources = {
-  /** Default model. A base URL makes its provider an OpenAI-compatible server; a key replaces the variable. */
-  model?:
-    | {
-        name?: string
-        fallback?: readonly string[]
-        baseUrl?: string | undefined
-        apiKey?: string | undefined
-      }
-    | undefined
-  /** Environment variables with keys and base URLs of the built-in providers. */
-  env: Record<string, string | undefined>
-}
-
-type Candidates = { candidates: [Candidate, ...Candidate[]]; failed: FailedModel[] }
-
-/** The usable models, and why others are not. Throws `model_unusable` if none is usable. */
-async function resolveModels({ models, sources, log }: ModelRun & { log: Log }): Promise<Candidates> {
-  const failed: FailedModel[] = []
-  const candidates: Candidate[] = []
-  for (const id of models) {
-    try {
-      candidates.push({ id, model: await resolveModel(id, sources) })
-    } catch (error) {
-      if (models.length === 1) throw error
-      log.warn({ model: id, reason: reasonOf(error) }, 'a model cannot be used; trying the next one')
-      failed.push({ model: id, error })
-    }
-  }
-  const [first, ...others] = candidates
-  if (!first) throw failedAll(failed)
-  return { candidates: [first, ...others], failed }
-}
-
-/** Resolves `provider:MODEL` and loads the provider's package. Throws `model_unusable`. */
-async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {
-  const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
-  if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
-  const own = given?.name?.startsWith(`${provider}:`) ? given : undefined
-  if (own?.baseUrl) return compatible(provider, model, own.baseUrl, own.apiKey)
-  if (!/^(anthropic|openai|openai-compatible)$/.test(provider)) {
-    const named = given?.baseUrl ? `, ${given.name?.split(':')[0]}` : ''
-    const known = `anthropic, openai, openai-compatible${named}`
-    throw unusable(id, `there is no provider ${provider} (known: ${known})`)
-  }
-
-  const prefix = provider.toUpperCase().replaceAll('-', '_')
-  const isCompatible = provider === 'openai-compatible'
-  // Compose sets missing variables to an empty string.
-  const apiKey = (own?.apiKey ?? env[`${prefix}_API_KEY`]) || undefined
-  const baseURL = env[`${prefix}_BASE_URL`] || undefined
-  if (!(isCompatible ? baseURL : apiKey)) {
-    const needed = `${prefix}_${isCompatible ? 'BASE_URL' : 'API_KEY'}`
-    throw unusable(id, `set ${needed}, in the environment or in .env`)
-  }
-  if (isCompatible && baseURL) return compatible(provider, model, baseURL, apiKey)
-  const settings = defined({ apiKey, baseURL })
-  if (provider === 'openai') {
-    const { createOpenAI } = await loadPart('model', () => import('@ai-sdk/openai'))
-    return createOpenAI(settings)(model)
-  }
-  const { createAnthropic } = await loadPart('model', () => import('@ai-sdk/anthropic'))
-  return createAnthropic(settings)(model)
-}
-
-async function compatible(name: string, model: string, baseURL: string, apiKey?: string) {
-  const { createOpenAICompatible } = await loadPart('model', () => import('@ai-sdk/openai-compatible'))
-  return createOpenAICompatible({ name, includeUsage: true, baseURL, ...defined({ apiKey }) })(model)
-}
-
-function unusable(model: string, reason: string): TriviumError {
-  return new TriviumError('model_unusable', { model, reason })
 }

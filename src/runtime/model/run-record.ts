@@ -3,7 +3,7 @@ import type { SendCounter, Within } from '../../core/call.ts'
 import type { Json } from '../../core/json.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { slimArgs } from '../session/sessions.ts'
+import { slimArgs } from '../session/session-entries.ts'
 import { createRecordedSteps, type RecordedRun } from './recorded-steps.ts'
 import { runRecordedTool, type ToolCall } from './recorded-tools.ts'
 

@@ -2,7 +2,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
-import type { ModelSources } from './run-model.ts'
+import type { ModelSources } from './resolve-models.ts'
 
 /** A transcript and its usage: tokens, if the provider reports them. */
 export type Transcribed = {

@@ -26,13 +26,13 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
       return rows.map(({ name }) => name)
     },
 
-    /** The heads of one group as whole rows, longest due first. */
+    /** The heads of one group as complete rows, longest due first: the next jobs of dispatch if it has a single route. */
     ofGroup: (queue: number, group: string, { max, limits = {} }: Claim, now: number) =>
       sql.iterate<Running>`SELECT n, id, lane, grp, failures, lost, notify, message, message_id, data, errors, kept
         FROM job WHERE queue = ${queue} AND state = 1 AND grp = ${group} AND due <= ${now}
         ORDER BY due, n LIMIT ${Math.max(0, Math.min(max, ownOf(limits, group) ?? max))} + 0`,
 
-    /** The jobs to claim, each claimed before the next is asked for; others in the places of those that wait for more. */
+    /** Yields the jobs to claim from several groups. The caller claims each before it asks for the next. Heads that wait to settle are skipped. */
     *ofGroups(queue: number, groups: readonly string[], { max, limits, busy }: Claim, now: number) {
       const room = { ...limits }
       let left = max
@@ -57,7 +57,7 @@ export function createHeads({ sql }: Parts, merging: ReturnType<typeof createMer
       }
     },
 
-    /** Whether a head is due, and when the next one is, or the next claim runs out. */
+    /** Whether another head is due now, and when the next head is due or the next claim expires. */
     next(queue: number, groups: readonly string[], now: number): { more: boolean; nextDue?: number } {
       const lost = sql.get<Due>`SELECT min(until) AS due FROM job WHERE queue = ${queue} AND state = 2`
       let more = false

@@ -4,7 +4,7 @@ import { type Claimed, type Running, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
 import { fromJson } from './sql.ts'
 
-/** Makes claimed jobs of their rows, and remembers them in `claimed`. All synchronous. */
+/** Makes claimed jobs from their rows, and caches them in `claimed`. Synchronous. */
 export function createClaimedRows(journal: JournalTable, claimed: Map<number, Claimed>) {
   function readMessage(row: Running): { message: Message | undefined; isInJournal: boolean } {
     const kept = fromJson(row.kept)
@@ -19,7 +19,7 @@ export function createClaimedRows(journal: JournalTable, claimed: Map<number, Cl
   return {
     readMessage,
     toClaimed(queue: number, row: Running, token: string): ClaimedJob {
-      const job: ClaimedJob = Object.assign(toJob(row), { token }, triedOf(row))
+      const job: ClaimedJob = Object.assign(toJob(row), { token }, attemptsOf(row))
       const { message, isInJournal } = readMessage(row)
       if (message) job.message = message
       claimed.set(row.n, { token, queue, row, isInJournal })
@@ -28,8 +28,8 @@ export function createClaimedRows(journal: JournalTable, claimed: Map<number, Cl
   }
 }
 
-/** What is known of earlier attempts. */
-function triedOf({ failures, lost, errors, kept }: Running) {
+/** The fields about earlier attempts. */
+function attemptsOf({ failures, lost, errors, kept }: Running) {
   const tried = { failures, lost, errors: errors === '[]' ? [] : JSON.parse(errors) }
   return kept === null ? tried : { ...tried, requeued: true }
 }

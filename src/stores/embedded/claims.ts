@@ -9,7 +9,7 @@ import type { Parts } from './parts.ts'
 import { createSettling } from './settling.ts'
 import { readPage } from './sql.ts'
 
-/** `forget`: the job of that number is gone, whoever has claimed it. */
+/** `forget`: drops what is cached of a removed job. */
 type Claims = Pick<Jobs, 'claim' | 'follow' | 'settle' | 'renew'> & { forget(n: number): void }
 
 /** Claims of the heads of lanes. In each lane only the job with the lowest n may be in state 1 or 2 (FIFO). A token is `n.serial`. */
@@ -43,9 +43,9 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
         hold([n], until, serial)
         return job
       }
-      items = fewOf(heads.ofGroups(queue, groups, request, now), takeNow)
+      items = takeSome(heads.ofGroups(queue, groups, request, now), takeNow)
     } else {
-      items = fewOf(heads.ofGroup(queue, only, request, now), take)
+      items = takeSome(heads.ofGroup(queue, only, request, now), take)
       hold(
         items.map(({ token }) => Number.parseInt(token, 10)),
         until,
@@ -91,7 +91,7 @@ export function createClaims(parts: Parts, journal: JournalTable): Claims {
   }
 }
 
-/** The jobs of these rows, fewer where their messages are large. */
-function fewOf<Row>(rows: Iterable<Row>, take: (row: Row) => ClaimedJob): ClaimedJob[] {
+/** The jobs of these rows; fewer if their messages are large. */
+function takeSome<Row>(rows: Iterable<Row>, take: (row: Row) => ClaimedJob): ClaimedJob[] {
   return readPage(rows, Number.POSITIVE_INFINITY, take, ({ message }) => message?.text).items
 }

@@ -57,7 +57,7 @@ function configure(db: DatabaseSync): void {
 }
 
 /** Commits between two checkpoints. */
-const EVERY = 64
+const CHECKPOINT_EVERY = 64
 
 /**
  * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block all messages. Under constant
@@ -79,7 +79,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log) {
       busy = true
       log.error(
         { reason: reasonOf(error) },
-        'the checkpoint thread of the store failed; checkpoints go on without it',
+        'the checkpoint thread of the store failed; SQLite makes the checkpoints now, which may delay messages',
       )
     })
     return made
@@ -87,7 +87,7 @@ export function createCheckpointer(writer: Writer, path: string, log: Log) {
   writer.follow({
     committed: () => {
       commits++
-      if (busy || commits < EVERY) return
+      if (busy || commits < CHECKPOINT_EVERY) return
       busy = true
       commits = 0
       // Created on first use, so that the start needs no thread.

@@ -9,9 +9,9 @@ import { createRemoval } from './removal.ts'
 import { fromJson } from './sql.ts'
 import type { TopicRow } from './topic-log.ts'
 
-/** Rows of one part. */
-const PART = 500
-const NOTES = 2_000
+/** Jobs and notes per page. */
+const JOB_PAGE = 500
+const NOTE_PAGE = 2_000
 
 type Job = JobRow & { n: number; queue_name: string }
 type Done = { queue: number; queue_name: string; id: string; at: number; result: string | null }
@@ -25,7 +25,7 @@ type NoteRow = {
   id: string | null
 }
 
-/** `forgetClaim`: what this process remembers of a job that it has claimed. */
+/** Finds and removes the data of a person. `forgetClaim` drops what this process has cached of a claimed job. */
 export function createErasing(
   parts: Parts,
   journal: JournalTable,
@@ -41,7 +41,7 @@ export function createErasing(
       writer.write(() => {
         const seqs = [...new Set(ids)].flatMap((id) => journal.find(id) ?? [])
         if (seqs.length === 0) return 0
-        // What dispatch has in memory.
+        // Dispatch may have them in memory.
         journal.forgetFresh()
         const list = JSON.stringify(seqs)
         jobs.remove(
@@ -55,7 +55,7 @@ export function createErasing(
         }>`SELECT DISTINCT gateway, conversation
           FROM journal WHERE conversation IS NOT NULL AND seq IN (SELECT value FROM json_each(${list}))`
         const count = removal.messages(seqs, false)
-        // A cursor of a conversation of which nothing is left would keep its name.
+        // The cursor contains the name of the conversation, so it is removed with the last message.
         for (const { gateway, conversation } of conversations)
           sql.run`DELETE FROM conversation_taken WHERE gateway = ${gateway} AND conversation = ${conversation}
             AND NOT EXISTS (SELECT 1 FROM journal WHERE gateway = ${gateway} AND conversation = ${conversation})`
@@ -84,14 +84,14 @@ export function createErasing(
           sql.run`DELETE FROM note WHERE seq = ${seq} AND n = ${n}`
         }
       }),
-    ...createTopicRemoval(parts, removal.losePending),
+    ...createTopicRemoval(parts, removal.dropPending),
     overwrite,
   }
 }
 
 function unfinished({ sql }: Parts, after: string) {
   const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
-    WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${PART} + 0`
+    WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${JOB_PAGE} + 0`
   const items = rows.map(({ queue_name: queue, id, lane, grp, message_id, data, errors, kept }): KeptJob => {
     const content = { lane, group: grp, errors: JSON.parse(errors) }
     const rest = defined({
@@ -102,24 +102,24 @@ function unfinished({ sql }: Parts, after: string) {
     return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
   })
   const last = rows.at(-1)
-  return { items, next: last && rows.length === PART ? `job ${last.n}` : 'done 0 ' }
+  return { items, next: last && rows.length === JOB_PAGE ? `job ${last.n}` : 'done 0 ' }
 }
 
 function ended({ sql }: Parts, after: string) {
   const [, queue = '0', id = ''] = /^done (\d+) (.*)$/s.exec(after) ?? []
   const rows = sql.all<Done>`SELECT done.*, q.name AS queue_name FROM done JOIN queue q ON q.id = done.queue
-    WHERE (done.queue, done.id) > (${Number(queue)}, ${id}) ORDER BY done.queue, done.id LIMIT ${PART} + 0`
+    WHERE (done.queue, done.id) > (${Number(queue)}, ${id}) ORDER BY done.queue, done.id LIMIT ${JOB_PAGE} + 0`
   const items = rows.map(({ queue_name: queue, id, at, result }): KeptJob => {
     return { state: 'done', queue, id, content: { at, ...defined({ result: fromJson(result) }) } }
   })
   const last = rows.at(-1)
-  return { items, ...(last && rows.length === PART && { next: `done ${last.queue} ${last.id}` }) }
+  return { items, ...(last && rows.length === JOB_PAGE && { next: `done ${last.queue} ${last.id}` }) }
 }
 
 function notesAfter({ sql }: Parts, after: string) {
   const [seq = 0, n = 0] = after.split(' ').map(Number)
   const rows = sql.all<NoteRow>`SELECT note.*, journal.id FROM note LEFT JOIN journal ON journal.seq = note.seq
-    WHERE (note.seq, note.n) > (${seq}, ${n}) ORDER BY note.seq, note.n LIMIT ${NOTES} + 0`
+    WHERE (note.seq, note.n) > (${seq}, ${n}) ORDER BY note.seq, note.n LIMIT ${NOTE_PAGE} + 0`
   const items = rows.map(({ id, at, road, what, detail, ...place }): KeptNote => {
     const content = { messageId: id, at, road: ROADS[road] ?? 'dispatch', what }
     return {
@@ -128,7 +128,7 @@ function notesAfter({ sql }: Parts, after: string) {
     }
   })
   const last = items.at(-1)
-  return { items, ...(last && items.length === NOTES && { next: last.place }) }
+  return { items, ...(last && items.length === NOTE_PAGE && { next: last.place }) }
 }
 
 /** Removes jobs wherever they are in their lanes. Inside a transaction only. */
@@ -142,7 +142,7 @@ function createJobRemoval({ sql, counters, signals, now }: Parts, forgetClaim: (
         forgetClaim(n)
         sql.run`DELETE FROM job WHERE n = ${n}`
         counters.add(`jobs ${queue}`, -1)
-        // The first of its lane may run, unless it does already.
+        // The first job of the lane becomes its head, unless it is running.
         sql.run`UPDATE job SET state = 1, due = max(due, ${now()}) WHERE state = 0 AND n =
           (SELECT n FROM job WHERE queue = ${queue} AND lane = ${lane} ORDER BY n LIMIT 1)`
         signals.raise(`jobs:${name}`)
@@ -153,7 +153,7 @@ function createJobRemoval({ sql, counters, signals, now }: Parts, forgetClaim: (
 
 function createTopicRemoval(
   { sql, writer, read, now }: Parts,
-  losePending: (topic: number, to: number) => void,
+  dropPending: (topic: number, to: number) => void,
 ): Pick<Erasing, 'topics' | 'dropEvents' | 'dropTopic'> {
   const find = (name: string) =>
     sql.get<TopicRow>`SELECT id, name, last FROM topic WHERE name = ${name} AND id > 1`
@@ -165,7 +165,7 @@ function createTopicRemoval(
         if (!topic) return
         const list = JSON.stringify(ids)
         sql.run`DELETE FROM event WHERE topic = ${topic.id} AND id IN (SELECT value FROM json_each(${list}))`
-        losePending(topic.id, topic.last)
+        dropPending(topic.id, topic.last)
         sql.run`UPDATE topic SET oldest = NULL, emptied = ${now()} WHERE id = ${topic.id}
           AND NOT EXISTS (SELECT 1 FROM event WHERE event.topic = ${topic.id})`
       }),
@@ -183,12 +183,12 @@ function createTopicRemoval(
 
 /** Pages of 16 KB that one transaction overwrites. */
 const SLICE = 256
-/** How often, and after how many ms, a log that somebody reads is tried again. */
-const [TRIES, AGAIN] = [100, 50]
+/** How often, and after how many ms, a checkpoint is retried while somebody reads the log. */
+const [TRIES, RETRY_MS] = [100, 50]
 
 /**
- * Removed rows are overwritten where they were (`secure_delete = FAST`), but not pages that became free. This fills those with
- * zeros, a bounded number at a time, and moves the log into the database.
+ * Overwrites erased data on the disk. SQLite overwrites removed rows (`secure_delete = FAST`), but not pages that became free. This
+ * fills the free pages with zeros, a limited number at a time, and copies the log into the database.
  */
 export function createOverwrite(
   { writer }: Pick<Parts, 'writer'>,
@@ -197,7 +197,7 @@ export function createOverwrite(
   const free = () => Number(db.prepare('PRAGMA freelist_count').get()?.freelist_count)
   return async () => {
     await writer.write(() => db.exec('CREATE TABLE IF NOT EXISTS overwritten (bytes BLOB)'))
-    // What becomes free meanwhile was never of somebody who is erased.
+    // Pages that become free meanwhile contain no erased data.
     for (let left = free(); left > 0; left -= SLICE) {
       const pages = Math.min(SLICE, left)
       await writer.write(() => db.exec(`INSERT INTO overwritten VALUES (zeroblob(${pages} * 16384))`))
@@ -205,7 +205,7 @@ export function createOverwrite(
     await writer.write(() => db.exec('DROP TABLE overwritten'))
     for (let attempt = 0; attempt < TRIES; attempt++) {
       if (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0) return
-      await setTimeout(AGAIN)
+      await setTimeout(RETRY_MS)
     }
   }
 }

@@ -5,19 +5,19 @@ import type { Parts } from './parts.ts'
 import { readPage } from './sql.ts'
 import type { LoggedEvent, TopicLog } from './topic-log.ts'
 
-/** Nothing was given back. */
-const NOTHING = { items: [], more: false, gone: 0 }
+/** The result if no event was returned to the group. */
+const NOTHING_BACK = { items: [], more: false, gone: 0 }
 
-/** Reads for one group. Positions have no gaps, so a missing one after `next` was removed by retention. */
+/** Reads for one group. Positions have no gaps, so a missing one after `consumed` was removed by retention. */
 export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
   return (group: Group, request: GroupRead, after: TopicLog['after']): GroupBatch => {
     const { max, mode, lease = 0 } = request
     const now = parts.now()
     const isPeek = mode === 'peek'
     const before = (isPeek && request.after) || 0
-    const start = Math.max(group.next, before)
+    const start = Math.max(group.consumed, before)
     // Most groups have nothing pending, which saves two of their four statements.
-    const back = group.hasPending ? readBack(group, request, before, now) : NOTHING
+    const back = group.hasPending ? readBack(group, request, before, now) : NOTHING_BACK
     const room = max - back.items.length
     const fresh: Page<LoggedEvent> =
       back.more || room === 0
@@ -29,10 +29,10 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     const passed = isPeek ? Math.max(start, (fresh.items[0]?.position ?? end + 1) - 1) : end
     const gone = passed - start - (isPeek ? 0 : fresh.items.length)
     const missed = group.missed + back.gone
-    const left = isPeek ? { next: group.next, missed } : { next: end, missed: 0 }
+    const left = isPeek ? { consumed: group.consumed, missed } : { consumed: end, missed: 0 }
     const until = now + storable(lease)
     const deliveries = mode === 'lease' ? shown.map(({ position }) => rows.lease(group, position, until)) : []
-    if (left.next !== group.next || left.missed !== group.missed || now - group.used > HOUR)
+    if (left.consumed !== group.consumed || left.missed !== group.missed || now - group.used > HOUR)
       rows.save({ ...group, ...left, used: now })
     const mayBePending = group.hasPending || deliveries.length > 0
     const nextVisible = (mayBePending && rows.nextVisible(group, now)) || undefined
@@ -45,7 +45,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     }
   }
 
-  /** What was given back, or whose lease ran out, and how much of that retention has removed. */
+  /** Events that were returned or whose lease expired, and the number of those that retention has removed. */
   function readBack(group: Group, { max, mode }: GroupRead, before: number, now: number) {
     const visible = rows.visible(group, before, now, max + 1)
     const lookAt = ({ position }: { position: number }) => ({

@@ -1,42 +1,42 @@
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
-/** Positions up to `next` are consumed, except those in `pending`. */
-type GroupRow = { id: number; next: number; missed: number; used: number; hasPending: 0 | 1 }
+/** Positions up to `consumed` (column `next`) are consumed, except those in `pending`. */
+type GroupRow = { id: number; consumed: number; missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
 /** A topic and one of its groups. */
-type InfoRow = TopicRow & { group: string; next: number; pending: number }
+type InfoRow = TopicRow & { group: string; consumed: number; pending: number }
 
 export type GroupRows = ReturnType<typeof createGroupRows>
 
-/** The rows of consumer groups, and of what each of them has open. All synchronous. */
+/** The rows of consumer groups, and of their pending events. Synchronous. */
 export function createGroupRows({ sql }: Parts, log: TopicLog) {
   return {
     find(topic: TopicRow | undefined, name: string): Group | undefined {
       if (!topic) return undefined
-      const row = sql.get<GroupRow>`SELECT id, next, missed, used,
+      const row = sql.get<GroupRow>`SELECT id, next AS consumed, missed, used,
           EXISTS (SELECT 1 FROM pending WHERE consumer = consumer.id) AS hasPending
         FROM consumer WHERE topic = ${topic.id} AND name = ${name}`
       return row && { ...row, topic }
     },
-    /** Makes a group that is new, and says of any that it is used. */
-    open: (topic: TopicRow, name: string, next: number, now: number) =>
-      sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${name}, ${next}, ${now})
+    /** Creates the group if it is new, and updates the time of its last use. */
+    open: (topic: TopicRow, name: string, consumed: number, now: number) =>
+      sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${name}, ${consumed}, ${now})
         ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`,
-    save: ({ id, next, missed, used }: Group) =>
-      sql.run`UPDATE consumer SET next = ${next}, missed = ${missed}, used = ${used} WHERE id = ${id}`,
+    save: ({ id, consumed, missed, used }: Group) =>
+      sql.run`UPDATE consumer SET next = ${consumed}, missed = ${missed}, used = ${used} WHERE id = ${id}`,
     remove(group: Group): void {
       sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
       sql.run`DELETE FROM consumer WHERE id = ${group.id}`
     },
     list(name: string | null) {
-      const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next,
+      const rows = sql.all<InfoRow>`SELECT t.id, t.name, t.last, c.name AS "group", c.next AS consumed,
           (SELECT count(*) FROM pending p WHERE p.consumer = c.id) AS pending
         FROM consumer c JOIN topic t ON t.id = c.topic WHERE ${name} IS NULL OR t.name = ${name}
         ORDER BY t.name, c.name`
-      return rows.map(({ group, next, pending, ...row }) => {
+      return rows.map(({ group, consumed, pending, ...row }) => {
         const topic = log.toTopic(row)
-        const unread = topic.last - Math.max(next, log.first(topic) - 1)
+        const unread = topic.last - Math.max(consumed, log.first(topic) - 1)
         return { topic: topic.name, group, lag: Math.max(0, unread), pending }
       })
     },
@@ -44,7 +44,7 @@ export function createGroupRows({ sql }: Parts, log: TopicLog) {
   }
 }
 
-/** What a group has open at positions up to its `next`: given back, or out under a lease. */
+/** The pending events of groups: consumed once, then returned, or hidden under a lease. */
 function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
   return {
     isPending: ({ id }: Group, position: number) =>
@@ -61,7 +61,7 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
     hide: ({ id }: Group, position: number, until: number) =>
       sql.run`INSERT INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, ${until})
         ON CONFLICT (consumer, position) DO UPDATE SET hidden_until = excluded.hidden_until`,
-    /** Shows a position as one that was never delivered. */
+    /** Makes a position visible, as if it was never delivered. */
     renew: ({ id }: Group, position: number) =>
       sql.run`INSERT OR REPLACE INTO pending (consumer, position, hidden_until) VALUES (${id}, ${position}, 0)`,
     /** Hides a position that is delivered under a lease, and returns which delivery that is. */
@@ -74,7 +74,7 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
         RETURNING deliveries`
       return row?.deliveries ?? 1
     },
-    /** Lets a lease that has not run out run until a time. Returns how many that were. */
+    /** Extends a lease that has not expired. Returns the number of extended leases: 0 or 1. */
     extend: ({ id }: Group, position: number, now: number, until: number) =>
       sql.run`UPDATE pending SET hidden_until = ${until}
         WHERE consumer = ${id} AND position = ${position} AND hidden_until > ${now}`,

@@ -4,7 +4,7 @@ import type { TopicLog } from './topic-log.ts'
 
 const NONE: ReadonlySet<number> = new Set()
 
-/** Takes events off a group, or hides them from it. Inside a transaction only. */
+/** Consumes events of a group, or hides them from it. Inside a transaction only. */
 export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   /** The positions of ids whose events are gone; `found` are the existing ones. */
   function goneOf({ topic }: Group, ids: readonly string[], found: ReadonlySet<number>) {
@@ -19,48 +19,48 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   }
 
   /**
-   * Moves `next` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones, except those
+   * Moves `consumed` to `last`; existing events that are not `settled` stay visible. The next read reports missing ones, except those
    * that are `gone`.
    */
-  function drawUpTo(
+  function advance(
     group: Group,
     last: number,
     settled: ReadonlySet<number>,
     gone: ReadonlySet<number>,
   ): void {
-    if (last === group.next) return
-    const isPassed = (at: number) => at > group.next && at <= last
-    const there = log.count(group.topic, group.next, last)
-    // Usually everything up to there is settled, and no position needs a look.
+    if (last === group.consumed) return
+    const isPassed = (at: number) => at > group.consumed && at <= last
+    const there = log.count(group.topic, group.consumed, last)
+    // Usually all of them are settled, so their positions need not be read.
     if (there > countOf(settled, isPassed)) {
-      for (const { position } of log.positions(group.topic, group.next, last))
+      for (const { position } of log.positions(group.topic, group.consumed, last))
         if (!settled.has(position)) rows.hide(group, position, 0)
     }
-    group.missed += last - group.next - there - countOf(gone, isPassed)
-    group.next = last
+    group.missed += last - group.consumed - there - countOf(gone, isPassed)
+    group.consumed = last
     rows.save(group)
   }
 
   return {
     /** Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. Returns their number. */
     settle(group: Group, ids: readonly string[], until?: number): number {
-      const { next } = group
+      const { consumed } = group
       const found = new Set(log.positionsOf(group.topic, new Set(ids)))
       // Events that were read and have expired since do not count as missed.
       const gone = until === undefined ? goneOf(group, ids, found) : NONE
-      const open = [...found, ...gone].filter((at) => at > next || rows.isPending(group, at))
-      drawUpTo(group, Math.max(...open, next), found, gone)
+      const open = [...found, ...gone].filter((at) => at > consumed || rows.isPending(group, at))
+      advance(group, Math.max(...open, consumed), found, gone)
       for (const position of open) {
         if (until !== undefined) rows.hide(group, position, until)
-        else if (position <= next) rows.consume(group, position)
+        else if (position <= consumed) rows.consume(group, position)
       }
       return open.length
     },
 
-    /** Takes off what a peek told of missing events; more may be missing since. Returns 1 where any were. */
+    /** Acknowledges `count` missing events that a peek reported; more may be missing by now. Returns 1 if any were unreported, else 0. */
     forgive(group: Group, count: number): number {
-      const [first] = log.after(group.topic, group.next, 1).items
-      drawUpTo(group, first ? first.position - 1 : group.topic.last, NONE, NONE)
+      const [first] = log.after(group.topic, group.consumed, 1).items
+      advance(group, first ? first.position - 1 : group.topic.last, NONE, NONE)
       const missed = Math.max(0, group.missed - count)
       rows.save({ ...group, missed })
       return group.missed > missed ? 1 : 0

@@ -47,7 +47,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
   }
 
   const outcome = (id: string) =>
-    sql.get<{ outcome: Outcome }>`SELECT outcome FROM standing
+    sql.get<{ outcome: Outcome }>`SELECT outcome FROM message_outcome
       WHERE seq = ${positionOf(id) ?? 0} AND id = ${id}`?.outcome
 
   const journal: Journal = {

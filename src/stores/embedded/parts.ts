@@ -76,8 +76,8 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
       return time
     },
     /**
-     * Where the clock was ahead and has been set back, moves the times that something waits for back by as much: otherwise
-     * lanes, retries and leases would wait for days. Called at the start, and in a transaction with each trim.
+     * If the clock was ahead and has been set back, moves all waiting times back by the same amount. Otherwise lanes, retries and leases
+     * could wait for days. Called at the start, and in a transaction with each trim.
      */
     followClock(): void {
       const time = read()

@@ -8,10 +8,10 @@ type Numbered = { id: number }
 
 export type Removal = ReturnType<typeof createRemoval>
 
-/** Removes messages and what follows from that. Inside a transaction only. */
+/** Removes messages, with their history and their places on the roads. Inside a transaction only. */
 export function createRemoval({ sql, counters, ready }: Parts) {
-  /** What groups were shown but had not consumed is gone as well; they learn how many. */
-  function losePending(topic: number, to: number): void {
+  /** Removes pending events that no longer exist, up to a position, and adds them to the missed ones of their groups. */
+  function dropPending(topic: number, to: number): void {
     for (const { id } of sql.all<Numbered>`SELECT id FROM consumer WHERE topic = ${topic}`) {
       const lost = sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
         (SELECT 1 FROM place WHERE topic = ${topic} AND place.position = pending.position)`
@@ -20,8 +20,8 @@ export function createRemoval({ sql, counters, ready }: Parts) {
   }
 
   return {
-    losePending,
-    /** Messages that are there. `areLost`: who takes learns how many went untaken. */
+    dropPending,
+    /** Removes existing messages. `areLost`: counts unread ones, and reports their number to the next consumer. */
     messages(seqs: readonly number[], areLost: boolean): number {
       if (seqs.length === 0) return 0
       const gateways = new Set<number>()
@@ -39,7 +39,7 @@ export function createRemoval({ sql, counters, ready }: Parts) {
       }
       ready.skipRemoved(gateways)
       counters.add('messages', -seqs.length)
-      losePending(MESSAGES, Math.max(...seqs))
+      dropPending(MESSAGES, Math.max(...seqs))
       return seqs.length
     },
   }

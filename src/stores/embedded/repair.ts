@@ -21,6 +21,6 @@ export function repairTimes(db: DatabaseSync, now: number, log: Log): void {
     const time = to === 'now' ? now : latest
     const { changes } = db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} > ?`).run(time, latest)
     if (changes > 0)
-      log.warn({ table, column, rows: Number(changes) }, 'times that cannot be reached were brought back')
+      log.warn({ table, column, rows: Number(changes) }, 'times too far in the future were corrected')
   }
 }

@@ -8,8 +8,8 @@ CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROW
 CREATE TABLE gateway (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE queue (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- The journal. `seq` is the position inside `id`, so that no index leads from id to row. `conversation`
--- is null where the message is its own conversation. `payload` is what encodeMessage gave.
+-- The journal. `seq` is the position in `id`, so ids need no index. `conversation` is null if the message has none
+-- but itself. `payload` is the output of encodeMessage.
 CREATE TABLE journal (
   seq INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE note (
   PRIMARY KEY (seq, n)
 ) WITHOUT ROWID;
 
--- What may be taken. A taken message has no row; a leased one has its row in `leased` instead.
+-- Messages ready to be taken. Taken messages have no row, leased ones a row in `leased`.
 CREATE TABLE receive (
   gateway INTEGER NOT NULL,
   seq INTEGER NOT NULL,
@@ -49,9 +49,8 @@ CREATE TABLE leased (
 );
 CREATE INDEX leased_until ON leased (until);
 
--- Idempotency keys, by hash. New ones are appended to `key_tail` and moved to `key_index` in sorted
--- slices: a random B-tree would be dirtied by a page a message. `id` is the 16 bytes of what the key made;
--- its first six are the time.
+-- Idempotency keys, by hash. New ones are appended to `key_tail` and moved to `key_index` in sorted slices, because
+-- random inserts would dirty a page per message. `id`: the id that the key produced, in 16 bytes; the first six are the time.
 CREATE TABLE key_tail (n INTEGER PRIMARY KEY, hash BLOB NOT NULL, id BLOB NOT NULL);
 CREATE TABLE key_index (hash BLOB PRIMARY KEY, id BLOB NOT NULL) WITHOUT ROWID;
 
@@ -71,7 +70,7 @@ CREATE TABLE event (
   PRIMARY KEY (topic, position)
 ) WITHOUT ROWID;
 
--- Consumer groups. Everything after `next` is unread; `missed` is what trimming took and is not told yet.
+-- Consumer groups. Positions after `next` are unread. `missed`: number of events that retention removed and that are not reported yet.
 CREATE TABLE consumer (
   id INTEGER PRIMARY KEY,
   topic INTEGER NOT NULL,
@@ -80,7 +79,7 @@ CREATE TABLE consumer (
   missed INTEGER NOT NULL DEFAULT 0,
   UNIQUE (topic, name)
 );
--- Positions up to `next` that are not consumed: hidden until that time, 0 when visible.
+-- Positions up to `next` that are not consumed. `hidden_until` is 0 for visible ones.
 CREATE TABLE pending (
   consumer INTEGER NOT NULL,
   position INTEGER NOT NULL,
@@ -125,7 +124,7 @@ CREATE TABLE done (
 ) WITHOUT ROWID;
 CREATE INDEX done_at ON done (at);
 
--- Dead letters, whole.
+-- Dead letters, with their messages.
 CREATE TABLE dead (
   n INTEGER PRIMARY KEY,
   queue INTEGER NOT NULL,

@@ -1,3 +1,3 @@
--- When a consumer group was last read from (Unix ms, to the hour); trimming removes those that nobody uses.
+-- When a consumer group was last used (Unix ms, accurate to the hour). Trimming removes unused groups.
 ALTER TABLE consumer ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
 UPDATE consumer SET used = unixepoch() * 1000;

@@ -1,5 +1,5 @@
--- `oldest`: the time of the oldest event of a topic (Unix ms), 0 where that was not looked at yet, null where there is none. `emptied`:
--- since when there is none; trimming forgets the topic a week later, where no group is. Those of topic 1 are null.
+-- `oldest`: time of the oldest event of a topic (Unix ms); 0 if unknown, null if the topic is empty. `emptied`: since when it is empty;
+-- trimming removes the topic a week later, unless it has a group. Both are null for topic 1.
 ALTER TABLE topic ADD COLUMN oldest INTEGER;
 ALTER TABLE topic ADD COLUMN emptied INTEGER;
 UPDATE topic SET oldest = 0 WHERE id IN (SELECT topic FROM event);

@@ -1,11 +1,11 @@
--- The newest idempotency keys, one row for those of a transaction: 32 bytes each, hash and id.
+-- The newest idempotency keys, one row per transaction: 32 bytes per key, its hash and its id.
 CREATE TABLE key_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, keys BLOB NOT NULL);
 INSERT OR REPLACE INTO key_index (hash, id) SELECT hash, id FROM key_tail ORDER BY hash, n;
 DROP TABLE key_tail;
 
--- The receive road as a position in the journal. Ready are the messages of a gateway after `taken`, except those that
--- `conversation_taken` covers: of that conversation, up to `seq`. `receive` keeps those before `taken` that were given
--- back, and of databases made before this version those that nobody had taken.
+-- The receive road as a position in the journal. Ready: the messages of a gateway after `taken`, except those of a conversation up to
+-- `seq` in `conversation_taken`. `receive` has messages before `taken` that were returned, and those that were ready before this
+-- version.
 ALTER TABLE gateway ADD COLUMN taken INTEGER NOT NULL DEFAULT 0;
 UPDATE gateway SET taken = coalesce((SELECT value FROM counter WHERE name = 'journal'), 0);
 CREATE TABLE conversation_taken (

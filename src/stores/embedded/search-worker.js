@@ -3,15 +3,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * Looks through the journal beside the event loop; search.ts has the types. It gives what may match, newest first. Plain JavaScript, as
- * checkpoint-worker.js is.
+ * A thread that searches the journal; search.ts has the types. It returns a superset of the matches, newest first. Plain JavaScript, like
+ * checkpoint-worker.js.
  */
 const db = new DatabaseSync(String(workerData), { readOnly: true, timeout: 5_000 })
 db.exec(readFileSync(new URL('./views.sql', import.meta.url), 'utf8'))
 
-/** Positions that one step looks at: each is a read transaction, and a long one would keep the write-ahead log from starting over. */
+/** Positions per step. Each step is a read transaction, and a long one would keep the write-ahead log from restarting. */
 const STEP = 2_000
-/** Ms for one question, and characters of one answer. */
+/** Maximum duration (ms) of a request, and maximum characters of an answer. */
 const LONGEST = 200
 const LARGEST = 4_000_000
 
@@ -28,13 +28,13 @@ parentPort?.on('message', (asked) => {
   try {
     parentPort?.postMessage(asked.width === undefined ? search(asked) : count(asked))
   } catch (thrown) {
-    // An error that is sent keeps no code of its own.
+    // A posted Error would lose its `errcode`.
     const { message, errcode } = Object(thrown)
     parentPort?.postMessage({ error: { message, errcode }, rows: [] })
   }
 })
 
-/** What of a question the database can say, as conditions on `j` and `s`, and their values. */
+/** The conditions of a request on `j` and `s` that the database can evaluate, and their values. */
 function conditionsOf({ likes, gateways, conversation, outcomes, since, until }) {
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
@@ -54,7 +54,7 @@ function search(asked) {
   const deadline = Date.now() + LONGEST
   const { where, values } = conditionsOf(asked)
   const select = prepare(`SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload, s.outcome
-    FROM journal j CROSS JOIN gateway g ON g.id = j.gateway CROSS JOIN standing s ON s.seq = j.seq
+    FROM journal j CROSS JOIN gateway g ON g.id = j.gateway CROSS JOIN message_outcome s ON s.seq = j.seq
     WHERE ${where} ORDER BY j.seq DESC LIMIT ?`)
 
   const rows = []
@@ -77,7 +77,7 @@ function search(asked) {
   return { rows }
 }
 
-/** The first position from which on no message is older than `until`: ids sort by time, as positions do. */
+/** Binary search for the first position that is not before `until`: ids sort by time, as positions do. */
 function endOf(until, end) {
   let [low, high] = [oldest.get(0)?.seq ?? 0, Math.min(end, (newest.get()?.seq ?? 0) + 1)]
   while (low < high) {
@@ -89,13 +89,13 @@ function endOf(until, end) {
   return low
 }
 
-/** Counts by the times in ids, from the end; between two steps it stops where a span is whole. */
+/** Counts messages by the times in their ids, from the end. After the time limit it stops at a complete span. */
 function count(asked) {
   const { outcomes, since, until, end, width } = asked
   const deadline = Date.now() + LONGEST
   const { where, values } = conditionsOf(asked)
-  const standing = outcomes ? 'CROSS JOIN standing s ON s.seq = j.seq' : ''
-  const select = prepare(`SELECT j.id FROM journal j ${standing} WHERE ${where}`)
+  const withOutcomes = outcomes ? 'CROSS JOIN message_outcome s ON s.seq = j.seq' : ''
+  const select = prepare(`SELECT j.id FROM journal j ${withOutcomes} WHERE ${where}`)
   const spanOf = (id) => Math.floor(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / width) * width
 
   const counts = new Map()
@@ -108,7 +108,7 @@ function count(asked) {
       counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
     const reached = oldest.get(from)
     if (from === first.seq || !reached || reached.id < since) break
-    // The span of the last one that was looked at is not whole yet.
+    // The span of the last message may be incomplete.
     const next = spanOf(reached.id) + width
     whole ??= next
     if (Date.now() > deadline && next < whole) {

@@ -18,7 +18,7 @@ type Asked = {
   until: string
   end: number
   limit: number
-  /** Ms: counts by time, rather than to give rows. */
+  /** Width (ms) of the spans; if given, counts by time instead of returning rows. */
   width?: number
 }
 type Row = { id: string; gateway: string; received_at: number; payload: string; outcome: Outcome }
@@ -29,8 +29,8 @@ type Answer = {
 } & Partial<CountedTimes>
 type Waiting = { resolve(answer: Answer): void; reject(error: unknown): void }
 
-/** Idle time in ms after which the thread ends. */
-const IDLE = 60_000
+/** Idle time (ms) after which the thread ends. */
+const IDLE_TIMEOUT = 60_000
 /** Sorts after every id. */
 const LAST = 'g'
 
@@ -59,7 +59,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   }
   const ask = (asked: Asked) => {
     clearTimeout(idle)
-    idle = setTimeout(() => void end(new Error('nobody searches')), IDLE).unref()
+    idle = setTimeout(() => void end(new Error('the search thread is idle')), IDLE_TIMEOUT).unref()
     worker ??= begin()
     worker.ref()
     worker.postMessage(asked)
@@ -115,7 +115,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
   }
 }
 
-/** What of a query needs no look into messages. */
+/** The parts of a query that need no message content. */
 function headsOf({
   gateways,
   conversation,

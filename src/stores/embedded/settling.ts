@@ -41,7 +41,7 @@ export function createSettling(
     counters.add(`dead ${queue}`, 1 - replaced)
   }
 
-  function tellWaiters(queue: number, { id }: Running, outcome: Settled, now: number): void {
+  function notifyWaiters(queue: number, { id }: Running, outcome: Settled, now: number): void {
     if (outcome.outcome === 'done')
       sql.run`INSERT OR REPLACE INTO done (queue, id, at, result)
         VALUES (${queue}, ${id}, ${now}, ${toJson(outcome.result)})`
@@ -66,7 +66,7 @@ export function createSettling(
   return (queue: number, name: string, outcomes: readonly Settled[]): boolean[] => {
     const now = parts.now()
     const ended: Ended[] = []
-    let isNext = false
+    let hasHead = false
     const held = outcomes.map((outcome) => {
       const found = find(queue, outcome)
       if (!found) return false
@@ -76,15 +76,15 @@ export function createSettling(
       else if (notes && row.message !== null) journal.addNotes(row.message, row.message_id, notes)
       if (isGivenBack(outcome)) {
         giveBack(parts, row, outcome)
-        isNext ||= outcome.outcome !== 'hold'
+        hasHead ||= outcome.outcome !== 'hold'
         return true
       }
       if (outcome.outcome === 'dead') bury(queue, row, outcome, now)
-      if (row.notify !== 0) tellWaiters(queue, row, outcome, now)
+      if (row.notify !== 0) notifyWaiters(queue, row, outcome, now)
       ended.push({ n: row.n, lane: row.lane })
       return true
     })
-    if (remove(queue, ended, now) || isNext) signals.raise(`jobs:${name}`)
+    if (remove(queue, ended, now) || hasHead) signals.raise(`jobs:${name}`)
     return held
   }
 }

@@ -32,7 +32,10 @@ export function createSql(db: DatabaseSync) {
   }
 }
 
-/** Reads up to `max` rows, fewer once the texts of what they hold are large together, but one at least. Offer it one row more. */
+/**
+ * Reads up to `max` rows, and stops early (after at least one) if their texts are large together. Select one row more than `max`, so that
+ * `more` is known.
+ */
 export function readPage<Given, Item>(
   rows: Iterable<Given>,
   max: number,

@@ -13,10 +13,10 @@ import { createTopicLog, type TopicLog, type TopicRow } from './topic-log.ts'
 /** Topics and their consumer groups. */
 export function createTopics(parts: Parts, journal: JournalTable): Topics {
   const log = createTopicLog(parts, journal)
-  return { ...createTopicRoad(parts, log), ...createGroups(parts, log) }
+  return { ...createTopicAccess(parts, log), ...createGroups(parts, log) }
 }
 
-type OfGroups =
+type GroupMethod =
   | 'subscribe'
   | 'unsubscribe'
   | 'seek'
@@ -27,8 +27,8 @@ type OfGroups =
   | 'extend'
   | 'restore'
 
-/** What needs no consumer group. */
-function createTopicRoad({ writer, read }: Parts, log: TopicLog): Omit<Topics, OfGroups> {
+/** The methods without a consumer group. */
+function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics, GroupMethod> {
   return {
     publish: (topic, events) => {
       if (topic === MESSAGE_TOPIC) return Promise.reject(new TriviumError('topic_reserved', { topic }))
@@ -48,13 +48,13 @@ function createTopicRoad({ writer, read }: Parts, log: TopicLog): Omit<Topics, O
   }
 }
 
-function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
+function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
   const { writer, signals, read, now } = parts
   const rows = createGroupRows(parts, log)
   const readOne = createGroupRead(parts, log, rows)
   const { settle, forgive } = createGroupSettle(log, rows)
 
-  /** Works on a group inside a transaction; `none` where it is not there. */
+  /** Works on a group inside a transaction; returns `none` if there is no such group. */
   const within = <T>(topic: string, name: string, none: T, work: (group: Group) => T) =>
     writer.write(() => {
       const group = rows.find(log.find(topic), name)
@@ -66,7 +66,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
       writer.write(() => {
         const topic = log.open(name)
         const created = !rows.find(topic, group)
-        rows.open(topic, group, placeOf(log, topic, from), now())
+        rows.open(topic, group, positionBefore(log, topic, from), now())
         return { created }
       }),
     unsubscribe: (topic, name) =>
@@ -77,7 +77,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
     seek: (topic, name, to) =>
       within(topic, name, false, (group) => {
         rows.forget(group)
-        rows.save({ ...group, next: placeOf(log, group.topic, to), missed: 0, used: now() })
+        rows.save({ ...group, consumed: positionBefore(log, group.topic, to), missed: 0, used: now() })
         signals.raise(`topic:${topic}`)
         return true
       }),
@@ -114,14 +114,14 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, OfGroups> {
         const [position] = log.positionsOf(group.topic, new Set([id]))
         if (position === undefined) return false
         // Unread events are delivered anyway.
-        if (position <= group.next) rows.renew(group, position)
+        if (position <= group.consumed) rows.renew(group, position)
         signals.raise(`topic:${topic}`)
         return true
       }),
   }
 }
 
-/** Per call: groups at the same position share events, which are read and parsed once. */
+/** A cache for one call: groups at the same position share events, which are read and parsed once. */
 function sharedAfter(log: TopicLog): TopicLog['after'] {
   const known = new Map<string, ReturnType<TopicLog['after']>>()
   return (topic, position, max) => {
@@ -132,6 +132,7 @@ function sharedAfter(log: TopicLog): TopicLog['after'] {
   }
 }
 
-function placeOf(log: TopicLog, topic: TopicRow, from: 'now' | 'start'): number {
+/** The position directly before the first event to read. */
+function positionBefore(log: TopicLog, topic: TopicRow, from: 'now' | 'start'): number {
   return from === 'now' ? topic.last : log.first(topic) - 1
 }

@@ -1,18 +1,18 @@
--- Views of the connection, made when the database is opened; no file holds them.
+-- Temporary views of the connection, created when the database is opened.
 
 -- Messages with the names of their gateways.
 CREATE TEMP VIEW message AS SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload
   FROM journal j CROSS JOIN gateway g ON g.id = j.gateway;
 
--- The places of topics where there is an event. Topic 1 is gateway-message. The parts have columns of the same type, or
--- SQLite would make a table of both.
+-- The positions of existing events. Topic 1 is gateway-message. Both parts need columns of the same type; otherwise SQLite would
+-- materialise them.
 CREATE TEMP VIEW place AS SELECT topic, position, id FROM event UNION ALL SELECT CAST(1 AS INTEGER), seq, id FROM journal;
 
 -- Dead letters with the names of their queues.
 CREATE TEMP VIEW letter AS SELECT d.*, q.name AS queue_name FROM dead d CROSS JOIN queue q ON q.id = d.queue;
 
--- The first messages of each gateway that the receive road may take, or null: `fresh` is the first that no cursor has
--- passed and that is not taken ahead, `back` the first that was given back. A few index steps a gateway.
+-- The oldest ready messages of each gateway on the receive road, or null. `fresh`: the first one after the cursors that was not taken
+-- ahead. `back`: the first returned one. Costs a few index steps per gateway.
 CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
     (SELECT min(seq) FROM receive WHERE gateway = g.id) AS back,
     (SELECT j.seq FROM journal j WHERE j.gateway = g.id AND j.seq > g.taken AND NOT EXISTS (
@@ -25,8 +25,8 @@ CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
--- What dispatch made of each message: by its dead letter, its job, and the last of its notes that tell. Of others the dispatch
--- cursor does: what it has passed was given to no route.
+-- The outcome of dispatch for each message: from its dead letter, its job, or its last relevant note. Without these, messages before
+-- the dispatch cursor had no route.
 CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
@@ -41,9 +41,9 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome
   FROM journal j;
 
--- How each message stands: as dispatch left it, or what became of its answer where dispatch has ended. A bounce may come
--- days later, and counts whatever else was sent.
-CREATE TEMP VIEW standing AS SELECT seq, id, CASE
+-- The outcome of each message: that of dispatch, or that of the reply if dispatch has ended. A bounce may come days later, and
+-- takes precedence over other replies.
+CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     WHEN outcome NOT IN ('done', 'unrouted') THEN outcome
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')

@@ -63,7 +63,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   }
 
   function failed(error: unknown, lost: readonly Settled[]): void {
-    const reason = `the disk did not take what was written (${reasonOf(error)}); restart when it is well again`
+    const reason = `writing to the disk failed (${reasonOf(error)}); restart Trivium once the disk works again`
     refusal = new TriviumError('store_unavailable', { store: address, reason }, { cause: error })
     for (const one of [...lost, ...waiting.splice(0)]) one.reject(refusal)
   }
@@ -72,9 +72,9 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     /** Runs `work` in this turn's transaction. Resolves with its result once on disk. An error undoes only this call. */
     write: <T>(work: () => T) => enter(work, 'flush'),
     /**
-     * As `write`, but where only such calls share the transaction, it is not flushed: it outlives this process, and is
-     * on the disk with the next `write`. Only for what is repeated without harm where a power failure undoes it. Without
-     * `isUrgent` it waits for a flush that is under way, to share the transaction of what comes after it.
+     * Like `write`, but a transaction with only such calls is not flushed. It survives the end of this process, but a power failure may
+     * undo it until the next `write`. Only for work that can be repeated. Without `isUrgent` it waits for the current flush, to share the
+     * next transaction.
      */
     writeRepeatable: <T>(work: () => T, isUrgent = true) => enter(work, isUrgent ? 'soon' : 'later'),
     follow: transactions.follow,

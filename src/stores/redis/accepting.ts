@@ -40,7 +40,7 @@ export function createAccepting(
   }
 
   return {
-    /** What stands before the messages in a call of `append`. */
+    /** The arguments before the messages in a call of `append`. */
     head,
     forgetMoved,
     underWay: () => underWay,

@@ -25,7 +25,7 @@ export function createChannels(options: {
   function open() {
     const connection = options.subscriber()
     current = connection
-    connection.on('error', (error) => log.debug({ reason: error.message }, 'the subscription is away'))
+    connection.on('error', (error) => log.debug({ reason: error.message }, 'the subscription broke'))
     connection.on('message', options.received)
     connection.on('end', () => {
       awayAt = Date.now()
@@ -34,7 +34,7 @@ export function createChannels(options: {
     // Subscribes to the current channels, which may have changed while connecting.
     connection.once('ready', () => {
       connection.subscribe(...channels).then(onSubscribed, (error: Error) => {
-        log.debug({ channel: options.first[0], reason: error.message }, 'there is no subscription')
+        log.debug({ channel: options.first[0], reason: error.message }, 'the subscription failed')
         if (error.message.startsWith('NOPERM')) reject(error)
         connection.disconnect()
       })

@@ -63,14 +63,14 @@ async function look(server: Redis, isCluster: boolean, replicas: number) {
   const failed = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')].includes('err')
   const lost =
     info.get('aof_enabled') === '1'
-      ? failed && 'the append-only file could not be written; look at the disk'
+      ? failed && 'the append-only file could not be written; check the disk'
       : 'appendonly is off: a restart loses messages; set `appendonly yes`'
   const synced = String(fsync[1] ?? 'not shown: the user may not run CONFIG GET')
   const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
   const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
-  const apart = `the clock is ${Math.round(skew / 1_000)} s away from that of this machine; leases and ages go by it`
+  const apart = `the clock differs by ${Math.round(skew / 1_000)} s from that of this machine; leases and ages depend on it`
   const [open] = /\[\d+-[<>]-\w+\]/.exec(String(nodes)) ?? []
-  const stuck = `slot ${open} is being moved; if nobody does that now, run \`redis-cli --cluster fix\``
+  const stuck = `slot ${open} is being moved; unless somebody is moving it now, run \`redis-cli --cluster fix\``
   const found: [name: string, good: string, bad: string | false][] = [
     ['version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`],
     ['role', role, role !== 'master' && deposed],
@@ -78,9 +78,9 @@ async function look(server: Redis, isCluster: boolean, replicas: number) {
     ['eviction', policy, policy !== 'noeviction' && evicts],
     ['persistence', 'append-only file', lost],
     ['appendfsync', synced, synced === 'no' && neverSynced],
-    ['clock', 'as here', skew > SKEW && apart],
+    ['clock', 'same as this machine', skew > SKEW && apart],
   ]
-  if (isCluster) found.push(['slots', 'none is being moved', open !== undefined && stuck])
+  if (isCluster) found.push(['slots', 'no slot is being moved', open !== undefined && stuck])
   return found
 }
 
@@ -103,7 +103,7 @@ export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () 
     heal(server).catch((error) => {
       log.warn(
         { server: `${server.options.host}:${server.options.port}`, reason: reasonOf(error) },
-        'whether Redis was restarted cannot be seen; after a crash of it, run BGREWRITEAOF',
+        'it is unknown whether Redis was restarted; after a crash of Redis, run BGREWRITEAOF',
       )
     })
   const follow = (server: Redis) => server.on('ready', back).on('ready', () => tend(server))

@@ -12,7 +12,7 @@ export function createConfirmation({ client, serverOf }: Connection, replicas: n
   function wait(server: Redis): Promise<void> {
     const run = async () => {
       const have = await server.wait(replicas, timeout)
-      if (have < replicas) throw new Error(`NOREPLICAS ${have} of ${replicas} replicas have what was written`)
+      if (have < replicas) throw new Error(`NOREPLICAS ${have} of ${replicas} replicas confirmed the write`)
       return []
     }
     const batcher = waits.get(server) ?? createBatcher({ max: Number.POSITIVE_INFINITY, serial: true, run })

@@ -8,7 +8,7 @@ import { toStoreError } from './redis-error.ts'
 import { parseUrl } from './redis-url.ts'
 
 export type ConnectOptions = {
-  /** One of `FORMS`. */
+  /** See `KNOWN_FORMS` in redis-url.ts. */
   url: string
   log: Log
   /** Command timeout in ms (default 2,000). The outcome of a timed-out command is unknown. */
@@ -39,7 +39,7 @@ export async function connect(options: ConnectOptions) {
     ? new Cluster(target.nodes, {
         enableOfflineQueue: false,
         clusterRetryStrategy: pauseBefore,
-        // As above.
+        // Commands are not resent, as above.
         retryDelayOnFailover: 0,
         maxRedirections: 30,
         slotsRefreshTimeout: commandTimeout,

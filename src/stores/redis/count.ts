@@ -6,9 +6,9 @@ import type { Places } from './layout.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** How many entries one command reads, and for how long (ms) one count goes on. */
+/** Entries per command, and approximate duration (ms) of a count. */
 const SLICE = 500
-const LONGEST = 250
+const CALL_TIME = 250
 
 /** Counts messages by the times in the heads of their entries, from the end of the journal. */
 export function createCount(
@@ -18,7 +18,7 @@ export function createCount(
   outcomes: Journal['outcomes'],
 ): Journal['countByTime'] {
   return async ({ gateways, conversation, outcomes: wanted, since = 0, until }, width) => {
-    const deadline = performance.now() + LONGEST
+    const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
     const spanOf = (time: number) => Math.floor(time / width) * width
     const ofConversation = conversation === undefined ? undefined : digest(conversation)
@@ -27,7 +27,7 @@ export function createCount(
       const { time, tail } = parseHead(entry[1][1])
       return places.idAt(time, positionIn(entry), tail)
     }
-    const isMeant = (entry: Entry) => {
+    const matches = (entry: Entry) => {
       const head = parseHead(entry[1][1])
       if (head.time < since || head.time >= (until ?? Number.POSITIVE_INFINITY)) return false
       if (gateways && !gateways.includes(head.gateway)) return false
@@ -40,10 +40,10 @@ export function createCount(
       until === undefined ? Number.MAX_SAFE_INTEGER : await lastBefore(call, main, ({ time }) => time < until)
     for (let from = end; from > 0; ) {
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
-      const ids = entries.filter(isMeant).map(idOf)
-      const standing = wanted ? await outcomes(ids) : []
+      const ids = entries.filter(matches).map(idOf)
+      const found = wanted ? await outcomes(ids) : []
       for (const [index, id] of ids.entries()) {
-        const outcome = standing[index]
+        const outcome = found[index]
         if (wanted && !(outcome && wanted.includes(outcome))) continue
         const at = spanOf(timeOf(id))
         counts.set(at, (counts.get(at) ?? 0) + 1)
@@ -52,7 +52,7 @@ export function createCount(
       if (!last || entries.length < SLICE) break
       const { time } = parseHead(last[1][1])
       if (time < since) break
-      // The span of the last one that was looked at is not whole yet.
+      // The span of the last entry may be incomplete.
       const next = spanOf(time) + width
       newest ??= next
       if (performance.now() > deadline && next < newest) {

@@ -5,24 +5,26 @@ import { inBatches } from './batches.ts'
 import { decodeNote } from './codec.ts'
 import type { Server } from './scripts.ts'
 
-/** Jobs of one part, and buckets of 32 histories. */
-const PART = 200
-const BUCKETS = 64
+/** Jobs per page, and lists of notes per page. */
+const JOB_PAGE = 200
+const LISTS = 64
+/** Positions whose notes share a list; see lua/lib/notes.lua. */
+const PER_LIST = 32
 
 type Found = [sequence: string, id: string, fields: string[]]
 
-/** Of one shard; topics but `gateway-message` are all on the first. */
+/** Finds and removes the data of a person on one shard. All topics except `gateway-message` are on the first shard. */
 export function createErasing(server: Server, forgetFresh: () => void): Erasing {
   const { run, call, scan, places, roots } = server
   const { main } = roots
 
   const unfinished = async (queue: string, after: string): Promise<Part<KeptJob>> => {
-    const found = await run<Found[]>('erase', main, 'unfinished', queue, after, PART)
+    const found = await run<Found[]>('erase', main, 'unfinished', queue, after, JOB_PAGE)
     const items = found.map(([, id, fields]): KeptJob => {
       return { state: 'unfinished', queue, id, content: fields.map((text) => parseJson(text) ?? text) }
     })
     const last = found.at(-1)
-    return { items, ...(last && found.length === PART && { next: `${queue} ${last[0]}` }) }
+    return { items, ...(last && found.length === JOB_PAGE && { next: `${queue} ${last[0]}` }) }
   }
 
   const results = async (): Promise<KeptJob[]> => {
@@ -82,7 +84,7 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
       const end = Number((await call<string | null>('HGET', `${main}meta`, 'end')) ?? 0)
       const first = Number((await call<string | null>('HGET', `${main}meta`, 'notes')) ?? 0)
       const from = after === undefined ? first : Number(after)
-      const buckets = Array.from({ length: BUCKETS }, (_, at) => from + at).filter((at) => at <= end / 32)
+      const buckets = Array.from({ length: LISTS }, (_, at) => from + at).filter((at) => at <= end / PER_LIST)
       const lists = buckets.map((bucket) => call<string[]>('LRANGE', `${main}notes:${bucket}`, 0, -1))
       const items = (await Promise.all(lists)).flatMap((lines, at) =>
         lines.map((line): KeptNote => {
@@ -90,8 +92,8 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
           return { place: `${buckets[at]} ${line}`, content: { at: time, road, what, detail } }
         }),
       )
-      const next = from + BUCKETS
-      return { items, ...(next <= end / 32 && { next: String(next) }) }
+      const next = from + LISTS
+      return { items, ...(next <= end / PER_LIST && { next: String(next) }) }
     },
     dropNotes: async (notes) => {
       for (const { place } of notes) {

@@ -37,14 +37,14 @@ export async function growStore(
       if (counts.some(([, count]) => Number(count) > 0)) throw refuse('stop all daemons first')
     }
     if (shards <= found || shards > MAX_SHARDS)
-      throw refuse(`it can have more, up to ${MAX_SHARDS}, but not ${shards}`)
+      throw refuse(`choose a larger number, up to ${MAX_SHARDS}, not ${shards}`)
     await checkDaemons()
     const old = Array.from({ length: found }, (_, shard) => server.at(shard, layout))
     const waiting = await Promise.all(old.map(({ run, roots }) => run<string>('stats', roots.main)))
     const count = waiting.reduce((sum, json) => sum + leftIn(JSON.parse(json)), 0)
     if (count > 0 && !force)
       throw refuse(
-        `${count} messages and jobs wait; let a daemon work them off, or add --force: what follows in their conversations may overtake them`,
+        `${count} messages and jobs wait; let a daemon finish them, or add --force: later messages of their conversations may then overtake them`,
       )
     const ends = await Promise.all(
       old.map(async ({ call, roots }) => Number((await call('HGET', `${roots.main}meta`, 'end')) ?? 0)),

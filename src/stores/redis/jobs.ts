@@ -9,6 +9,10 @@ import type { Places } from './layout.ts'
 import { digest } from './roots.ts'
 import type { Args, Server } from './scripts.ts'
 
+/** Where `jobs-add` expects the cursor of the pump and the message it moves to: these jobs are not from the pump. */
+const NO_CURSOR = ['', '', '', ''] as const
+
+/** The job queues of one shard. */
 export function createJobs({ run, call, now, places, roots: { main } }: Server, fresh: FreshMessages): Jobs {
   const handOver = createHandOver()
 
@@ -21,10 +25,10 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
   return {
     add: async (queue, jobs) => {
       const items = jobs.map((job) => jobArgs(job, digest(job.id), places))
-      return (await each('jobs-add', [queue, '', '', '', ''], items)).map((added) => ({ added }))
+      return (await each('jobs-add', [queue, ...NO_CURSOR], items)).map((added) => ({ added }))
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
-      // Only this queue is filled by the pump. The oldest are claimed first, and naming many costs Redis more than reading a few.
+      // Only dispatch is filled by the pump. The oldest jobs are claimed first, so that the newest need not be listed.
       const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Pumped>()
       const { size } = known
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
@@ -44,7 +48,10 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       ),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
-      const items = claims.map(({ id, token }) => [id, token, 'renew', '', storable(lease), '', ''])
+      const [noNotes, noError, noReason] = ['', '', '']
+      const items = claims.map(({ id, token }) => {
+        return [id, token, 'renew', noNotes, storable(lease), noError, noReason]
+      })
       return each('jobs-settle', [queue], items)
     },
     held: async (queue, after, limit) => {
@@ -67,9 +74,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     },
     deadLetters: {
       list: async ({ queue = '', group = '', before, limit }) => {
-        const place = before ? [before.at, before.id] : ['', '']
+        const [at, id] = before ? [before.at, before.id] : ['', '']
         type Reply = [isLeft: number, letters: Letter[]]
-        const [isLeft, letters] = await run<Reply>('dead', main, 'list', queue, group, limit, ...place)
+        const [isLeft, letters] = await run<Reply>('dead', main, 'list', queue, group, limit, at, id)
         return { items: letters.map((each) => deadLetter(each, places)), more: isLeft === 1 }
       },
       ids: () => run<string[]>('dead', main, 'ids'),

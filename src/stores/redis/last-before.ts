@@ -1,10 +1,10 @@
 import { type Entry, parseHead, positionIn } from './codec.ts'
 import type { Server } from './scripts.ts'
 
-/** Whether an entry comes before what is looked for; true for the older ones. */
+/** Whether an entry comes before the wanted one; true for all older entries. */
 type IsBefore = (head: ReturnType<typeof parseHead>, position: number) => boolean
 
-/** The position of the last entry of the journal that comes before something; 0: none. It reads one entry a step, and halves what is left. */
+/** Binary search for the last journal entry for which `isBefore` is true. Returns its position, 0 if there is none. */
 export async function lastBefore(call: Server['call'], main: string, isBefore: IsBefore): Promise<number> {
   const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
   let [low, high] = [0, last ? positionIn(last) : 0]

@@ -10,15 +10,21 @@ import type { Server } from './scripts.ts'
 /** A message exists, but is newer (Unix ms) than requested. */
 export type Held = { held: number }
 
+/** Arguments of `receive-look` (gateway, position, maximum) that do not matter if positions follow. */
+const ANY = ['', 0, 0] as const
+
 /** The receive road of one shard. */
 export type ShardReceive = Omit<ReceiveQueue, 'take'> & {
   /** `until`: take no message with a later id time (Unix ms). */
   take(filter: ReceiveFilter, lease?: number, by?: string, until?: number): Promise<Taken | Held | undefined>
 }
 
+/** Empty arguments of `receive-take` (filter, lease and token), for a call that only reports lost replies. */
+const TAKE_NOTHING = ['', '', '', '', '', '', ''] as const
+
 export function createReceive({ run, roots: { main }, places, now, isClosed }: Server): ShardReceive {
   const handOver = createHandOver(
-    (_, handing) => run('receive-take', main, '', '', '', '', '', '', '', ...handing),
+    (_, handing) => run('receive-take', main, ...TAKE_NOTHING, ...handing),
     isClosed,
   )
   const placed = (entry: Entry): PlacedMessage => {
@@ -69,7 +75,7 @@ export function createReceive({ run, roots: { main }, places, now, isClosed }: S
     },
     lookAt: async (_, positions) => {
       if (positions.length === 0) return { items: [], more: false }
-      const [entries, isLeft] = await run<[Entry[], number]>('receive-look', main, '', 0, 0, ...positions)
+      const [entries, isLeft] = await run<[Entry[], number]>('receive-look', main, ...ANY, ...positions)
       return { items: entries.map(placed), more: isLeft === 1 }
     },
   }

@@ -24,4 +24,4 @@ export function wasNotSent(error: TriviumError): boolean {
 const NO_CONNECTION =
   /Stream isn't writeable|onnection is closed|ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EHOSTUNREACH|EAI_AGAIN|max retries per request|aborted due to connection/
 const MAY_PASS =
-  /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|UNBLOCKED|replica instances|TRYAGAIN|MOVED|ASK|EMPTY|nobody waits|BUSY|NOAUTH|WRONGPASS|NOPERM|user executing the script|certificate|altnames|SSL/
+  /no connection|it did not answer|All sentinels|Cluster isn't ready|refresh slots|redirections|LOADING|READONLY|\bOOM\b|MISCONF|CLUSTERDOWN|MASTERDOWN|NOREPLICAS|UNBLOCKED|replica instances|TRYAGAIN|MOVED|ASK|EMPTY|has given up|BUSY|NOAUTH|WRONGPASS|NOPERM|user executing the script|certificate|altnames|SSL/

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { defined } from '../../lib/defined.ts'
 
-const FORMS =
+const KNOWN_FORMS =
   'redis://, rediss://, a comma list of these (Cluster), or redis-sentinel:// or rediss-sentinel://[:password@]host:port,host:port/master[/db]'
 /** Query parameters: TLS files (PEM), and the login of the Sentinels. */
 const FILES = ['ca', 'cert', 'key'] as const
@@ -25,31 +25,58 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || (isSentinel ? 26_379 : 6379)),
   }))
-  const [{ username, password, protocol } = new URL(url)] = urls
+  const [first = new URL(url)] = urls
+  const isTls = first.protocol.startsWith('rediss')
   const path = urls.at(-1)?.pathname.split('/').slice(1) ?? []
-  const name = isSentinel ? path.shift() : undefined
-  if (isSentinel && !name) throw badUrl(url, where)
+  const master = isSentinel ? path.shift() : undefined
+  if (isSentinel && !master) throw badUrl(url, where)
   const isCluster = nodes.length > 1 && !isSentinel
-  const db = Number(path[0])
   const query = new Map(urls.flatMap(({ searchParams }) => [...searchParams]))
-  for (const name of query.keys())
-    if (![...FILES, ...LOGIN].some((known) => known === name)) throw badUrl(url, where)
-  const [sentinelUsername, sentinelPassword] = LOGIN.map((name) => query.get(name))
+  // The rest of a password with an unescaped / or ? would be shown.
+  if ([...path, ...query.keys()].some((part) => part.includes('@'))) throw badUrl(url, where)
+  const db = databaseOf(path, isCluster, where)
+  for (const parameter of query.keys()) requireKnown(parameter, where)
+  const [sentinelUsername, sentinelPassword] = LOGIN.map((parameter) => query.get(parameter))
   const host = nodes[0]?.host ?? ''
   // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name later.
   const tls = { ...filesOf(query, where), ...(!isSentinel && !isIP(host) && { servername: host }) }
   const options = {
-    ...(username && { username: decodeURIComponent(username) }),
-    ...(password && { password: decodeURIComponent(password) }),
-    ...(protocol?.startsWith('rediss') && { tls }),
-    ...(db > 0 && !isCluster && { db }),
-    ...(name && protocol === 'rediss-sentinel:' && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
-    ...(name && defined({ sentinelUsername, sentinelPassword })),
+    ...(first.username && { username: decoded(first.username, 'user name', where) }),
+    ...(first.password && { password: decoded(first.password, 'password', where) }),
+    ...(isTls && { tls }),
+    ...(db > 0 && { db }),
+    ...(master && isTls && { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+    ...(master && defined({ sentinelUsername, sentinelPassword })),
     // Otherwise it stays with a demoted master until that one closes the connection.
-    ...(name ? { name, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
+    ...(master ? { name: master, sentinels: nodes, failoverDetector: true } : !isCluster && nodes[0]),
   }
   for (const each of urls) each.username = each.password = each.search = ''
   return { address: urls.join(','), options, nodes: isCluster ? nodes : undefined }
+}
+
+/** The database of the path, 0 without one. Throws `config_invalid`. */
+function databaseOf(path: readonly string[], isCluster: boolean, where: string): number {
+  const [text = '', ...others] = path
+  const db = Number(text)
+  if (!/^\d{0,9}$/.test(text) || others.some((part) => part !== ''))
+    throw invalid(`${where}: the database is a number, and "${path.join('/')}" is not one`)
+  if (db > 0 && isCluster)
+    throw invalid(`${where}: a Redis Cluster has only database 0, not ${db}; remove "/${text}"`)
+  return db
+}
+
+function requireKnown(parameter: string, where: string): void {
+  const known = [...FILES, ...LOGIN]
+  if (known.some((one) => one === parameter)) return
+  throw invalid(`${where} has an unknown parameter "${parameter}"; known are ${known.join(', ')}`)
+}
+
+function decoded(text: string, what: string, where: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalid(`${where}: the ${what} contains a % that begins no escape; write % as %25`)
+  }
 }
 
 function filesOf(query: Map<string, string>, where: string) {
@@ -68,5 +95,9 @@ function filesOf(query: Map<string, string>, where: string) {
 
 function badUrl(text: string, where: string): TriviumError {
   const shown = text.replace(/^(\w[\w-]*:)?.*@/, '$1…@').replace(/\?.*/, '?…')
-  return new TriviumError('config_invalid', { details: `${where} is ${FORMS}; this is not: "${shown}"` })
+  return invalid(`${where} must be ${KNOWN_FORMS}; this is not: "${shown}"`)
+}
+
+function invalid(details: string): TriviumError {
+  return new TriviumError('config_invalid', { details })
 }

@@ -2,19 +2,21 @@ import { hash } from 'node:crypto'
 import { slotOf } from './connect.ts'
 import type { Layout } from './layout.ts'
 
+/** Hash slots of a Redis Cluster. */
+const SLOTS = 16_384
+
 /** The hash tag of a shard, chosen so that shards are spread evenly over the slots and masters. */
-export function tagOf(prefix: string, shard: number, of: number): string {
+export function tagOf(prefix: string, shard: number, shards: number): string {
   for (let n = 0; ; n++) {
     const tag = n === 0 ? `${prefix}:${shard}` : `${prefix}:${shard}.${n}`
-    if (Math.floor((slotOf(tag) * of) / SLOTS) === shard) return tag
+    if (Math.floor((slotOf(tag) * shards) / SLOTS) === shard) return tag
   }
 }
-const SLOTS = 16_384
 
 /** The key prefix of a shard. */
 export function rootOf(prefix: string, shard: number, { madeOf }: Layout): string {
-  const of = madeOf(shard)
-  return of === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, of)}}:`
+  const shards = madeOf(shard)
+  return shards === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, shards)}}:`
 }
 
 /** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */

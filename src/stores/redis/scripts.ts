@@ -4,14 +4,37 @@ import { Cluster, Command } from 'ioredis'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { createConfirmation } from './confirmation.ts'
 import type { Connection, ConnectOptions } from './connect.ts'
-import type { Layout } from './layout.ts'
+import type { Layout, Places } from './layout.ts'
 import { toStoreError } from './redis-error.ts'
 import { rootOf, slug } from './roots.ts'
 
 export type Args = readonly (string | number)[]
 
-/** Access of the store's parts to Redis. */
-export type Server = ReturnType<ReturnType<typeof createServer>['at']>
+/** Access of a shard's parts to Redis. */
+export type Server = {
+  /**
+   * Key prefixes. Keys with the same prefix share a hash tag, and so a slot of a cluster and an atomic step: journal, receive and jobs
+   * of a shard are under one; each other topic has its own.
+   */
+  roots: { main: string; kv: string; topic(name: string): string }
+  places: Places
+  /** The master with the keys of this shard, on a cluster. */
+  owner(): string | undefined
+  now(): number
+  isClosed(): boolean
+  /**
+   * Sends one command without waiting for replicas. `Reply` is the reply that the documentation of Redis states. Rejects with a
+   * TriviumError.
+   */
+  call: <Reply>(command: string, key: string, ...args: Args) => Promise<Reply>
+  /** The keys that begin with `begin` and contain `part` after it. */
+  scan(begin: string, part: string): AsyncGenerator<string[]>
+  /**
+   * Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. `Reply` is the reply that the head of the script
+   * states; Lua's false arrives as null. Rejects with a TriviumError.
+   */
+  run: <Reply>(name: string, root: string, ...args: Args) => Promise<Reply>
+}
 
 /**
  * `now`: the time for everything, for tests. `clock`: the clock of the daemon, for the times at which something is due; it has
@@ -32,10 +55,8 @@ export function createServer(
   const scripts = loadScripts()
   const rethrow = (error: unknown) => Promise.reject(toStoreError(error, address))
   const confirmed = createConfirmation(connection, replicas, commandTimeout / 2)
-  /** Sends one command without waiting for replicas. `Reply` is the documented reply of Redis, or of
-   * the head of a script: Lua's false arrives as null. Rejects with a TriviumError, as `run` does. */
-  const call = <Reply>(command: string, key: string, ...args: Args): Promise<Reply> =>
-    client.call(command, key, ...args).catch(rethrow) as Promise<Reply>
+  const call: Server['call'] = async (command, key, ...args) =>
+    replyOf(await client.call(command, key, ...args).catch(rethrow))
 
   return {
     /** Root of all values, so that listing by prefix uses an index instead of scanning every node. */
@@ -46,14 +67,10 @@ export function createServer(
     channel: `${prefix}:signals`,
     call,
     /** Access of a shard's parts to Redis. */
-    at(shard: number, layout: Layout) {
+    at(shard: number, layout: Layout): Server {
       const main = rootOf(prefix, shard, layout)
       const channel = layout.of === 1 ? this.channel : `${this.channel}/${shard}`
       return {
-        /**
-         * Where things lie. Keys of a root share a hash tag, hence a slot of a cluster and an atomic step: journal, receive and jobs
-         * of a shard are under one; each other topic has its own.
-         */
         roots: {
           main,
           kv: this.kv,
@@ -65,25 +82,30 @@ export function createServer(
         isClosed: () => client.status === 'end',
         call,
         scan: (begin: string, part: string) => scanKeys(connection, begin, part),
-        /** Runs the script `lua/<name>.lua`. `root`: the prefix of its keys, with the hash tag. */
-        run: async <Reply>(name: string, root: string, ...args: Args): Promise<Reply> => {
+        run: async (name, root, ...args) => {
           const script = scripts.get(name)
           if (!script) throw new RangeError(`there is no script ${name}`)
-          if (connection.isFailingOver()) return rethrow(new Error('no connection: a fail-over is under way'))
+          if (connection.isFailingOver())
+            return rethrow(new Error('no connection: a failover is in progress'))
           const given = [root, `${root}meta`, now ? String(now()) : '', channel, ...args]
           try {
-            return (await confirmed(root, () => send(client, 'evalsha', script.hash, given))) as Reply
+            return replyOf(await confirmed(root, () => send(client, 'evalsha', script.hash, given)))
           } catch (error) {
             // Not loaded, for example after a restart or failover.
             if (!(error instanceof Error && error.message.startsWith('NOSCRIPT')))
-              return rethrow(named(error, script.text))
+              return rethrow(withCommand(error, script.text))
             const whole = confirmed(root, () => send(client, 'eval', script.text, given))
-            return whole.catch((error) => rethrow(named(error, script.text))) as Promise<Reply>
+            return replyOf(await whole.catch((error) => rethrow(withCommand(error, script.text))))
           }
         },
       }
     },
   }
+}
+
+/** The reply as the type that the caller states: the documented reply of a command or script. Nothing checks it. */
+function replyOf<Reply>(reply: unknown): Reply {
+  return reply as Reply
 }
 
 /**
@@ -105,7 +127,7 @@ async function send(
 }
 
 /** Adds the command to a permission error of a script: Redis reports only the line. */
-function named(error: unknown, script: string): unknown {
+function withCommand(error: unknown, script: string): unknown {
   const message = error instanceof Error ? error.message : ''
   const [, line] = /user executing the script.*user_script:\s*(\d+)/.exec(message) ?? []
   const [, command] = /'([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '') ?? []
@@ -114,10 +136,10 @@ function named(error: unknown, script: string): unknown {
     : error
 }
 
-/** Keys that one command looks at. */
-const SCANNED = 1_000
+/** Keys per SCAN command. */
+const SCAN_COUNT = 1_000
 
-/** The keys of all masters that begin with a text and then have another one in them. */
+/** The keys of all masters that begin with `begin` and contain `part` after it. */
 async function* scanKeys(
   { client, address }: Connection,
   begin: string,
@@ -127,7 +149,7 @@ async function* scanKeys(
   const match = `${escaped(begin)}*${part === '' ? '' : `${escaped(part)}*`}`
   const servers = client instanceof Cluster ? client.nodes('master') : [client]
   try {
-    for (const server of servers) yield* server.scanStream({ match, count: SCANNED })
+    for (const server of servers) yield* server.scanStream({ match, count: SCAN_COUNT })
   } catch (error) {
     throw toStoreError(error, address)
   }

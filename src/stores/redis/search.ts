@@ -8,36 +8,36 @@ import type { Places } from './layout.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
-/** How many entries one command reads, and for how long (ms) one search goes on. */
+/** Entries per command, and approximate duration (ms) of a search. */
 const SLICE = 200
-const LONGEST = 200
-/** Characters of what is found. */
+const CALL_TIME = 200
+/** A search ends once its results have this many characters. */
 const LARGEST = 4_000_000
 
-/** Searches the journal from its end; what is in it says too little for an index, so a search goes through it in parts. */
+/** Searches the journal from its end, in slices. There is no index: most filters are about the content of messages. */
 export function createSearch(
   call: Server['call'],
   main: string,
   places: Places,
   outcomes: Journal['outcomes'],
 ) {
-  /** The place of the last message before an id, which may be of another shard: ids are in order within each. */
+  /** The place of the last message before an id. The id may be of another shard, as ids are in order within each shard. */
   const placeBefore = async (id: string) => {
     const own = places.placeOf(id)
     if (own !== undefined || !isId(id)) return (own ?? 0) - 1
     return lastBefore(call, main, ({ time, tail }, position) => places.idAt(time, position, tail) < id)
   }
-  /** The place from which a search goes back: what is newer than it wants is not read. */
+  /** The place at which a search begins, so that newer messages are not read. */
   const placeOfEnd = async ({ before, until }: MessageSearch) => {
     const place = before === undefined ? Number.MAX_SAFE_INTEGER : await placeBefore(before)
     if (until === undefined) return place
-    const head = before !== undefined && isId(before) ? timeOf(before) : Number.POSITIVE_INFINITY
-    // A page that goes on is there already.
-    return head <= until ? place : Math.min(place, await lastBefore(call, main, ({ time }) => time < until))
+    const begin = before !== undefined && isId(before) ? timeOf(before) : Number.POSITIVE_INFINITY
+    // Later pages begin before `until` anyway.
+    return begin <= until ? place : Math.min(place, await lastBefore(call, main, ({ time }) => time < until))
   }
 
   const search = async (query: MessageSearch): Promise<FoundMessages> => {
-    const deadline = performance.now() + LONGEST
+    const deadline = performance.now() + CALL_TIME
     const { gateways, conversation, limit, since = 0 } = query
     const [wanted, own] =
       conversation === undefined ? [] : [digest(conversation), places.placeOf(conversation)]
@@ -62,9 +62,9 @@ export function createSearch(
         .filter(mayMatch)
         .map((entry) => messageOf(entry, places))
         .filter(matches)
-      const standing = await outcomes(messages.map(({ id }) => id))
+      const known = await outcomes(messages.map(({ id }) => id))
       for (const [index, message] of messages.entries()) {
-        const outcome = standing[index]
+        const outcome = known[index]
         if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
         found.push({ message, outcome })
         size += message.text.length

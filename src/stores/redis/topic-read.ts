@@ -7,9 +7,9 @@ import { type Entry, positionIn } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
 import type { Args, Server } from './scripts.ts'
 
-/** How many events a group gets from one call at most, however many it asks for. */
+/** Maximum number of events for a group per call. */
 const MAX_EVENTS = 500
-/** Entries read at once: each may be large. */
+/** Maximum distance of positions that one XRANGE reads, as entries may be large. */
 const WINDOW = 64
 /** Characters after which a peek fetches no more events. */
 const LARGE = 1_000_000
@@ -22,12 +22,12 @@ type GroupAnswer = [
   counts: number[],
   ...positions: number[],
 ]
-/** Events by position, and how many characters they were read from. */
+/** Events by position, and their size in characters. */
 type Known = { events: Map<number, Event>; size: number }
 
-/** `until`: consume or lease no event whose id is of a later time (Unix ms). */
+/** `until`: consume or lease no event whose id has a later time (Unix ms). */
 export type BoundedRead = GroupRead & { until?: number }
-/** `held`: the time of the first event that was left for that. `size`: how many characters were read. */
+/** `held`: the time of the first event that was left because of `until`. `size`: number of characters that were read. */
 export type BoundedBatch = GroupBatch & { held?: number; size: number }
 
 /** Reads for consumer groups. */
@@ -64,7 +64,7 @@ export function createTopicRead(
         unknown.shift()
       }
       const batch = answer && toBatch(answer, known, unknown.length > 0, now())
-      // All that a peek was told of may be gone by now.
+      // Retention may have removed all events of a peek since.
       const isGone = batch?.items.length === 0 && positions.length > 0
       batches.push(isGone ? (await readSome(topic, [requests[index] ?? []]))[0] : (batch ?? undefined))
     }
@@ -96,7 +96,7 @@ function toBatch(
 
 type Window = [from: number, to: number]
 
-/** The first and last of each window that the positions, in order, lie in. */
+/** The ranges to read for these ascending positions. */
 function windows(positions: readonly number[]): Window[] {
   const found: Window[] = []
   for (const position of positions) {

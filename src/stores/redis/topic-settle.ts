@@ -3,7 +3,14 @@ import { idParts } from '../../core/message-id.ts'
 import type { Topics } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
 import { inBatches } from './batches.ts'
-import type { Args, Server } from './scripts.ts'
+import type { Server } from './scripts.ts'
+
+/** What to do with the events. Times in ms. */
+type Action =
+  | { what: 'consume'; areRead?: boolean | undefined }
+  | { what: 'return'; delay: number }
+  | { what: 'extend'; lease: number }
+  | { what: 'restore' }
 
 /** Settles events that a group has read: done, returned after a delay, or hidden for longer. */
 export function createTopicSettle({
@@ -11,25 +18,32 @@ export function createTopicSettle({
   roots,
   places,
 }: Pick<Server, 'run' | 'roots' | 'places'>): Pick<Topics, 'ack' | 'nack' | 'extend' | 'restore'> {
-  /** Acknowledges events, or returns them if `args` has the topic and a delay. Returns the number of known ones. */
-  async function settle(topic: string, group: string, ids: ReadonlySet<string>, ...args: Args) {
+  /** Returns the number of events to which the action applied. */
+  async function settle(topic: string, group: string, ids: readonly string[], action: Action) {
     const partsOf = topic === MESSAGE_TOPIC ? places.partsOf : idParts
-    const known = [...ids]
-      .sort()
-      .map((id) => [partsOf(id)?.join(' ') ?? ''])
-      .filter(([parts]) => parts !== '')
-    const counts = await inBatches(known, async (batch) => [
+    const args = argsOf(topic, action)
+    const events = [...new Set(ids)].sort().flatMap((id) => {
+      const parts = partsOf(id)
+      return parts ? [[parts.join(' ')]] : []
+    })
+    const counts = await inBatches(events, async (batch) => [
       await run<number>('topic-settle', roots.topic(topic), group, ...args, ...batch.flat()),
     ])
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
   return {
-    ack: (topic, group, ids, areRead) => settle(topic, group, new Set(ids), '', 0, areRead ? 'read' : ''),
-    nack: (topic, group, ids, delay) => settle(topic, group, new Set(ids), topic, storable(delay), ''),
-    extend: (topic, group, ids, lease) =>
-      settle(topic, group, new Set(ids), topic, storable(lease), 'extend'),
-    restore: async (topic, group, id) =>
-      (await settle(topic, group, new Set([id]), topic, 0, 'restore')) === 1,
+    ack: (topic, group, ids, areRead) => settle(topic, group, ids, { what: 'consume', areRead }),
+    nack: (topic, group, ids, delay) => settle(topic, group, ids, { what: 'return', delay }),
+    extend: (topic, group, ids, lease) => settle(topic, group, ids, { what: 'extend', lease }),
+    restore: async (topic, group, id) => (await settle(topic, group, [id], { what: 'restore' })) === 1,
   }
+}
+
+/** The arguments of `lua/topic-settle.lua` for an action: the topic (empty to consume), a delay, and a mode. */
+function argsOf(topic: string, action: Action): [topic: string, delay: number, mode: string] {
+  if (action.what === 'consume') return ['', 0, action.areRead ? 'read' : '']
+  if (action.what === 'return') return [topic, storable(action.delay), '']
+  if (action.what === 'extend') return [topic, storable(action.lease), 'extend']
+  return [topic, 0, 'restore']
 }

@@ -9,18 +9,18 @@ import type { Args, Server } from './scripts.ts'
 import { type BoundedBatch, type BoundedRead, createTopicRead } from './topic-read.ts'
 import { createTopicSettle } from './topic-settle.ts'
 
-/** How many messages one call reads at most without a group: each may be large. */
+/** Maximum number of messages per call without a group, as they may be large. */
 const MAX_TAIL = 20
 
-/** Of one shard: of `gateway-message` it has a part, of other topics all. */
+/** The topics of one shard: a part of `gateway-message`, and all of the other topics. */
 export type ShardTopics = Omit<Topics, 'partitions' | 'placeOf' | 'read'> & {
   read(topic: string, requests: readonly BoundedRead[]): Promise<(BoundedBatch | undefined)[]>
   placeOf(topic: string, id: string): number | undefined
 }
 
 /**
- * Each topic lies on a slot of its own, so two sets under the main root name those that there are, and those that
- * have, or had, consumer groups. They may be many, for every conversation with replies is a topic.
+ * Each topic has its own slot. Two sets under the main root list all topics, and those that have or had consumer groups. There may be
+ * many, as every conversation with replies is a topic.
  */
 export function createTopics(
   { run, call, roots, places, now, isClosed }: Server,
@@ -36,11 +36,11 @@ export function createTopics(
     publish: async (topic, events) => {
       if (topic === MESSAGE_TOPIC) throw new TriviumError('topic_reserved', { topic })
       if (events.length === 0) return []
-      // Others have no readers who come back with a number; their groups would count the leap as events that they missed.
-      const leaps = topic.startsWith(REPLY_TOPICS) ? 1 : ''
+      // Readers of reply topics resume by position. In other topics, groups would count the jump as missed events.
+      const jumpsAfterRestart = topic.startsWith(REPLY_TOPICS) ? 1 : ''
       const named = call('SADD', main('topics'), topic)
       const items = events.map((event) => argsOf(event, now()))
-      const published = append(run, roots.topic(topic), makeId, [topic, leaps], items)
+      const published = append(run, roots.topic(topic), makeId, [topic, jumpsAfterRestart], items)
       const [answers] = await Promise.all([published, named])
       return answers.map(({ id }) => id)
     },
@@ -86,7 +86,7 @@ export function createTopics(
   }
 }
 
-/** A topic keeps of an event what stands neither in its id nor in its head. */
+/** The arguments of `append` for an event. The payload has the fields that are neither in its id nor in its head. */
 function argsOf({ key, timestamp, ...event }: NewEvent, now: number): Args {
   return [randomTail(), timestamp ?? now, key === undefined ? '' : digest(key), JSON.stringify(event), '', '']
 }

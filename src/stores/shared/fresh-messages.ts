@@ -24,7 +24,7 @@ export function createFreshMessages() {
       const { gateway, receivedAt = now } = message
       next.items.push(completeMessage({ id, gateway, receivedAt }, message))
     },
-    /** As `Journal.unpumped`; `read` looks in the journal. From memory there may always be more: it may lack anything. */
+    /** Like `Journal.unpumped`; `read` reads the journal. `more` is always true for cached messages, as the cache may be incomplete. */
     async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
       const isRead = !next?.items.length
       if (!next || isRead) next = await read()
@@ -36,8 +36,8 @@ export function createFreshMessages() {
     /** Whether a message is cached and not pumped yet. */
     has: (id: string): boolean => next?.items.findLast((message) => message.id === id) !== undefined,
     /**
-     * The dispatch cursor is at that message now, and `jobs` are of messages up to there. Undefined: the cursor is not where
-     * it was thought to be.
+     * Called when the dispatch cursor moved to the message `last`, with the jobs up to there. Undefined: the position of the cursor is
+     * unknown, so the cache is emptied.
      */
     pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
       const count = 1 + (next?.items.findIndex(({ id }) => id === last) ?? -1)

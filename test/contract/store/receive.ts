@@ -32,7 +32,9 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await take({}), 'b1')
       assert.equal(await take({}), undefined)
     },
-    'a message alone is taken by its own id as the conversation, and replies after it': async ({ store }) => {
+    'a message without a conversation is taken by its own id, and its replies after it': async ({
+      store,
+    }) => {
       await acceptAll(store, ['before'])
       const [id = ''] = await acceptAll(store, ['alone'])
       await acceptAll(store, ['reply'], { conversation: id })
@@ -82,10 +84,10 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal((await store.receive.take({}))?.message.text, 'a')
       assert.equal(await store.receive.extend(receipt, MINUTE), false)
     },
-    'a lease of any length disturbs no other take': async ({ store, advance }) => {
+    'a lease of any length disturbs no other take': async ({ store, advance, now }) => {
       await acceptAll(store, ['a', 'b'])
       assert.equal((await store.receive.take({}, Number.MAX_SAFE_INTEGER))?.message.text, 'a')
-      assert.ok((await store.receive.nextExpiry()) ?? 0 > Date.now())
+      assert.ok(((await store.receive.nextExpiry()) ?? 0) > now())
       advance(MINUTE)
       assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'b')
       assert.equal(await store.receive.take({}), undefined)
@@ -121,7 +123,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await store.receive.release(late?.receipt ?? ''), false)
       assert.equal(await store.receive.ack(next?.receipt ?? ''), true)
     },
-    'a released message is at once with the next taker, who hears of it': async ({ store }) => {
+    'a released message goes to the next taker at once, who is signalled': async ({ store }) => {
       await acceptAll(store, ['a', 'b'])
       const taken = await store.receive.take({}, MINUTE)
       const signal = new Promise<void>((resolve) => store.onSignal('receive', () => resolve()))
@@ -142,7 +144,7 @@ export function receiveContract(factory: StoreFactory): void {
       await store.receive.ack(next?.receipt ?? '')
       assert.equal(await store.receive.leased(next?.receipt ?? ''), undefined)
     },
-    'receipts that are none are refused': async ({ store }) => {
+    'invalid receipts are refused': async ({ store }) => {
       for (const receipt of ['', 'nonsense', '1', '__proto__', '1:2:3']) {
         assert.equal(await store.receive.ack(receipt), false)
         assert.equal(await store.receive.release(receipt), false)
@@ -159,7 +161,7 @@ export function receiveContract(factory: StoreFactory): void {
       bench.advance(MINUTE)
       assert.equal((await store.receive.take({}))?.message.id, first?.message.id)
     },
-    'nextExpiry tells when the next lease runs out': async ({ store, now }) => {
+    'nextExpiry is the time at which the next lease ends': async ({ store, now }) => {
       assert.equal(await store.receive.nextExpiry(), undefined)
       await acceptAll(store, ['a', 'b'])
       assert.equal(await store.receive.nextExpiry(), undefined)

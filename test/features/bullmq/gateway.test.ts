@@ -89,7 +89,7 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
   test('fails a job for good whose data is no message', async () => {
     for (const data of [[1], null, { text: 7 }, { text: 'x', data: { replyTarget: {} } }]) {
       const { job, queue, value } = await add('incoming', data, { attempts: 5 })
-      await assert.rejects(value(), /is no message such as \{"text":"hi"/)
+      await assert.rejects(value(), /is not a message such as \{"text":"hi"/)
       assert.equal((await queue.getJob(job.id ?? ''))?.attemptsMade, 1)
     }
   })

@@ -47,7 +47,7 @@ test('the worker of docs/queues.md answers as it stands there, to a daemon that 
 test('a URL of queues that is none is said to be theirs', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES('redis://127.0.0.1:1/0?password=x') })
   const { err } = await site.run(['start'])
-  assert.match(err, /the `redis` of queues is redis:/)
+  assert.match(err, /the `redis` of queues has an unknown parameter "password"/)
 })
 
 describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {

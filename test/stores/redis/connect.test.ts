@@ -62,16 +62,27 @@ describe('REDIS_URL', () => {
   }
   for (const [url, target] of Object.entries(cases)) test(url, () => assert.deepEqual(parseUrl(url), target))
 
-  test('what is none is refused without showing the password', () => {
-    for (const url of [
-      '',
-      'http://u:secret@a',
-      'redis-sentinel://:secret@a',
-      'u:secret@a:b:c,',
-      'redis://a?pass=secret',
-      'rediss://:secret@a?ca=/none.pem',
-    ]) {
-      assert.throws(() => parseUrl(url), { code: 'config_invalid', message: /^(?!.*secret)/s }, url)
+  test('an invalid URL is refused with the part that is wrong, and without the password', () => {
+    const reasons: Record<string, RegExp> = {
+      '': /redis:\/\//,
+      'http://u:secret@a': /http:…@a/,
+      'redis-sentinel://:secret@a': /…@a/,
+      'u:secret@a:b:c,': /…@a:b:c/,
+      'redis://a?pass=secret': /parameter "pass".*sentinel-password/,
+      'rediss://:secret@a?ca=/none.pem': /ca: .*none\.pem/,
+      'redis://:50%secret@a': /password.*%25/,
+      'redis://50%secret:x@a': /user name.*%25/,
+      'redis://:secret@a/prod': /database.*"prod"/,
+      'redis://:secret@a/1/2': /database.*"1\/2"/,
+      'redis://:secret@a/1.5': /database.*"1\.5"/,
+      'redis-sentinel://:secret@a/primary/prod': /database.*"prod"/,
+      'redis://:secret@a,redis://b/3': /Cluster.*"\/3"/,
+      'redis://me:1/secret@a': /…@a/,
+      'redis://me:1?secret@a': /…@a/,
+    }
+    for (const [url, reason] of Object.entries(reasons)) {
+      assert.throws(() => parseUrl(url, 'state.redis'), { code: 'config_invalid', message: reason }, url)
+      assert.throws(() => parseUrl(url, 'state.redis'), { message: /^(?!.*secret).*state\.redis/s }, url)
     }
   })
 })

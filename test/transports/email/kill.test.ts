@@ -46,6 +46,6 @@ routes: [{ name: all, skill: echo, match: { gateway: support } }]
     'nothing is lost',
   )
   assert.ok(held <= 3, `${held} are in doubt`)
-  if (held > 0) assert.match(letters, /look for <trivium\.\w+@example\.com> in the log of your mail server/)
+  if (held > 0) assert.match(letters, /search for <trivium\.\w+@example\.com> in the log of your mail server/)
   await second.end()
 })

@@ -65,7 +65,7 @@ describe('mail that a provider posts', () => {
       [target.to, target.messageId, target.suppress],
       ['anna@example.net', '<one@example.net>', undefined],
     )
-    assert.match(String(objectAt(data, 'authentication').detail), /let it post the raw mail/)
+    assert.match(String(objectAt(data, 'authentication').detail), /configure it to post the raw mail/)
     const again = await world.post(JSON.stringify(postmarkMail()), { ...json, ...basic })
     assert.deepEqual([again.status, world.store.messages.length], [200, 1])
   })

@@ -50,9 +50,9 @@ describe('the text of an HTML mail', () => {
   test('says so where it had to be cut, for its length or its depth', () => {
     const long = htmlToText(`<p>${'word '.repeat(50_000)}</p><b>the end of it</b>`)
     assert.match(long, /^word word/)
-    assert.match(long, /word\n\n\(What follows is without its form: .*\)\n.* the end of it/)
+    assert.match(long, /word\n\n\(The rest has no formatting, .*\)\n.* the end of it/)
     const deep = htmlToText(`<style>p{}</style>${'<div>'.repeat(300)}d&eacute;ep`)
-    assert.match(deep, /^…\n\n\(What follows .*\)\n\s*déep/)
+    assert.match(deep, /^…\n\n\(The rest .*\)\n\s*déep/)
     assert.doesNotMatch(htmlToText(`<p>${'word '.repeat(20_000)}</p>`), /What follows/)
   })
 

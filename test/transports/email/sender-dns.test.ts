@@ -147,7 +147,8 @@ describe('a mailbox during an outage of the DNS', () => {
     await until(waiting, 'the first try')
     await world.as(user, (client) => client.messageDelete('1:*'))
     // Before the first try ends, there is no note either.
-    const isGone = () => daemon.logs.some(({ message }) => message.includes('are gone from their folder'))
+    const isGone = () =>
+      daemon.logs.some(({ message }) => message.includes('no longer exist in their folder'))
     await until(isGone, 'the log line')
     await until(() => asideIn(daemon.store, 0), 'the end of the note')
     assert.deepEqual(daemon.store.messages, [])

@@ -69,7 +69,7 @@ describe('a select with options of its own', () => {
     }
     assert.deepEqual(fixture.refused, ['answer_failed', 'answer_failed'])
     assert.deepEqual(await suggestions(() => ['x'], 'unknown'), { options: [] })
-    assert.match(JSON.stringify(fixture.logs.at(-1)), /name a skill for it in `answers`/)
+    assert.match(JSON.stringify(fixture.logs.at(-1)), /set a skill for it in `answers`/)
   })
 })
 

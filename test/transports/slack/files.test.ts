@@ -88,7 +88,7 @@ test('a file that cannot be had is named with the reason, and holds up nothing',
     await assertPrompt('a file that cannot be had', outcome.ms, 2_000)
   }
   const errors = world.fixture.store.messages.map(({ data }) => JSON.stringify(data.files))
-  assert.match(errors[0] ?? '', /it is not kept at Slack/)
+  assert.match(errors[0] ?? '', /it is not stored at Slack/)
   assert.match(errors[1] ?? '', /403; the token may lack the scope files:read/)
 })
 

@@ -137,5 +137,5 @@ test('a gateway whose Slack is away at the start connects when it is back', asyn
   world.server.fail('auth.test', { hangUp: true }, { status: 503, body: {} })
   const late = await world.another()
   assert.equal(late.transport.health().ok, true)
-  assert.match(JSON.stringify(late.fixture.logs), /asking again/)
+  assert.match(JSON.stringify(late.fixture.logs), /trying again/)
 })

@@ -33,8 +33,8 @@ describe('the response that a skill decides', () => {
       [{ headers: { 'X-A': '\u{1f30d}' } }, /Latin-1/],
       [{ headers: { 'X A': 'b' } }, /a header has a name/],
       [{ headers: { 'X-A': 'b'.repeat(9_000) } }, /more than 8192 bytes/],
-      [{ status: 204, body: 'x' }, /204 has none/],
-      [{ status: 304, body: { a: 1 } }, /304 has none/],
+      [{ status: 204, body: 'x' }, /204 has no body/],
+      [{ status: 304, body: { a: 1 } }, /304 has no body/],
       [{ body: 'ü'.repeat(600_000) }, /more than 1048576 bytes/],
       [{ stat: 200 }, /http/],
     ]

@@ -18,6 +18,16 @@ describe('a webhook gateway answers', () => {
     assert.equal((await bearer.post('{}')).headers.get('www-authenticate'), 'Bearer')
   })
 
+  test('503 with the code `stopping` once it no longer accepts deliveries', async () => {
+    const { post, transport, store } = await startWebhook()
+    await transport.stop()
+    const { status, headers, body } = await post('{}', json)
+    assert.deepEqual([status, headers.get('retry-after')], [503, '5'])
+    assert.equal(body.error?.code, 'stopping')
+    assert.match(body.error?.message ?? '', /daemon is stopping\. Nothing was accepted\./)
+    assert.equal(store.calls, 0)
+  })
+
   test('405 with Allow and what to do to everything but POST', async () => {
     const { hook } = await startWebhook()
     for (const method of ['GET', 'PUT', 'DELETE']) {

@@ -20,12 +20,12 @@ export function createBounces(deps: TransportDeps, sent: SentLog) {
     const isOurs = records.length > 0
     const tell = () => {
       deps.refused('bounce', { from: mail.from[0]?.address, body: mail.text })
-      if (!isOurs) log.info({ ...detail }, 'a bounce of mail that this gateway did not send was left alone')
+      if (!isOurs) log.info({ ...detail }, 'ignored a bounce of mail that this gateway did not send')
       for (const { inReplyTo, conversation, key, to } of records) {
         const what = action === 'failed' ? 'bounced' : `reply ${action}`
         if (inReplyTo) deps.note(inReplyTo, what, { ...detail, to, key })
         const fields = { ...detail, messageId: inReplyTo, conversation, key }
-        if (action === 'failed') log.error(fields, `mail to ${to} came back`)
+        if (action === 'failed') log.error(fields, `mail to ${to} bounced`)
         else log.info(fields, `mail to ${to} is reported as ${action}`)
       }
     }

@@ -42,7 +42,7 @@ export function createHumanReplies(parts: {
     if (!isKnown) return
     // Answers to the person belong to the same conversation.
     await Promise.all([remember(), kv.set(mark, true, { ttl: KEEP })])
-    log.info({ conversation, by, mailId: id }, 'a person answered; the conversation is theirs')
+    log.info({ conversation, by, mailId: id }, 'a person answered and has taken over the conversation')
   }
 
   return async (batch: readonly Incoming[]): Promise<Ingested[]> => {

@@ -153,7 +153,7 @@ async function orRefused<T>(
     const place = placeOf(incoming)
     const tell = () => {
       refused(error.code, { why: `${Object.values(place).join(' ')}: ${error.message}` })
-      log.error({ ...place, err: error }, 'a mail cannot be accepted; it stays where it is')
+      log.error({ ...place, err: error }, 'a mail cannot be accepted; it stays in its folder')
     }
     return { outcome: 'refused', fault: error, tell }
   }

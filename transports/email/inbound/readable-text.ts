@@ -6,7 +6,7 @@ import { visibleHtml } from './visible-html.ts'
 
 /** Maximum characters of HTML to convert: parsers take much more than linear time for hostile markup. */
 const MAX_HTML = 128 * 1024
-const CUT_NOTICE = '(What follows is without its form: there is too much of it to be taken out of the HTML.)'
+const CUT_NOTICE = '(The rest has no formatting, because the HTML is too large.)'
 /**
  * Private-use characters for the end of the converted part, and between cells, so that no text
  * contains them.

@@ -32,7 +32,7 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
   }
   if (gone.size === 0 && cursor.uid >= cursor.until - 1) return cursor
   if (gone.size > 0)
-    log.warn({ folder, uids: [...gone] }, 'mails that were set aside are gone from their folder')
+    log.warn({ folder, uids: [...gone] }, 'mails that were set aside no longer exist in their folder')
   const aside = cursor.aside.filter(({ uid }) => !gone.has(uid))
   return save({ ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside })
 }

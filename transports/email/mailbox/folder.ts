@@ -38,7 +38,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     if (woken.aborted) continue
     // If a folder was deleted and recreated, the old one stays open and silent, also for STATUS.
     const { uidValidity } = await open()
-    if (uidValidity !== box.uidValidity) throw new Error(`${folder} was made anew`)
+    if (uidValidity !== box.uidValidity) throw new Error(`${folder} was recreated`)
   }
   if (!stopped.aborted) throw closed.reason
 }

@@ -66,7 +66,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
       const answered = commands(client).then((result) => ({ result }))
       const answer = await inTime(answered, gone.signal)
       // imapflow returns nothing instead of throwing if the connection is lost.
-      if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection is gone')
+      if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection was lost')
       return answer.result
     } catch (error) {
       throw readable(error)
@@ -129,7 +129,10 @@ export function withTlsAdvice<T>(error: T): T {
 }
 
 const TLS_ADVICE: [sign: RegExp, advice: string][] = [
-  [/self.signed|unable to (?:verify|get)/i, 'where you know its authority, name its PEM file in `ca`'],
-  [/greeting|STARTTLS/i, 'a port that begins with TLS wants `tls: implicit`, one without any `tls: none`'],
+  [
+    /self.signed|unable to (?:verify|get)/i,
+    'if you trust its certificate authority, set `ca` to its PEM file',
+  ],
+  [/greeting|STARTTLS/i, 'set `tls: implicit` if the port begins with TLS, or `tls: none` if it has none'],
   [/wrong version number|packet length/i, 'this port does not begin with TLS: try `tls: starttls`'],
 ]

@@ -13,7 +13,11 @@ export async function openCursor(opened: OpenFolder, stored: Cursor | undefined)
   const { folder, uidValidity, uidNext, options, startedAt, deps, save } = opened
   const { since } = options
   if (stored?.uidValidity === uidValidity) return withUnfetchable(stored, opened)
-  if (stored) deps.log.warn({ folder, was: stored.uidValidity }, 'the folder was renumbered; reading anew')
+  if (stored)
+    deps.log.warn(
+      { folder, was: stored.uidValidity },
+      'the folder was renumbered (UIDVALIDITY); it is read again',
+    )
   // The server's dates have whole seconds.
   const started =
     since === 'now' ? Math.floor(startedAt / 1000) * 1000 : since === 'all' ? 0 : Date.parse(since)

@@ -47,7 +47,7 @@ export function createReader(parts: ReaderParts) {
       await Promise.all(folders.map((reading) => keepReading(reading, lease.token, signal)))
       states.clear()
       await lease.release()
-      if (lease.lost.aborted) log.warn({}, 'the mailbox went to another daemon')
+      if (lease.lost.aborted) log.warn({}, 'another daemon reads the mailbox now')
     }
   }
 
@@ -107,7 +107,7 @@ function healthOf(
   states: ReadonlyMap<string, FolderState>,
   { folders, maxSilence, deps: { now } }: ReaderParts,
 ): Health {
-  if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or nobody yet' }
+  if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or none yet' }
   for (const [folder, { progressAt, read, error }] of states) {
     const silence = now() - progressAt
     const why = error ? `: ${error}` : ''
@@ -167,7 +167,7 @@ async function holdLease({ deps, timing: { lease: ttl } }: ReaderParts, owner: s
 
 /** Describes the mails set aside. */
 function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
-  const why = (each: Aside) => (each.unfetchable ? 'cannot be fetched' : 'its sender cannot be told yet')
+  const why = (each: Aside) => (each.unfetchable ? 'cannot be fetched' : 'its sender cannot be verified yet')
   const all = [...states].flatMap(([folder, { aside }]) =>
     aside.map((each) => `mail ${each.uid} of ${folder} (${why(each)})`),
   )

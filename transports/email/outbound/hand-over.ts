@@ -66,18 +66,18 @@ export function createHandOver(parts: HandOverParts, sentFolder: SentFolder | un
     const reason = waiting.map((each) => `${each.address}: ${each.reason}`).join('; ')
     const { inReplyTo } = record
     if (inReplyTo) deps.note(inReplyTo, 'sent in part', { key, recipients, waiting: reason })
-    throw new TriviumError('send_failed', { gateway, reason: `not yet taken for ${reason}` })
+    throw new TriviumError('send_failed', { gateway, reason: `not yet accepted for ${reason}` })
   }
 
   /** The mail is sent: a failure from here on must not look like a failed attempt. */
   const conclude = async ({ mark, record, compose }: Attempt, mailId: string, taken: Partial<SentRecord>) => {
     const { inReplyTo: messageId, conversation, to } = record
     const unnoted = (error: unknown) =>
-      log.warn({ mailId, reason: reasonOf(error) }, 'that a mail was sent could not be noted')
+      log.warn({ mailId, reason: reasonOf(error) }, 'a mail was sent, but this could not be recorded')
     await sent.set(mark, { ...record, ...taken, state: 'sent' }).catch(unnoted)
     log.info({ messageId, conversation, to, mailId }, 'mail was sent')
     const unkept = (error: unknown) =>
-      log.error({ mailId, reason: reasonOf(error) }, 'the copy of a sent mail could not be kept')
+      log.error({ mailId, reason: reasonOf(error) }, 'a copy of a sent mail could not be stored')
     await sentFolder?.keep(compose).catch(unkept)
   }
 

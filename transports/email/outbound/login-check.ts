@@ -32,7 +32,8 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
       good()
     } catch (error) {
       const reason = reasonOf(error)
-      if (trouble !== reason) log.warn({ reason }, 'the SMTP server cannot be used; answers would wait')
+      if (trouble !== reason)
+        log.warn({ reason }, 'the SMTP server cannot be used; replies wait until it can')
       trouble = reason
       failures++
     }

@@ -25,7 +25,7 @@ export function recipientsOf(
   options: EmailOptions,
 ): Recipients {
   const rejected = (reason: string) => new TriviumError('send_rejected', { gateway: reply.gateway, reason })
-  if (reply.to === undefined && !target) throw rejected('its message has no reply target of a mail')
+  if (reply.to === undefined && !target) throw rejected('its message is not a mail that can be answered')
   const others = reply.replyAll ? target?.others : undefined
   const own = new Set([options.address, ...options.aliases].map((each) => withoutTag(each.toLowerCase())))
   const seen = new Set<string>()
@@ -46,7 +46,7 @@ export function recipientsOf(
       : take(explicit([reply.to, ...(reply.moreTo ?? [])]), isSingle)
   const cc = [...take(others?.cc ?? []), ...take(explicit(reply.cc))]
   const bcc = take(explicit(reply.bcc))
-  if (to.length === 0) throw rejected('nobody is left to send to: all of `to` are addresses of this mailbox')
+  if (to.length === 0) throw rejected('there is no recipient: all addresses in `to` belong to this mailbox')
   const count = to.length + cc.length + bcc.length
   if (count > MAX_RECIPIENTS)
     throw rejected(`it has ${count} recipients; at most ${MAX_RECIPIENTS} are allowed`)

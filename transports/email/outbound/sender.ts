@@ -47,11 +47,11 @@ export function createSender(parts: SenderParts) {
       if (reason) {
         deps.refused(`reply:${reason}`, {
           from: to,
-          why: 'mail from there is not answered',
+          why: 'such mail gets no automatic reply',
           body: reply.text,
         })
         const fields = { messageId: reply.inReplyTo, to, reason }
-        deps.log.info(fields, 'the reply was not sent: this mail is not answered by itself')
+        deps.log.info(fields, 'the reply was not sent: such mail gets no automatic reply')
         return { id, data: { suppressed: reason } }
       }
       await withinBudget(reply, outgoing, budget, deps)
@@ -90,7 +90,7 @@ async function withinBudget(
   const { thread = conversation, quick = false, at, subject } = target
   const stop = await budget.take({ key, to, subject, conversation, thread, at, quick })
   if (!stop) return
-  const reason = `the budget of automatic replies ${stop.what} is used up for ${minutes(stop.wait)} (${stop.option}); retry it by hand if it is no loop`
+  const reason = `the budget of automatic replies ${stop.what} is used up for ${minutes(stop.wait)} (${stop.option}); retry the dead letter if this is not a mail loop`
   refused('reply:budget', { from: to, why: reason, body: text })
   throw new TriviumError('send_rejected', { gateway, reason })
 }
@@ -107,7 +107,7 @@ function createProbe({ options, submission, sent, deps }: SenderParts, sentFolde
       return { sent: true, receipt: { id: messageId } }
     // A server that stores copies itself has none of a refused mail; our own copy is made after the send.
     if (options.sent?.copy === 'server') return { sent: false }
-    const how = `look for ${messageId} in the log of your mail server, or ask ${record.to}`
+    const how = `search for ${messageId} in the log of your mail server, or ask ${record.to}`
     return { sent: 'unknown', how }
   }
 }

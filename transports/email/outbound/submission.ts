@@ -1,30 +1,30 @@
 import type { SendMailOptions } from 'nodemailer'
 
-/** What takes mail to be sent: an SMTP server, or the API of a provider. */
+/** A way to send mail: an SMTP server, or the API of a provider. */
 export type Submission = {
-  /** For people: its host, or the provider. */
+  /** The host or the provider, for people. */
   name: string
   isApi: boolean
   /**
-   * Hands one mail over; resolves with the answer, and with the recipients that were refused while the mail was taken for
-   * others. `beforeEnd` is awaited when the whole mail is about to be handed over; where it rejects, it is not. Throws
-   * `send_rejected` (about this mail), `send_failed` (network, session or account: it was not taken), `send_ambiguous`
-   * (handed over, and no answer came), or `SendPostponed`.
+   * Hands one mail over. Resolves with the response, and with the recipients that were refused although the mail was accepted for
+   * others. Calls `beforeEnd` just before the mail is complete, and does not complete it if that rejects. Throws `send_rejected`
+   * (because of this mail), `send_failed` (network, session or account: it was not accepted), `send_ambiguous` (complete, but
+   * without a response), or `SendPostponed`.
    */
   send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>): Promise<Taken>
-  /** Looks whether it can be used. Rejects where it cannot. */
+  /** Checks whether it can be used. Rejects if not. */
   verify(): Promise<unknown>
-  /** How long an answer has been owed (ms); 0 while none is. */
+  /** How long (ms) a response has been overdue; 0 if none is. */
   silence(): number
-  /** For so long (ms) the same key sends one mail, however often it is handed over. */
+  /** How long (ms) repeated calls with the same key send only one mail. */
   repeatable: number
   close(): void
 }
 
 export type Taken = {
   response: string
-  /** The Message-ID that the mail got, where that is another than its own. */
+  /** The Message-ID that the provider gave to the mail, if it replaced ours. */
   messageId?: string | undefined
-  /** `isPermanent`: it makes no sense to try this recipient again. */
+  /** `isPermanent`: retrying this recipient makes no sense. */
   refused: { address: string; reason: string; isPermanent: boolean }[]
 }

@@ -92,7 +92,7 @@ function malformed(raw: Buffer, address: string): string | undefined {
   for (const line of lines) {
     const field = FIELD.exec(line)
     if (field) name = field[1]?.toLowerCase() ?? ''
-    else if (name === undefined || !mayContinue(line, name)) return 'its headers have lines that are none'
+    else if (name === undefined || !mayContinue(line, name)) return 'its headers have invalid lines'
     const isRead = READ.test(name)
     // A verifier may read another address.
     if (name === 'from' && !isAscii(Buffer.from(address)) && !isUtf8(Buffer.from(line, 'latin1')))
@@ -101,7 +101,7 @@ function malformed(raw: Buffer, address: string): string | undefined {
     if (isRead ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line))
       return 'its headers have control characters'
     const isOdd = field ? field[2] !== '' : /^[ \t]*$/.test(line)
-    if (isRead && isOdd) return 'its headers have lines that are none'
+    if (isRead && isOdd) return 'its headers have invalid lines'
   }
   return undefined
 }
@@ -123,7 +123,7 @@ const SINGLE = [
 /** Why a signature does not cover everything used here, so that headers could have been added; undefined if it does. */
 export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
-  if (isPartial) return 'its text is signed in part'
+  if (isPartial) return 'only part of its text is signed'
   const open = repetition(claim, covered)
   if (open) return open
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'

@@ -21,10 +21,10 @@ const PRIVATE = /^(?:loopback|private|carrierGradeNat|linkLocal|uniqueLocal)$/
 const GOOGLE = /^2002:0?a[\da-f]{2}:/i
 
 /**
- * Finds who handed the mail to the receiving organisation, for SPF (RFC 7208). Servers write Received headers on top;
- * the topmost ones from own machines are skipped: delivery by LMTP, clients on the loopback, and private ones whose
- * name is the server that wrote the next header. The first of the others names the client, or nothing does: all that
- * stands below it may have been written by the sender.
+ * Finds the client that handed the mail to the receiving organisation, for SPF (RFC 7208). Servers add Received headers at the
+ * top. The topmost ones from the organisation's own machines are skipped: delivery by LMTP, clients on the loopback, and private
+ * addresses whose name is the server that wrote the next header. Only the next one can name the client, because the sender may
+ * have written all headers below it.
  */
 export function lastHop(mail: Mail): LastHop {
   const hops = mail.headers.filter(({ key }) => key === 'received').slice(0, MAX_OWN + 1)
@@ -59,7 +59,7 @@ type Hop = NonNullable<ReturnType<typeof readHop>>
 
 const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
 
-/** Reads a Received header (RFC 5321, section 4.4); `name`: the client's, as looked up. Undefined where it is ambiguous. */
+/** Reads a Received header (RFC 5321, section 4.4); `name`: the client's name by DNS. Undefined if the header is ambiguous. */
 function readHop(value: string) {
   const [bare] = withoutComments(value.slice(0, 10_000))?.split(';') ?? []
   const words = bare?.trim().split(/\s+/) ?? []
@@ -92,7 +92,7 @@ const LITERAL = /\[(?:IPv6:)?([\da-f.:]+)\]/gi
 function addressesIn(helo: string, seen: string): string[] {
   const trusted = seen.replaceAll(/\b(?:helo|ehlo)=[^\s)]+/gi, '')
   const found = new Set([...trusted.matchAll(LITERAL)].map(([, ip = '']) => ip.toLowerCase()))
-  // Exim's form for clients without a name: the address comes first, and what the client said in a comment.
+  // Exim writes clients without a name with their address first, and their HELO name in a comment.
   const [, first = ''] = /^\[(?:IPv6:)?([\da-f.:]+)\](?::\d+)?$/i.exec(helo) ?? []
   if (found.size === 0 && /^\s*\((?:[^()]*\s)?(?:helo|ehlo|port)=/i.test(seen)) found.add(first.toLowerCase())
   return [...found].filter((ip) => isIP(ip) !== 0)
@@ -105,7 +105,7 @@ function isOwn(hop: Hop, next: Hop | undefined): boolean {
   const { addresses } = hop
   if (addresses.length === 0) return false
   if (addresses.every((ip) => rangeOf(ip) === 'loopback')) return true
-  // By its name: a server behind an address translation sees everybody at a private address, without one.
+  // Checks the name, because a server behind NAT sees all clients at private addresses, without names.
   return addresses.every(isPrivate) && hop.name !== '' && hop.name === next?.by
 }
 

@@ -6,7 +6,7 @@ export type MethodResult = {
   result: string
   /** By name (`header.from`), in lower case; values without their quotes. */
   properties: ReadonlyMap<string, string>
-  /** What stands in parentheses: for people, but for the policy, which has no other place. */
+  /** The text in parentheses. It is for people, but some servers state the policy only there. */
   comments: string
 }
 
@@ -15,9 +15,9 @@ export type AuthenticationResults = { host: string; results: MethodResult[] }
 const MAX = 10_000
 
 /**
- * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders choose some of what servers
- * write there, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. So whatever does not follow the grammar to the
- * letter is undefined: an open quote or comment, words without a place, a property with two values.
+ * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders control parts of it, such as
+ * `smtp.mailfrom="a; dmarc=pass b"@evil.example`. Returns undefined for anything that breaks the grammar: an unclosed quote or comment,
+ * unexpected words, a property with two values.
  */
 export function parseAuthenticationResults(value: string): AuthenticationResults | undefined {
   const [head, ...statements] = statementsIn(value) ?? []
@@ -37,18 +37,18 @@ export function parseAuthenticationResults(value: string): AuthenticationResults
   return { host: host.toLowerCase(), results }
 }
 
-/** The domain of an address, or a domain, in the one form in which domains are compared; '' where it is none. */
+/** The domain of an address, or a domain, in normalised form; '' if it is invalid. */
 export function domainOf(address: string): string {
   return domainToASCII(address.slice(address.lastIndexOf('@') + 1)).replace(/\.$/, '')
 }
 
-/** Whether a domain is another or stands under it. */
+/** Whether a domain is `parent` or one of its subdomains. */
 export function isWithin(domain: string, parent: string): boolean {
   const name = domainOf(domain)
   return name === parent || name.endsWith(`.${parent}`)
 }
 
-/** Without what stands in parentheses (RFC 5322, section 3.2.2). Undefined where one of them is not closed. */
+/** Removes comments in parentheses (RFC 5322, section 3.2.2). Undefined if one of them is not closed. */
 export function withoutComments(text: string): string | undefined {
   return piecesOf(text)
     ?.map((piece) => (piece.startsWith('(') ? ' ' : piece))
@@ -67,7 +67,7 @@ function statementsIn(text: string): Statement[] | undefined {
   return pieces && statements.map(readStatement)
 }
 
-/** A name ends at the first `=`, with blanks or comments around it or none; more of them belong to its value. */
+/** A name ends at the first `=`, possibly with spaces around it. Further `=` belong to its value. */
 const PAIR_OR_WORD = /([\w./-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^\s"])*)|((?:"(?:[^"\\]|\\.)*"|[^\s"])+)/gs
 
 function readStatement(pieces: readonly string[]): Statement {
@@ -86,10 +86,10 @@ function unquoted(text: string): string {
   return text.replaceAll(/"((?:[^"\\]|\\.)*)"/gs, (_, within: string) => within.replaceAll(/\\(.)/g, '$1'))
 }
 
-/** A comment (one may stand within another), a quoted string, or a character by itself. */
+/** A comment (possibly with one inside), a quoted string, or a single character. */
 const PIECE = /\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|"(?:[^"\\]|\\.)*"|[^()"]/gs
 
-/** Comments and quoted strings as they are, and every other character by itself. Undefined where one is not closed. */
+/** Splits a text into comments, quoted strings and single characters. Undefined if a comment or string is not closed. */
 function piecesOf(text: string): string[] | undefined {
   const pieces = text.match(PIECE) ?? []
   return pieces.join('').length === text.length ? pieces : undefined

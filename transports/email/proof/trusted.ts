@@ -8,13 +8,13 @@ import {
   withoutComments,
 } from './results.ts'
 
-/** What stands for the name that Microsoft leaves out. */
+/** Used in place of a server name, which Microsoft leaves out. */
 export const MICROSOFT = 'microsoft'
 
 /**
- * What the Authentication-Results headers (RFC 8601) of `host` say about a mail. Only the topmost run of them counts,
- * up to the next Received header: what stands below was there before your server took the mail. Where the claim is in
- * doubt, the server may have judged another mail than the one that is read here: it proves nothing then.
+ * The verdict of the Authentication-Results headers (RFC 8601) of `host`. Only the topmost group of them counts, up to the next Received
+ * header: anything below was in the mail before your server received it. If the claim is doubtful, the server may have judged the mail
+ * by other contents than those read here, so it proves nothing.
  */
 export function trustedResult(claim: Claim, host: string): Identity {
   const name = host.toLowerCase()
@@ -22,13 +22,17 @@ export function trustedResult(claim: Claim, host: string): Identity {
   if (!run) {
     const values = claim.headers.get('authentication-results') ?? []
     const failed = values.some(({ value }) => /\bdmarc\s*=\s*fail\b/i.test(value))
-    return { result: failed ? 'fail' : 'none', by: 'trusted', detail: `what ${host} says cannot be read` }
+    return {
+      result: failed ? 'fail' : 'none',
+      by: 'trusted',
+      detail: `the results of ${host} cannot be parsed`,
+    }
   }
   const results = firstOfEach(run)
   const { result, note, bySignature } = judge(claim, run, results)
   const { signatures, domain } = claim
   const isOwn = ({ signer }: { signer: string }) => isAligned(signer, domain) || isWithin(signer, domain)
-  // The server may not say which signature of the author's domain it means, so each must cover all that is used.
+  // The server may not say which signature of the author's domain it verified, so each of them must cover everything that is used.
   const own = bySignature ? signatures.filter(isOwn) : []
   const opened = own.length > 0 ? own.map((each) => leftOpen(claim, each)).find(Boolean) : repetition(claim)
   const open = claim.doubt ?? (bySignature && opened)
@@ -38,7 +42,7 @@ export function trustedResult(claim: Claim, host: string): Identity {
     // Whether the domain asks to refuse what is not proven.
     return { result: dmarcIn(run).some(asksToRefuse) ? 'fail' : 'none', by: 'trusted', detail }
   }
-  // None where there is no signature: then it was SPF that proved the sender.
+  // Empty without a signature: then SPF proved the sender.
   const unsigned = [...new Set(own.flatMap(({ covered }) => unsignedHeaders(claim, [covered])))]
   return { result, by: 'trusted', detail, ...(unsigned.length > 0 ? { unsigned } : {}) }
 }
@@ -69,7 +73,7 @@ function dmarcIn(run: Run): MethodResult[] {
   return run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
 }
 
-/** The headers of `host`. Undefined where one of them, or what stands in their place, does not follow the grammar. */
+/** The topmost headers of `host`. Undefined if one of them, or another one in their place, is invalid. */
 function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undefined {
   const found: AuthenticationResults[] = []
   for (const { key, value } of mail.headers) {
@@ -83,7 +87,7 @@ function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undef
   return found
 }
 
-/** Each method as the topmost header that names it has it: one further down may be the sender's own. */
+/** The first result of each method. The sender may have written later ones. */
 function firstOfEach(run: readonly AuthenticationResults[]): MethodResult[] {
   const stated = new Set<string>()
   return run.flatMap(({ results }) => {
@@ -102,22 +106,22 @@ function isAligned(signing: string, from: string): boolean {
   return signing.includes('.') && isWithin(from, signing)
 }
 
-/** Servers tell the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */
+/** Servers state the policy in a comment, `(p=REJECT)`, or as `policy.dmarc`. */
 function asksToRefuse({ properties, comments }: MethodResult): boolean {
   const policy = properties.get('policy.dmarc') ?? /\bp(?:olicy)?\s*=\s*(\w+)/i.exec(comments)?.[1] ?? ''
   return /^(?:quarantine|reject)$/i.test(policy)
 }
 
 const OWN = /\.(?:outlook\.com|office365\.com|exchangelabs\.com|office365\.us|outlook\.cn)$/
-/** The servers that take mail from outside, and judge it. */
+/** The servers that receive mail from outside, and judge it. */
 const EDGE = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|outlook\.cn)$/
-/** What Exchange Online has for itself, and no tenant of Azure can have (`2603:1030:…`). */
+/** Addresses that only Exchange Online uses; tenants of Azure have others (`2603:1030:…`). */
 const INSIDE = /^(?:2603:10[\da-f]6|2a01:111):/i
 
 /**
- * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601, section 2.2).
- * They stand where only Microsoft writes: above the Received header of the edge that took the mail in, and below the one
- * of the hop from that very edge into the inside. Undefined where they cannot be read.
+ * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601, section 2.2). They are between
+ * two headers that only Microsoft writes: above the Received header of the edge server that accepted the mail, and below that of the
+ * hop from this edge into the internal network. Undefined if they cannot be parsed.
  */
 function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined {
   const at = mail.headers.findIndex(({ key }) => key === 'authentication-results')
@@ -128,7 +132,7 @@ function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined 
   const entry = above.at(-1)
   if (!found || !edge || !entry) return []
   const taken = writerOf(edge)
-  // Without one of their own, the topmost ones would be the sender's, and the edge above them.
+  // Without results of Microsoft, the topmost ones would be the sender's, and the edge above them.
   const isTheirs = above.map(writerOf).every((host) => OWN.test(host) && !EDGE.test(host))
   if (!isTheirs || !EDGE.test(taken) || !comesFrom(entry, taken)) return []
   const parsed = parseAuthenticationResults(`${MICROSOFT}; ${found.value}`)

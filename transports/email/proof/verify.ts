@@ -19,12 +19,12 @@ import { domainOf, isWithin } from './results.ts'
 import { trustedResult } from './trusted.ts'
 
 /**
- * Makes the function that tells who wrote a mail (`raw`: as it came), and that never throws: by the results of the host
- * that `trust` names, else by DKIM, SPF and DMARC. What passes is wholly proven, and read here as it was verified.
+ * Makes the function that determines who wrote a mail (`raw`: as received). It never throws. It uses the results of the host in
+ * `trust`, or else DKIM, SPF and DMARC. A mail that passes is proven completely, in the form in which it is read here.
  *
- * The parts of mailauth are called one by one. Its `authenticate` lets signatures count for DMARC that leave the end of
- * the body open, believes a Received header further down where the topmost has no address, and takes the envelope's
- * sender from the last Return-Path, which may be the sender's own.
+ * The functions of mailauth are called one by one, because its `authenticate` accepts signatures for DMARC that do not cover the end of
+ * the body, trusts a later Received header if the topmost one has no address, and takes the envelope sender from the last Return-Path,
+ * which the sender may have written.
  */
 export function createIdentityCheck(
   { authentication, trust }: Pick<EmailOptions, 'authentication' | 'trust'>,
@@ -39,7 +39,7 @@ export function createIdentityCheck(
       if (trust) return { identity: trustedResult(claim, trust) }
       return await decide(await gather(claim, resolver), oneTimeResolver(resolver))
     } catch (error) {
-      // It may pass, or be the mail's own fault, by which it is not let in.
+      // The error may be temporary, or provoked by the mail, which must not be let in.
       return { identity: { result: 'fail', by: 'error', detail: reasonOf(error) }, undecided: true }
     }
   }
@@ -48,16 +48,16 @@ export function createIdentityCheck(
 type Evidence = Awaited<ReturnType<typeof gather>>
 
 /**
- * What can be found out about a mail. `doubt`: why nothing is proven. `signatures`: those that cover all that is used;
- * `open`: why one of the author's domain does not. `sent`: what SPF says; undefined where it could not be evaluated.
+ * Collects the evidence about a mail. `doubt`: why nothing is proven. `signatures`: those that cover everything that is used. `open`:
+ * why a signature of the author's domain does not. `sent`: the result of SPF; undefined if it could not be evaluated.
  */
 async function gather(claim: Claim, resolver: DNSResolver) {
-  // Loaded by the first mail that needs it: a quarter of a second and 30 MB that `trust` and `off` do without.
+  // Loaded on first use: it takes a quarter of a second and 30 MB, which `trust` and `off` do not need.
   const { dkimVerify, dmarc, spf } = await import('mailauth')
   const { address, mail, raw } = claim
-  // Each question has time of its own: slow keys must not keep from view that the domain has such mail refused.
+  // Each lookup has its own time limit: slow keys must not hide that the domain asks to refuse such mail.
   const asked = () => oneTimeResolver(resolver)
-  // What proves nothing is not verified: its signatures may be many, and long to compute.
+  // A doubtful mail is not verified, as many signatures may take long.
   const read = claim.doubt ? undefined : await dkimVerify(raw, { resolver: asked(), rejectRsaSha1: true })
   const doubt = claim.doubt ?? (read && misread(read, address))
   const believed = doubt ? undefined : read
@@ -87,11 +87,11 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   const proof = proofIn(evidence)
   const unsigned = proof ? unsignedIn(evidence) : undefined
   if (proof) return { identity: { result: 'pass', by: proof, detail, ...defined({ unsigned }) } }
-  // Mail whose domain cannot be named is nobody's (RFC 9989, section 11.5).
+  // Without a valid domain, nobody is responsible for the mail (RFC 9989, section 11.5).
   if (!policy) {
     return { identity: { result: 'fail', by: 'from', detail: doubt ?? 'its sender has no domain' } }
   }
-  // `p=none` asks receivers to act on nothing; lists and forwarders break such mail every day.
+  // `p=none` asks receivers not to act on failures, which lists and forwarders cause every day.
   const isForbidden = policy.status.result === 'fail' && policy.policy !== 'none'
   if (isUndecided(evidence)) {
     return { undecided: true, identity: { result: isForbidden ? 'fail' : 'temperror', by: 'dns', detail } }
@@ -103,7 +103,7 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
   return { identity: { result: 'none', by: 'dmarc', detail: `${detail}; spf could not be evaluated` } }
 }
 
-/** Why the library saw another author than the one who is shown. */
+/** Why the mail is doubtful: the library read another author than the one shown here. */
 function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string): string | undefined {
   const [seen = ''] = headerFrom
   const same = fromFields === 1 && headerFrom.length === 1 && lowerCase(seen) === address
@@ -126,7 +126,7 @@ function proofIn({ claim, signatures, sent, policy }: Evidence): string | undefi
   const found = policy?.status.result
   if (found === 'pass') return 'dmarc'
   if (!policy || found === 'fail') return undefined
-  // Without a record of the domain, or without its answer: then only what the strictest record would let pass.
+  // If the domain has no record, or its DNS does not answer: accepts only what the strictest record would accept.
   const passed = signatures.filter(hasPassed)
   const aligned = passed.some(({ signingDomain, status }) =>
     found === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === claim.domain,
@@ -135,7 +135,7 @@ function proofIn({ claim, signatures, sent, policy }: Evidence): string | undefi
   return sent?.status.result === 'pass' && domainOf(sent.domain) === claim.domain ? 'spf' : undefined
 }
 
-/** What a signature leaves out, where nothing else vouches for the whole mail, as the server does that SPF allows to send it. */
+/** Headers that no signature covers. Undefined if SPF also proves the sender, which vouches for the whole mail. */
 function unsignedIn({ claim, signatures, sent, policy }: Evidence): string[] | undefined {
   const isSent = sent && hasPassed(sent)
   if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return undefined
@@ -143,7 +143,7 @@ function unsignedIn({ claim, signatures, sent, policy }: Evidence): string[] | u
   return unsigned.length > 0 ? unsigned : undefined
 }
 
-/** True where a look-up failed that might have proven the sender. Others are of no account: anybody can make one fail. */
+/** Whether a lookup failed that could have proven the sender. Other failures do not count, as anyone can provoke them. */
 function isUndecided({ claim, signatures, sent, policy }: Evidence): boolean {
   if (policy?.status.result === 'temperror') return true
   const failed = (status: { result: string }) => status.result === 'temperror'
@@ -154,7 +154,7 @@ function isUndecided({ claim, signatures, sent, policy }: Evidence): boolean {
   )
 }
 
-/** Whether SPF, not evaluated as nobody knows the last hop, might have passed: then a failed DMARC says nothing. */
+/** Whether SPF could have passed, although the last hop is unknown and SPF was not evaluated. Then a failed DMARC proves nothing. */
 async function mightPassSpf(
   { claim: { domain: from }, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
@@ -167,7 +167,7 @@ async function mightPassSpf(
   const asked = envelope === undefined ? [from, domain] : [envelope]
   const look = (name: string) =>
     resolver(name, 'TXT').catch((error) => {
-      // The mail waits for the answer: an outage must let nobody in.
+      // The mail waits for an answer, because an outage must not let it in.
       if (isTemporary(error)) throw error
       return []
     })

@@ -8,18 +8,19 @@ import { createVerifier } from '../../deliveries/verifier.ts'
 import { checkDoor, refuseForeign } from '../../options.ts'
 import { createTake, type TakeParts } from './take.ts'
 
-/** A mail stands in some deliveries twice, in pieces and as it came, and base64 makes it larger. */
-const FACTOR = 3
-const ROOM = 1024 * 1024
-/** What `accept` refuses it tells itself. */
-const TOLD = new Set(['store_unavailable', 'overloaded'])
+/** Some deliveries contain a mail twice, parsed and as received, and base64 makes it larger. */
+const SIZE_FACTOR = 3
+/** Bytes for the other fields of a delivery. */
+const EXTRA_SIZE = 1024 * 1024
+/** Refusals that `accept` reports itself. */
+const REPORTED = new Set(['store_unavailable', 'overloaded'])
 
-/** Takes the mail that a provider posts. It is acknowledged once it is durable; the rest is as for mail of a mailbox. */
+/** Takes mail that a provider posts, and acknowledges it once it is durable. It is processed like mail of a mailbox. */
 export function createMailDoor(parts: TakeParts) {
   const { deps, webhook } = parts
   const { gateway, http, now, log } = deps
   const { path, provider, verify } = webhook
-  const limit = FACTOR * parts.options['max-size'] + ROOM
+  const limit = SIZE_FACTOR * parts.options['max-size'] + EXTRA_SIZE
   const address = () => addressOf(http.publicUrl?.(), path)
   const verifier = createVerifier(verify, { gateway, now, log, address })
   const accepting = createInFlight()
@@ -28,7 +29,7 @@ export function createMailDoor(parts: TakeParts) {
   const proof = checkDoor(http, 'webhook.verify', verify.scheme === 'none' ? undefined : verify.scheme)
   let unmount: (() => void) | undefined
 
-  /** The body of a request that is proven. */
+  /** The body of a request whose signature is valid. Throws for other requests. */
   async function receive(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
     const { method = '', url = '', headers } = request
     if (method !== 'POST') {
@@ -48,8 +49,8 @@ export function createMailDoor(parts: TakeParts) {
     let sent: Buffer | undefined
     const refuse = (error: unknown) => {
       const { code, message: why } = toTriviumError(error)
-      const body = sent?.subarray(0, ROOM)
-      if (!TOLD.has(code)) deps.refused(code, { from: request.socket.remoteAddress, why, body })
+      const body = sent?.subarray(0, EXTRA_SIZE)
+      if (!REPORTED.has(code)) deps.refused(code, { from: request.socket.remoteAddress, why, body })
       throw error
     }
     sent = await receive(request, response).catch(refuse)

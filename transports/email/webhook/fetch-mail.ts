@@ -1,16 +1,16 @@
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 
-/** How long a provider has to answer (ms): it waits for us to acknowledge. */
-const WITHIN = 20_000
+/** Timeout (ms) of a fetch; meanwhile the provider waits for our acknowledgement. */
+const FETCH_WITHIN = 20_000
 
 export type FetchMail = (address: string, headers: Record<string, string>) => Promise<Buffer>
 
-/** Makes what fetches a mail that its provider stores: up to `limit` bytes. Rejects with `mail_unavailable`, to be posted again. */
+/** Makes the function that fetches a mail stored by its provider, up to `limit` bytes. Rejects with `mail_unavailable`, so that it is posted again. */
 export function createFetchMail(gateway: string, limit: number, signal: AbortSignal): FetchMail {
   return async (address, headers) => {
     const { host } = new URL(address)
     try {
-      const both = AbortSignal.any([signal, AbortSignal.timeout(WITHIN)])
+      const both = AbortSignal.any([signal, AbortSignal.timeout(FETCH_WITHIN)])
       const response = await fetch(address, { headers, signal: both })
       if (!response.ok) throw new Error(`${host} answered ${response.status}`)
       const chunks: Uint8Array[] = []

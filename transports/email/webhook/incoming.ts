@@ -6,19 +6,19 @@ import type { Verdict } from '../proof/claim.ts'
 import { headOfPieces, mailOfPieces } from './pieces.ts'
 import type { Delivered } from './provider.ts'
 
-/** What is known of the sender of a mail in pieces: its signature covers a form that nobody has any more. */
+/** The verdict for a parsed mail: signatures cover the raw mail, which is missing. */
 const UNKNOWN: Verdict = {
   identity: {
     result: 'none',
     by: 'provider',
     detail:
-      'the provider posts pieces of the mail, by which no signature can be verified; let it post the raw mail',
+      'the provider posts a parsed mail, whose signatures cannot be verified; configure it to post the raw mail',
   },
 }
 
 type Circumstances = Pick<EmailOptions, 'authentication' | 'max-size'> & { source: string; now: number }
 
-/** A delivered mail as one that is read from a mailbox. Nothing of one over `max-size` is lost: it is its only file. */
+/** Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes its only attachment, so nothing is lost. */
 export async function toIncoming(delivered: Delivered, known: Circumstances): Promise<Incoming> {
   const { source, now, authentication, 'max-size': maxSize } = known
   const { id, at = now } = delivered

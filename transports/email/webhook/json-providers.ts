@@ -13,7 +13,7 @@ import {
   timeOf,
 } from './provider.ts'
 
-/** https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` where the server is set to include it. */
+/** https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` is present if the server is configured to include it. */
 export const postmark: MailProvider = {
   async read(delivery) {
     const body = jsonIn(delivery, 'Postmark')
@@ -35,7 +35,7 @@ export const postmark: MailProvider = {
   },
 }
 
-/** The list leaves out what has a field of its own. */
+/** All headers: `Headers` has only those without a field of their own. */
 function postmarkHeaders(body: JsonObject): Header[] {
   const listed = objectsAt(body, 'Headers').map((each) => ({
     key: (textAt(each, 'Name') ?? '').toLowerCase(),
@@ -50,7 +50,7 @@ function postmarkHeaders(body: JsonObject): Header[] {
     'reply-to': textAt(body, 'ReplyTo') ?? '',
     subject: textAt(body, 'Subject') ?? '',
     date: textAt(body, 'Date') ?? '',
-    // Whom Postmark took it for, also where neither To nor Cc names him.
+    // The envelope recipient, who may be neither in To nor in Cc.
     'x-original-to': textAt(body, 'OriginalRecipient') ?? '',
   }
   const known = new Set(listed.map(({ key }) => key))
@@ -59,8 +59,8 @@ function postmarkHeaders(body: JsonObject): Header[] {
 }
 
 /**
- * https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html, in a notification of SNS. Only an SNS
- * action has the mail in it.
+ * https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html, in an SNS notification. Only an SNS
+ * action includes the mail.
  */
 export const ses: MailProvider = {
   async read(delivery) {
@@ -86,7 +86,7 @@ export const ses: MailProvider = {
   },
 }
 
-/** https://resend.com/docs/webhooks/emails/received: the webhook says that a mail came, and the API where it is. */
+/** https://resend.com/docs/webhooks/emails/received: the webhook announces a mail, and the API returns its address. */
 export const resend: MailProvider = {
   async read(delivery, { options: { key = '', url = 'https://api.resend.com' }, fetchMail }) {
     const body = jsonIn(delivery, 'Resend')
@@ -101,7 +101,7 @@ export const resend: MailProvider = {
   },
 }
 
-/** Email Workers, and whoever posts a mail as it is. */
+/** Email Workers, and any other service that posts the raw mail. */
 export const cloudflare: MailProvider = {
   async read({ raw }): Promise<Delivered> {
     if (raw.length === 0) throw incomplete('Cloudflare', 'the body is empty; post the raw mail as it came')

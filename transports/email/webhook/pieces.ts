@@ -2,12 +2,12 @@ import { type Mail, mailFrom } from '../inbound/parse.ts'
 import type { Header } from '../mime/head.ts'
 import type { Entity } from '../mime/tree.ts'
 
-/** A mail that a provider took apart: its headers, texts and files. */
+/** A mail parsed by a provider: its headers, texts and files. */
 export type Pieces = { headers: Header[]; text: string; html: string; files: PieceFile[] }
 
 export type PieceFile = { name: string; type: string; bytes: Uint8Array; contentId?: string }
 
-/** The mail that these pieces are of, read as if it had come whole. */
+/** Builds the mail from its pieces, as if it had been received as a whole. */
 export function mailOfPieces({ headers, text, html, files }: Pieces): Mail {
   const texts = [
     ...(text.trim() === '' && html.trim() !== '' ? [] : [part('text/plain', Buffer.from(text))]),
@@ -19,13 +19,13 @@ export function mailOfPieces({ headers, text, html, files }: Pieces): Mail {
   })
 }
 
-/** The head of the mail, as far as it is known. */
+/** The head of the mail, with the headers that are known. */
 export function headOfPieces({ headers }: Pick<Pieces, 'headers'>): Buffer {
   const lines = headers.map(({ key, value }) => `${key}: ${value.replaceAll(/[\r\n]+/g, ' ')}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-/** A mailbox as it stands in a header. */
+/** A mailbox in the form used in headers. */
 export function written(name: string, address: string): string {
   const bare = name.replaceAll(/[\r\n]+/g, ' ').trim()
   return bare === '' ? `<${address}>` : `"${bare.replaceAll(/["\\]/g, '\\$&')}" <${address}>`

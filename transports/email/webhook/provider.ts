@@ -5,12 +5,12 @@ import type { MailWebhookOptions } from '../webhook-options.ts'
 import type { FetchMail } from './fetch-mail.ts'
 import type { Pieces } from './pieces.ts'
 
-/** A delivery whose proof is good. `decode` reads its body by its type, and throws `bad_request` where that is not possible. */
+/** A verified delivery. `decode` reads its body by its type, and throws `bad_request` if that is not possible. */
 export type MailDelivery = { headers: IncomingHttpHeaders; raw: Buffer; decode(): DecodedBody }
 
 /**
- * A mail in a delivery: `raw` as it came by SMTP, or the `pieces` that the provider made of it. `id`: the provider's, the same
- * however often it posts the mail. `at`: when the provider took it (Unix ms).
+ * A mail in a delivery: `raw` as received by SMTP, or `pieces` if the provider has parsed it. `id`: the provider's id, the same for each
+ * repetition. `at`: when the provider received it (Unix ms).
  */
 export type Delivered = { id?: string | undefined; at?: number | undefined } & (
   | { raw: Buffer }
@@ -18,22 +18,22 @@ export type Delivered = { id?: string | undefined; at?: number | undefined } & (
 )
 
 /**
- * How a provider posts mail. Undefined: the delivery is about something else. Throws `bad_request` where the mail is missing in
- * it, so that the provider keeps it and shows the fault.
+ * Reads the deliveries of a provider. Returns undefined for a delivery about something else. Throws `bad_request` if the mail is missing,
+ * so that the provider keeps it and shows the error.
  */
 export type MailProvider = {
   read(
     delivery: MailDelivery,
-    world: { options: MailWebhookOptions; fetchMail: FetchMail },
+    context: { options: MailWebhookOptions; fetchMail: FetchMail },
   ): Promise<Delivered | undefined>
 }
 
-/** Says what is wrong with a delivery. */
+/** The error for a delivery without a complete mail. */
 export function incomplete(provider: string, reason: string): TriviumError {
-  return new TriviumError('bad_request', { reason: `it is no mail of ${provider}: ${reason}` })
+  return new TriviumError('bad_request', { reason: `it is not a mail from ${provider}: ${reason}` })
 }
 
-/** What a provider calls bytes in JSON. */
+/** Decodes bytes in JSON. */
 export function fromBase64(text: string): Buffer {
   return Buffer.from(text, 'base64')
 }

@@ -13,7 +13,7 @@ import { createFetchMail } from './fetch-mail.ts'
 import { toIncoming } from './incoming.ts'
 import { MAIL_READERS } from './providers.ts'
 
-/** How long a mail may be posted again that nobody could judge (ms). */
+/** How long (ms) the first delivery of an undecided mail is remembered. */
 const KEEP = 2 * 86_400_000
 
 export type TakeParts = {
@@ -25,10 +25,10 @@ export type TakeParts = {
   patience: number
 }
 
-/** What became of a delivery; `ignored`: it has no mail. */
+/** The outcome of a delivery; `ignored`: it has no mail. */
 type Taken = Omit<Ingested, 'outcome'> & { outcome: Ingested['outcome'] | 'ignored' | 'confirmed' }
 
-/** Makes what turns a proven delivery into a mail and takes that in. It resolves once what follows from it is durable. */
+/** Makes the function that reads the mail of a verified delivery and accepts it. It resolves once the result is durable. */
 export function createTake(parts: TakeParts & { limit: number; verifier: Verifier; closing: AbortSignal }) {
   const { options, webhook, deps, ingest, patience, limit, verifier, closing } = parts
   const { gateway } = deps
@@ -37,14 +37,14 @@ export function createTake(parts: TakeParts & { limit: number; verifier: Verifie
   const fetchMail = createFetchMail(gateway, limit, closing)
   const waiting = createWaiting(deps)
 
-  /** A mail whose sender nobody can tell yet is posted again, until `patience` is over. */
+  /** Accepts or refuses a mail. If its sender cannot be determined yet, the provider posts it again, until `patience` is over. */
   const judge = async (incoming: Incoming): Promise<Ingested> => {
     const [first] = await ingest([incoming], () => 0)
     if (first && first.outcome !== 'undecided') return first
     const waited = await waiting(incoming)
     const [last] = waited >= patience ? await ingest([incoming], () => waited) : []
     if (last && last.outcome !== 'undecided') return last
-    const reason = 'the DNS does not answer, so that its sender cannot be verified'
+    const reason = 'the DNS does not answer, so its sender cannot be verified'
     throw new TriviumError('mail_unavailable', { gateway, reason })
   }
 
@@ -59,7 +59,7 @@ export function createTake(parts: TakeParts & { limit: number; verifier: Verifie
     })
 }
 
-/** For how long a mail has been posted without anybody knowing whose it is (ms). */
+/** How long (ms) the sender of a mail has been undecided, since its first delivery. */
 function createWaiting({ kv, gateway, now }: TransportDeps) {
   return async ({ raw }: Incoming): Promise<number> => {
     const key = `email/${gateway}/undecided/${hash('sha256', raw, 'base64url').slice(0, 22)}`

@@ -62,7 +62,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     if (!(await app.catch(() => undefined))) return
     apps.set(file, app)
     retire(before)
-    log.info({ app: file }, 'the Bolt app is loaded anew')
+    log.info({ app: file }, 'the Bolt app is reloaded')
   }
 
   /** Restarts an app that ended itself, as its timers and other background work are needed too. */
@@ -74,7 +74,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     crashes.set(file, { count, at: now() })
     const delay = backoff(count, RESTART)
     faults.set(file, `the Bolt app ${file} ended: ${why}`)
-    log.error({ app: file, why, delay }, 'a Bolt app ended, and is started again')
+    log.error({ app: file, why, delay }, 'a Bolt app ended and is restarted')
     await pause(delay, closing.signal)
     if (!closing.signal.aborted && files().includes(file)) await of(file).catch(() => {})
   }

@@ -47,7 +47,8 @@ export function createBolt(
       const { payload } = data
       const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)])
       try {
-        if (!isJsonObject(payload)) throw new Error('it gets what Slack sent, and this came from elsewhere')
+        if (!isJsonObject(payload))
+          throw new Error('a Bolt app only gets events from Slack, and this message came from elsewhere')
         const app = await inTime(apps.of(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
         // Events are acknowledged on acceptance, as in Bolt.

@@ -62,7 +62,7 @@ export function createChannels(
       if (until !== undefined) await kv.set(own, until, { ttl: reach })
     } catch (error) {
       changed.forEach(note)
-      log.debug({ reason: reasonOf(error) }, 'how far Slack was read could not be kept')
+      log.debug({ reason: reasonOf(error) }, 'the position up to which Slack was read could not be stored')
     }
   }
 

@@ -58,7 +58,7 @@ export function createGapFill(
         newest = Math.max(newest, since)
         isLoaded = true
       } catch (error) {
-        log.debug({ reason: reasonOf(error) }, 'how far Slack was read is not known yet')
+        log.debug({ reason: reasonOf(error) }, 'the position up to which Slack was read is not known yet')
         await pause(backoff(failures, BACKOFF), stopping.signal)
       }
     }

@@ -69,7 +69,7 @@ export function createGaps(
         if (taken && written) note({ ...written, all, mentions })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
-        log.warn({ err: error }, 'a message of Slack that was missed cannot be taken')
+        log.warn({ err: error }, 'a missed Slack message could not be accepted')
       }
     }
     await Promise.all((await readBack(gap)).map(takeOne))
@@ -112,7 +112,7 @@ function retryAfter(gap: Gap, error: unknown, now: number, log: Log): number | u
     return undefined
   }
   if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
-  if (!gap.failing) log.warn({ channel, reason }, 'what was missed in Slack could not be read yet')
+  if (!gap.failing) log.warn({ channel, reason }, 'missed Slack messages could not be read yet')
   gap.failing = reason
   return backoff(++gap.failures, BACKOFF)
 }

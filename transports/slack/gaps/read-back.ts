@@ -47,7 +47,7 @@ export function createReadBack(deps: {
       return isCut && messages
     }
     const isCut = await readChannel(gap, from, found, read)
-    if (isCut) log.warn({ channel }, 'more was missed in Slack than is read back')
+    if (isCut) log.warn({ channel }, 'more Slack messages were missed than are read back')
     return eventsOf(gap, from, found, workspace)
   }
 

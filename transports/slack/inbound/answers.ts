@@ -5,7 +5,7 @@ import { compilePattern } from '../../../src/core/pattern.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
-import { viewSchema } from '../outbound/extras.ts'
+import { viewSchema } from '../outbound/slack-fields.ts'
 import { type Delivery, isExternal, type Taken } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 
@@ -58,7 +58,7 @@ export function createAnswers(
     } catch (error) {
       const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
       deps.refused('answer_failed', { why: reason })
-      deps.log.error({ action: question.action, skill, reason }, 'a skill of `answers` gave no answer')
+      deps.log.error({ action: question.action, skill, reason }, 'a skill in `answers` gave no answer')
       throw error
     }
   }
@@ -73,7 +73,7 @@ export function createAnswers(
       return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => nothing)
     const options = await bolt.suggest(delivery)
     if (!options)
-      deps.log.warn({ action }, 'a select of Slack asks for options; name a skill for it in `answers`')
+      deps.log.warn({ action }, 'a Slack select menu asks for options; set a skill for it in `answers`')
     return options ?? nothing
   }
 

@@ -58,7 +58,7 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
     if (Number(file.size) > limit) throw new Refusal(`it is over ${limit} bytes`)
     const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
     if (url === undefined) throw new Refusal('Slack gives no address to download it from')
-    if (!mayHaveToken(url, options['api-url'])) throw new Refusal('it is not kept at Slack')
+    if (!mayHaveToken(url, options['api-url'])) throw new Refusal('it is not stored at Slack')
     const headers = { authorization: `Bearer ${workspace.api.token}` }
     // Without the scope files:read, Slack redirects to a login page.
     const response = await fetch(url, { headers, redirect: 'manual', signal })

@@ -88,7 +88,7 @@ export function createInbound(
 
   const isListening = () => deps.router.routes().some(({ bolt }) => bolt !== undefined)
 
-  const unheard = (why: string) => void deps.log.debug({ why }, 'an event of Slack starts nothing')
+  const unheard = (why: string) => void deps.log.debug({ why }, 'a Slack event is ignored')
 
   return {
     take,

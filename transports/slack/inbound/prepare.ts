@@ -32,9 +32,9 @@ export function createPreparation(
   groupsOf: (user: string) => string[] | undefined,
 ) {
   const refuse = ({ channel, ts, user, content }: Draft): never => {
-    const reason = 'not all that the event needs could be read in time'
+    const reason = 'names or files of the event could not be read in time'
     deps.refused('incomplete', { from: user, why: reason, body: content?.text })
-    deps.log.info({ channel, ts, reason }, 'an event of Slack is left for later')
+    deps.log.info({ channel, ts, reason }, 'a Slack event is refused for now; Slack delivers it again')
     throw new TriviumError('store_unavailable', { store: 'Slack', reason })
   }
 

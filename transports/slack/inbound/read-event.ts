@@ -33,7 +33,7 @@ export function readEvent(delivery: Delivery, options: SlackOptions, { isOwnBot 
   const key = `${workspace.team}:${id}`
   const here = { ...delivery, options, isOwnBot, key }
   if (type === 'app_mention') return readMessage(event, here)
-  if (type === undefined && payload.type === undefined) return 'it does not say what it is'
+  if (type === undefined && payload.type === undefined) return 'it has no type'
   const thread = objectAt(event, 'assistant_thread')
   if (type !== 'message') return readNotice({ type: payload.type ?? '', ...event, ...thread }, here)
   // A deleted thread root leaves a tombstone by Slackbot.
@@ -89,7 +89,7 @@ function readDeletion(event: JsonObject, here: Here): Read {
 function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot, key }: Here): Draft {
   const type = String(event.type)
   const by = textAt(event, 'user') ?? textAt(event, 'user.id') ?? textAt(event, 'user_id')
-  const unwanted = isOwnBot(by) && !type.startsWith('member_') ? 'it is of our own doing' : undefined
+  const unwanted = isOwnBot(by) && !type.startsWith('member_') ? 'the bot caused it itself' : undefined
   const places = ['item.channel', 'channel', 'channel.id', 'channel_id'].map((path) => textAt(event, path))
   const channel = places.find(Boolean) ?? by ?? team
   const ts = textAt(event, 'item.ts')

@@ -3,7 +3,7 @@ import { type Json, type JsonObject, objectAt, textAt } from '../../../src/core/
 import { defined } from '../../../src/lib/defined.ts'
 import type { Target } from '../conversation.ts'
 import type { SlackOptions } from '../options.ts'
-import { APPROVAL_ACTIONS, HANDOVER_ACTIONS, STOP_ACTION } from '../outbound/extras.ts'
+import { APPROVAL_ACTIONS, HANDOVER_ACTIONS, STOP_ACTION } from '../outbound/post-blocks.ts'
 import { contentOf } from './content.ts'
 import type { Delivery, Draft, Read } from './delivery.ts'
 import { threadsIn } from './read-event.ts'

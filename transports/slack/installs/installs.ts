@@ -104,7 +104,7 @@ export function createInstalls(
 }
 
 function describe(team: string, { at, installation }: Partial<Kept> = {}): Install {
-  if (!installation) return { team, name: 'cannot be read: another `state-secret`' }
+  if (!installation) return { team, name: 'cannot be read: it was stored with another `state-secret`' }
   return defined({ team, name: placeOf(installation)?.name, at, by: installation.user.id })
 }
 

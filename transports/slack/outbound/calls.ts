@@ -151,7 +151,9 @@ async function find(
   if (found?.complete) return undefined
   call.unseen = true
   await keep(call)
-  throw new Error('whether it was posted cannot be seen: more was since than can be read, or nothing can')
+  throw new Error(
+    'it is unknown whether it was posted: too many posts followed, or the channel cannot be read',
+  )
 }
 
 const answered = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } })

@@ -4,8 +4,9 @@ import { defined } from '../../../src/lib/defined.ts'
 import { slackFailure, UPLOAD_TIMEOUT } from '../api.ts'
 import type { Target } from '../conversation.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
-import type { Extras, Post } from './extras.ts'
+import type { Post } from './post-blocks.ts'
 import type { Sent } from './sent-records.ts'
+import type { SlackFields } from './slack-fields.ts'
 
 /** Errors for posts that no longer exist or can no longer be changed. */
 const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
@@ -13,7 +14,7 @@ const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 /** A send in progress. */
 export type Sending = {
   reply: Reply
-  extras: Extras
+  fields: SlackFields
   posts: Post[]
   workspace: Workspace
   target: Target

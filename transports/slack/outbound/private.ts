@@ -10,15 +10,15 @@ import { postAll, type Sending } from './posts.ts'
 const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 
 /** Whether a reply is ephemeral: requested, or an answer to something that only one person saw. */
-export function isPrivate({ extras, target }: Sending): boolean {
-  return extras.ephemeral !== undefined || target.responseUrl !== undefined
+export function isPrivate({ fields, target }: Sending): boolean {
+  return fields.ephemeral !== undefined || target.responseUrl !== undefined
 }
 
 /** The only viewer. Throws `send_rejected` if unknown. */
-function viewerOf({ reply, extras, target }: Sending): string {
-  const user = typeof extras.ephemeral === 'string' ? extras.ephemeral : target.user
+function viewerOf({ reply, fields, target }: Sending): string {
+  const user = typeof fields.ephemeral === 'string' ? fields.ephemeral : target.user
   if (user !== undefined) return user
-  const reason = 'nobody is named to see the ephemeral reply'
+  const reason = 'it names no user who sees the ephemeral reply'
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 
@@ -54,7 +54,7 @@ export async function directChannel(sending: Sending): Promise<string> {
   const { reply, target, workspace } = sending
   const user = viewerOf(sending)
   if (user === target.user) return openDirect(user, workspace)
-  const reason = `${user} cannot be shown that in ${target.channel}, and only who is answered is written to directly`
+  const reason = `${user} cannot see an ephemeral reply in ${target.channel}, and direct messages go only to the person who is answered`
   throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
 }
 

@@ -8,13 +8,15 @@ import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 import type { createCalls } from './calls.ts'
-import { type Extras, handOverBlock, type Post, postsOf, readExtras } from './extras.ts'
 import { openDirect } from './find-posts.ts'
 import { addBlock } from './fit-blocks.ts'
+import { handOverBlock } from './handover-post.ts'
 import { createModals } from './modals.ts'
+import type { Post } from './post-blocks.ts'
 import { postAll, type Sending, shareFiles } from './posts.ts'
 import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
 import { createSentRecords, receiptOf } from './sent-records.ts'
+import { postsOf, readSlackFields, type SlackFields } from './slack-fields.ts'
 import { createStreams } from './stream.ts'
 import { createTakeOver } from './take-over.ts'
 
@@ -83,19 +85,19 @@ async function begin(reply: Reply, options: Options, workspaces: Workspaces): Pr
   const target = targetOf(reply, workspaces.only()?.team)
   const workspace = target && (await workspaces.find(target.team))
   if (!workspace) throw noPlace(reply, target)
-  const extras = readExtras(reply)
+  const fields = readSlackFields(reply)
   // Direct messages need a channel. A modal needs none, and must be opened within three seconds.
-  const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, extras)
+  const isUser = /^[UW][A-Z0-9]+$/.test(target.channel) && !isModalOnly(reply, fields)
   return {
     reply,
-    extras,
-    posts: options.handover ? withTakeOver(reply, extras, target) : postsOf(reply, extras),
+    fields,
+    posts: options.handover ? withTakeOver(reply, fields, target) : postsOf(reply, fields),
     workspace,
     target: isUser ? { ...target, channel: await openDirect(target.channel, workspace) } : target,
     // Approval requests belong to no conversation.
     sent: {
       posted: [],
-      ...(extras.approval ? {} : defined({ conversation: reply.conversation, thread: target.thread })),
+      ...(fields.approval ? {} : defined({ conversation: reply.conversation, thread: target.thread })),
     },
   }
 }
@@ -103,27 +105,27 @@ async function begin(reply: Reply, options: Options, workspaces: Workspaces): Pr
 function noPlace({ gateway, to, conversation }: Reply, target: Target | undefined): TriviumError {
   const reason = target
     ? `there is no bot token for the workspace ${target.team}`
-    : `${to ?? conversation} is no place in Slack; expected CHANNEL or CHANNEL/THREAD`
+    : `${to ?? conversation} is not a place in Slack; expected CHANNEL or CHANNEL/THREAD`
   return new TriviumError('send_rejected', { gateway, reason })
 }
 
 /** The posts of a reply. A reply that is visible to all ends with the take-over button. */
-function withTakeOver(reply: Reply, extras: Extras, { responseUrl }: Target): Post[] {
-  const posts = postsOf(reply, extras)
-  const isOwn = extras.approval !== undefined || extras.handover !== undefined
-  const isShown = posts.length > 0 && extras.ephemeral === undefined && responseUrl === undefined
+function withTakeOver(reply: Reply, fields: SlackFields, { responseUrl }: Target): Post[] {
+  const posts = postsOf(reply, fields)
+  const isOwn = fields.approval !== undefined || fields.handover !== undefined
+  const isShown = posts.length > 0 && fields.ephemeral === undefined && responseUrl === undefined
   if (reply.inReplyTo !== undefined && isShown && !isOwn)
     addBlock(posts, handOverBlock(reply.conversation, 'take'))
   return posts
 }
 
 async function deliver(sending: Sending, { modals, takenOver, artifacts }: Parts): Promise<void> {
-  const { reply, extras, sent, target, workspace } = sending
-  const { approval, view } = extras
+  const { reply, fields, sent, target, workspace } = sending
+  const { approval, view } = fields
   // Files cannot be ephemeral, so everything goes to direct messages, or nothing is sent.
   const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
   if (view) await modals.open(view, sending)
-  if (isModalOnly(reply, extras)) return
+  if (isModalOnly(reply, fields)) return
   const earlier = approval?.status === 'pending' ? undefined : await takenOver(sending)
   if (earlier) {
     await postAll(sending, { ...target, channel: earlier.channel }, earlier.posted)
@@ -135,13 +137,13 @@ async function deliver(sending: Sending, { modals, takenOver, artifacts }: Parts
 }
 
 /** Whether a reply consists of a modal only, and posts nothing in the channel. */
-function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: Extras): boolean {
+function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: SlackFields): boolean {
   return view !== undefined && text === '' && blocks === undefined && attachments.length === 0
 }
 
 /** Posts a reply. Approval requests are visible to the channel, as approvers must see them. */
 async function show(sending: Sending): Promise<void> {
-  const isQuestion = sending.extras.approval?.status === 'pending'
+  const isQuestion = sending.fields.approval?.status === 'pending'
   if (!isQuestion && isPrivate(sending)) return whisper(sending)
   try {
     await postAll(sending, sending.target)

@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { defined } from '../../../src/lib/defined.ts'
 import { ifRefused } from '../api.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
-import { markdownPosts, STOP } from './extras.ts'
 import { findPosts, marked } from './find-posts.ts'
+import { STOP } from './post-blocks.ts'
 import type { Sending } from './posts.ts'
+import { markdownPosts } from './slack-fields.ts'
 import { LIMIT, quietMarkdown } from './words.ts'
 
 /** The post of a stream. `isOpen`: a native Slack stream, which must be stopped before other changes. */

@@ -7,9 +7,9 @@ import { CALL_TIMEOUT, slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
 import type { SlackDeps } from '../host.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { feedbackBlock } from './extras.ts'
 import { addBlock } from './fit-blocks.ts'
 import type { Sending } from './posts.ts'
+import { feedbackBlock } from './slack-fields.ts'
 import { findShown, finish, type Shown, showText } from './stream-post.ts'
 import { createStreamRecords, type StreamRecords } from './stream-records.ts'
 
@@ -52,7 +52,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       // If no reply follows, Slack would show an error for an unfinished stream.
       if (claimedBy === undefined) await finish(shown, await workspaces.find(target.team))
     } catch (error) {
-      log.debug({ messageId: id, reason: reasonOf(error) }, 'a reply was not shown while it is written')
+      log.debug({ messageId: id, reason: reasonOf(error) }, 'a partial reply could not be shown')
     }
     streams.delete(id)
   }

@@ -15,8 +15,8 @@ export function createTakeOver(
   { claim }: Pick<ReturnType<typeof createStreams>, 'claim'>,
 ) {
   return async (sending: Sending): Promise<Earlier | undefined> => {
-    const { reply, extras, posts, target } = sending
-    const { update, approval, ephemeral } = extras
+    const { reply, fields, posts, target } = sending
+    const { update, approval, ephemeral } = fields
     if (posts.length === 0 || ephemeral !== undefined) return undefined
     for (const key of keysOf(sending)) {
       const earlier = await records.read(key)
@@ -28,7 +28,7 @@ export function createTakeOver(
       return { channel, posted, after: () => replaced(key, { ...earlier, channel }, sending, records) }
     }
     if (update !== undefined) {
-      const reason = `no post was sent with the key ${update} through this gateway in this conversation, so there is none to replace`
+      const reason = `no post was sent with the key ${update} through this gateway in this conversation, so there is nothing to replace`
       throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
     }
     if (approval || target.responseUrl !== undefined || reply.to !== undefined) return undefined
@@ -38,7 +38,7 @@ export function createTakeOver(
 }
 
 /** The keys under which the reply to be replaced may have been sent. */
-function keysOf({ reply, extras: { update, approval } }: Sending): string[] {
+function keysOf({ reply, fields: { update, approval } }: Sending): string[] {
   // The daemon's key of the approval request.
   if (approval) return [`approval:${approval.id}`]
   // `gateway-send` prefixes given keys.

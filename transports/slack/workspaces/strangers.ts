@@ -17,7 +17,7 @@ export function createStrangers(
   const isRecent = (at = 0) => at > now() - STRANGE
   const none = isInstalled
     ? 'nobody installed the app there'
-    : 'no bot token here is for it; add one to bot-token'
+    : 'no bot token belongs to it; add one to bot-token'
   const whyRefused = (team: string) =>
     `events of the workspace ${team} are refused: ${none}, or remove the app there`
 

@@ -15,7 +15,10 @@ export function createThreads({ kv, gateway, log }: TransportDeps, team: string)
     /** Never rejects, as the answer has already been sent. */
     async join(channel: string, thread: string | undefined): Promise<void> {
       const failed = (error: unknown) =>
-        log.debug({ channel, thread, reason: reasonOf(error) }, 'that the bot is there could not be kept')
+        log.debug(
+          { channel, thread, reason: reasonOf(error) },
+          'that the bot takes part in a thread could not be stored',
+        )
       if (thread !== undefined)
         await kv.set(nameOf(channel, thread), true, { ttl: THREAD_KEPT }).catch(failed)
     },

@@ -23,13 +23,13 @@ function readParts(reader: Reader): Said | undefined {
   let isRepeated = false
   for (;;) {
     const more = reader.attempt(() => {
-      if (reader.at() > 0 && Object.keys(said).length > 0) reader.take(/,/)
+      if (Object.keys(said).length > 0) reader.take(/,/)
       return readPiece(reader, said)
     })
     if (!more) break
-    const { isRepeated: is, ...piece } = more
+    const { isRepeated: makesRepeated = false, ...piece } = more
     if (Object.keys(piece).some((key) => Object.hasOwn(said, key))) return undefined
-    isRepeated ||= is === true
+    isRepeated ||= makesRepeated
     said = { ...said, ...piece }
   }
   return isRepeated ? said : undefined
@@ -39,13 +39,14 @@ type Piece = Said & { isRepeated?: boolean }
 
 function readPiece(reader: Reader, said: Said): Piece | undefined {
   const isNew = (key: keyof Said) => said[key] === undefined
+  const isShort = said.unit === 'minute' || said.unit === 'hour'
   return (
     (isNew('unit') && reader.attempt(() => readFrequency(reader))) ||
     (isNew('dates') && isNew('days') && reader.attempt(() => readMonthDates(reader, said))) ||
     (isNew('birthday') && said.unit === 'year' && reader.attempt(() => readOnBirthday(reader))) ||
     (isNew('days') && isNew('dates') && reader.attempt(() => readOnDays(reader, said))) ||
     (isNew('except') && reader.attempt(() => readExcept(reader))) ||
-    (isNew('window') && /^(?:minute|hour)$/.test(said.unit ?? '') && pieceOf('window', readWindow(reader))) ||
+    (isNew('window') && isShort && pieceOf('window', readWindow(reader))) ||
     (isNew('clocks') && pieceOf('clocks', readClocks(reader, said.part))) ||
     (isNew('part') && isNew('clocks') && reader.attempt(() => readOnPart(reader, said))) ||
     (isNew('zone') && reader.attempt(() => readZone(reader))) ||
@@ -79,7 +80,7 @@ const AMBIGUOUS: Record<string, string> = {
 
 function readFrequency(reader: Reader): Piece | undefined {
   const [word, mark, rest] = [reader.peek(), reader.peek(1), reader.peek(2)]
-  const joined = /^(?:bi|semi)$/.test(word) && mark === '-' ? word + rest : word
+  const joined = (word === 'bi' || word === 'semi') && mark === '-' ? word + rest : word
   const why = AMBIGUOUS[joined]
   if (why !== undefined) throw notPossible(joined, why)
   const adverb = reader.take(ADVERB)
@@ -160,8 +161,8 @@ function requireOneEvery(days: Days | undefined): void {
 function readUnit(reader: Reader): Unit | undefined {
   const word = reader.take(/seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|years?|[mhdw]/)
   if (word === undefined) return undefined
-  if (/^s/.test(word)) throw notPossible(`every ${word}`, 'the shortest is every minute')
-  if (/^mo/.test(word)) return 'month'
+  if (word.startsWith('s')) throw notPossible(`every ${word}`, 'the shortest is every minute')
+  if (word.startsWith('mo')) return 'month'
   return UNITS[word.charAt(0)]
 }
 
@@ -206,7 +207,7 @@ function readEveryPart(reader: Reader): Said | undefined {
 }
 
 function readEveryClock(reader: Reader): Said | undefined {
-  const clocks = /^at$/.test(reader.peek()) ? undefined : readClocks(reader, undefined)
+  const clocks = reader.peek() === 'at' ? undefined : readClocks(reader, undefined)
   return clocks && { unit: 'day', clocks }
 }
 
@@ -267,17 +268,17 @@ function readZone(reader: Reader): Piece | undefined {
   return { zone }
 }
 
-/** Whether a word can start such a phrase. */
+/** Words that can start a recurrence. A word too many only costs time; without one, its phrases are not found. */
+const BEGINNINGS = [
+  /every|everyday|each|once|twice|thrice|on|the|at|in|noon|midnight|last|first/,
+  /weekdays?|work(?:ing|days?)|weekends?/,
+  /two|three|four|five|six|\d.*/,
+  /bi|semi/,
+  ADVERB,
+  DAY,
+].map(({ source }) => new RegExp(`^(?:${source})$`))
+
+/** Whether a word can start a recurrence. */
 export function mayBegin(word: string): boolean {
-  return (
-    /^(?:every|everyday|each|once|twice|thrice|on|the|at|noon|midnight|weekdays?|work(?:ing|days?)|weekends?|last|first)$/.test(
-      word,
-    ) ||
-    ADVERB.test(word) ||
-    Object.hasOwn(AMBIGUOUS, word) ||
-    /^(?:bi|semi)$/.test(word) ||
-    new RegExp(`^(?:${DAY.source})$`).test(word) ||
-    /^\d/.test(word) ||
-    /^(?:two|three|four|five|six|in)$/.test(word)
-  )
+  return Object.hasOwn(AMBIGUOUS, word) || BEGINNINGS.some((pattern) => pattern.test(word))
 }

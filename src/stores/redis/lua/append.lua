@@ -1,28 +1,29 @@
 -- include: whole seen ready
--- Appends to a log, each entry once per key within seven days: messages to the journal, visible at once on all roads,
--- or events to a topic.
+-- Appends messages to the journal, visible on all roads at once, or events to a topic. Each key is appended once within
+-- seven days.
 --
 -- ARGV[3]   topic, or empty for messages
--- ARGV[4]   of messages: begins with 1 where the caller knows that the journal has begun, and ends with s and its number where it is one of
---           several shards: a key that came with a conversation before is known where that is. Of a topic: 1 where readers know the numbers
---           of entries; they leap with each life of the server, for one that came back may lack the last entries
--- ARGV[5…]  per entry six values: tail (random, below 2^34); receivedAt or the timestamp (Unix ms); digest of the key
---           (of a message: of gateway and key), or empty; payload; and of a message its gateway, and the digest of
---           the conversation, or empty
--- Returns   the time in the ids of new entries, then per entry its position, or for a known key the
---           `time:position:tail` of the first, or the `shard` that has it
--- Guarantees: all or nothing, also where a command fails in the middle; a key is known only where its message is;
---           positions are contiguous; the time in ids never goes back; after a lost reply the same call adds no second
---           entry for one with a key, but writes something: a caller that waits for replicas waits for those that have
---           the first; a journal that is gone is not begun again for a caller that knew it. Without entries it shows
---           that writing is possible, also of large messages: it fails with OOM where less than 4 MiB of memory are free.
+-- ARGV[4]   for messages: `1` if the caller knows that the journal has messages, then `s<number>` if this is one of several
+--           shards (see lua/place.lua for keys that another shard has)
+--           for a topic: `1` if readers resume by position: then positions jump after a restart of the server, because it
+--           may have lost its last entries
+-- ARGV[5…]  six values per entry: tail (random, below 2^34); receivedAt or timestamp (Unix ms); digest of the key (for a
+--           message: of gateway and key), or empty; payload; for a message its gateway, and the digest of its
+--           conversation, or empty
+-- Returns   the time in the ids of new entries; then per entry its position, or for a known key the `time:position:tail`
+--           of the first entry, or the `shard` that has it
+-- Guarantees: Atomic, even if a command fails half-way. A key is known only if its entry exists. Positions are contiguous.
+--           The time in ids never decreases. Repeated after a lost reply, it adds no second entry for a key, but writes
+--           something, so that waiting for replicas covers the first call. A lost journal is not started again for a
+--           caller that knew it. Without entries, it tests whether large messages can be written: it fails with OOM if
+--           less than 4 MiB of memory is free.
 local topic = ARGV[3]
 local is_topic = topic ~= ''
 local seen = root .. (is_topic and 'topic-seen:' or 'seen:')
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'time', 'life')
 local position, life = tonumber(meta[1] or 0), ''
 if not is_topic and string.sub(ARGV[4], 1, 1) == '1' and not meta[1] then
-  return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to begin anew' }
+  return { err = 'EMPTY it has lost its journal; restore it, or restart Trivium to start an empty one' }
 end
 if #ARGV == 4 then
   -- A small value may still fit where large messages do not.
@@ -45,7 +46,7 @@ local time = math.max(now, tonumber(meta[2] or 0))
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
 
--- The newest position before this call, and what the call has written, for `undo`.
+-- The newest position before this call, and everything that the call has written, for `undo`.
 local first, keys, pushes, runs
 
 local function add_entry(i)
@@ -59,19 +60,19 @@ local function add_entry(i)
   if run and run.gateway == gateway and run.last == position - 1 then run.last = position
   else runs[#runs + 1] = { gateway = gateway, first = position, last = position } end
   if conversation ~= '' then
-    -- In pairs: a table each would cost more than the push.
+    -- Flat pairs: a table per entry would cost more than the push.
     local size = #pushes
     pushes[size + 1], pushes[size + 2] = conversation, position
     redis.call('RPUSH', root .. 'conversation:' .. conversation, position)
   end
 end
 
--- The answer for one entry: its position, or where its key was before.
+-- The answer for one entry: its position, or where the first entry of its key is.
 local function append_one(i)
   local tail, digest, conversation = ARGV[i], ARGV[i + 2], ARGV[i + 5]
   local is_keyed, known = digest ~= '', nil
   local placed = is_keyed and shard and conversation == '' and seen_get(root .. 'places:', digest)
-  -- A key that another shard has may still be known here, from before.
+  -- A key of another shard may still be known here, from before the store had several shards.
   if placed and (placed == shard or seen_get(seen, digest)) then placed = nil end
   if placed then return placed end
   local value = is_keyed and struct.pack(ID, time, position + 1, tail)
@@ -112,7 +113,7 @@ local function append_all(from)
   return answers
 end
 
--- Takes back what this call wrote before a command failed, as where a key holds something of another program.
+-- Undoes the writes of this call after a failed command, for example if another program wrote to one of the keys.
 local function undo()
   for _, digest in ipairs(keys) do redis.pcall('HDEL', seen_bucket(seen, digest), string.sub(digest, 3)) end
   for i = 1, #pushes, 2 do redis.pcall('LREM', root .. 'conversation:' .. pushes[i], -1, pushes[i + 1]) end
@@ -128,7 +129,7 @@ local function undo()
   else redis.pcall('HDEL', root .. 'meta', 'end', 'time') end
 end
 
--- The newest position of the stream, where an earlier version failed after it had written entries, and so never noted them.
+-- The newest position of the stream, if an earlier version failed after writing entries and did not record them.
 local function position_of_stream(failure)
   if not string.find(failure, 'equal or smaller than the target stream top item', 1, true) then return nil end
   local info = redis.call('XINFO', 'STREAM', root .. 'journal')

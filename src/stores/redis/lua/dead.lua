@@ -1,16 +1,17 @@
 -- include: lanes
--- Dead letters. Below `jobs:<queue>:` lie
---   dead         zset of ids by when they died
---   dead:<id>    hash: the fields of the job, y reason, z when (ms), and the message itself as h and p, as in log.lua
+-- Dead letters. Keys under `jobs:<queue>:`
+--   dead         zset of ids by time of death
+--   dead:<id>    hash: the fields of the job, y reason, z time of death (ms), and the message as h and p, as in log.lua
 --
--- ARGV[3]  `list` queue or empty, group or empty, how many, time and id to page on from or empty: the newest first, by time and
---          then by id, each {queue, id, reason, fields as a flat list}, fewer where they are large; with 1 before them where
---          more is left, else 0
---          `ids`: the ids of all
---          `get` id, queue or empty, as in what follows: the same of one, or false
---          `retry` id: 1 where it is back at the end of its lane, with fresh attempts and with its message; 0 where
---          there is none, or a job with its id is alive
---          `drop` id: 1 where it is gone for good, 0 where there is none
+-- ARGV[3]  the operation, followed by its arguments:
+--          `list` queue or empty, group or empty, limit, time and id after which to continue or empty. Returns {1 if there
+--          are more, else 0; letters, newest first by time and then id, each {queue, id, reason, fields as a flat list};
+--          fewer than the limit if they are large}
+--          `ids`  Returns all ids
+--          `get` id, queue or empty. Returns a letter, or false
+--          `retry` id, queue or empty. Returns 1 if the job is back at the end of its lane, with its message and all
+--          attempts; 0 if there is no such letter, or an unfinished job with its id
+--          `drop` id, queue or empty. Returns 1 if it was removed, 0 if there is no such letter
 local what, id = ARGV[3], ARGV[4]
 local queues = redis.call('SMEMBERS', root .. 'queues')
 

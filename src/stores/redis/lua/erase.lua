@@ -1,11 +1,12 @@
 -- include: log notes ready available lanes remove
--- Removes what is about a person.
+-- Finds and removes the data of a person.
 --
--- ARGV[3]  `messages` position, time and tail of ids…: removes them with their history, their jobs and their places on the roads;
---          returns how many were there
---          `jobs` queue, id…: removes unfinished jobs and remembered ends; returns how many jobs there were
---          `unfinished` queue, after which sequence, how many: {sequence, id, fields as a flat list} of each
--- Guarantees: repeated it changes nothing.
+-- ARGV[3]  the operation, followed by its arguments:
+--          `messages` position, time and tail of ids…  Removes messages with their history, their jobs and their places on
+--          the roads. Returns how many existed
+--          `jobs` queue, id…  Removes unfinished jobs and stored results. Returns how many jobs existed
+--          `unfinished` queue, the last sequence already listed, limit. Returns {sequence, id, fields as a flat list} per job
+-- Guarantees: idempotent.
 local what, removed = ARGV[3], 0
 local journal = root .. 'journal'
 

@@ -1,13 +1,14 @@
 -- include: whole log seen lanes
--- Adds jobs to a queue. With a cursor it is the pump's step: it moves the dispatch cursor too, where nobody moved it
--- before.
+-- Adds jobs to a queue. With a cursor it is a step of the pump, and also moves the dispatch cursor if nobody else has moved it.
 --
--- ARGV[3]  queue      ARGV[4]  the cursor as it was read, or empty
--- ARGV[5…7]  position, time and tail of the message to which the cursor goes, or empty
--- ARGV[8…]  jobs, as `add_job` takes them, those of the pump in brief; those with a digest are added once within seven days
--- Returns  per job 1 where it was added, else 0; or false where another daemon moved the cursor first, or the message
---          is not there: this daemon has it in memory, and Redis lost it
--- Guarantees: all or nothing, also where a command fails in the middle; repeated after a lost reply it adds nothing.
+-- ARGV[3]    queue
+-- ARGV[4]    the cursor as it was read, or empty if the jobs are not from the pump
+-- ARGV[5…7]  position, time and tail of the message to which the cursor moves, or empty
+-- ARGV[8…]   jobs, as `add_job` takes them, in brief form if they are from the pump; jobs with a digest are added once
+--            within seven days
+-- Returns    per job 1 if it was added, else 0; false if another daemon moved the cursor, or if Redis has lost the message
+--            that this daemon has in memory
+-- Guarantees: atomic, even if a command fails half-way; repeated after a lost reply, it adds nothing.
 local is_pump = ARGV[4] ~= ''
 if is_pump then
   local at = redis.call('HGET', root .. 'meta', 'cursor') or '0'
@@ -15,7 +16,7 @@ if is_pump then
 end
 local queue = open_queue(ARGV[3])
 local seen = queue.base .. 'seen:'
--- Where the jobs stand in ARGV that this call has begun to add, for `undo`.
+-- Indices in ARGV of the jobs that this call began to add, for `undo`.
 local begun = {}
 
 local function digest_of(i)

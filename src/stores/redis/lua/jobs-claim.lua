@@ -1,15 +1,15 @@
 -- include: log notes lanes unheard merge latest
--- Claims due jobs at the heads of free lanes, the longest ready first.
+-- Claims due jobs at the heads of free lanes, longest ready first.
 --
--- ARGV[3]  queue    ARGV[4]  how many    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
--- ARGV[7…9]  daemon, number, and what it never heard of, as in `lib/unheard.lua`; here the tokens are the record:
---           unheard jobs are given back, and count as neither failed nor lost
--- ARGV[10]  ids of jobs that the caller has added as a pump, with their messages in memory, with spaces between
--- ARGV[11]  per group what a busy lane does, as a JSON object of {merge: `collected` or `superseded`, settle: in ms}
--- Returns  in how many ms something may become claimable without a signal, or -1; 1 where other jobs are due, else 0; per job
---          {id, token, fields as a flat list, entry of its message, or false where the caller has it or it is gone};
---          {id, token} of a job that is as the caller has added it
--- Guarantees: a job is claimed by one caller until its lease runs out.
+-- ARGV[3]  queue    ARGV[4]  maximum number    ARGV[5]  lease in ms    ARGV[6]  limits per group, as a JSON object
+-- ARGV[7…9]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`. Here the tokens are the
+--           record: jobs of unanswered calls are released, and count as neither failed nor lost
+-- ARGV[10]  ids of jobs whose messages the caller has in memory, because it added them as a pump; separated by spaces
+-- ARGV[11]  how to treat busy lanes, per group: a JSON object of {merge: `collected` or `superseded`, settle: ms}
+-- Returns  ms until something may become claimable without a signal, or -1; 1 if other jobs are due, else 0; and the jobs,
+--          each {id, token, fields as a flat list, entry of its message (false if the caller has it or it was removed)},
+--          or {id, token} if the job is unchanged since the caller added it
+-- Guarantees: a job is claimed by one caller until its lease expires.
 if is_given_up(ARGV[7], ARGV[8]) then return GIVEN_UP end
 for_each_unheard(ARGV[7], ARGV[9], function() end)
 note_clock()
@@ -38,7 +38,7 @@ local function give_back_unheard()
   end
 end
 
--- Makes the heads ready whose time in a set is over; `score_of` gives their order.
+-- Makes the heads ready that are due in a set; `score_of` gives their order.
 local function wake_due(set, score_of)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', base .. set, '-inf', now, 'LIMIT', 0, 500)) do
     redis.call('ZREM', base .. set, id)
@@ -46,10 +46,10 @@ local function wake_due(set, score_of)
   end
 end
 
--- Whether others are ready: beyond the limits, or left for the size of those that are claimed.
+-- Whether other jobs are ready, within the limits.
 local more
 
--- The longest ready of all groups, each group within its limit.
+-- The longest-ready heads of all groups, each group within its limit.
 local function candidates()
   local found = {}
   for _, group in ipairs(redis.call('SMEMBERS', base .. 'groups')) do
@@ -68,7 +68,8 @@ local function candidates()
   return found
 end
 
--- The job to claim where a candidate is the head: the newest of those that the others go into. Nil where it waits for more.
+-- The job to claim for a lane whose head is a candidate. If the lane merges: its newest job, into which the others are merged. Nil if it
+-- still waits to settle.
 local function chosen(candidate)
   local how = busy[candidate.group]
   if not how then return candidate.id end
@@ -88,12 +89,12 @@ local function chosen(candidate)
   return newest.id
 end
 
--- l, g, m and v: nobody waits for its end, and it was not tried.
-local AS_ADDED = 4
+-- Number of fields of an untouched job: l, g, m and v.
+local UNTOUCHED_FIELDS = 4
 
 local function claim(id, token)
   local key = base .. 'job:' .. id
-  if known[id] and redis.call('HLEN', key) == AS_ADDED then
+  if known[id] and redis.call('HLEN', key) == UNTOUCHED_FIELDS then
     redis.call('HSET', key, 'k', token)
     add_later(queue, base .. 'claims', now + ARGV[5], id)
     return { id, token }
@@ -145,7 +146,7 @@ repeat
     end
   end
   flush(queue)
--- Others may be claimed in the places of those that wait.
+-- In place of heads that wait to settle, others may be claimed.
 until not waiting
 signal(names)
 return { next_due(), more and 1 or 0, claimed }

@@ -1,9 +1,9 @@
 -- include: log notes lanes merge
--- Takes what waits behind a claimed job in its lane into that job, which is steered by it.
+-- Merges the jobs behind a claimed job of their lane into it: their messages steer the running model.
 --
--- ARGV[3]  queue    ARGV[4]  job id    ARGV[5]  token    ARGV[6]  the group of those that follow
--- Returns  their messages, oldest first, each as {position, head, payload}; false where the claim is lost
--- Guarantees: all or nothing; what it returned is in the field w of the job, for the next claim.
+-- ARGV[3]  queue    ARGV[4]  job id    ARGV[5]  token    ARGV[6]  the group of the jobs to merge
+-- Returns  their messages, oldest first, each {position, head, payload}; false if the claim is lost
+-- Guarantees: atomic; the returned messages are also in field w of the job, for its next claim.
 local queue = open_queue(ARGV[3])
 local job = redis.call('HMGET', queue.base .. 'job:' .. ARGV[4], 'k', 'l', 'v')
 if job[1] ~= ARGV[5] then return false end

@@ -1,10 +1,11 @@
 -- include: lanes
--- Heads of lanes that are held. Below `jobs:<queue>:` lies  held  zset of their ids, each with score 0
+-- Held heads of lanes: jobs of paused routes and skills. Key under `jobs:<queue>:`: `held`, a zset of ids with score 0.
 --
 -- ARGV[3]  queue
--- ARGV[4]  `list` id or empty, how many: 1 where more is left, else 0, and those after that id, each {id, lane, group}
---          `unhold` ids…: how many of them are ready now
--- Guarantees: all or nothing; repeated after a lost reply it changes nothing.
+-- ARGV[4]  the operation, followed by its arguments:
+--          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0; and {id, lane, group} per job
+--          `unhold` ids…  Returns how many of them became ready
+-- Guarantees: atomic and idempotent.
 local queue = open_queue(ARGV[3])
 local held = queue.base .. 'held'
 

@@ -1,11 +1,12 @@
 -- include: log notes lanes latest
--- Ends claims, each as its outcome says, and lets the next jobs of their lanes run; or renews their leases.
+-- Stores the outcomes of claims and makes the next jobs of their lanes ready; or renews their leases.
 --
--- ARGV[3]  queue
--- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`), or `renew`; notes as JSON lines or empty;
---           then of `done` the result as JSON or empty, of others three: delay, or lease, in ms; error as JSON or empty; reason or empty
--- Returns   per claim 1, or 0 where it is lost
--- Guarantees: all or nothing; repeated after a lost reply it changes nothing (and answers 0).
+-- ARGV[3]   queue
+-- ARGV[4…]  per claim: job id; token; outcome (`done`, `retry`, `release`, `dead`, `hold`) or `renew`; notes as JSON lines or empty.
+--           Then for `done`: the result as JSON or empty. For all others three values: delay or lease in ms; error as JSON
+--           or empty; reason of a dead letter or empty
+-- Returns   per claim 1, or 0 if it is lost
+-- Guarantees: atomic; repeated after a lost reply, it changes nothing and returns 0.
 local queue = open_queue(ARGV[3])
 local base = queue.base
 local names, changed, answers, settled = {}, false, {}, {}
@@ -42,7 +43,7 @@ local function finish(id, lane, group, notify, outcome, result)
   end
 end
 
--- Of each claim, by job id, until when it is held; false where that ran out.
+-- The expiry of each claim by job id; false if it has expired.
 local function held_claims(claims)
   local ids, held = {}, {}
   for each, i in ipairs(claims) do ids[each] = ARGV[i] end
@@ -67,7 +68,7 @@ local function settle(i, claimed)
   if claimed then
     remove_later(queue, base .. 'claims', id)
   else
-    -- A lease that ran out without another claim is still the holder's.
+    -- An expired claim is still valid until another worker claims the job.
     remove_later(queue, base .. 'ready:' .. group, id)
     redis.call('HINCRBY', key, 'x', -1)
   end
@@ -90,7 +91,7 @@ local function settle(i, claimed)
   return 1
 end
 
--- Where each claim stands in ARGV.
+-- Index of each claim in ARGV.
 local claims, place = {}, 4
 while place <= #ARGV do
   claims[#claims + 1] = place

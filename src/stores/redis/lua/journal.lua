@@ -1,9 +1,10 @@
 -- include: log notes
--- The journal, for the history of a message and for the pump.
+-- Operations on the journal.
 --
--- ARGV[3]  `note` position, time and tail of an id, notes as JSON joined by line feeds: adds them where it is retained
---          `unpumped` how many: the dispatch cursor, 1 where more is left, else 0, and the entries after the cursor, oldest
---          first; fewer where they are large
+-- ARGV[3]  the operation, followed by its arguments:
+--          `note` position, time and tail of an id, notes as JSON lines. Adds notes to a message, if it is still retained
+--          `unpumped` limit. Returns the dispatch cursor; 1 if there are more, else 0; and the entries after the cursor,
+--          oldest first, fewer than the limit if they are large
 if ARGV[3] == 'note' then
   if entry_with_id(ARGV[4], ARGV[5], ARGV[6]) then add_notes(ARGV[4], ARGV[7]) end
   flush_notes()

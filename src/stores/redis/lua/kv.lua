@@ -1,16 +1,17 @@
--- Keys and values: `value:<key>` is a hash (n version, v value as JSON, x when it runs out), `index` has all keys.
+-- Key-value pairs: `value:<key>` is a hash (n version, v value as JSON, x expiry), and `index` has all keys.
 --
--- ARGV[3]   `get` key: {version, value}, or false
---           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the ttl or empty: the new
---           version, or false where the key has another version
---           `delete` key: 1, or 0 where there is none
---           `list` prefix, how many: the keys, sorted by bytes
--- Guarantees: versions come from one counter, so none comes back after a delete; and none is below the time, so that
---           they grow even where Redis lost its last writes.
+-- ARGV[3]   the operation, followed by its arguments:
+--           `get` key. Returns {version, value}, or false
+--           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the ttl or empty. Returns
+--           the new version, or false if the key has another version
+--           `delete` key. Returns 1, or 0 if there is no such key
+--           `list` prefix, limit. Returns the keys, sorted by bytes
+-- Guarantees: Versions come from one counter, so none is reused after a delete. A version is at least the current time, so
+--           versions increase even if Redis lost its last writes.
 local what, name = ARGV[3], ARGV[4]
 local key, index = root .. 'value:' .. name, root .. 'index'
 
--- Version and value, where the key has not run out.
+-- Version and value, if the key has not expired.
 local function read(from)
   local found = redis.call('HMGET', from, 'n', 'v', 'x')
   if found[1] and not (found[3] and tonumber(found[3]) <= now) then return { found[1], found[2] } end

@@ -1,9 +1,9 @@
 -- include: log
--- How messages stand on the dispatch road, and what became of their answers. Writes nothing. What the dispatch cursor has passed without a trace was given to
--- no route.
+-- The outcomes of messages: of dispatch, and of their replies. Writes nothing. Messages before the dispatch cursor without a job or
+-- note had no route.
 --
--- ARGV[3…]  four for each message: its id, then position, time and tail of that
--- Returns   an `Outcome` of src/core/message-query.ts for each, empty where it is not retained
+-- ARGV[3…]  four values per message: its id, and the position, time and tail in it
+-- Returns   per message an `Outcome` of src/core/message-query.ts, empty if it is not retained
 local base = root .. 'jobs:dispatch:'
 local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
 local TELLING = {
@@ -12,7 +12,7 @@ local TELLING = {
   collected = 'merged', superseded = 'merged', steered = 'merged',
 }
 local ENDING = { ['send failed'] = true, sent = true, suppressed = true, ['not sent'] = true, dead = true }
--- Messages that are close together have their notes in one list.
+-- Cache of lists: messages that are close together share one.
 local lists = {}
 
 local function notes_near(position)
@@ -31,7 +31,7 @@ local function last_told(position)
   end
 end
 
--- What became of the answer: a bounce counts whatever else was sent, and a failed attempt until another one ends it.
+-- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts until a later one ends it.
 local function answered(position)
   local found, mark, last = {}, position .. ' ', nil
   for _, line in ipairs(notes_near(position)) do

@@ -1,11 +1,11 @@
 -- include: seen
--- Tells on which shard messages belong that have a key: where the first with that key within seven days went. That is
--- known on the shard of the key, whichever their conversations are.
+-- Returns the shards for messages with a key: the shard of the first message with that key within seven days. The shard of the key
+-- (this one) records it, whatever the conversations are.
 --
--- ARGV[3]  the number of this shard
+-- ARGV[3]   the number of this shard
 -- ARGV[4…]  per message the digest of gateway and key, and the shard of its conversation
--- Returns  per message its shard
--- Guarantees: all calls with one key get one answer.
+-- Returns   per message its shard
+-- Guarantees: all calls with the same key get the same answer.
 local answers, known = {}, false
 for i = 4, #ARGV, 2 do
   local digest, wanted = ARGV[i], ARGV[i + 1]
@@ -18,6 +18,6 @@ for i = 4, #ARGV, 2 do
   end
   answers[#answers + 1] = tonumber(place)
 end
--- Who waits for replicas waits for those that have what was known.
+-- Writes something, so that waiting for replicas covers the earlier write.
 if known then redis.call('SET', root .. 'probe', 1) end
 return answers

@@ -1,12 +1,13 @@
 -- include: log notes ready available latest
--- Leases of messages.
+-- Operations on leased messages.
 --
--- ARGV[3]  `ack`, or `release` with a delay in ms in ARGV[5], with a receipt in ARGV[4]: the message is consumed, or given
---          back, now or later; 1, or 0 where the lease has run out or ended before
---          `extend`, with a receipt and ms: the lease runs for so long from now; 1, or 0 as before
---          `restore`, with position, time and tail of an id: puts a consumed message back; 1, or 0 where it is gone
---          `show`, with a receipt: the entry of the message that it holds, or 0
---          `next`: in how many ms the next lease runs out, or false
+-- ARGV[3]  the operation, followed by its arguments:
+--          `ack` receipt. Consumes the message. Returns 1, or 0 if the lease has expired or ended
+--          `release` receipt, delay in ms. Returns the message to the road, now or later. Returns 1, or 0 as above
+--          `extend` receipt, ms. Extends the lease from now on. Returns 1, or 0 as above
+--          `restore` position, time and tail of an id. Puts a consumed message back. Returns 1, or 0 if it is not retained
+--          `show` receipt. Returns the entry of the leased message, or 0
+--          `next`  Returns ms until the next lease expires, or false
 if ARGV[3] == 'next' then
   local first = redis.call('ZRANGE', root .. 'receive-leases', 0, 0, 'WITHSCORES')
   return first[2] and first[2] - now or false
@@ -34,7 +35,7 @@ if ARGV[3] == 'ack' then
   return 1
 end
 if tonumber(ARGV[5]) > 0 then
-  -- A lease that nobody has the receipt of: the message comes back when it runs out.
+  -- A lease without a receipt: the message is available again when it expires.
   local hidden = position .. '.' .. now .. '-later'
   redis.call('ZADD', root .. 'receive-leases', now + ARGV[5], hidden)
   redis.call('ZADD', root .. 'receive-holders', position, hidden)

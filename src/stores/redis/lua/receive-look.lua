@@ -1,14 +1,14 @@
 -- include: log notes ready available
--- Shows what may be taken, for a taker that chooses by what is in a message. Takes nothing.
+-- Lists available messages, for a consumer that chooses by content. Takes nothing.
 --
--- ARGV[3]  gateway, or empty
--- ARGV[4]  the position after which messages are shown that were never taken        ARGV[5]  how many at most
--- ARGV[6…]  positions of messages that came back, to be shown in place of those
--- Returns  the entries, oldest first, fewer where they are large; the position up to which nothing else is to be shown; 1 where
---          more is left, else 0; and the positions of all that came back
+-- ARGV[3]   gateway, or empty
+-- ARGV[4]   position: lists never-taken messages after it        ARGV[5]  limit
+-- ARGV[6…]  positions of returned messages; if given, lists these instead (ARGV[3…5] are ignored)
+-- Returns   the entries, oldest first, fewer if they are large; the position up to which the list is complete; 1 if there are more,
+--           else 0; and the positions of all returned messages. With ARGV[6…]: the entries, and 1 if there are more, else 0
 local gateway, after, max = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
--- The entries at positions, and the last position that was looked at where they are large and more follow.
+-- The entries at positions; and, if it stopped early because they are large, the last position.
 local function shown(positions)
   local entries, bytes, last = {}, 0, nil
   for _, position in ipairs(positions) do
@@ -35,7 +35,7 @@ for _, receipt in ipairs(expired) do give_back(end_lease(receipt)) end
 if #expired > 0 then signal({ 'receive' }) end
 
 local fresh, back = {}, {}
--- Of each gateway one more than is asked for: the first of all of them are there, and whether any is left.
+-- One more than the limit per gateway, so that the oldest of all are included, and whether there are more is known.
 for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
   local runs = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. name, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', 0, max + 1)
   local count = 0

@@ -1,18 +1,19 @@
 -- include: log notes ready available unheard latest
--- Takes the oldest available message that matches.
+-- Takes the oldest available message of a gateway, a conversation, or both.
 --
--- ARGV[3]  gateway, or empty          ARGV[4]  digest of the conversation, or empty
--- ARGV[5…7]  position, time and tail where the conversation is the id of a message alone, or empty
--- ARGV[8]  lease in ms, or empty to consume at once        ARGV[9]  token for the receipt
--- ARGV[10…12]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them; with the number 0 that is
---          given back and nothing taken
--- ARGV[13]  what to note of the message, without the time
--- ARGV[14]  the time (Unix ms) beyond which nothing is taken, or empty
--- ARGV[15…17]  position, time and tail of the only message that is wanted, whatever is older; or nothing
--- Returns  the entry, the receipt (empty without lease), and how many messages of the gateway are lost that no taker was
---          told of (only where no conversation is asked for); or false; or the time of one that ARGV[14] leaves there
--- Guarantees: no two calls get one message, unless its lease ran out in between, or the first never heard
---          of it and said so.
+-- ARGV[3]      gateway, or empty
+-- ARGV[4]      digest of the conversation, or empty
+-- ARGV[5…7]    position, time and tail of the conversation if it is the id of a message; or empty
+-- ARGV[8]      lease in ms, or empty to consume at once
+-- ARGV[9]      token for the receipt
+-- ARGV[10…12]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`. With number 0, messages of
+--              unanswered calls are returned, and nothing is taken
+-- ARGV[13]     the note for the history, without its time
+-- ARGV[14]     take no message whose id has a later time (Unix ms), or empty
+-- ARGV[15…17]  position, time and tail of the only wanted message, even if older ones are available; or absent
+-- Returns      {entry, receipt (empty without lease), number of lost messages of the gateway that were not reported yet (0 if a
+--              conversation is given)}; false if there is none; or the time of a message that ARGV[14] excludes
+-- Guarantees:  no two calls get the same message, unless its lease expired in between, or the first call was reported as unanswered.
 local gateway, conversation, own = ARGV[3], ARGV[4], tonumber(ARGV[5])
 if is_given_up(ARGV[10], ARGV[11]) then return GIVEN_UP end
 local expired = redis.call('ZRANGEBYSCORE', root .. 'receive-leases', '-inf', now, 'LIMIT', 0, 1000)
@@ -56,16 +57,16 @@ else
     if conversation == '' then position, of = oldest_available(gateway) else position = older(in_list(), alone()) end
     if not position then return false end
     found = entry_at(position)
-    -- Retention of a daemon that knows no runs has removed it.
+    -- A daemon of an older version has removed it without updating the runs.
     if not found then make_unavailable(of, '', position) end
   until found
   if ARGV[14] ~= '' and time_of(found) > tonumber(ARGV[14]) then return time_of(found) end
 end
 local its_gateway, its_conversation = origin_of(found)
--- Only the one that was wanted may be with another.
+-- Only a message wanted by its id may already be taken.
 if not make_unavailable(its_gateway, its_conversation, position) then return false end
 add_note(position, '[' .. now .. ',' .. string.sub(ARGV[13], 2))
-local missed = conversation == '' and untold(its_gateway) or 0
+local missed = conversation == '' and unreported(its_gateway) or 0
 if ARGV[8] == '' then
   remember_handed(ARGV[10], ARGV[11], position)
   return { found, '', missed }

@@ -1,7 +1,8 @@
 -- include: log notes ready available
--- Counts. Writes nothing; costs a few calls per gateway and queue, whatever the backlog.
+-- Counts for `stats`. Writes nothing. Costs a few calls per gateway and queue, independent of the backlog.
 --
--- Returns  `StoreStats` of src/core/store.ts as JSON, but of a queue the id of its oldest job; no queues are an empty object
+-- Returns  `StoreStats` of src/core/store.ts as JSON; queues have the id of their oldest job instead of a time. Without queues, `jobs` is
+--          an empty object instead of a list
 local meta = redis.call('HMGET', root .. 'meta', 'end', 'cursor')
 local cursor = tonumber(meta[2] or 0)
 

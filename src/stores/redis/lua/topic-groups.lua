@@ -1,11 +1,12 @@
 -- include: log groups
 -- The consumer groups of a topic.
 --
--- ARGV[3]  `list`: per group {name, events that wait for it, events given out or back}
---          `subscribe` group, and `now` or `start`: 1 where it was made, else 0
---          `unsubscribe` group: 1, or 0 where there is none
---          `seek` group, `now` or `start`, topic: 1 where it begins anew there, or 0 where there is none
---          `expire` age in ms: removes the groups that were unused for so long; returns how many there are
+-- ARGV[3]  the operation, followed by its arguments:
+--          `list`  Returns {name, number of unread events, number of leased or returned events} per group
+--          `subscribe` group, `now` or `start`. Returns 1 if it was created, else 0
+--          `unsubscribe` group. Returns 1, or 0 if there is no such group
+--          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
+--          `expire` age in ms. Removes groups that were unused for so long. Returns the number of remaining groups
 local what, group = ARGV[3], ARGV[4]
 
 local function first_position()
@@ -30,7 +31,7 @@ local function subscribe()
   return redis.call('HSETNX', root .. 'groups', group, place())
 end
 
--- What can fail stands before the first write that counts: what the group held is removed once it has its new place.
+-- Commands that can fail come before the first relevant write. The group's other keys are removed after it has its new position.
 local function seek()
   if redis.call('HEXISTS', root .. 'groups', group) == 0 then return 0 end
   local keys = keys_of(group)

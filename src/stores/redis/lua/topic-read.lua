@@ -1,21 +1,20 @@
 -- include: log groups unheard latest
--- Reads for several groups of one topic. Each entry is returned once; groups refer to positions. Of what a peek comes to
--- for the first time it gets the positions only: by XRANGE the entries cost a third of what they cost through Lua.
+-- Reads events of one topic for several groups. Each entry is returned once; groups refer to positions. A peek gets only the
+-- positions of unread events: reading their entries by XRANGE costs a third of reading them in Lua.
 --
--- ARGV[3…5]  daemon, number, and what it never heard of, as `lib/unheard.lua` has them
--- ARGV[6]   the topic
--- ARGV[7…]  per request six values: group; how many at most; `consume`, `peek` or `lease`; lease in ms, or the
---           position up to which a peek leaves out what is there; the time (Unix ms) beyond which nothing is handed out, or
---           empty; 1 where deliveries under a lease are counted, or empty; none, where nothing is to be read
--- Returns   the entries, fewer than asked where they are large (but for peeks), then per request false (there is no such group) or
---           {missed, in how many ms something hidden becomes visible or -1, the time of what was not handed out or 0,
---           1 where something may be left, else 0,
---           {which delivery it is, of each, where that is counted}, positions…}
--- Guarantees: what is consumed or leased is given to no other read of the group, unless the caller never heard of it
---           and says so: then it comes before what is unread, behind what others read meanwhile.
+-- ARGV[3…5]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`
+-- ARGV[6]    the topic
+-- ARGV[7…]   six values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or for a peek the position
+--            after which it begins; return no event whose id has a later time (Unix ms), or empty; 1 to count deliveries, or
+--            empty. Without requests, only unanswered calls are processed
+-- Returns    the entries, fewer than requested if they are large (except for peeks); then per request false (no such group), or
+--            {number of missed events, ms until a hidden event becomes visible or -1, time of the first event that was held
+--            back or 0, 1 if there may be more, else 0, {delivery number of each event, if counted}, positions…}
+-- Guarantees: an event that is consumed or leased goes to no other read of the group, unless the call is reported as unanswered.
+--            Then it is delivered again, before unread events and after those that others have read meanwhile.
 
 if is_given_up(ARGV[3], ARGV[4]) then return GIVEN_UP end
--- A record holds the groups that consumed, each with its positions.
+-- A record has the consuming groups, each with its positions.
 for_each_unheard(ARGV[3], ARGV[5], function(record)
   for _, handed in ipairs(record) do
     local group, positions = handed[1], handed[2]
@@ -52,12 +51,12 @@ local function pick(positions, entry, position)
   bytes = bytes + #entry[2][4]
 end
 
--- Each group gets one, whatever the others got.
+-- Each group gets at least one event, whatever the others got.
 local function is_full(positions, max)
   return #positions == max or (#positions > 0 and bytes > LARGE)
 end
 
--- Entries from a position on, `count` or more; fewer where the log ends.
+-- Entries from a position on, `count` or more; fewer if the log ends.
 local function window(start, count)
   local known = windows[start]
   if not known or (known.count < count and #known.list == known.count) then
@@ -67,7 +66,7 @@ local function window(start, count)
   return known.list
 end
 
--- The time of the first entry that is of a later time than was asked for.
+-- The time of the first entry that was held back because of its time.
 local held
 
 local function is_held(entry, till)
@@ -77,7 +76,7 @@ local function is_held(entry, till)
   return true
 end
 
--- Picks positions in back:<group> that are still retained, oldest first. Returns how many were not.
+-- Picks positions in back:<group> that are still retained, oldest first. Returns the number of the others.
 local function read_back(group, keys, max, after, positions, till)
   for _, position in ipairs(redis.call('ZRANGEBYSCORE', keys.hidden, '-inf', now, 'LIMIT', 0, 1000)) do
     show(keys, position, next_of[group])
@@ -101,7 +100,7 @@ local function read_back(group, keys, max, after, positions, till)
   return missed
 end
 
--- Reads on from the group's next position. Returns where the group is then, how many before that are gone, and whether more is left.
+-- Reads from the group's next position. Returns the new next position, the number of removed events before it, and whether there are more.
 local function read_fresh(start, max, keys, positions, till)
   local stop, count = start, math.min(SLICE, max)
   local before = #positions
@@ -127,7 +126,8 @@ local function read_fresh(start, max, keys, positions, till)
   return stop, stop - start - known - (#positions - before), stop <= last
 end
 
--- Looks on, for a peek, which tells of what is gone before its first event. With a time, all that comes is held.
+-- The same for a peek. It counts removed events only before its first event. With a time, it picks nothing, and only notes the time of
+-- the first event.
 local function look_on(start, max, keys, positions, till)
   local stop, first = start, nil
   local function first_there(position)
@@ -155,7 +155,7 @@ local function look_on(start, max, keys, positions, till)
   return reach, reach - start - known, stop <= last
 end
 
--- Whether something that is visible again was left behind what was read; a read takes out what it gives, a peek does not.
+-- Whether there are further positions in back:<group>. A read has removed those that it returns, a peek has not.
 local function is_back_left(keys, mode, positions, after)
   local from = mode == 'peek' and (positions[#positions] or after) or 0
   return redis.call('ZCOUNT', keys.back, '(' .. from, '+inf') > 0
@@ -180,7 +180,7 @@ local function serve(group, max, mode, lease, till, is_counted)
     if keys then redis.call('ZREMRANGEBYSCORE', keys.ahead, '-inf', reach - 1) end
   end
 
-  -- What was told is told no more; a peek's is, until it is acknowledged.
+  -- Missed events are reported once; by peeks until they are acknowledged.
   local before = keys and tonumber(redis.call(mode == 'peek' and 'GET' or 'GETDEL', keys.missed) or nil) or 0
   if mode == 'peek' then missed = 0 end
   if mode == 'consume' and #positions > 0 then

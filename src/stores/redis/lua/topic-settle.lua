@@ -1,13 +1,17 @@
 -- include: log groups latest
--- Consumes events of a group, or gives them back to be visible at their old place, now or later.
+-- Consumes events of a group, or returns them to the group at their place, now or after a delay.
 --
--- ARGV[3]  group    ARGV[4]  empty to consume; to give back: topic    ARGV[5]  delay in ms
--- ARGV[6]  `read` where the caller read them here: a log that has the newest of them has the others; `extend`, with a topic and a
---          delay, for those alone whose lease has not run out; `restore`, with a topic: shows what was consumed once more; or empty
--- ARGV[7…]  per event position, time and tail of its id, with a space between; the oldest first, so that most need not be noted
---          position 0: the tail is how many missed events a peek told of; they are told no more
--- Returns  how many were consumed or given back
--- Guarantees: an event is consumed once; repeating changes nothing.
+-- ARGV[3]   group
+-- ARGV[4]   empty to consume; otherwise the topic
+-- ARGV[5]   delay in ms after which returned events are visible
+-- ARGV[6]   empty, or one of
+--           `read` (to consume): the caller has read these events here, so only the newest must be checked for its id
+--           `extend`: only events whose lease has not expired; the delay is their new lease
+--           `restore`: makes consumed events visible again
+-- ARGV[7…]  per event, oldest first: position, time and tail of its id, separated by spaces. With position 0, the tail is a number
+--           of missed events that a peek reported, to acknowledge
+-- Returns   the number of events to which it applied
+-- Guarantees: an event is consumed once; idempotent.
 if tonumber(ARGV[5]) > 0 then note_clock() end
 local group, topic, delay = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local keys = keys_of(group)
@@ -21,7 +25,7 @@ end
 
 local holds = redis.call('EXISTS', keys.hidden, keys.back) > 0
 local skips = redis.call('EXISTS', keys.ahead) > 0
--- To be noted in `ahead`, each twice: as score and as member.
+-- Arguments for `ahead`: each position twice, as score and as member.
 local later = {}
 
 local counts = redis.call('EXISTS', keys.deliveries) == 1
@@ -55,7 +59,7 @@ local function give_back(position)
   return true
 end
 
--- Passes what is gone from the next position on; the next read tells of it.
+-- Advances past removed events at the next position; the next read reports them as missed.
 local function pass_gone()
   local first = redis.call('XRANGE', root .. 'journal', next_position .. '-0', '+', 'COUNT', 1)[1]
   local stop = first and position_of(first[1]) or last + 1
@@ -66,7 +70,7 @@ local function pass_gone()
   return true
 end
 
--- A hidden one stays in `ahead` until it is passed; `hidden` keeps it from being lost.
+-- Advances past positions in `ahead`. A hidden one is still in `hidden`, so it is not lost.
 local function pass()
   repeat
     local from = next_position
@@ -78,11 +82,11 @@ local function pass()
   until next_position == from and not pass_gone()
 end
 
-local function forgive(told)
+local function forgive(reported)
   pass()
   local missed = tonumber(redis.call('GET', keys.missed) or 0)
   redis.call('DEL', keys.missed)
-  if missed > told then redis.call('SET', keys.missed, missed - told) end
+  if missed > reported then redis.call('SET', keys.missed, missed - reported) end
   return missed > 0
 end
 
@@ -90,7 +94,7 @@ local function parts_of(text)
   return string.match(text, '(%d+) (%d+) (%d+)')
 end
 
--- What was read and is gone by now was not missed.
+-- Whether an event was removed after it was read; it does not count as missed.
 local function is_gone(position)
   return position and topic == '' and not entry_at(position)
 end
@@ -107,14 +111,14 @@ local function restore(position)
   return true
 end
 
-local told = {}
+local reported = {}
 local settle, count = topic == '' and consume or give_back, 0
 if ARGV[6] == 'extend' then settle = extend elseif ARGV[6] == 'restore' then settle = restore end
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
 for i = 7, #ARGV do
   local position, time, tail = parts_of(ARGV[i])
   if position == '0' then
-    told[#told + 1] = tonumber(tail)
+    reported[#reported + 1] = tonumber(tail)
   elseif (is_known or entry_with_id(position, time, tail) or is_gone(position)) and settle(tonumber(position)) then
     count = count + 1
   end
@@ -122,7 +126,7 @@ end
 if topic == '' then
   if #later > 0 then count = count + redis.call('ZADD', keys.ahead, unpack(later)) end
   pass()
-  for _, missed in ipairs(told) do
+  for _, missed in ipairs(reported) do
     if missed > 0 and forgive(missed) then count = count + 1 end
   end
   if next_position > begun then redis.call('HSET', root .. 'groups', group, next_position) end

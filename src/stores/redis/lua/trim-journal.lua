@@ -1,14 +1,14 @@
 -- include: log notes ready available
--- Removes messages that are too old or too many from a bounded slice of the journal.
+-- Removes messages beyond retention from a slice of the journal.
 --
--- ARGV[3]  the position to begin at    ARGV[4]  how many entries to look at
--- ARGV[5]  greatest age in ms          ARGV[6]  greatest count
--- ARGV[7]  single gateways with `maxAge`, `maxCount` or both, as a JSON object
--- Returns  how many were removed, and the position to go on from (0: nothing more to do)
--- Guarantees: keeps what the pump has not seen and what an unfinished job needs. Counts what was lost: removed before it
---          was taken, where the last take was less than seven days before it came.
--- The hash `kept` has how many messages of each gateway there are up to the position `counted` of `meta`; it is brought up
--- to date where a gateway has a greatest count, for at most ARGV[4] messages a call.
+-- ARGV[3]  first position             ARGV[4]  number of entries to check
+-- ARGV[5]  maximum age in ms          ARGV[6]  maximum count
+-- ARGV[7]  limits of single gateways (`maxAge`, `maxCount`), as a JSON object
+-- Returns  the number of removed messages, and the position at which to continue (0: done)
+-- Guarantees: keeps messages after the dispatch cursor and those that unfinished jobs need. Counts lost messages: removed before
+--          they were taken, although a consumer took one less than seven days before they arrived.
+-- The hash `kept` counts the messages of each gateway up to the position `counted` in `meta`. It is updated if a gateway has a
+-- maximum count, for at most ARGV[4] messages per call.
 local age, own = tonumber(ARGV[5]), cjson.decode(ARGV[7])
 local journal, meta = root .. 'journal', root .. 'meta'
 local least, counts = age, false
@@ -25,7 +25,7 @@ if counts then
   redis.call('HSET', meta, 'counted', counted)
   if #news == tonumber(ARGV[4]) then return { 0, math.max(1, ARGV[3]) } end
 end
--- How many there are of gateways that have too many.
+-- Number of messages above the maximum count, per gateway.
 local excess, total = {}, 0
 for gateway, each in pairs(own) do
   local kept = each.maxCount and tonumber(redis.call('HGET', root .. 'kept', gateway) or 0) or 0
@@ -69,7 +69,7 @@ for _, entry in ipairs(slice) do
   end
 end
 
--- The history goes with the messages, in whole lists.
+-- Removes the histories of removed messages, in complete lists.
 if removed > 0 then
   local first = redis.call('XRANGE', journal, '-', '+', 'COUNT', 1)[1]
   local kept = first and position_of(first[1]) or redis.call('HGET', meta, 'end') + 1

@@ -1,8 +1,9 @@
 -- include: seen
--- Removes the oldest of too many dead letters, a bounded number of each queue, and takes digests older than seven days
--- out of some of the hashes that `seen_put` fills, for messages and all queues.
+-- Removes the oldest excess dead letters, up to 100 per queue, and digests older than seven days from some hashes of lib/seen.lua,
+-- for messages and all queues.
 --
--- ARGV[3]  how many dead letters a queue may have    ARGV[4…]  digests that lie in these hashes
+-- ARGV[3]   maximum number of dead letters per queue
+-- ARGV[4…]  digests, to select the hashes
 local bases = { root .. 'seen:', root .. 'places:' }
 for _, queue in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
   local base = root .. 'jobs:' .. queue .. ':'

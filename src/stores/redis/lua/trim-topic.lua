@@ -1,11 +1,11 @@
 -- include: log seen
--- Removes the oldest events of a topic that are too old or too many, a bounded number of them.
+-- Removes the oldest events of a topic beyond retention.
 --
--- ARGV[3]  how many at most    ARGV[4]  greatest age in ms    ARGV[5]  greatest count
--- ARGV[6]  a digest: old ones are taken out of the hash in which it lies
--- Returns  how many were removed, and 0 where nothing of the topic is left, else 1
--- Guarantees: positions go on where they were for a week after the last event went, and for as long as
---          there is a group; then the topic is forgotten.
+-- ARGV[3]  maximum number to remove    ARGV[4]  maximum age in ms    ARGV[5]  maximum count
+-- ARGV[6]  a digest, to select the hash of lib/seen.lua from which old digests are removed
+-- Returns  the number of removed events, and 0 if nothing of the topic is left, else 1
+-- Guarantees: positions continue while there is a group, and for a week after the last event was removed; then the topic is
+--          forgotten.
 local slice = redis.call('XRANGE', root .. 'journal', '-', '+', 'COUNT', ARGV[3])
 local over = redis.call('XLEN', root .. 'journal') - ARGV[5]
 local removed, stop = 0, nil

@@ -1,9 +1,9 @@
 -- include: log notes ready available
--- What has waited longest. Writes nothing; costs a few calls per gateway, and some for each job and message that is looked at.
+-- The messages and jobs that have waited longest. Writes nothing. Costs a few calls per gateway, examined job and message.
 --
--- ARGV[3]  how many of the oldest jobs of a queue    ARGV[4]  how many messages that dispatch has not seen
--- Returns  {road, gateway, time of its id} for messages; for jobs that nobody has claimed {queue, lane, id, when it was put
---          back from the dead letters or empty, when it is due or empty}
+-- ARGV[3]  number of oldest jobs to examine per queue    ARGV[4]  number of messages to examine after the dispatch cursor
+-- Returns  for messages {road, gateway, time of the id}; for unclaimed jobs {queue, lane, id, when it was retried as a dead letter
+--          or empty, when it is due or empty}
 local found = { {}, {} }
 local messages, jobs = found[1], found[2]
 

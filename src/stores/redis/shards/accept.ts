@@ -4,12 +4,12 @@ import type { Layout } from '../layout.ts'
 import { digest } from '../roots.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** Stands for the shard of messages whose shard is unknown, because another shard is unreachable. */
+/** In place of a shard: unknown, because the shard that knows it is unreachable. */
 const NOWHERE = -1
 
 /**
- * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one shard, which may be another: a second
- * call then tells where its first message went. Other messages go to the shard of their key, or to any.
+ * Accepts messages on several shards. A conversation is on one shard. A key is looked up on one shard, possibly another one; a further
+ * call then finds the shard of its first message. Messages without a conversation go to the shard of their key, or to any.
  */
 export function createShardedAccept(
   shards: readonly Shard[],

@@ -8,7 +8,7 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
   const [first] = all
   if (!first) throw new RangeError('a store has at least one shard')
 
-  /** Part after part of shard after shard: `shard:where`. */
+  /** Reads the pages of one shard after the other. A page's `next` is `shard:next of the shard`. */
   const inTurn =
     <T>(read: (erasing: Erasing, after?: string) => Promise<Part<T>>) =>
     async (after = '0:'): Promise<Part<T>> => {

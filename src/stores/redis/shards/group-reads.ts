@@ -9,14 +9,14 @@ import type { createMerge } from './merge.ts'
 import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
-/** Reads `gateway-message` for consumer groups, whose events lie on all shards. `use` is called before what `merge` knows is used. */
+/** Reads `gateway-message` for consumer groups; its events are on all shards. `use` is called before each use of `merge`. */
 export function createGroupReads(
   shards: readonly Shard[],
   merge: ReturnType<typeof createMerge>,
   use: () => void,
 ) {
   const at = (shard: number) => (shards[shard] as Shard).topics
-  /** What is read at once of one shard is one call. */
+  /** Concurrent reads of one shard share a call. */
   const readers = shards.map(({ topics }) =>
     createBatcher<BoundedRead, BoundedBatch | undefined>({
       max: 256,
@@ -24,7 +24,7 @@ export function createGroupReads(
     }),
   )
 
-  /** The first shard knows whether a group is there; where another lacks it, it was just being made. */
+  /** If the first shard has the group, it exists. A crash while it was created may have left it out on other shards. */
   async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
     const batch = await readers[shard]?.add(request)
     if (batch || shard === 0) return batch
@@ -38,7 +38,7 @@ export function createGroupReads(
     use()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
-      // Who only looks is told of missed events again.
+      // A look (`until` below 0) is a peek, so that missed events are reported again.
       const looks = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
       const batch = await readShard(shard, { ...request, max: found.room(), until, ...looks })
       found.learn(batch)
@@ -49,7 +49,7 @@ export function createGroupReads(
     do {
       const isFirst = found.isEmpty()
       const batch = await merge.take<BoundedBatch>(request.group, ask, isFirst).catch((error: unknown) => {
-        // What the others gave is consumed.
+        // The events of other shards are already consumed, so they must be returned.
         if (isFirst) throw error
       })
       if (!batch) return found.batch(!isFirst)
@@ -75,7 +75,7 @@ export function createGroupReads(
   }
 }
 
-/** Gathers what one read finds, shard by shard. */
+/** Collects the results of one read, shard by shard. */
 function createFound({ max, isCounted }: GroupRead) {
   const items: Event[] = []
   const deliveries: number[] = []
@@ -88,7 +88,7 @@ function createFound({ max, isCounted }: GroupRead) {
     room: () => max - items.length,
     isEmpty: () => items.length + missed === 0,
     isFull: () => items.length >= max || size > LARGE_READ,
-    /** What each answer tells, whether it has events or not. */
+    /** Notes whether the group exists and when something becomes visible. */
     learn(batch: BoundedBatch | undefined): void {
       isThere &&= batch !== undefined
       if (batch?.nextVisible === undefined) return
@@ -100,7 +100,7 @@ function createFound({ max, isCounted }: GroupRead) {
       missed += batch.missed
       size += batch.size
     },
-    /** `more`: a shard that was taken for empty may have something after all. */
+    /** `more`: a shard that seemed empty may have events. */
     batch(more: boolean): GroupBatch | undefined {
       if (!isThere && items.length === 0) return undefined
       return { items, more, missed, ...(isCounted && { deliveries }), ...defined({ nextVisible }) }
@@ -108,7 +108,7 @@ function createFound({ max, isCounted }: GroupRead) {
   }
 }
 
-/** What a peek at all shards shows, by age. */
+/** Merges the results of a peek at all shards, by age. */
 function peeked(batches: readonly GroupBatch[], max: number): GroupBatch {
   const all = batches.flatMap((batch) => batch.items).sort((a, b) => (a.id < b.id ? -1 : 1))
   const items = all.slice(0, max)

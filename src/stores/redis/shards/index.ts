@@ -40,7 +40,7 @@ export function openShards(
   const owned = createOwned(of, owners, signals.on)
   return {
     onSignal: (name, listener) => {
-      // Who waits for messages to dispatch gets shards to look at.
+      // A daemon that waits for messages to dispatch takes part in the distribution of shards.
       if (name === 'journal') owners.begin().catch(() => {})
       return signals.on(name, listener)
     },
@@ -51,7 +51,7 @@ export function openShards(
     ),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
     erasing: createShardedErasing(shards, layout),
-    // Others may be able to go on while a part of the store is away.
+    // One reachable shard is enough.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {
         throw first
@@ -112,7 +112,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
   }
 }
 
-/** What each of so many shards keeps of what is to be kept. */
+/** The retention of each shard: its share of the maximum counts. */
 function partOf(policy: Retention, of: number): Retention {
   const part = (count: number) => Math.ceil(count / of)
   const { journal, gateways = {}, deadLetters = 5_000 } = policy

@@ -13,7 +13,7 @@ export function createShardedJobs(
 ): Jobs {
   const at = (shard: number) => (shards[shard] as Shard).jobs
 
-  /** Does something with claims, each on its shard. */
+  /** Runs a call with claims on their shards. */
   function ofClaims<Claim extends { token: string }, Answer>(
     claims: readonly Claim[],
     run: (shard: number, claims: Claim[]) => Promise<readonly Answer[]>,
@@ -29,7 +29,7 @@ export function createShardedJobs(
     )
   }
 
-  /** The first shard that has something to say, tried one after the other, the likely one first. */
+  /** The first truthy answer of a shard. Asks one after the other, beginning with the likely one. */
   async function first<Answer>(
     id: string,
     ask: (shard: number) => Promise<Answer>,
@@ -94,7 +94,7 @@ function createShardedLetters(shards: readonly Shard[], owned: Owned, first: Fir
   }
 }
 
-/** Claims on one shard after the other; what one has given begins before a shard that is away is waited for. */
+/** Claims on one shard after the other. If a shard is unreachable, the jobs claimed so far are returned at once. */
 async function claimOnAll(
   shards: readonly Shard[],
   owned: Owned,
@@ -115,11 +115,11 @@ async function claimOnAll(
     const found = await shards[shard]?.jobs
       .claim(queue, { ...request, max, limits })
       .catch((error: unknown) => {
-        owned.dueAt(queue, shard, now() + AWAY)
-        // What the others gave is claimed.
+        owned.dueAt(queue, shard, now() + RETRY_AFTER)
+        // The jobs of other shards are already claimed, so they must be returned.
         if (items.length === 0) throw error
       })
-    // Its lease runs out while those are waited for that are away as well.
+    // Waiting for further unreachable shards could outlast the leases.
     if (!found) break
     for (const job of found.items) {
       items.push({ ...job, token: `${shard}-${job.token}` })
@@ -158,15 +158,15 @@ function mergePages<Item>(
 ): Page<Item> {
   const cut = pages.filter(({ more }) => more)
   const all = pages.flatMap(({ items }) => items).sort(order)
-  // Beyond the place where one of them stopped it is not known what that one has.
+  // Items after the end of a cut page are not safe to return: that shard may have some in between.
   const ends = cut.map((page) => page.items.at(-1))
   const known = all.filter((item) => ends.every((end) => end !== undefined && order(item, end) <= 0))
   const items = known.slice(0, limit)
   return { items, more: cut.length > 0 || items.length < known.length }
 }
 
-/** Ms after which a shard is asked again that did not answer. */
-const AWAY = 1_000
+/** Ms after which an unreachable shard is asked again. */
+const RETRY_AFTER = 1_000
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/
 

@@ -40,7 +40,7 @@ function pumpOver(
       for (;;) {
         const shard = await owned.nextToPump()
         if (shard === undefined) return { cursor: 0, items: [], more: false }
-        // Before the call, so that a signal during it counts.
+        // Set before the call, so that a signal during the call counts.
         owned.pumps(shard)
         const found = await at(shard)
           .journal.unpumped(max)

@@ -1,44 +1,44 @@
 import { isAway } from './reach.ts'
 
-/** Ms by which what one shard hands out may be newer than what another has. */
+/** Maximum ms by which a returned item may be newer than an item that another shard still has. */
 const TOLERANCE = 1_000
 /**
- * Ms after which a shard that had nothing is looked at again without a signal: a lease may have run out, or the signal was lost
- * while the subscription was away. With the time that calls take it must stay below the tolerance.
+ * Ms after which an empty shard is checked again without a signal: a lease may have expired, or the signal was lost while the
+ * subscription was broken. Together with the duration of calls it must stay below the tolerance.
  */
 const QUIET = 500
-/** Consumers that are remembered at most; others start with a look at every shard. */
+/** Maximum number of remembered consumers; others start with a look at every shard. */
 const MAX_KNOWN = 1_000
 
-/** What a shard gave: `last`, the time of the last of it; or the time of the first that was `held` back; or it has nothing. */
+/** A shard's answer: a value, with the time of its last item; the time of the first item that was held back; undefined: it has nothing. */
 export type Given<T> = { value: T; last: number } | { held: number } | undefined
 
 type State = {
-  /** No shard has anything older than this time (Unix ms); 0 where it is not known. */
+  /** Per shard: it has nothing older than this time (Unix ms); 0 if unknown. */
   next: number[]
-  /** Since when which shards have nothing. */
+  /** Empty shards, with the time since when. */
   quiet: Map<number, number>
 }
 
-/** `ask` hands out what is not newer than `until` (Unix ms), of one shard; below 0 it only looks. */
+/** Takes from one shard an item that is not newer than `until` (Unix ms); below 0 it takes nothing, and only returns a time. */
 type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
 
-/** Takes from several shards, the oldest first to within a second, asking as few as possible: mostly one. */
+/** Takes from several shards, oldest first with a tolerance of a second. Asks as few shards as possible, usually one. */
 export function createMerge(count: number) {
   /** By consumer: a consumer group, or a filter. */
   const known = new Map<string, State>()
-  /** The number of signals of each shard: one may overtake the answer that it makes obsolete. */
+  /** The number of signals of each shard, because a signal may arrive before the answer that it makes obsolete. */
   const signals = Array<number>(count).fill(0)
   const stateOf = (name: string) => {
     const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Map<number, number>() }
-    // The one that was used last is the last.
+    // Moves it to the end of the map, whose first entries are removed.
     known.delete(name)
     known.set(name, state)
     for (const oldest of known.keys()) if (known.size > MAX_KNOWN) known.delete(oldest)
     return state
   }
   return {
-    /** Something may be there now, where no shard is named on any. */
+    /** Called when a shard may have something; without a number, any shard. */
     signalled(shard?: number): void {
       const some = shard === undefined ? signals.keys() : [shard]
       for (const each of some) {
@@ -47,8 +47,8 @@ export function createMerge(count: number) {
       }
     },
     /**
-     * Undefined: no shard has anything, or only one that is taken for empty where this is not to be `sure`. Shards that are away
-     * are left out; rejects where all are.
+     * Undefined: no shard has anything; if not `sure`, a shard that was empty recently may have. Unreachable shards are left out; rejects
+     * if all are unreachable.
      */
     take: <T>(name: string, ask: Ask<T>, sure = true): Promise<T | undefined> =>
       takeOldest(stateOf(name), signals, ask, sure),
@@ -64,7 +64,7 @@ async function takeOldest<T>(
   const all = Array.from(next.keys())
   const looked = new Set<number>()
   const away = new Map<number, unknown>()
-  /** Had nothing during this call: not asked again. */
+  /** Shards that were empty during this call; not asked again. */
   const empty = new Set<number>()
   const reach = async (shard: number, until: number) => {
     const since = performance.now()
@@ -72,7 +72,7 @@ async function takeOldest<T>(
     try {
       const given = await ask(shard, until)
       if (given) quiet.delete(shard)
-      // A signal meanwhile may be of something that came after the shard was looked at.
+      // After a signal during the call, the answer may be outdated.
       else if (signals[shard] === before) quiet.set(shard, since)
       if (given) empty.delete(shard)
       else empty.add(shard)
@@ -101,13 +101,13 @@ async function takeOldest<T>(
       const given = await reach(first, most)
       if (!given) continue
       const time = 'held' in given ? given.held : given.last
-      // Something came back, or the group was moved: of the others it is not known either.
+      // Something older came back, or the group was moved: the times of the other shards are unknown, too.
       if (time < (next[first] ?? 0)) next.fill(0)
       next[first] = time
       if ('value' in given) return given.value
       continue
     }
-    // The word of another daemon may still be under way.
+    // A signal of another daemon may still be on its way.
     const left = sure ? all.filter((shard) => !looked.has(shard) && !away.has(shard)) : []
     if (left.length === 0 && away.size === all.length) throw away.get(0)
     if (left.length === 0) return undefined

@@ -25,7 +25,7 @@ export function createOwned(
     onSignal(`jobs:${queue}`, marks(state.open))
     return state
   }
-  /** In turns, so that none waits for ever. */
+  /** All shards, each time beginning with the next one, so that none waits indefinitely. */
   const turned = () => {
     turn = (turn + 1) % of
     return [...all.slice(turn), ...all.slice(0, turn)]
@@ -34,12 +34,12 @@ export function createOwned(
   marks(toPump)()
 
   return {
-    /** A shard of which there may be messages to pump. */
+    /** A shard that may have messages to pump. */
     async nextToPump(): Promise<number | undefined> {
       await owners.begin()
       return turned().find((shard) => toPump.has(shard) && owners.own.has(shard))
     },
-    /** Whether there may be messages to pump on any. */
+    /** Whether any shard may have messages to pump. */
     hasToPump: () => [...toPump].some((shard) => owners.own.has(shard)),
     pumps: (shard: number) => void toPump.delete(shard),
     mayPump: (shard: number) => void toPump.add(shard),
@@ -50,7 +50,7 @@ export function createOwned(
       return turned().filter((shard) => isMine(queue, shard) && (open.has(shard) || isDue(shard)))
     },
     mayClaim: (queue: string, shard: number) => void stateOf(queue).open.add(shard),
-    /** Something was put back on a queue that is not named. */
+    /** Called when something was put back on an unknown queue. */
     mayClaimAny(shard: number): void {
       for (const { open } of queues.values()) open.add(shard)
     },

@@ -4,18 +4,18 @@ import type { KeyValues, Leases, Store } from '../../../core/store.ts'
 import { createLoop } from '../../../lib/loop.ts'
 import { LEASES } from '../../shared/leases.ts'
 
-/** The shards whose dispatch is this daemon's, for the length of `TTL` ms from each look, of which there is one every `EVERY` ms. */
+/** Leases on shards last for `TTL` ms, and are renewed every `EVERY` ms. */
 const TTL = 4_000
 const EVERY = 1_300
 const MEMBERS = 'shards/daemon/'
-/** Written where a shard was given up: others need not wait for their next look. */
+/** Written when a daemon gives up shards, so that others take them at once. */
 const TURN = 'shards/turn'
 const MOST_DAEMONS = 1_000
 
 /**
- * Spreads the dispatch of shards evenly over the daemons that dispatch, under leases. These only say who looks: that a cursor moves
- * once and that a job is claimed once is sure by the tokens of the shard itself, so that nobody who was too slow does harm.
- * `changed` is told of what is this daemon's.
+ * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only decide who reads a shard. The shard's
+ * own tokens ensure that a cursor moves once and a job is claimed once, so a slow daemon does no harm. \`changed\` gets the shards of
+ * this daemon.
  */
 export function createOwners(options: {
   of: number
@@ -31,7 +31,7 @@ export function createOwners(options: {
   const all = Array.from({ length: of }, (_, shard) => shard)
   const leaseOf = (shard: number) => `shards/${shard}`
   let begun: Promise<void> | undefined
-  /** What `changed` was told of. */
+  /** The shards in the last call of `changed`. */
   let reported = ''
   let off = () => {}
 
@@ -41,7 +41,7 @@ export function createOwners(options: {
     for (const { shard, lease } of kept) if (!lease) own.delete(shard)
     const surplus = [...own].slice(count)
     await giveUp(surplus)
-    // Each begins elsewhere, so that few want the same.
+    // Each daemon begins elsewhere, so that few try the same shards.
     const start = Math.max(0, place) * count
     for (const index of all) {
       if (own.size >= count) break
@@ -63,13 +63,13 @@ export function createOwners(options: {
       await look()
       return EVERY
     },
-    failed: (err) => log.warn({ err }, 'the shards of this daemon cannot be renewed; trying again'),
+    failed: (err) => log.warn({ err }, 'the leases on shards cannot be renewed; trying again'),
     pause: EVERY,
   })
 
   return {
     own: own as ReadonlySet<number>,
-    /** Takes part from the first call on; resolves when the first shards are this daemon's. */
+    /** Takes part from the first call on. Resolves when this daemon has its first shards. */
     begin(): Promise<void> {
       begun ??= look().then(() => {
         off = options.onSignal(`kv:${TURN}`, loop.wake)

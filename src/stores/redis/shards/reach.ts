@@ -2,27 +2,27 @@ import { TriviumError } from '../../../core/errors.ts'
 import { inTime, pause } from '../../../lib/pause.ts'
 import type { Shard } from './shard.ts'
 
-/** Ms between two looks at a shard that does not answer: one that comes back is used within a second. */
-const LOOK_AGAIN = 500
+/** Ms between pings of an unreachable shard, so that it is used again within a second. */
+const PING_EVERY = 500
 
-/** Whether a call failed because its server cannot be reached, or takes nothing. */
+/** Whether a call failed because its server cannot be reached or accepts no writes. */
 export function isAway(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'store_unavailable'
 }
 
-/** Ms that shards which are back wait for the answers of others: those on one server come back together, as events are in order. */
+/** Ms to wait for the pings of other shards: those of one server must come back together, to keep events in order. */
 const TOGETHER = 300
 
 /**
- * Shards whose calls fail immediately while their server is away, so that a server that hangs costs the calls under way one
- * time-out, and those that follow nothing. Their return is noticed by pings in the background.
+ * Makes the calls of a shard fail immediately while its server is unreachable. So a hanging server costs only the calls in progress one
+ * timeout. Pings in the background notice when it is back.
  */
 export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Shard[] {
   const away = new Map<Shard, unknown>()
 
   async function lookUntilBack(): Promise<void> {
     while (away.size > 0 && !stopped.aborted) {
-      await pause(LOOK_AGAIN, stopped)
+      await pause(PING_EVERY, stopped)
       const back: Shard[] = []
       const pings = [...away.keys()].map((shard) => shard.ping().then(() => back.push(shard)))
       await inTime(Promise.allSettled(pings), AbortSignal.timeout(TOGETHER))
@@ -74,7 +74,7 @@ function guardAll<Part extends object>(part: Part, through: Through): Part {
   })
 }
 
-/** The answers of the shards that can be reached, and which cannot. Rejects where none can, and with any other failure. */
+/** The answers of the reachable shards, and the numbers of the others. Rejects if none is reachable, and with any other failure. */
 export async function askAll<Item, T>(
   shards: readonly Item[],
   ask: (shard: Item) => Promise<T>,

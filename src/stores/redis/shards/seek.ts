@@ -5,8 +5,8 @@ import type { Shard } from './shard.ts'
 type Seekable = Pick<Shard, 'ping'> & { topics: Pick<Shard['topics'], 'groups' | 'seek' | 'subscribe'> }
 
 /**
- * Moves a group of `gateway-message` on every shard, once each. While a shard is away or takes no writes nothing moves. A shard
- * that fails after that check leaves the group moved on the others only; the error says so, and a repeated call completes it.
+ * Moves a group of `gateway-message` on every shard. Nothing moves while a shard is unreachable or accepts no writes. If a shard fails after
+ * that check, the group is moved on the others only. The error says so, and a repeated call completes it.
  */
 export async function seekAll(
   shards: readonly Seekable[],
@@ -18,7 +18,7 @@ export async function seekAll(
   if (!(await first?.topics.seek(MESSAGE_TOPIC, group, to))) return false
   const outcomes = await Promise.allSettled(
     rest.map(async ({ topics }) => {
-      // The first shard knows whether there is such a group: here it was still being made.
+      // The group exists, as the first shard has it. A crash while it was created may have left it out here.
       if (!(await topics.seek(MESSAGE_TOPIC, group, to))) await topics.subscribe(MESSAGE_TOPIC, group, to)
     }),
   )

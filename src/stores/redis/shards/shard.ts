@@ -15,7 +15,7 @@ import { createTrim } from '../trim.ts'
 
 export type Shard = Awaited<ReturnType<typeof createShard>>
 
-/** A journal with its cursor, lanes, receive, notes and keys, on one slot. */
+/** A shard: a journal with its dispatch cursor, lanes, receive road, notes and keys, on one slot. */
 export async function createShard(server: Server, toEvent: (message: Message) => Event) {
   const { roots, call, run } = server
   const begun = (await call('HGET', `${roots.main}meta`, 'end')) !== null
@@ -30,7 +30,7 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
     jobs: createJobs(server, fresh),
     erasing: createErasing(server, () => fresh.pumpedTo(undefined)),
     trim: createTrim(server),
-    /** A Redis that lost its last writes gives their places to others: what is in memory may be of before. */
+    /** Empties the cache: a Redis that lost its last writes reuses their positions. */
     forget: () => fresh.pumpedTo(undefined),
     stats: async (): Promise<StoreStats> => {
       type Queue = StoreStats['jobs'][number] & { oldest?: string }
@@ -59,7 +59,7 @@ function timeOrNone(text: string): number | undefined {
   return text === '' ? undefined : Number(text)
 }
 
-/** Does something for the items of each shard, in one call, at once. The answers stand in the order of the items. */
+/** Runs one call per shard with its items, concurrently. Returns the answers in the order of the items. */
 export async function byShard<Item, Answer>(
   items: readonly Item[],
   shardFor: (item: Item, index: number) => number,

@@ -36,7 +36,7 @@ export function createShardedTopics(
     return counts.reduce((sum, count) => sum + (count ?? 0), forgiven)
   }
 
-  /** Takes off what reads tell of missed events, wherever they were missed. */
+  /** Acknowledges a number of missed events that reads reported, on whichever shards they were missed. */
   async function forgive(group: string, missed: number): Promise<boolean> {
     let left = missed
     for (const shard of shards.keys()) {
@@ -63,7 +63,7 @@ export function createShardedTopics(
     },
     unsubscribe: async (topic, group) => {
       if (topic !== MESSAGE_TOPIC) return others.unsubscribe(topic, group)
-      // A call that failed between two shards is finished by the next.
+      // Repeating the call completes one that failed between two shards.
       return (await ofAll((topics) => topics.unsubscribe(topic, group))).includes(true)
     },
     seek: (topic, group, to) =>

@@ -1,20 +1,20 @@
--- What may be taken from `receive` (needs log.lua, notes.lua and ready.lua):
+-- Messages available on the receive road (needs log.lua, notes.lua and ready.lua). Keys:
 --   ready:<gateway>         runs of positions, see ready.lua
---   receive:<gateway>       stream of references with the positions of the journal
---   receive-back:<gateway>  zset of positions that came back from a lease
---   conversation:<digest>   list of positions, for messages with a conversation of their transport's
+--   receive:<gateway>       stream whose entry ids are positions in the journal
+--   receive-back:<gateway>  zset of positions whose lease ended
+--   conversation:<digest>   list of available positions, for messages with a conversation
 --   receive-leases          zset of receipts `<position>.<token>` by expiry
 --   receive-holders         zset of the same receipts by position
---   taken                   hash of gateways to when a message was last taken, to the hour
---   lost, lost-told         hashes of gateways to how many were removed untaken, and of how many a taker was told
--- A position is in exactly one of the first three or in the leases, or nowhere once it is consumed.
+--   taken                   hash: per gateway, when a message was last taken (accurate to the hour)
+--   lost, lost-told         hashes: per gateway, how many messages were removed unread, and how many of these were reported
+-- A position is in exactly one of the first three or in the leases, and in none once it is consumed.
 
--- The older of two positions, of which either may be nil.
+-- The older of two positions; either may be nil.
 local function older(a, b)
   return a and b and math.min(a, b) or a or b
 end
 
--- The oldest position of one gateway, or of all where it is empty; and its gateway.
+-- The oldest available position of one gateway, or of all if `gateway` is empty; and its gateway.
 local function oldest_available(gateway)
   local oldest, its_gateway
   for _, name in ipairs(gateway ~= '' and { gateway } or redis.call('SMEMBERS', root .. 'gateways')) do
@@ -36,8 +36,8 @@ local function make_unavailable(gateway, conversation, position)
   return there
 end
 
--- How many were lost since a taker was told; notes that somebody takes.
-local function untold(gateway)
+-- The number of lost messages that were not reported yet. Also records that a consumer takes from this gateway.
+local function unreported(gateway)
   if now - (redis.call('HGET', root .. 'taken', gateway) or 0) > 3600000 then
     redis.call('HSET', root .. 'taken', gateway, now)
   end
@@ -59,7 +59,7 @@ local function give_back(position)
   end
 end
 
--- Ends a lease; returns the position that it was for.
+-- Ends a lease and returns its position.
 local function end_lease(receipt)
   redis.call('ZREM', root .. 'receive-leases', receipt)
   redis.call('ZREM', root .. 'receive-holders', receipt)

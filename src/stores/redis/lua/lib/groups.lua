@@ -1,12 +1,12 @@
--- Consumer groups of a log (needs log.lua). `groups` is a hash from the name to the position that the
--- group reads next. Only where a group deviates from plain reading is its name in the set `odd`, and some
--- of these zsets exist:
---   hidden:<group>  positions by when they become visible again (leased, or given back with a delay)
---   back:<group>    positions before the next that are visible again
---   ahead:<group>   positions from the next on that plain reading skips: acknowledged, or hidden
--- or, a number, missed:<group>: how many events before the next are gone, which is not told yet.
--- deliveries:<group> is a hash from the positions that were leased to how often, where that is counted.
--- The zset `used` has all groups by when they were last used, to the hour.
+-- Consumer groups of a log (needs log.lua). Keys:
+--   groups              hash: per group, the position that it reads next (one more than the last consumed one)
+--   odd                 set of groups that do more than reading in order; only they have some of the following keys
+--   hidden:<group>      zset of positions by the time at which they become visible again (leased, or returned with a delay)
+--   back:<group>        zset of positions before the next one that are visible again
+--   ahead:<group>       zset of positions from the next one on that reading skips: acknowledged, or hidden
+--   missed:<group>      number of removed events before the next position that were not reported yet
+--   deliveries:<group>  hash: per leased position, how often it was delivered, if that is counted
+--   used                zset of all groups by the time of their last use (accurate to the hour)
 local function keys_of(group)
   local keys = {}
   for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed', 'deliveries' }) do keys[name] = root .. name .. ':' .. group end
@@ -25,12 +25,12 @@ local function last_position()
   return tonumber(redis.call('HGET', root .. 'meta', 'end') or 0)
 end
 
--- Takes a group out of `odd` again where nothing is odd any more.
+-- Removes a group from `odd` if it has none of these keys any more.
 local function tidy(group, keys)
   if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead, keys.missed) == 0 then redis.call('SREM', root .. 'odd', group) end
 end
 
--- Makes a hidden position visible: plain reading comes to it, or it waits in `back`.
+-- Makes a hidden position visible: reading will reach it, or else it is put into `back`.
 local function show(keys, position, next_position)
   redis.call('ZREM', keys.hidden, position)
   if tonumber(position) >= next_position then

@@ -1,17 +1,20 @@
--- Jobs in lanes. Below `jobs:<queue>:` lie
---   job:<id>       hash: l lane, g group, m message id, v its position, d data,
---                  n notify, f failures, x lost claims, e errors (JSON list), k token of the claim,
---                  q when it was put back from the dead letters, w messages of others, as in merge.lua, and h p the message itself where it comes from a dead letter
---   lane:<lane>    list of job ids; only its head may be ready, delayed or claimed
---   ready:<group>  zset of ready heads, in the order in which they became ready; groups: set of groups
---   held           zset of heads that nobody claims before they are let go, each with score 0
---   delayed        zset of heads by when they are due;   claims: zset of claimed heads by expiry
+-- Jobs in lanes. Keys under `jobs:<queue>:`
+--   job:<id>       hash: l lane, g group, m message id, v its position, d data, n notify, f failures, x lost claims,
+--                  e errors (JSON list), k token of the claim, q when it was retried as a dead letter,
+--                  w messages merged into it (see merge.lua), h and p the message itself if it was a dead letter
+--   lane:<lane>    list of job ids; only its head may be ready, held, delayed or claimed
+--   ready:<group>  zset of ready heads, in the order in which they became ready
+--   groups         set of groups
+--   held           zset of heads that are not claimed until they are released, with score 0
+--   delayed        zset of heads by the time at which they are due
+--   claims         zset of claimed heads by expiry
 --   all            zset of all ids by sequence
--- and below root `queues` (set) and `needs` (zset by position: messages that unfinished jobs need).
+-- Keys under the root: `queues` (set of queues), `needs` (zset by position: messages that unfinished jobs need).
+-- JOB_ARGS, BRIEF_ARGS: number of arguments per job, see `add_job`.
 local JOB_ARGS, BRIEF_ARGS = 8, 5
 
--- A queue for the length of one script. Changes of sorted sets are gathered and written together by
--- `flush`, which every script must call before it reads them or ends.
+-- A queue during one script. Changes of sorted sets are collected, and written together by `flush`, which every script must
+-- call before it reads these sets and before it ends.
 local function open_queue(name)
   local base = root .. 'jobs:' .. name .. ':'
   local sequence = tonumber(redis.call('GET', base .. 'sequence') or 0)
@@ -28,7 +31,7 @@ local function remove_later(queue, key, member)
   queue.removes[key], list[#list + 1] = list, member
 end
 
--- `inBatches` of scripts.ts bounds how many changes there are: Lua's stack bounds what one call can carry.
+-- `inBatches` (batches.ts) limits the number of changes, because Lua's stack limits the arguments of a call.
 local function flush(queue)
   for key, list in pairs(queue.removes) do redis.call('ZREM', key, unpack(list)) end
   for key, list in pairs(queue.adds) do redis.call('ZADD', key, unpack(list)) end
@@ -45,8 +48,7 @@ local function next_sequence(queue)
   return queue.sequence
 end
 
--- The sequence of a job, older than that of any job which became ready after it: what comes back from a
--- claim is again the longest ready.
+-- The sequence of a job. It is lower than that of jobs which became ready later, so a released job is the longest ready again.
 local function added_at(queue, id)
   return redis.call('ZSCORE', queue.base .. 'all', id)
 end
@@ -66,14 +68,14 @@ local function append_to_lane(queue, id, lane, group, position)
   if redis.call('RPUSH', queue.base .. 'lane:' .. lane, id) == 1 then make_ready(queue, id, group, next_sequence(queue)) end
 end
 
--- Whether a job with the id that stands in ARGV at `i` is unfinished.
+-- Whether there is an unfinished job with the id in ARGV[i].
 local function is_alive(queue, i)
   return redis.call('EXISTS', queue.base .. 'job:' .. ARGV[i]) == 1
 end
 
--- Adds the job that stands in ARGV from `i` on: id, lane, group, position of its message or empty, `1` for notify or empty;
--- and, where it is not in brief, message id or empty, data as JSON or empty, digest or empty. In brief, the message has the id
--- of the job. Only where none with that id is alive.
+-- Adds the job in ARGV from index `i` on: id, lane, group, position of its message or empty, `1` for notify or empty; and, if
+-- not in brief form, message id or empty, data as JSON or empty, digest or empty. In brief form, the message has the id of the
+-- job. There must be no unfinished job with that id.
 local function add_job(queue, i, is_brief)
   local id, position = ARGV[i], ARGV[i + 3]
   local fields = { 'l', ARGV[i + 1], 'g', ARGV[i + 2] }
@@ -89,7 +91,7 @@ local function add_job(queue, i, is_brief)
   append_to_lane(queue, id, ARGV[i + 1], ARGV[i + 2], position)
 end
 
--- Takes a finished job out of its lane and lets the next one run. True where one is ready now.
+-- Removes a finished job from its lane and makes the next one ready. Returns whether there is one.
 local function leave_lane(queue, id, lane, group)
   local base = queue.base
   redis.call('DEL', base .. 'job:' .. id)

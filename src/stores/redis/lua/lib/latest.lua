@@ -1,5 +1,5 @@
--- Notes the time by which something will wait, to the second, so that a clock that was ahead and is set back is noticed, however
--- short it was ahead: see clock.lua.
+-- Records the current time (accurate to the second) when something begins to wait, so that clock.lua notices a clock that was ahead
+-- and has been set back, even if it was ahead only briefly.
 local function note_clock()
   local latest = tonumber(redis.call('HGET', root .. 'meta', 'latest') or nil) or 0
   if now > latest + 1000 then redis.call('HSET', root .. 'meta', 'latest', now) end

@@ -1,19 +1,19 @@
--- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous positions from 1;
--- root..'meta' holds `end` (the newest position) and `time` (of the newest id). The journal of messages and
--- every topic are logs. An entry is `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields
--- are cheap to write, to read and to keep: `<time of the id> <tail> <offset>`, where the offset leads from
--- that time to receivedAt or the timestamp, and for messages `<digest of the conversation> <gateway>` after it.
+-- A log is a stream at root..'journal' whose entry IDs are `<position>-0`, with contiguous positions from 1.
+-- root..'meta' has `end` (the newest position) and `time` (that of the newest id). The journal of messages and every topic are
+-- logs. An entry is `{id, {'h', head, 'p', payload}}`. The head is one text, because few fields are cheaper to write, read
+-- and store: `<time of the id> <tail> <offset>`; the offset plus that time is receivedAt or the timestamp. For messages it
+-- continues with ` <digest of the conversation> <gateway>`.
 
 local function position_of(stream_id)
   return tonumber(string.match(stream_id, '^%d+'))
 end
 
--- The entry `{id, {name, value, …}}` at a position, or nil where retention removed it.
+-- The entry `{id, {name, value, …}}` at a position, or nil if retention removed it.
 local function entry_at(position)
   return redis.call('XRANGE', root .. 'journal', position .. '-0', position .. '-0')[1]
 end
 
--- The same, only where the entry has the id that consists of these parts.
+-- The same, but nil unless the entry has the id with these parts.
 local function entry_with_id(position, time, tail)
   local found = entry_at(position)
   local start = time .. ' ' .. tail .. ' '

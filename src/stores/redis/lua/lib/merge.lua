@@ -1,12 +1,12 @@
--- Messages that go into the call of another one of their lane, in place of jobs of their own. Needs log, notes and lanes.
--- The field w of a job holds them, oldest first, as a JSON list of {position, head, payload}; it is there, perhaps empty,
--- from the first claim on of a job of a group that merges, and such a job goes into no other.
+-- Merges messages into the call of another message of their lane, instead of running their own jobs. Needs log, notes and
+-- lanes. Field w of a job has the merged messages, oldest first, as a JSON list of {position, head, payload}. In groups that
+-- merge, a job has the field (possibly empty) from its first claim on, and is then not merged into another.
 
--- What is said of a message that goes, and of the one whose call takes it.
-local TELLS = { collected = 'collects', superseded = 'supersedes', steered = 'is steered' }
+-- History entries: of a merged message (key), and of the message whose call takes it (value).
+local INTO_NOTES = { collected = 'collects', superseded = 'supersedes', steered = 'is steered' }
 
--- Who wrote a message where there is proof, as `identityOf` has it; empty for all others, who have the same rights: none.
--- False where cjson cannot read it, as half a surrogate pair in a subject: whoever that is, it goes into no other's call.
+-- The verified sender of a message, as `identityOf` returns it; empty for unverified senders, who all have the same (no) rights.
+-- False if cjson cannot parse the message, for example because of half a surrogate pair: it is not merged.
 local function sender_of(entry)
   local ok, stored = pcall(cjson.decode, string.match(entry[2][4], '^[^\n]*'))
   local from = ok and type(stored) == 'table' and stored.from
@@ -15,8 +15,8 @@ local function sender_of(entry)
   return (from.external == true and 'external:' or '') .. tostring(from.address or from.id)
 end
 
--- The jobs of a lane from a place on (0: the head) that are of one group and one sender (default: the first one's), one
--- message each, and that nobody has claimed; as many as one call can carry.
+-- The unclaimed jobs of a lane from an index on (0: the head), with one message each, of one group and one sender (default: that
+-- of the first job), up to the size of one call.
 local function untouched(queue, lane, group, from, sender)
   local found, bytes = {}, 0
   for _, id in ipairs(redis.call('LRANGE', queue.base .. 'lane:' .. lane, from, from + 99)) do
@@ -33,8 +33,8 @@ local function untouched(queue, lane, group, from, sender)
   return found
 end
 
--- Takes untouched jobs out of their lane and their messages into the job `into`. Adds the signals of their ends to `names`;
--- returns the messages, as in w.
+-- Removes untouched jobs from their lane and adds their messages to the job `into`. Adds the signals of their ends to `names`.
+-- Returns the messages in the form of field w.
 local function merge(queue, lane, jobs, into, what, names)
   local key = queue.base .. 'job:' .. into
   local target = redis.call('HMGET', key, 'w', 'm', 'v')
@@ -53,6 +53,6 @@ local function merge(queue, lane, jobs, into, what, names)
     end
   end
   redis.call('HSET', key, 'w', #kept > 0 and cjson.encode(kept) or '[]')
-  if #ids > 0 then add_note(target[3], cjson.encode({ now, 'd', TELLS[what], { messages = ids } })) end
+  if #ids > 0 then add_note(target[3], cjson.encode({ now, 'd', INTO_NOTES[what], { messages = ids } })) end
   return taken
 end

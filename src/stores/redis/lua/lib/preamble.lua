@@ -1,13 +1,12 @@
--- Stands before every script.
+-- The beginning of every script.
 --
--- KEYS[1]  root: the prefix of all keys that the script touches, with the hash tag that puts them on
---          one slot, such as `{trivium}:`. Keys are made from it.
--- KEYS[2]  one more key of that slot. As no key is called like the root, a cluster that is moving the slot never has
---          both, and answers TRYAGAIN: a script would find some of its keys here and make the others anew.
--- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server: one clock for all daemons
+-- KEYS[1]  root: the prefix of all keys of the script, with the hash tag that puts them on one slot, such as `{trivium}:`
+-- KEYS[2]  another key of that slot. No key has the name of the root, so while a cluster moves the slot, it never has both and
+--          answers TRYAGAIN. Otherwise a script would find only some of its keys, and create the others again.
+-- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server, which is the same for all daemons
 -- ARGV[2]  the channel of the signals
 local root, channel = KEYS[1], ARGV[2]
--- How many bytes of messages are read before a script answers with fewer than were asked for; seconds.
+-- Bytes of messages after which a script returns fewer than requested; seconds of a week.
 local LARGE, WEEK = 4000000, 7 * 24 * 3600
 
 local function clock()
@@ -18,8 +17,8 @@ end
 
 local now = clock()
 
--- What a daemon listens to only now and then. Where there are several shards, whose channels end with `/<shard>`, these
--- have channels of their own: of many daemons few have to do with a message.
+-- Signals that a daemon needs only at times. With several shards (channel names that end with `/<shard>`), they have channels of
+-- their own, so that a message does not wake all daemons.
 local APART = {
   journal = '/dispatch',
   ['jobs:dispatch'] = '/dispatch',

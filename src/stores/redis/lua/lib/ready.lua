@@ -1,8 +1,8 @@
--- Messages that nobody has taken yet, as runs of neighbouring positions of one gateway, so that a message costs nothing of its own:
+-- Messages that nobody has taken yet, as runs of consecutive positions of one gateway, so that a message needs no entry of its own:
 --   ready:<gateway>   zset of the first position of each run, scored by its last
---   ready             hash of gateways to how many positions their runs have
+--   ready             hash: per gateway, the number of positions in its runs
 
--- Adds a run that begins after all others of its gateway, and continues the last one where it can.
+-- Adds a run after all others of its gateway, and joins it with the last one if they are consecutive.
 local function add_ready(gateway, first, last)
   local key = root .. 'ready:' .. gateway
   local newest = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
@@ -11,7 +11,7 @@ local function add_ready(gateway, first, last)
   redis.call('HINCRBY', root .. 'ready', gateway, last - first + 1)
 end
 
--- First and last of the run that a position is in, or nil.
+-- First and last position of the run that contains a position, or nil.
 local function ready_run(gateway, position)
   local found = redis.call('ZRANGEBYSCORE', root .. 'ready:' .. gateway, position, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   local first, last = tonumber(found[1]), tonumber(found[2])
@@ -22,7 +22,7 @@ local function oldest_ready(gateway)
   return tonumber(redis.call('ZRANGE', root .. 'ready:' .. gateway, 0, 0)[1])
 end
 
--- False where no run has the position.
+-- Returns false if no run contains the position.
 local function remove_ready(gateway, position)
   local first, last = ready_run(gateway, position)
   if not first then return false end

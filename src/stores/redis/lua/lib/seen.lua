@@ -1,14 +1,13 @@
--- Remembers digests (16 characters of base64url) for seven days, each with a value. They lie in 16,384
--- hashes that stay small enough for Redis to keep them as listpacks: 40 bytes each instead of 180 for a
--- key of its own; those of a topic in 64, for topics are many and small. `trim-rest.lua` and
--- `trim-topic.lua` take the old ones out.
+-- Remembers digests (16 characters of base64url) for seven days, each with a value. They are spread over 16,384 hashes, so that
+-- Redis stores these as listpacks: 40 bytes per digest instead of 180 for a key of its own. A topic has 64 hashes, because topics
+-- are many and small. `trim-rest.lua` and `trim-topic.lua` remove old digests.
 
 local function seen_bucket(base, digest)
   if base == root .. 'topic-seen:' then return base .. string.sub(digest, 1, 1) end
   return base .. string.sub(digest, 1, 2) .. string.byte(digest, 3) % 4
 end
 
--- The value given to `seen_put`, or nil where the digest was not seen within seven days.
+-- The value given to `seen_put`, or nil if the digest was not seen within seven days.
 local function seen_get(base, digest)
   local stored = redis.call('HGET', seen_bucket(base, digest), string.sub(digest, 3))
   if not stored or now / 1000 - struct.unpack('>I4', stored) >= WEEK then return nil end
@@ -21,8 +20,8 @@ local function seen_put(base, digest, value)
   redis.call('EXPIRE', bucket, WEEK)
 end
 
--- Gives a digest its value and returns nil, or returns the value that it was given within seven days: one call for a new
--- digest. The hash has no expiry of its own: `trim-rest.lua` takes the old ones out.
+-- Stores the value of a new digest and returns nil; for a known digest returns its value. Needs one command for a new digest. Sets
+-- no expiry: `trim-rest.lua` removes old digests.
 local function seen_first(base, digest, value)
   local bucket, field = seen_bucket(base, digest), string.sub(digest, 3)
   local stored = struct.pack('>I4', math.ceil(now / 1000)) .. value
@@ -32,7 +31,7 @@ local function seen_first(base, digest, value)
   return known
 end
 
--- Takes what is older than seven days out of the hash in which a digest lies.
+-- Removes digests older than seven days from the hash of this digest.
 local function forget_old(base, digest)
   local bucket = seen_bucket(base, digest)
   local stored = redis.call('HGETALL', bucket)

@@ -1,8 +1,7 @@
--- What was handed out for good is remembered until its caller has heard it: a call that consumes leaves
--- a record with its number in its daemon's hash `handed:<daemon>`. A caller that got no answer names the
--- number in its next call, and what the record holds is taken back; what is left of it then tells a call
--- that comes only now, from a socket or sent again by the client library, that nobody waits for it any more.
--- Later calls write over the records: there are more slots than calls under way at once.
+-- Protects consuming calls against lost replies. Each call leaves a record of what it handed out, under its number, in the hash
+-- `handed:<daemon>`. If a caller gets no answer, it reports the number in its next call, and the contents of the record are
+-- taken back. The emptied record then makes a late duplicate of the call (from a socket buffer, or resent by the client library)
+-- fail. Later calls overwrite records: there are more slots than concurrent calls.
 local HANDED_SECONDS, SLOTS = 24 * 3600, 4096
 
 local function remember_handed(daemon, number, record)
@@ -11,7 +10,7 @@ local function remember_handed(daemon, number, record)
   redis.call('EXPIRE', key, HANDED_SECONDS)
 end
 
--- Calls `take_back` with each record that the caller never heard: `list` has their numbers.
+-- Calls `take_back` with the records of unanswered calls; `list` has their numbers.
 local function for_each_unheard(daemon, list, take_back)
   local key = root .. 'handed:' .. daemon
   for number in string.gmatch(list, '%d+') do
@@ -24,8 +23,8 @@ local function for_each_unheard(daemon, list, take_back)
   if list ~= '' then redis.call('EXPIRE', key, HANDED_SECONDS) end
 end
 
--- Whether the caller of this very call has given it up.
+-- Whether the caller has already reported this call as unanswered.
 local function is_given_up(daemon, number)
   return redis.call('HGET', root .. 'handed:' .. daemon, number % SLOTS) == number .. ' '
 end
-local GIVEN_UP = { err = 'ERR nobody waits for this call any more' }
+local GIVEN_UP = { err = 'ERR the caller has given up this call' }

@@ -1,14 +1,14 @@
--- For scripts that are all or nothing although Redis takes nothing back: a command fails where a key holds something of
--- another program, or where the user lacks a right.
+-- Makes a script atomic, as Redis does not roll back. A command fails if another program wrote to its key, or if the user lacks
+-- a right.
 
--- The commands of such scripts, with arguments that change nothing of a key that holds a text. One that fails inside `pcall`
--- does not say its name.
+-- The commands of such scripts, with arguments that do not change a key with a text. They are tried after a missing right, because
+-- an error inside `pcall` does not name its command.
 local COMMANDS = {
   { 'SET', '1' }, { 'HSET', 'f', '1' }, { 'HSETNX', 'f', '1' }, { 'HDEL', 'f' }, { 'HINCRBY', 'f', '1' }, { 'RPUSH', '1' },
   { 'SADD', '1' }, { 'XADD', '*', 'f', '1' }, { 'ZADD', '1', '1' }, { 'ZRANGE', '0', '0' }, { 'ZREM', '1' }, { 'PERSIST' },
 }
 
--- The names of those that the user may not run.
+-- The names of the commands that the user may not run.
 local function refused_commands()
   local names, key = {}, root .. 'probe'
   redis.pcall('SET', key, 1)
@@ -22,7 +22,7 @@ local function refused_commands()
   return table.concat(names, ', ')
 end
 
--- Runs `write`; where it fails, runs `undo`, which must not fail. Returns what `write` returned, or nil and the text of the failure.
+-- Runs `write`. If it fails, runs `undo`, which must not fail. Returns the result of `write`, or nil and the text of the failure.
 local function whole(write, undo)
   local is_done, answer = pcall(write)
   if is_done then return answer end

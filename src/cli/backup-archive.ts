@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { STORE_FILES } from '../stores/embedded/copy.ts'
+import type { CommandContext } from './command.ts'
+import type { loadPlaced } from './data-dir.ts'
+import { megabytes } from './terminal.ts'
+
+/** The version of the archive format: the one that is written, and the newest that can be read. */
+export const FORMAT = 1
+
+export const manifestSchema = z.object({
+  format: z.int(),
+  /** The time (ISO 8601) that the copy of the store shows. */
+  at: z.string(),
+  /** For Redis: the files of its servers, and the database number. */
+  redis: z.object({ files: z.array(z.string()), db: z.int() }).exactOptional(),
+  /** Number of files below `data/`. */
+  files: z.int(),
+})
+
+/** The last entry of an archive. Without it, the archive is incomplete. */
+export const MANIFEST = 'manifest.json'
+export const DATA = 'data'
+
+export type Daemon = Awaited<ReturnType<typeof loadPlaced>>['daemon']
+
+/** Excluded files; the database is copied separately. */
+export const NONE_OF_IT = [
+  ...STORE_FILES,
+  'artifacts/incoming',
+  'search.db',
+  'search.db-wal',
+  'search.db-shm',
+]
+
+/** Files of a daemon on this machine, or left behind by earlier commands. */
+export function isOfThisMachine(name: string): boolean {
+  const named = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
+  return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
+}
+
+/** Shows the progress until it is disposed. */
+export function progressOf(context: CommandContext) {
+  const { progress } = context.terminal()
+  let done = 0
+  return {
+    show: progress,
+    add({ length }: { length: number }) {
+      done += length
+      progress(megabytes(done))
+    },
+    [Symbol.dispose]: () => progress(''),
+  }
+}

@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { DecideHere } from '../lib/approval.js'
+import { html } from '../lib/html.js'
+import { changes } from '../lib/live.js'
+import { Modal } from '../lib/modal.js'
+import { act, ask, Copy, useOnce } from '../lib/parts.js'
+import { CancelRun } from '../lib/pause.js'
+import { go } from '../lib/router.js'
+import { senderOf } from './messages.js'
+
+/** The possible actions. Each names its effect and asks for confirmation. */
+export function Actions({ shown, reload }) {
+  const { message, outcome } = shown
+  const { id, gateway } = message
+  const [form, setForm] = useState()
+  const again = async () => {
+    if (
+      !(await ask({
+        title: 'Try this message again?',
+        body: `It goes back to the end of its conversation in “${gateway}”, with fresh attempts.`,
+        action: 'Retry',
+      }))
+    )
+      return
+    await act(async () => {
+      await invoke('dead-letter-retry', { id })
+      changes.dead.value++
+      return 'It is back in its lane.'
+    })
+    reload()
+  }
+  return html`<div class="buttons">
+    ${outcome === 'approval' && html`<${DecideHere} isMeant=${(request) => request.message?.id === id} done=${reload} />`}
+    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button>`}
+    ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
+    <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
+    <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>
+    <${Copy} label="Copy as curl" text=${asCurl(message)} />
+    ${
+      form &&
+      html`<${Form} kind=${form} message=${message} done=${(next) => {
+        setForm(undefined)
+        if (next) go(['messages', next])
+        else reload()
+      }} />`
+    }
+  </div>`
+}
+
+function Form({ kind, message, done }) {
+  const isAnswer = kind === 'answer'
+  const [text, setText] = useState(isAnswer ? '' : message.text)
+  const [isBusy, once] = useOnce()
+  const send = async () => {
+    let next
+    const isSent = await act(async () => {
+      if (isAnswer) {
+        await invoke('gateway-send', { messageId: message.id, text })
+        return `Your answer is on its way to ${senderOf(message.from)}.`
+      }
+      next = (await invoke('message-resend', { id: message.id, ...(text !== message.text && { text }) })).id
+      return 'It is accepted as a new message.'
+    })
+    if (isSent) done(next)
+  }
+  return html`<${Modal} leave=${() => done()} aria-labelledby="form-title">
+    <form onSubmit=${(event) => {
+      event.preventDefault()
+      once(send)
+    }}>
+      <h2 id="form-title">${isAnswer ? `Answer ${senderOf(message.from)}` : 'Edit and send again'}</h2>
+      <p class="hint">${
+        isAnswer
+          ? `It goes where the message came from: ${message.gateway}, as a reply of yours.`
+          : 'It is accepted as a new message of the same sender and conversation, and routed as the routes are now. With another text the sender counts as not verified.'
+      }</p>
+      <label>Text<textarea rows="8" required=${isAnswer} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+      <div class="buttons"><button type="button" onClick=${() => done()}>Cancel</button><button class="primary" disabled=${isBusy}>${isAnswer ? 'Send the answer' : 'Send again'}</button></div>
+    </form>
+  <//>`
+}
+
+function asCurl({ gateway, text, conversation, from, subject }) {
+  const body = JSON.stringify({ gateway, text, conversation, from: from.id, ...(subject && { subject }) })
+  return `curl -X POST ${location.origin}/v1/messages -H "authorization: Bearer $TRIVIUM_TOKEN" -H 'content-type: application/json' -d '${body.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,115 @@
+import { isJsonObject, type Json, objectsAt, pathGet, toJson } from '../../core/json.ts'
+import { type SessionEntry, sessionEntrySchema } from '../../core/session.ts'
+import type { SkillContext } from '../../core/skill.ts'
+import { defined } from '../../lib/defined.ts'
+import { headOf } from '../../lib/head-of.ts'
+import { LONGEST_TEXT, renderEntry, tokensIn } from './render-history.ts'
+
+/**
+ * Makes the session entry of an invocation from the `capture` paths: arguments, result, the
+ * conversation with the model, paths into ctx or into the result (`result.summary`).
+ */
+export function captureEntry(ctx: SkillContext, capture: readonly string[], at: number): SessionEntry {
+  const { result } = ctx.locals
+  const isWanted = (part: string) => capture.includes('$all') || capture.includes(part)
+  const trace = isWanted('$agent') ? pathGet(ctx.locals, 'agent.trace') : undefined
+  const values = capture.flatMap((path) => {
+    const value = path.startsWith('$') ? undefined : pathGet({ ...ctx, result }, path)
+    return value === undefined ? [] : [[path, safeJson(value)]]
+  })
+  return {
+    at,
+    ...(isWanted('$args') && { args: slimArgs(ctx) }),
+    ...(isWanted('$result') && { result: safeJson(result) }),
+    ...(trace !== undefined && { agent: safeJson(trace) }),
+    ...(values.length > 0 && { values: Object.fromEntries(values) }),
+  }
+}
+
+/**
+ * The arguments as JSON, with messages replaced by their ids: the field order of a stored message
+ * may differ.
+ */
+export function slimArgs({ args, message }: SkillContext): Json {
+  if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
+  const all = objectsAt(args, 'messages').map(({ id = null }) => ({ id }))
+  return safeJson({ ...args, message: { id: message.id }, ...(args.messages && { messages: all }) })
+}
+
+/** A result that JSON cannot represent (a cycle, a bigint) must not fail the skill. */
+function safeJson(value: unknown): Json {
+  try {
+    return toJson(value)
+  } catch {
+    return String(value)
+  }
+}
+
+/** Maximum size of an entry and of a session, in characters of JSON. */
+const LARGEST_ENTRY = 64_000
+const LARGEST_SESSION = 256_000
+/** Length to which a part of an oversized entry is cut. */
+const SHORT = 4_000
+
+type Limits = { maxEntries: number; maxTokens?: number }
+
+/**
+ * Adds an entry, and drops the oldest ones beyond the limits. `dropped` of the oldest remaining
+ * entry counts them.
+ */
+export function withEntry(
+  entries: readonly SessionEntry[],
+  entry: SessionEntry,
+  { maxEntries, maxTokens = Number.POSITIVE_INFINITY }: Limits,
+) {
+  const message = pathGet(entry.args, 'message.id')
+  // The entry of a redelivered message replaces its previous one.
+  const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
+  const kept = [...others, bounded(entry)]
+  let { dropped = 0, summary } = entries[0] ?? {}
+  const isTooMuch = () =>
+    kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION || tokensOf(kept) > maxTokens
+  while (kept.length > 1 && isTooMuch()) {
+    kept.shift()
+    dropped += 1
+  }
+  const [oldest, ...rest] = kept
+  const told = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
+  return oldest ? [{ ...oldest, ...told }, ...rest] : kept
+}
+
+function tokensOf(entries: readonly SessionEntry[]): number {
+  return entries.reduce(
+    (sum, entry) => sum + tokensIn(renderEntry(entry)),
+    tokensIn(entries[0]?.summary ?? ''),
+  )
+}
+
+/** The entries to summarise if there are too many. The newest entries stay, up to half of the limits. */
+export function outgrown(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
+  if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
+  let [room, kept] = [maxTokens / 2, 0]
+  for (const entry of entries.toReversed()) {
+    room -= tokensIn(renderEntry(entry))
+    if (kept > 0 && (room < 0 || kept >= maxEntries / 2)) break
+    kept++
+  }
+  return entries.slice(0, -kept)
+}
+
+/** Cuts an oversized entry; the conversation with the model first, the arguments last. */
+function bounded(entry: SessionEntry): SessionEntry {
+  const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, LONGEST_TEXT) : value)
+  const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
+  for (const part of ['agent', 'values', 'result', 'args'] as const) {
+    if (sizeOf(small) <= LARGEST_ENTRY) break
+    const text = headOf(JSON.stringify(small[part] ?? null), SHORT)
+    if (part === 'values') small.values = { captured: text }
+    else small[part] = text
+  }
+  return small
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value).length
+}

@@ -1,0 +1,98 @@
+import type { KnownBlock, ModalView } from '@slack/web-api'
+import { z } from 'zod'
+import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
+import { isJsonObject } from '../../../src/core/json.ts'
+import type { Reply } from '../../../src/core/transport.ts'
+import { approvalPost, approvalSchema } from './approval-post.ts'
+import { fitView, postsOfBlocks } from './fit-blocks.ts'
+import { handOverPost, handoverSchema } from './handover-post.ts'
+import { FORGED, isGenuine, type Post } from './post-blocks.ts'
+import { splitMarkdown } from './split-text.ts'
+import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
+
+/** A modal defined by a skill. */
+export const viewSchema = z
+  .custom<ModalView>(isJsonObject, 'it is not a view')
+  .refine(isGenuine, FORGED)
+  .transform((view, context) => {
+    try {
+      return fitView(view)
+    } catch (error) {
+      context.addIssue(reasonOf(error))
+      return z.NEVER
+    }
+  })
+
+/** Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack validates the rest. */
+const fieldsSchema = z.looseObject({
+  /** Block Kit blocks, shown instead of the text. */
+  blocks: z
+    .preprocess(quietBlocks, z.array(z.custom<KnownBlock>(isJsonObject)).refine(isGenuine, FORGED))
+    .exactOptional(),
+  /** A modal for the person whose click or command is answered. */
+  view: viewSchema.exactOptional(),
+  /** Visible to this user only; `true` means the person who is answered. */
+  ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
+  /** Key of an earlier reply in the same conversation whose post this one replaces. */
+  update: z.string().min(1).exactOptional(),
+  approval: approvalSchema.exactOptional(),
+  handover: handoverSchema.exactOptional(),
+})
+
+export type SlackFields = z.infer<typeof fieldsSchema>
+
+/** Maximum length of the notification text. */
+const LONGEST_TEXT = 4000
+
+/** Reads `reply.data`; throws `send_rejected` for impossible requests. */
+export function readSlackFields({ data, gateway }: Reply): SlackFields {
+  const parsed = fieldsSchema.safeParse(data ?? {})
+  if (parsed.success) return parsed.data
+  const reason = `data of the reply: ${z.prettifyError(parsed.error)}`
+  throw new TriviumError('send_rejected', { gateway, reason })
+}
+
+/** The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse them. */
+export function postsOf({ subject, text, gateway, conversation }: Reply, fields: SlackFields): Post[] {
+  const { approval, blocks, handover } = fields
+  if (approval) {
+    const post = approvalPost(approval)
+    return [{ ...post, text: plain(text) || post.text }]
+  }
+  if (handover) return [handOverPost(handover, conversation)]
+  const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
+  if (!blocks) return markdownPosts(markdown)
+  try {
+    const parts = postsOfBlocks(blocks)
+    return parts.map((part, index) => ({ text: index === 0 ? plain(markdown) : '', blocks: part }))
+  } catch (cause) {
+    throw new TriviumError('send_rejected', { gateway, reason: reasonOf(cause) }, { cause })
+  }
+}
+
+/** Splits Markdown into posts; Slack renders it. */
+export function markdownPosts(markdown: string): Post[] {
+  return splitMarkdown(quietMarkdown(markdown)).map((part) => ({
+    text: plain(part),
+    blocks: [{ type: 'markdown', text: part }],
+  }))
+}
+
+/** Feedback buttons for the answer to message `id`; clicks match routes with `action: feedback`. */
+export function feedbackBlock(id: string): KnownBlock {
+  const choice = (text: string, value: string) => ({ text: { type: 'plain_text' as const, text }, value })
+  const choices = { positive_button: choice('👍', 'good'), negative_button: choice('👎', 'bad') }
+  const elements = [{ type: 'feedback_buttons' as const, action_id: 'feedback', ...choices }]
+  return { type: 'context_actions', block_id: id, elements }
+}
+
+/** Escaped mentions of people and channels, which notifications show by name. */
+const MENTION = /&lt;(@[UW][A-Z0-9]+|#C[A-Z0-9]+)&gt;/g
+
+/** Strips common Markdown syntax, which notifications do not render. */
+function plain(markdown: string): string {
+  const bare = markdown
+    .replaceAll(/\*\*|~~|^#{1,6} /gm, '')
+    .replaceAll(/!?\[([^[\]\n]*)\]\([^()\n]*\)/g, '$1')
+  return escapeText(bare.slice(0, LONGEST_TEXT)).replaceAll(MENTION, '<$1>')
+}
