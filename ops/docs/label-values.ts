@@ -123,6 +123,12 @@ export const REFUSAL_REASONS: readonly Reason[] = [
     meaning: 'A request with another method, mostly of scanners.',
   },
   {
+    reason: 'stopping',
+    transport: 'all',
+    isIntended: true,
+    meaning: 'The daemon was stopping. The sender tries again.',
+  },
+  {
     reason: 'store_unavailable',
     transport: 'all',
     isIntended: true,
