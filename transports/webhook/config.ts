@@ -4,6 +4,7 @@ import type { Preset } from '../deliveries/preset.ts'
 import { PRESETS } from '../deliveries/presets.ts'
 import { verify } from '../deliveries/verify.ts'
 import { bodySize, publicPath } from '../options.ts'
+import { challengeOptions, isSigned } from './challenge-options.ts'
 
 /** A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element. */
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')
@@ -16,6 +17,9 @@ const options = z.strictObject({
   verify: verify
     .default({ scheme: 'none' })
     .describe('How the signature of a delivery is checked: a preset or a recipe.'),
+  challenge: challengeOptions
+    .exactOptional()
+    .describe('The requests with which a provider checks this address, and the answer to them.'),
   respond: z
     .enum(['accepted', 'result'])
     .default('accepted')
@@ -62,6 +66,8 @@ export const webhookOptions = options.superRefine((given, context) => {
   if (isWritten && given.respond === 'result') {
     fault('split', '`split` makes several messages, and `respond: result` answers with the reply to one')
   }
+  if (given.challenge && isSigned(given.challenge) && !('secret' in given.verify && given.verify.secret))
+    fault('challenge', '{hmac-hex} and {hmac-base64} need a `secret` in `verify`')
   for (const key of POINTERS) {
     const written = given[key]
     if (written === undefined || isSplit || POINTER.test(written)) continue

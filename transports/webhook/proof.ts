@@ -1,4 +1,4 @@
-import { signedFields, signedHeaders } from '../../src/lib/signatures.ts'
+import { signedFields, signedHeaders, signsBody } from '../../src/lib/signatures.ts'
 import { found, type Readable } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
 import { SNS_SIGNED } from '../deliveries/sns.ts'
@@ -34,6 +34,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
     case 'sns':
       return { ...NOTHING, fields: SNS_SIGNED }
     case 'hmac':
+    case 'public-key':
       return byTemplates([verify.template])
   }
   if (!preset?.signature) return EVERYTHING
@@ -44,7 +45,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
 /** A delivery is signed by one of several templates, so only parts signed by all of them are trusted. */
 function byTemplates(templates: readonly (string | undefined)[]): Proof {
   const all = templates.map((template = '{body}') => ({
-    body: template.includes('{body}'),
+    body: signsBody(template),
     fields: signedFields(template),
     headers: signedHeaders(template),
     query: /\{(url|path)\??\}/.test(template),

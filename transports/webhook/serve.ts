@@ -10,6 +10,7 @@ import type { createRefusedDeliveries } from '../deliveries/refused-deliveries.t
 import type { Verifier } from '../deliveries/verifier-types.ts'
 import { refuseForeign } from '../options.ts'
 import { type Answers, answer } from './answers.ts'
+import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
 import { answerProbe, isProbe, requirePost } from './methods.ts'
 import { createReader } from './read-delivery.ts'
@@ -32,6 +33,7 @@ export function createServe(options: WebhookOptions, deps: TransportDeps, parts:
   const { gateway, http } = deps
   const { verifier, preset, refusedDeliveries, answers, accepting } = parts
   const own: Own = { secret: [], ...options.verify }
+  const challenge = options.challenge && createChallenge(options.challenge, own.secret[0])
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
   const limit = options['max-body']
@@ -54,9 +56,11 @@ export function createServe(options: WebhookOptions, deps: TransportDeps, parts:
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
       if (isProbe(method)) return answerProbe(request, response)
+      if (challenge?.byHead(request, response)) return
       requirePost(method, options.path, response)
       if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
+      if (challenge?.byBody(request, response, sent)) return
       const delivery = { method, headers, raw: sent, url }
       const checked = verifier.check(delivery)
       const verdict = checked instanceof Promise ? await checked : checked

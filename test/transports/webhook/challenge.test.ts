@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
+import { json, startWebhook } from './harness.ts'
+
+const SECRET = 'shared'
+const verify = { scheme: 'hmac', header: 'X-Signature', secret: SECRET }
+const sum = (text: string, encoding: 'hex' | 'base64') =>
+  createHmac('sha256', SECRET).update(text).digest(encoding)
+
+type Check = {
+  challenge: object
+  query?: string
+  headers?: Record<string, string>
+  method?: string
+  body?: string
+}
+
+async function ask({ challenge, query = '', headers = {}, method = 'GET', body }: Check) {
+  const { hook, store } = await startWebhook({ verify, challenge })
+  const response = await fetch(hook + query, { method, headers, ...(body !== undefined && { body }) })
+  const type = response.headers.get('content-type')
+  return {
+    status: response.status,
+    type,
+    text: await response.text(),
+    headers: response.headers,
+    calls: store.calls,
+  }
+}
+
+describe('a challenge', () => {
+  // As Dropbox, Onfleet, X, LinkedIn, Strava, Okta, Smartsheet, monday.com and RingCentral send them.
+  const cases: [who: string, check: Check, text: string][] = [
+    ['a query', { challenge: { at: 'query.challenge' }, query: '?challenge=a%20b' }, 'a b'],
+    ['another name', { challenge: { at: 'query.check' }, query: '?check=x1' }, 'x1'],
+    [
+      'a token besides',
+      {
+        challenge: {
+          at: 'query.hub.challenge',
+          when: { 'query.hub.mode': 'subscribe', 'query.hub.verify_token': 'STRAVA' },
+          answer: { 'hub.challenge': '{value}' },
+        },
+        query: '?hub.mode=subscribe&hub.verify_token=STRAVA&hub.challenge=15f7d1a91c1f40f8',
+      },
+      '{"hub.challenge":"15f7d1a91c1f40f8"}',
+    ],
+    [
+      'a signature in base64',
+      {
+        challenge: { at: 'query.crc_token', answer: { response_token: 'sha256={hmac-base64}' } },
+        query: '?crc_token=MTIz',
+      },
+      JSON.stringify({ response_token: `sha256=${sum('MTIz', 'base64')}` }),
+    ],
+    [
+      'a signature in hex',
+      {
+        challenge: {
+          at: 'query.challengeCode',
+          answer: { challengeCode: '{value}', challengeResponse: '{hmac-hex}' },
+        },
+        query: '?challengeCode=890e4665-4dfe-4ab1',
+      },
+      JSON.stringify({
+        challengeCode: '890e4665-4dfe-4ab1',
+        challengeResponse: sum('890e4665-4dfe-4ab1', 'hex'),
+      }),
+    ],
+    [
+      'a header',
+      {
+        challenge: { at: 'header.X-Okta-Verification-Challenge', answer: { verification: '{value}' } },
+        headers: { 'x-okta-verification-challenge': 'abc' },
+      },
+      '{"verification":"abc"}',
+    ],
+    [
+      'a body',
+      {
+        challenge: { at: 'data.body.challenge', answer: { challenge: '{value}' } },
+        method: 'POST',
+        headers: json,
+        body: '{"challenge":"abc"}',
+      },
+      '{"challenge":"abc"}',
+    ],
+  ]
+  for (const [who, check, text] of cases) {
+    test(`in ${who} is answered without a signature, and is no message`, async () => {
+      const answer = await ask(check)
+      assert.deepEqual([answer.status, answer.text, answer.calls], [200, text, 0])
+      assert.match(answer.type ?? '', text.startsWith('{') ? /json/ : /text\/plain/)
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    })
+  }
+
+  test('in a header is repeated in a header', async () => {
+    const challenge = { at: 'header.X-Hook-Secret', header: 'X-Hook-Secret', answer: '' }
+    const answer = await ask({ challenge, method: 'POST', headers: { 'x-hook-secret': 's3' }, body: '' })
+    assert.deepEqual([answer.status, answer.text, answer.headers.get('x-hook-secret')], [200, '', 's3'])
+  })
+
+  test('with another token, without its value or with an unsafe one is not answered', async () => {
+    const challenge = { at: 'query.c', when: { 'query.token': 'right' } }
+    assert.equal((await ask({ challenge, query: '?c=1&token=wrong' })).status, 405)
+    assert.equal((await ask({ challenge, query: '?c=1' })).status, 405)
+    assert.equal((await ask({ challenge, query: '?token=right' })).status, 405)
+    assert.equal((await ask({ challenge, query: '?token=right&c=a%0d%0ab' })).status, 405)
+    assert.equal((await ask({ challenge, query: `?token=right&c=${'a'.repeat(1001)}` })).status, 405)
+    assert.equal((await ask({ challenge, query: '?token=right&c=1' })).text, '1')
+  })
+
+  test('never signs what could be a delivery', async () => {
+    const challenge = { at: 'query.crc', answer: '{hmac-hex}' }
+    for (const forged of ['{"id":1}', '[1]', 'a=b', 'two words', '%7B'])
+      assert.equal(
+        (await ask({ challenge, query: `?crc=${encodeURIComponent(forged)}` })).status,
+        405,
+        forged,
+      )
+  })
+
+  test('in a body leaves deliveries alone', async () => {
+    const challenge = { at: 'data.body.challenge', when: { 'data.body.type': 'url_verification' } }
+    const { post, last, store } = await startWebhook({ verify, challenge })
+    const body = '{"challenge":"abc","type":"event"}'
+    assert.equal((await post(body, json)).status, 401)
+    assert.equal((await post(body, { ...json, 'x-signature': sum(body, 'hex') })).status, 202)
+    assert.deepEqual([Object(last().data.body).type, store.messages.length], ['event', 1])
+  })
+
+  test('that cannot be answered is refused in the configuration', () => {
+    const parse = (more: object) => webhookOptions.safeParse({ path: '/x', ...more }).success
+    assert.equal(parse({ challenge: { at: 'query.c', answer: '{hmac-hex}' } }), false)
+    assert.equal(parse({ challenge: { at: 'challenge' } }), false)
+    assert.equal(parse({ challenge: { at: 'query.c', when: { c: '1' } } }), false)
+    assert.equal(parse({ challenge: { at: 'query.c', answer: '{hmac-hex}' }, verify }), true)
+  })
+})
