@@ -31,6 +31,14 @@ export function publicKey(text: string): KeyObject {
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
 }
 
+/** Reads a public key in any form that providers show: PEM, DER in base64, or the 32 bytes of Ed25519 in hex or base64. */
+export function anyPublicKey(text: string): KeyObject {
+  const bare = text.trim()
+  if (/^[\da-f]{64}$/i.test(bare)) return ed25519Key(bare)
+  const raw = Buffer.from(bare, 'base64')
+  return raw.length === 32 ? ed25519Key(raw.toString('hex')) : publicKey(bare)
+}
+
 /** The keys in options: a public key, or secrets. */
 export function keysIn(options: {
   secret?: string[]

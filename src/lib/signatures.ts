@@ -1,4 +1,4 @@
-import { KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { createHash, KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createHmac } from './hmac.ts'
 
@@ -40,7 +40,19 @@ export type Signed = {
 }
 
 /** `{header.NAME}` and `{body.PATH}` stand for a header and a field, which are required unless they end with `?`. */
-export const PLACEHOLDERS = ['body', 'timestamp', 'url', 'path', 'method', 'header.NAME', 'body.PATH']
+export const PLACEHOLDERS = [
+  ...[
+    'body',
+    'body-sha256',
+    'body-sha256-raw',
+    'timestamp',
+    'url',
+    'path',
+    'method',
+    'header.NAME',
+    'body.PATH',
+  ],
+]
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
 export const SLACK: Scheme = {
@@ -97,6 +109,11 @@ export function signedHeaders(template: string): string[] {
 /** The body fields that a template signs. */
 export function signedFields(template: string): string[] {
   return Array.from(template.matchAll(/\{body\.([^}?]+)\??\}/g), ([, path = '']) => path)
+}
+
+/** Whether a template signs the whole body, itself or by its hash. */
+export function signsBody(template: string): boolean {
+  return /\{body(?:-sha256(?:-raw)?)?\}/.test(template)
 }
 
 /** Whether a scheme reads more than headers, the method and the whole body. */
@@ -194,7 +211,8 @@ function listIn(carried: string, prefix: string, each: RegExp): string[] {
 
 type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
 
-const ONE_PLACEHOLDER = /^\{(body|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}?]+))(\?)?\}$/
+const ONE_PLACEHOLDER =
+  /^\{(body|body-sha256|body-sha256-raw|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}?]+))(\?)?\}$/
 
 function partOf(part: string): Part {
   const [, name = '', isHeader, header = '', isField, field = '', isOptional] =
@@ -207,6 +225,10 @@ function partOf(part: string): Part {
   if (isField)
     return { name: `the field ${field} of the body`, fill: (request) => given(request.field?.(field)) }
   if (name === 'body') return { name, fill: ({ raw }) => raw }
+  if (name === 'body-sha256-raw')
+    return { name, fill: ({ raw }) => createHash('sha256').update(raw).digest() }
+  if (name === 'body-sha256')
+    return { name, fill: ({ raw }) => Buffer.from(createHash('sha256').update(raw).digest('hex')) }
   if (name === 'timestamp') return { name, fill: (_, time) => Buffer.from(time) }
   if (name === 'url') return { name: 'our address', fill: ({ url }) => given(url) }
   if (name === 'path') return { name: 'the path', fill: ({ path }) => given(path) }

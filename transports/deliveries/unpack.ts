@@ -16,7 +16,7 @@ export function createUnpack(gateway: string, limit: number) {
   /** Resolves with the decompressed body. Throws `body_too_large`, `bad_request`. */
   return async (encoding: string, raw: Buffer): Promise<Buffer> => {
     if (!isPacked(encoding)) return raw
-    const unpack = METHODS[encoding.trim().toLowerCase()]
+    const unpack = METHODS.get(encoding.trim().toLowerCase())
     if (!unpack) {
       const reason = 'its Content-Encoding is none of gzip, deflate, br and zstd'
       throw new TriviumError('bad_request', { reason })
@@ -69,10 +69,10 @@ const deflate: Unpack = (raw, options) => {
   return isZlib || raw[0] === 0x1f ? unzipped(raw, options) : inflated(raw, options)
 }
 
-const METHODS: Record<string, Unpack> = {
-  gzip: unzipped,
-  'x-gzip': unzipped,
-  deflate,
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-}
+const METHODS = new Map<string, Unpack>([
+  ['gzip', unzipped],
+  ['x-gzip', unzipped],
+  ['deflate', deflate],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
+])

@@ -3,7 +3,7 @@ import { type Json, pathGet } from '../../src/core/json.ts'
 import { parseExact } from '../../src/lib/exact-json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
-import { keyOfSecret } from '../keys.ts'
+import { anyPublicKey, keyOfSecret } from '../keys.ts'
 import { type BodyOption, decodeBody } from './decode-body.ts'
 import { createJwtCheck } from './jwt.ts'
 import { found } from './pointers.ts'
@@ -48,13 +48,14 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
     case 'sns':
       return createSnsVerifier(options, deps)
     case 'hmac':
-      return withPreset(hmacPreset(options), options, deps)
+    case 'public-key':
+      return withPreset(schemePreset(options), options, deps)
     default:
       return withPreset(PRESETS[options.scheme], options, deps)
   }
 }
 
-function hmacPreset(options: Extract<Verify, { scheme: 'hmac' }>): Preset {
+function schemePreset(options: Extract<Verify, { scheme: 'hmac' | 'public-key' }>): Preset {
   const { header, field, prefix, algorithm, encoding, template } = options
   const place = {
     ...(options['timestamp-header'] !== undefined && { header: options['timestamp-header'] }),
@@ -63,7 +64,9 @@ function hmacPreset(options: Extract<Verify, { scheme: 'hmac' }>): Preset {
   }
   const time = Object.keys(place).length > 0 ? place : undefined
   const scheme: Scheme = { header, field, prefix, algorithm, encoding, template, time }
-  return { signature: [scheme], keyOf: (secret) => keyOfSecret(secret, options['secret-encoding']) }
+  const keyOf = (secret: string) =>
+    options.scheme === 'hmac' ? keyOfSecret(secret, options['secret-encoding']) : anyPublicKey(secret)
+  return { signature: [scheme], keyOf }
 }
 
 type Known = { secret: string[]; tolerance?: number; url?: string }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { duration } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
-import { PLACEHOLDERS, unknownPlaceholders } from '../../src/lib/signatures.ts'
-import { keyOfSecret, SECRET_ENCODINGS } from '../keys.ts'
+import { PLACEHOLDERS, signsBody, unknownPlaceholders } from '../../src/lib/signatures.ts'
+import { anyPublicKey, keyOfSecret, SECRET_ENCODINGS } from '../keys.ts'
 import { secretsOf } from '../options.ts'
 import { jwt } from './jwt-options.ts'
 import type { Preset } from './preset.ts'
@@ -39,8 +39,10 @@ const headerName = z
 const template = z
   .string()
   .refine(
-    (text) => text.split('{body}').length === 2 || (!text.includes('{body}') && text.includes('{body.')),
-    'the template must name {body} exactly once, or fields of it as {body.PATH}',
+    (text) =>
+      text.split('{body}').length === 2 ||
+      (!text.includes('{body}') && (signsBody(text) || text.includes('{body.'))),
+    'the template must name {body} exactly once, its hash as {body-sha256}, or fields of it as {body.PATH}',
   )
   .superRefine((text, context) => {
     for (const one of unknownPlaceholders(text)) {
@@ -56,23 +58,14 @@ const field = z
 
 const secret = called('the secret that you and the sender share')
 
-const hmac = z.strictObject({
-  scheme: z.literal('hmac'),
-  secret,
-  'secret-encoding': z
-    .enum(SECRET_ENCODINGS)
-    .default('text')
-    .describe('Encoding of the secret: text is used as it is; base64 may start with whsec_.'),
+/** Where the signature is, and what it covers. */
+const signature = {
   header: headerName.exactOptional().describe('The header that carries the signature, or several.'),
   field: field.exactOptional().describe('The path of the signature in the body, instead of a header.'),
   algorithm: z
     .enum(['sha256', 'sha1', 'sha384', 'sha512'])
     .default('sha256')
-    .describe('The hash function of the HMAC.'),
-  encoding: z
-    .enum(['hex', 'base64', 'base64url'])
-    .default('hex')
-    .describe('How the signature is written in the header or field.'),
+    .describe('The hash function of the signature.'),
   prefix: z
     .string()
     .default('')
@@ -90,7 +83,48 @@ const hmac = z.strictObject({
     .describe(`What is signed: ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}. Default {body}.`),
   url,
   tolerance,
+}
+
+const encoding = z
+  .enum(['hex', 'base64', 'base64url'])
+  .describe('How the signature is written in the header or field.')
+
+const hmac = z.strictObject({
+  scheme: z.literal('hmac'),
+  secret,
+  'secret-encoding': z
+    .enum(SECRET_ENCODINGS)
+    .default('text')
+    .describe('Encoding of the secret: text is used as it is; base64 may start with whsec_.'),
+  ...signature,
+  encoding: encoding.default('hex'),
 })
+
+/** A signature with a private key of the provider (RSA, ECDSA, Ed25519). */
+const signedByKey = z.strictObject({
+  scheme: z.literal('public-key'),
+  secret: called('the public key of the provider: PEM, DER in base64, or the 32 bytes of Ed25519'),
+  ...signature,
+  encoding: encoding.default('base64'),
+})
+
+/** Reports a signature without a place, a time that is nowhere, and a key that cannot be read. */
+function requireScheme(
+  options: z.output<typeof hmac> | z.output<typeof signedByKey>,
+  context: z.RefinementCtx,
+): void {
+  const { header, field, template } = options
+  const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+  if ((header === undefined) === (field === undefined))
+    fault('expected either header or field: where the signature is')
+  const time = ['timestamp-header', 'timestamp-field', 'timestamp-prefix'] as const
+  if (template?.includes('{timestamp}') && time.every((key) => options[key] === undefined))
+    fault('a template with {timestamp} needs timestamp-header, timestamp-field or timestamp-prefix')
+  const isHmac = options.scheme === 'hmac'
+  const isKey = (one: string) => (isHmac ? keyOfSecret(one, options['secret-encoding']) : anyPublicKey(one))
+  if (options.secret.every((one) => attempt(() => isKey(one)) !== undefined)) return
+  fault(isHmac ? `expected a secret in ${options['secret-encoding']}` : 'expected a public key')
+}
 
 /** How a delivery is verified: by a provider's preset (`presets.ts`), or a general scheme. */
 export const verify = z.discriminatedUnion('scheme', [
@@ -128,19 +162,8 @@ export const verify = z.discriminatedUnion('scheme', [
   by('linear', 'the signing secret of the webhook', { tolerance }),
   by('paddle', 'the secret key of the notification destination', { tolerance }),
   by('workos', 'the secret of the endpoint', { tolerance }),
-  hmac.superRefine((options, context) => {
-    const { header, field, template } = options
-    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
-    if ((header === undefined) === (field === undefined))
-      fault('expected either header or field: where the signature is')
-    const time = ['timestamp-header', 'timestamp-field', 'timestamp-prefix'] as const
-    if (template?.includes('{timestamp}') && time.every((key) => options[key] === undefined))
-      fault('a template with {timestamp} needs timestamp-header, timestamp-field or timestamp-prefix')
-    if (
-      options.secret.some((one) => attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined)
-    )
-      fault(`expected a secret in ${options['secret-encoding']}`)
-  }),
+  hmac.superRefine(requireScheme),
+  signedByKey.superRefine(requireScheme),
   jwt,
   sns,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),

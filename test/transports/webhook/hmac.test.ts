@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { silent } from '../../../src/core/log.ts'
 import { createVerifier } from '../../../transports/deliveries/verifier.ts'
@@ -258,4 +258,58 @@ describe('a refusal says what to change', () => {
       assert.ok(!message.includes(hex) && !message.includes(base64))
     })
   }
+})
+
+describe('verify: hmac signs a hash of the body', () => {
+  const hash = createHash('sha256').update(BODY)
+
+  test('in hex, or as it is, with the time and the address', () => {
+    const hex = hash.copy().digest('hex')
+    const options = { header: 'x', 'timestamp-header': 'time', template: '{timestamp}.{url}.{body-sha256}' }
+    const signed = `${T}.https://hooks.example.com/hooks/a.${hex}`
+    assert.equal(judge(options, { x: sum(signed), time: T }), undefined)
+    assert.match(judge(options, { x: sum(signed), time: T }, { body: '{}' }) ?? '', /does not match/)
+    const bird = { ...options, encoding: 'base64', template: '{timestamp}\n{url}\n{body-sha256-raw}' }
+    const bytes = Buffer.concat([
+      Buffer.from(`${T}\nhttps://hooks.example.com/hooks/a\n`),
+      hash.copy().digest(),
+    ])
+    const x = createHmac('sha256', SECRET).update(bytes).digest('base64')
+    assert.equal(judge(bird, { x, time: T }), undefined)
+    assert.match(judge(bird, { x, time: T }, { body: '{}' }) ?? '', /does not match/)
+  })
+})
+
+describe('verify: public-key', () => {
+  const pem = (key: KeyObject) => String(key.export({ type: 'spki', format: 'pem' }))
+  const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' }).toString('base64')
+
+  test('accepts what a private key signed: RSA, ECDSA and Ed25519', () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const ed = generateKeyPairSync('ed25519')
+    const raw = Buffer.from(String(ed.publicKey.export({ format: 'jwk' }).x), 'base64url')
+    const template = '{timestamp}|{body}'
+    const signed = Buffer.from(`${T}|${BODY}`)
+    for (const [secret, key, algorithm] of [
+      [pem(rsa.publicKey), rsa.privateKey, 'sha256'],
+      [der(ec.publicKey), ec.privateKey, 'sha256'],
+      [pem(ed.publicKey), ed.privateKey, null],
+      [raw.toString('base64'), ed.privateKey, null],
+      [raw.toString('hex'), ed.privateKey, null],
+    ] as const) {
+      const options = { scheme: 'public-key', secret, header: 'x', 'timestamp-header': 'time', template }
+      const x = sign(algorithm, signed, key).toString('base64')
+      assert.equal(judge(options, { x, time: T }), undefined)
+      assert.match(judge(options, { x, time: T }, { body: '{}' }) ?? '', /does not match/)
+      assert.match(judge(options, { x, time: String(Number(T) - 600) }) ?? '', /600 s old/)
+      assert.match(judge(options, { time: T }) ?? '', /is missing/)
+    }
+  })
+
+  test('needs a key that can be read', () => {
+    const options = { scheme: 'public-key', header: 'x' }
+    for (const secret of ['shared', 'AAAA', '-----BEGIN PUBLIC KEY-----'])
+      assert.equal(verify.safeParse({ ...options, secret }).success, false, secret)
+  })
 })

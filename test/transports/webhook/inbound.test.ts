@@ -111,6 +111,7 @@ describe('a webhook gateway answers', () => {
       ['x', { 'content-encoding': 'gzip' }],
       ['x', { 'content-encoding': 'br' }],
       ['x', { 'content-encoding': 'toString' }],
+      ['x', { 'content-encoding': 'constructor' }],
     ]
     for (const [body, headers] of bad) {
       const answer = await post(body, headers)

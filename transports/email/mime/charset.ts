@@ -102,11 +102,11 @@ function utf8(bytes: Uint8Array): string {
 /** 7-bit charsets: what is between the marks belongs to an 8-bit charset, without the high bit. */
 type Shifts = { open: string; close: string; charset: string; ignored: string }
 const HZ: Shifts = { open: '~{', close: '~}', charset: 'gbk', ignored: '~\n' }
-const SHIFTS: Record<string, Shifts> = {
-  'hz-gb-2312': HZ,
-  hz: HZ,
-  'iso-2022-kr': { open: '\x0e', close: '\x0f', charset: 'cp949', ignored: '\x1b$)C' },
-}
+const SHIFTS = new Map<string, Shifts>([
+  ['hz-gb-2312', HZ],
+  ['hz', HZ],
+  ['iso-2022-kr', { open: '\x0e', close: '\x0f', charset: 'cp949', ignored: '\x1b$)C' }],
+])
 
 /** HZ (RFC 1843) and ISO-2022-KR (RFC 1557). */
 function fromShifted(bytes: Uint8Array, { open, close, charset, ignored }: Shifts): string {
@@ -125,7 +125,7 @@ const MAX_DECODERS = 200
 
 /** Decodes with the platform's decoders (as in browsers), or the library's for UTF-7 and DOS code pages. */
 function decodeAs(name: string, bytes: Uint8Array): string | undefined {
-  const shifts = SHIFTS[name]
+  const shifts = SHIFTS.get(name)
   if (shifts) return fromShifted(bytes, shifts)
   const larger = decodeAsBrowsers(bytes, name)
   if (larger !== undefined) return larger
