@@ -32,7 +32,7 @@ type SendOptions = {
 export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
-    .description('send a message through a gateway and print the reply, or show messages')
+    .description('submit a message as if it had arrived at a gateway, and print the reply; or show messages')
     .enablePositionalOptions()
 
   message
@@ -47,7 +47,7 @@ export const addMessage: AddCommand = (program, context) => {
     .option('--event <name>', 'the event, such as app_mention or push')
     .option('--data <json>', 'fields of the transport, as routes match them by `data.…`', jsonObject)
     .option('--wait <ms>', 'how long to wait for the reply', wholeNumber('--wait'), 60_000)
-    .option('--explain', 'only explain which route would match; sends nothing')
+    .option('--explain', 'only explain which route would match; submits nothing')
     .option('--all', 'with --explain: every route, not only those that nearly match')
     .action(async (gateway: string, words: string[], { explain, all, event, ...options }: SendOptions) => {
       const conversation = `cli-${randomUUID()}`
