@@ -81,6 +81,10 @@ const signature = {
   template: template
     .optional()
     .describe(`What is signed: ${PLACEHOLDERS.map((name) => `{${name}}`).join(', ')}. Default {body}.`),
+  'signed-body': z
+    .enum(['sent', 'unpacked'])
+    .default('sent')
+    .describe('Whether a compressed body is signed as it is sent, or as it was before.'),
   url,
   tolerance,
 }

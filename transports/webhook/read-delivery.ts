@@ -77,6 +77,7 @@ export function createReader(
   }
 
   return {
+    ...createUnseal(options, (encoding, sent) => inWorkroom(sent.length, () => unpack(encoding, sent))),
     /** Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless it has to wait. */
     read(
       request: IncomingMessage,
@@ -91,6 +92,24 @@ export function createReader(
         const greeting = await verifier.handshake?.(ready.whole)
         return greeting ? { greeting } : withFiles(request, ready)
       })
+    },
+  }
+}
+
+/** For senders that sign a body before they compress it. */
+function createUnseal(
+  { verify }: WebhookOptions,
+  unpack: (encoding: string, sent: Buffer) => Promise<Buffer>,
+) {
+  const signsUnpacked = 'signed-body' in verify && verify['signed-body'] === 'unpacked'
+  return {
+    /** Whether a body has to be decompressed before its signature can be checked. */
+    isSealed: ({ headers }: IncomingMessage) => signsUnpacked && isPacked(headers['content-encoding']),
+    /** Decompresses such a body. Afterwards, the request is as if it had been sent so. */
+    async unseal({ headers }: IncomingMessage, sent: Buffer): Promise<Buffer> {
+      const whole = await unpack(headers['content-encoding'] ?? 'identity', sent)
+      delete headers['content-encoding']
+      return whole
     },
   }
 }

@@ -61,6 +61,7 @@ export function createServe(options: WebhookOptions, deps: TransportDeps, parts:
       if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
       sent = await http.readBody(request, limit, gateway)
       if (challenge?.byBody(request, response, sent)) return
+      if (reader.isSealed(request)) sent = await reader.unseal(request, sent)
       const delivery = { method, headers, raw: sent, url }
       const checked = verifier.check(delivery)
       const verdict = checked instanceof Promise ? await checked : checked

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -397,5 +398,29 @@ describe('a compressed body', () => {
     }
     assert.equal((await post(text, { ...json, 'content-encoding': 'compress' })).status, 400)
     assert.equal(store.calls, 0)
+  })
+
+  test('is signed as it was before where the sender signs first', async () => {
+    const sum = (body: string | Buffer) => createHmac('sha256', 'shared').update(body).digest('hex')
+    const hmac = { scheme: 'hmac', header: 'X-Signature', secret: 'shared' }
+    const unpacked = { ...hmac, 'signed-body': 'unpacked' }
+    const packed = Uint8Array.from(gzipSync(text))
+    const headers = { ...json, 'content-encoding': 'gzip' }
+    const first = await startWebhook({ verify: unpacked, 'max-body': '10kb' })
+    assert.equal((await first.post(packed, { ...headers, 'x-signature': sum(text) })).status, 202)
+    assert.deepEqual(first.last().data.body, { a: 'Grüße' })
+    assert.equal((await first.post(text, { ...json, 'x-signature': sum(text) })).status, 202)
+    assert.equal(
+      (await first.post(packed, { ...headers, 'x-signature': sum(Buffer.from(packed)) })).status,
+      401,
+    )
+    const bomb = Uint8Array.from(gzipSync('x'.repeat(20_000)))
+    assert.equal((await first.post(bomb, { ...headers, 'x-signature': 'none' })).status, 413)
+    const usual = await startWebhook({ verify: hmac })
+    assert.equal(
+      (await usual.post(packed, { ...headers, 'x-signature': sum(Buffer.from(packed)) })).status,
+      202,
+    )
+    assert.equal((await usual.post(packed, { ...headers, 'x-signature': sum(text) })).status, 401)
   })
 })
