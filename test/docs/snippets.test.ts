@@ -19,7 +19,7 @@ import { yamlProblem } from './yaml.ts'
  * Blocks that cannot run here. Raise it only for something that no machine of a developer has: half of them need root and systemd,
  * Docker or Kubernetes.
  */
-const MOST_NOT_RUN = 26
+const MOST_NOT_RUN = 27
 
 const LANGUAGES = ['sh', 'yaml', 'ts', 'js', 'json', 'python', 'bash', 'markdown', 'dotenv', 'redis', 'text']
 const ATTRIBUTES: Record<string, readonly string[]> = { text: ['output', 'diagram', 'chat'] }
