@@ -11,11 +11,14 @@ const place = z
 export const challengeOptions = z.strictObject({
   at: place.describe('Where the value is that the provider wants back.'),
   when: z
-    .record(place, z.string())
+    .record(place, z.string().describe('The value that must be in this place.'))
     .exactOptional()
     .describe('Other values that a challenge must have, such as the token that you entered at the provider.'),
   answer: z
-    .union([z.string(), z.record(z.string(), z.string())])
+    .union([
+      z.string(),
+      z.record(z.string(), z.string().describe('The text of this field of the JSON object.')),
+    ])
     .default('{value}')
     .describe('A text, or the texts of a JSON object, with {value}, {hmac-hex} and {hmac-base64}.'),
   header: z
