@@ -32,6 +32,7 @@ export const sidebar: Group[] = [
   group('Gateways', [
     'webhook',
     'webhook-providers',
+    'webhook-in-depth',
     'email',
     'email-providers',
     'email-in-depth',

@@ -128,10 +128,12 @@ async function start({ verify, key }: Row, sample: Sample) {
   return { ...hook, at, type, post }
 }
 
-test('each gateway in the snippets of docs/webhook.md is one that can be', () => {
-  const guide = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
+test('each gateway in the snippets of the guides to webhooks is one that can be', () => {
+  const guides = ['webhook', 'webhook-in-depth'].map((page) =>
+    readFileSync(new URL(`../../../docs/${page}.md`, import.meta.url), 'utf8'),
+  )
   const snippets = Array.from(
-    `${guide}${text}`.matchAll(/```yaml\n(gateways:\n.*?)```/gs),
+    [...guides, text].join('\n').matchAll(/```yaml\n(gateways:\n.*?)```/gs),
     ([, yaml = '']) => yaml,
   )
   // In hex, as some schemes need it.

@@ -133,8 +133,8 @@ describe('a delivery with a list', () => {
     }
   })
 
-  test('of the providers in docs/webhook.md is split as the table says, under its key', async () => {
-    const text = readFileSync(new URL('../../../docs/webhook.md', import.meta.url), 'utf8')
+  test('of the providers in docs/webhook-in-depth.md is split as the table says, under its key', async () => {
+    const text = readFileSync(new URL('../../../docs/webhook-in-depth.md', import.meta.url), 'utf8')
     const [, table = ''] = text.split('| provider | `split` | `key` |')
     const rows = [...table.matchAll(/^\| ([^|]+) \| `([^`]+)` \| (?:`([^`]+)`|–)/gm)]
     const samples: Record<string, [body: unknown, keys: (string | undefined)[]]> = {
