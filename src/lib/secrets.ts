@@ -13,13 +13,15 @@ export function createSecretCheck(known: readonly string[]): (given: string) => 
   }
 }
 
-/** Redacts secrets in a text, also in their JSON-escaped form. */
+/** Redacts secrets in a text, also in their JSON-escaped and their URL-encoded form. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = text
   for (const secret of secrets) {
     // The escaped form first: the plain secret may match half of an escape.
     const escaped = JSON.stringify(secret).slice(1, -1)
     clean = clean.replaceAll(escaped, '[secret]').replaceAll(secret, '[secret]')
+    if (!/^[\w.~-]*$/.test(secret))
+      clean = clean.replaceAll(encodeURIComponent(secret.toWellFormed()), '[secret]')
   }
   return clean
 }

@@ -78,6 +78,20 @@ describe('callbacks and programs with a token', { timeout: 300_000 }, async () =
     }
   })
 
+  test('a released one is as unknown to it as one that never was', async () => {
+    const ref: string = resultOf(await invoke(NEIGHBOUR, 'callback-create', {})).ref
+    assert.equal(resultOf(await invoke(NEIGHBOUR, 'callback-release', { ref })).ok, true)
+    const tries = [
+      await invoke(BOUNDED, 'callback-wait', { ref, timeout: 0 }),
+      await invoke(BOUNDED, 'callback-respond', { ref, id: 'x' }),
+    ]
+    for (const { status, text } of tries) {
+      assert.equal(status, 404)
+      assert.doesNotMatch(text, /released/)
+    }
+    assert.equal((await invoke(NEIGHBOUR, 'callback-wait', { ref, timeout: 0 })).status, 410)
+  })
+
   test('refs that are guessed are not there, and a token without callbacks invokes none', async () => {
     const ref: string = Object(await daemon.invoke('callback-create', {})).ref
     for (let guess = 0; guess < 50; guess++) {

@@ -15,6 +15,8 @@ export type Counts = Record<string, number>
 export const READERS = ['receive', 'group', 'push', 'skill']
 
 const TAKERS = 4
+/** Orders that a reader may lack: a fraction of those within the retention. */
+const MOST_BEHIND = 200
 
 type Traffic = {
   daemon: DaemonProcess
@@ -60,6 +62,12 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
       await hears?.(new RegExp(text))
     })
   }
+  /** Pauses while a reader is far behind: retention would remove what it has not read. */
+  const orderMore = async (kind: string) => {
+    if (READERS.some((reader) => reader !== 'skill' && ledger.missing(reader) > MOST_BEHIND))
+      return count('too busy')
+    ledger.promise(await order(daemon, kind))
+  }
   const reading = Promise.all([
     // What is not taken within the retention would be lost: together they take more than comes, on a busy machine too.
     ...Array.from({ length: TAKERS }, () =>
@@ -68,8 +76,8 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
     every(50, 'events', () => readGroup(daemon, count, ledger), drained.signal),
   ])
   await Promise.all([
-    every(250, 'orders', async () => ledger.promise(await order(daemon, 'plain'))),
-    every(500, 'queue', async () => ledger.promise(await order(daemon, 'queue'))),
+    every(250, 'orders', () => orderMore('plain')),
+    every(500, 'queue', () => orderMore('queue')),
     talk('slack', 2_000),
     talk('webhook', 2_000),
     // Its fixture reads all mails again for each answer.

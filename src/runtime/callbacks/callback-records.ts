@@ -41,23 +41,22 @@ export const LEFTOVER = 60_000
 
 /** Reads callbacks from the store. */
 export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSignal'>) {
-  const find = async (ref: string) => {
+  const find = async (ref: string, isVisible = (_record: CallbackRecord) => true) => {
     const entry = await kv.get(callbackKey(ref))
-    if (!entry) throw new TriviumError('callback_not_found', { ref })
-    const record = callbackRecord.parse(entry.value)
+    const record = entry && callbackRecord.parse(entry.value)
+    if (!record || !isVisible(record)) throw new TriviumError('callback_not_found', { ref })
     if (record.released) throw new TriviumError('callback_released', { ref })
     return record
   }
 
   return {
     /** Throws `callback_not_found`, `callback_released`. */
-    find,
-    /** Like `find`, for responding and releasing. A program without access gets the same error as for an unknown ref. */
-    async findOwn(ref: string, caller: Caller) {
-      const record = await find(ref)
-      if (!mayAnswer(caller, record)) throw new TriviumError('callback_not_found', { ref })
-      return record
-    },
+    find: (ref: string) => find(ref),
+    /**
+     * Like `find`, for responding and releasing. A program without access gets the same error as for an unknown ref,
+     * also after a release.
+     */
+    findOwn: (ref: string, caller: Caller) => find(ref, (record) => mayAnswer(caller, record)),
     /** Takes the oldest pending invocation of a callback, for `ttl` ms. */
     async takePending(ref: string, ttl: number) {
       for (;;) {

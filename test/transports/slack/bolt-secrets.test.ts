@@ -10,6 +10,7 @@ import { callback } from './harness.ts'
 
 const BOT = 'xoxb-1111-2222-AbCdEfGhIjKl'
 const OTHERS = ['xoxe.xoxp-1-Mi0yLTEyMzQ1', 'xapp-1-A111-222-abcdef', 'xoxp-9-8-7-abcdef']
+const PAIR = Buffer.from('me:a-password-of-mine').toString('base64')
 const SIGNING = '8f742231b10e8888abcd99yyyzzz85a5'
 
 const APP = `
@@ -20,6 +21,13 @@ app.message('leak', async ({ context, logger, client }) => {
   logger.error(new Error('signing with ' + process.env.SLACK_SIGNING_SECRET))
   const cause = new Error('authorization: Bearer ${BOT}')
   throw new Error('request failed: {"headers":{"Authorization":"Bearer ' + process.env.SLACK_BOT_TOKEN + '"}}', { cause })
+})
+app.message('print', async ({ client, context }) => {
+  console.log('printed', { botToken: process.env.SLACK_BOT_TOKEN, headers: { authorization: 'Bearer ' + process.env.SLACK_BOT_TOKEN } }, context)
+  console.error(new Error('printed', { cause: new Error(process.env.SLACK_SIGNING_SECRET) }), client)
+  process.stdout.write(Buffer.from('bytes ' + process.env.SLACK_SIGNING_SECRET + '\\n'))
+  await new Promise((resolve) => process.stderr.write('waited for ${OTHERS[0]}\\n', resolve))
+  throw new Error('Authorization: Basic ${PAIR} of a proxy')
 })
 app.message('reject', async () => { Promise.reject(new Error('later, with ${OTHERS[1]}')) })
 app.message('crash', async () => { setTimeout(() => { throw new Error('crashed with ${BOT}') }, 1) })
@@ -43,6 +51,10 @@ test('no token and no secret of the environment is in what an app logs, throws o
   await say('leak')
   const dead = async () => (await site.run(['dead-letters', 'list', '--json'])).out
   await until(async () => (await dead()).includes('listener_failed'), 'a dead letter', 30_000)
+  await say('print')
+  await until(() => daemon.output().includes('waited for'), 'what it printed', 20_000)
+  await until(async () => (await dead()).includes('of a proxy'), 'a second dead letter', 30_000)
+  assert.match(daemon.output(), /bytes \[secret\]/)
   await say('reject')
   await until(() => daemon.output().includes('later, with'), 'the rejection', 20_000)
   await say('crash')
@@ -57,7 +69,8 @@ test('no token and no secret of the environment is in what an app logs, throws o
   assert.match(shown[2] ?? '', /listener_failed|request failed/)
   const all = [daemon.output(), ...shown].join('\n')
   assert.match(all, /request failed.*xoxb-\[secret\]|Bearer \[secret\]/)
-  for (const secret of [BOT, SIGNING, ...OTHERS, 'services/T0/B0']) assert.ok(!all.includes(secret), secret)
+  for (const secret of [BOT, SIGNING, PAIR, ...OTHERS, 'services/T0/B0'])
+    assert.ok(!all.includes(secret), secret)
 })
 
 test('what only looks like a token stays', () => {

@@ -19,6 +19,7 @@ export function createLink(send: (messages: FromThread[]) => void) {
     /** Reports the outcome of a run. */
     ended: (id: number, error?: Told) => ended({ kind: 'done', id, ...(error && { error }) }),
     told,
+    cleaned,
     /** Resolves with the daemon's answer, or rejects with its error. */
     ask(ask: Ask): Promise<unknown> {
       const id = ++serial

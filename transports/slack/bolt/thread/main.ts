@@ -6,6 +6,7 @@ import { resolveForApps } from './hooks.ts'
 import { createLink } from './link.ts'
 import { createListening } from './listening.ts'
 import { loadApps } from './load.ts'
+import { cleanOutput } from './output.ts'
 import { keepSocketsClosed } from './sockets.ts'
 import { createCompiler } from './typescript.ts'
 
@@ -18,6 +19,7 @@ const compiler = createCompiler()
 resolveForApps(data.file, compiler)
 keepSocketsClosed()
 const link = createLink((messages) => port.postMessage(messages))
+cleanOutput(link.cleaned)
 const listening = createListening(data, link)
 const hear = (message: ToThread) => {
   if (message.kind === 'answer') link.answered(message)
