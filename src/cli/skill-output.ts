@@ -59,6 +59,7 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'message-search': humanMessages,
   'message-show': humanMessage,
   'message-histogram': humanHistogram,
+  'refused-try': actions.humanTriedSecret,
   'message-resend': actions.humanResend,
   'message-replay': actions.humanReplay,
   'conversation-list': humanConversations,

@@ -67,6 +67,8 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
       const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')
       assert.partialDeepStrictEqual(JSON.parse(out || '{}'), { fits: 2, tried: 3 }, err)
     }
+    const { out } = await pipe(site.dir, NEW, 'refused-try', 'hub')
+    assert.match(out, /fits? this delivery.*2 of 3 kept/)
     const { err } = await pipe(site.dir, '', 'refused-try', 'hub')
     assert.match(err, /No secret was given/)
   })

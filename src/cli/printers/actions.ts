@@ -56,6 +56,14 @@ export function humanReceipt(done: string): (result: Json, args: JsonObject) => 
       : `Nothing changed: the lease of receipt ${receipt} has ended, or there is no such receipt.`
 }
 
+/** `refused-try`: whether the secret fits. */
+export function humanTriedSecret(result: Json): string {
+  const { ok, fits, tried, reason } = Object(result)
+  const verdict =
+    ok === true ? 'The secret fits this delivery' : `The secret does not fit this delivery: ${reason}`
+  return `${verdict} (${fits} of ${tried} kept deliveries).`
+}
+
 /** `subscription-pause` and `-resume`. */
 export function humanSubscription(done: string): (result: Json, args: JsonObject) => string {
   return (_result, args) => `The subscription ${args.name} ${done}.`
