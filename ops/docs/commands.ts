@@ -51,7 +51,7 @@ function sectionsOf(helps: ReadonlyMap<string, string>): string[] {
 async function addHelp(name: string, to: Map<string, string>): Promise<void> {
   const help = await helpOf(name)
   to.set(name, withoutCommon(help))
-  const subcommands = /^Commands:\n([\s\S]*)/m.exec(help)?.[1] ?? ''
+  const subcommands = /^Commands:\n((?:.+\n?)*)/m.exec(help)?.[1] ?? ''
   for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+)/gm))
     if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
 }

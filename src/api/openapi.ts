@@ -9,7 +9,23 @@ const DESCRIPTION =
   'The control API. Every skill is a call. A number that a double cannot represent, such as a 64-bit id, is ' +
   'returned as a string with its digits.'
 const STRING = { type: 'string' }
-const ERROR = { type: 'object', properties: { code: { enum: Object.keys(catalogue) }, message: STRING } }
+const DETAIL = {
+  type: 'object',
+  properties: {
+    path: { ...STRING, description: 'Such as `match.gateway`; empty for the whole' },
+    message: STRING,
+  },
+  required: ['path', 'message'],
+}
+const ERROR = {
+  type: 'object',
+  properties: {
+    code: { enum: Object.keys(catalogue) },
+    message: STRING,
+    details: { type: 'array', items: DETAIL, description: 'For invalid input: what is wrong where' },
+  },
+  required: ['code', 'message'],
+}
 const RESPONSES = {
   200: answer('The result', { result: {} }),
   default: answer('The error, and what to do about it', { error: component('Error') }),

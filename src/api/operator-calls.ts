@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { z } from 'zod'
 import { time } from '../core/arguments.ts'
-import { TriviumError } from '../core/errors.ts'
+import { badRequest } from '../core/invalid-args.ts'
 import { submissionSchema } from '../core/message.ts'
 import { HOUR } from '../core/units.ts'
 import { messageFilter } from '../engine/operations/messages.ts'
@@ -77,6 +77,6 @@ function bodyOf<T>({ body }: Request, schema: z.ZodType<T>): T {
 
 function checked<T>(given: unknown, schema: z.ZodType<T>): T {
   const { data, error } = schema.safeParse(given)
-  if (error) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+  if (error) throw badRequest(error, given)
   return data
 }

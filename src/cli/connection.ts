@@ -3,7 +3,15 @@ import { hostname } from 'node:os'
 import { buffer, text } from 'node:stream/consumers'
 import { proofOf } from '../api/token.ts'
 import { catalogue, type ErrorCode, TriviumError } from '../core/errors.ts'
-import { isJsonObject, type Json, parseJson, pathGet, toJson } from '../core/json.ts'
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  objectsIn,
+  parseJson,
+  pathGet,
+  toJson,
+} from '../core/json.ts'
 import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { type IncomingMessage, type RequestOptions, request } from '../lib/node-http.ts'
@@ -215,7 +223,7 @@ async function fetchJson(url: string, options: RequestOptions, body?: unknown): 
 async function answerOf(response: IncomingMessage, url: string): Promise<Json> {
   const answer: Json = JSON.parse(await text(response).catch((cause) => Promise.reject(lost(url, cause))))
   if (!isJsonObject(answer)) return answer
-  if (isJsonObject(answer.error)) throw told(String(answer.error.code), String(answer.error.message))
+  if (isJsonObject(answer.error)) throw told(answer.error)
   return answer.result ?? null
 }
 
@@ -227,7 +235,13 @@ function lost(url: string, cause: unknown): TriviumError {
 }
 
 /** An error from the daemon, with its own message. */
-function told(code: string, message: string): TriviumError {
-  const isKnown = (text: string): text is ErrorCode => Object.hasOwn(catalogue, text)
-  return Object.assign(new TriviumError(isKnown(code) ? code : 'internal'), { message })
+function told({ code, message, details }: JsonObject): TriviumError {
+  const isKnown = (text: unknown): text is ErrorCode => Object.hasOwn(catalogue, String(text))
+  const known = objectsIn(details).map(({ path, message }) => ({
+    path: String(path),
+    message: String(message),
+  }))
+  const options = known.length > 0 ? { details: known } : {}
+  const error = new TriviumError(isKnown(code) ? code : 'internal', {}, options)
+  return Object.assign(error, { message: String(message) })
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { toTriviumError } from '../core/errors.ts'
+import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { createTerminal, hintAt, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
@@ -156,13 +156,13 @@ function lacks(program: Command, [noun, verb]: readonly string[]): boolean {
 function report(error: unknown, terminal: Terminal): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const isUsage = error instanceof CommanderError
-  const { code, message, exit } = isUsage
+  const found: Pick<TriviumError, 'code' | 'message' | 'exit' | 'details'> = isUsage
     ? { code: 'usage', message: usageOf(error), exit: 2 }
     : toTriviumError(error)
-  if (terminal.json) terminal.err(`${JSON.stringify({ error: { code, message } })}\n`)
+  if (terminal.json) terminal.err(`${JSON.stringify(errorBody(found))}\n`)
   // commander has already printed it.
-  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${message}\n`)
-  return exit
+  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${found.message}\n`)
+  return found.exit
 }
 
 function usageOf({ code, message }: CommanderError): string {

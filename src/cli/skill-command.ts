@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
+import { saidOf } from '../core/invalid-args.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
@@ -72,7 +73,9 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
-    const result = await invoke(name, args)
+    const result = await invoke(name, args).catch((error: unknown) => {
+      throw context.terminal().json ? error : inFlags(error, name, options)
+    })
     show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
@@ -86,6 +89,22 @@ const SEND_WAIT = 10_000
 function withWait(name: string, args: JsonObject): JsonObject {
   const isNow = args.at === undefined && args.in === undefined
   return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
+}
+
+/** Invalid arguments by their flags, for a person: `--reply-all: expected boolean`. */
+function inFlags(
+  error: unknown,
+  name: string,
+  options: readonly { property: string; flag: string }[],
+): unknown {
+  if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
+  const said = error.details.map(({ path, message }) => {
+    const [property = '', ...rest] = path.split('.')
+    const flag = options.find((each) => each.property === property)?.flag
+    return saidOf([flag ?? property, ...rest].join('.'), message)
+  })
+  const spoken = `trivium ${spokenName(name)}`
+  return Object.assign(error, { message: `${said.join('; ')}. See \`${spoken} --help\`.` })
 }
 
 /** From the daemon, or else from the skill folders: help opens no store. */

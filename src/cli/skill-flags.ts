@@ -43,7 +43,7 @@ export function commandFor(name: string, { description, args: { properties, requ
     const option = optionFor(property, schema, required.includes(property))
     command.addOption(option)
     if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
-    return { property, key: option.attributeName() }
+    return { property, key: option.attributeName(), flag: String(option.long) }
   })
   return { command, options }
 }

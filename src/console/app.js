@@ -75,9 +75,9 @@ function Navigation({ current }) {
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
     <nav aria-label="Views">
       <ul>
-        ${VIEWS.map(({ path, title, count }) => {
+        ${VIEWS.map(({ path, title, count, begins }) => {
           const many = count?.(now.value) ?? 0
-          return html`<li key=${path}><a href=${link(path)} aria-current=${path === current?.path ? 'page' : undefined}>
+          return html`<li key=${path} class=${begins ? 'begins' : ''}><a href=${link(path)} aria-current=${path === current?.path ? 'page' : undefined}>
             <span>${title}</span>${many > 0 && html`<span class="count">${many >= 1_000 ? '1000+' : many}</span>`}
           </a></li>`
         })}

@@ -1,3 +1,4 @@
+import { defined } from '../lib/defined.ts'
 import { LOCK_PATIENCE } from '../lib/file-lock.ts'
 import { headOf } from '../lib/head-of.ts'
 
@@ -213,14 +214,23 @@ export type ErrorCode = keyof typeof catalogue
 /** Maximum length of a value in a message, so that senders cannot fill logs and answers. Lists of problems may be longer. */
 const MOST = { details: 20_000, other: 4_000 }
 
+/** A problem at one place of what was given, such as `{ path: 'match.gateway', message: 'is missing' }`. */
+export type ErrorDetail = { path: string; message: string }
+
 /** The only error class: a code of the catalogue and the values for its template. */
 export class TriviumError extends Error {
   readonly code: ErrorCode
   readonly retryable: boolean
   readonly status: number
   readonly exit: number
+  /** For input with wrong parts: what is wrong where. */
+  readonly details?: readonly ErrorDetail[]
 
-  constructor(code: ErrorCode, values: Record<string, string | number> = {}, options?: ErrorOptions) {
+  constructor(
+    code: ErrorCode,
+    values: Record<string, string | number> = {},
+    options?: ErrorOptions & { details?: readonly ErrorDetail[] },
+  ) {
     const found = catalogue[code]
     super(
       found.message.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -233,6 +243,7 @@ export class TriviumError extends Error {
     this.retryable = found.retryable
     this.status = found.status
     this.exit = found.exit
+    if (options?.details) this.details = options.details
   }
 }
 
@@ -265,6 +276,6 @@ export function stoppingError(): TriviumError {
 }
 
 /** The body of every error response. */
-export function errorBody({ code, message }: TriviumError) {
-  return { error: { code, message } }
+export function errorBody({ code, message, details }: Pick<TriviumError, 'code' | 'message' | 'details'>) {
+  return { error: { code, message, ...defined({ details }) } }
 }

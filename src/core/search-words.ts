@@ -110,6 +110,6 @@ function outcomesOf(value: string): Outcome[] {
 
 function timeOf(value: string, whole: string): number {
   const time = parseTime(value)
-  if (time === undefined) throw new Error(`${whole}: expected ${SEARCH_KEYS.after}`)
+  if (time === undefined) throw new Error(`${whole}: expected ${SEARCH_KEYS.after.replace(/^since /, '')}`)
   return time
 }

@@ -7,6 +7,7 @@ import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
+import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
 
 /** Reads messages and their history on the three roads. */
@@ -49,7 +50,17 @@ export function createMessages(deps: {
       const receive = receiveState(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
-      return { message, outcome, history, receive, events, pushes, ...logs, ...defined({ traceUrl }) }
+      const summary = message.subject === undefined ? summaryOf(message.data.body) : undefined
+      return {
+        message,
+        outcome,
+        history,
+        receive,
+        events,
+        pushes,
+        ...logs,
+        ...defined({ summary, traceUrl }),
+      }
     },
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>
 }

@@ -142,6 +142,8 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
     await page.getByText('It is back in its lane.').waitFor()
+    await page.getByRole('heading', { name: 'Dead letters of bad' }).waitFor()
+    await page.getByRole('link', { name: 'Dead letters 2' }).click()
     await kind.getByRole('button', { name: 'Drop all' }).click()
     await page.getByText('Drop all 2 dead letters?').waitFor()
     await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click()

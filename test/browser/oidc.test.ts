@@ -80,9 +80,10 @@ console:
       '#/gateways/demo',
       `#/conversations/demo/${id}`,
       `#/dead-letters/${id}`,
+      '#/skills/fail',
     ]
     const shows =
-      /^(Sign out|Copy|Reload|Try again|Previous|Next|Run|Save|Search|Show|\d|any|last|More|Help|Close|Go to|Model$|Skill$|Sender$|Day$)/i
+      /^(Sign out|Copy|Reload|Try again|Previous|Next|Save|Search|Show|\d|any|last|More|Help|Close|Go to|Model$|Skill$|Sender$|Day$)/i
     for (const place of places) {
       await page.goto(`${daemon.control}/${place}`)
       await page.getByRole('heading', { level: 1 }).waitFor()

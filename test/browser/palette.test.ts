@@ -34,7 +34,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
       ['shop', /^shop.*gateway$/, /^shop/],
       ['message-search', /^message-search.*skill$/, /^message-search/],
       ['blue', /the blue book.*conversation$/, /in shop$/],
-      [id, /message$/, /at shop/],
+      [id, /message$/, /^the blue book/],
     ] as const) {
       await open()
       await input.fill(words)

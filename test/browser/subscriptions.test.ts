@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
 import { describe, test } from 'node:test'
+import { makeAuthority } from '../fixtures/authority.ts'
 import { faultsOf } from '../fixtures/axe.ts'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -179,6 +182,48 @@ routes: [{ name: all, skill: echo }]
     await daemon.invoke('subscription-delete', { name: 'guarded', force: true })
     await tokens.close()
     await guarded.close()
+  })
+
+  test('a client certificate of the dialog reaches a receiver that demands one, and a wrong one is refused at its field', async () => {
+    const { pem, remove } = makeAuthority()
+    const seen: unknown[] = []
+    const options = { key: pem('server.key'), cert: pem('server.pem'), ca: pem('ca.pem') }
+    const server = createServer({ ...options, requestCert: true }, async (request, response) => {
+      const peer = Object(Reflect.get(request.socket, 'getPeerCertificate')).call(request.socket)
+      seen.push([peer.subject?.CN, (await request.toArray()).join('')])
+      response.end('thanks')
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    await press('New push subscription …')
+    await field('Name').fill('sealed')
+    await field('URL').fill(`https://127.0.0.1:${Object(server.address()).port}/in`)
+    await field('Topic').fill('sealed')
+    await dialog.getByLabel('Allow private addresses').check()
+    await dialog.getByText('Authentication: secret').click()
+    await field('Certificate').fill('client.pem')
+    await field('Private key').fill(pem('client.key'))
+    await field('Certificate authorities').fill(pem('ca.pem'))
+    await dialog.getByText('Authentication: secret').click()
+    await answer('Create')
+    await dialog.getByRole('alert').getByText('expected PEM text').waitFor()
+    assert.equal(await page.locator(':focus').getAttribute('id'), 'push-tls.cert')
+    assert.equal(await field('Certificate').getAttribute('aria-invalid'), 'true')
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('subscription-certificate')
+    await field('Certificate').fill(pem('client.pem'))
+    await answer('Create')
+    await shownSecret()
+    await answer('Done')
+    await daemon.invoke('event-emit', { topic: 'sealed', data: { order: 1 } })
+    await until(async () => seen.length === 1, 'the push')
+    assert.match(JSON.stringify(seen), /^\[\["client",".*order/)
+    assert.ok(
+      !JSON.stringify(await daemon.invoke('subscription-show', { name: 'sealed' })).includes('PRIVATE KEY'),
+    )
+    await daemon.invoke('subscription-delete', { name: 'sealed', force: true })
+    server.close()
+    server.closeAllConnections()
+    remove()
   })
 
   test('deleting one says what is lost with it, and asks', async () => {

@@ -48,7 +48,7 @@ describe('search words', () => {
       ['status:dad', /status:dad is unknown; did you mean dead\?/],
       ['from:', /from: needs a value: part of the id/],
       ['from: status:dead', /from: needs a value/],
-      ['after:noon', /after:noon: expected since a time/],
+      ['after:noon', /after:noon: expected a time/],
       ['status:dead status:done', /status: is given twice; .*status:dead,retrying/],
       ['from:a from:b', /from: is given twice/],
       ['"no end', /a quotation mark is not closed/],

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { type PushSubscription, pushSchema } from '../../src/config/schema/push.ts'
 import { createPace } from '../../src/features/push/pace.ts'
 import { type Answer, createPoster } from '../../src/features/push/post.ts'
+import { makeAuthority } from '../fixtures/authority.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 
@@ -28,23 +26,10 @@ function posterTo(t: TestContext, url: string, more: object = {}, now = Date.now
     })
 }
 
-/** A certificate authority with a certificate for 127.0.0.1 and one for a client. */
 function authority(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), 'trivium-tls-'))
-  cleanup(t, async () => rmSync(dir, { recursive: true, force: true }))
-  const run = (...args: string[]) => execFileSync('openssl', args, { cwd: dir, stdio: 'pipe' })
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
-  run('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=ca', '-days', '2')
-  for (const name of ['server', 'client']) {
-    run('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`)
-    writeFileSync(join(dir, 'ext'), 'subjectAltName=IP:127.0.0.1')
-    const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'ext']
-    run('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.pem`, ...signed)
-  }
-  return {
-    path: (name: string) => join(dir, name),
-    pem: (name: string) => readFileSync(join(dir, name), 'utf8'),
-  }
+  const made = makeAuthority()
+  cleanup(t, async () => made.remove())
+  return made
 }
 
 /** A token endpoint as RFC 6749 has it: `grants` counts its tokens. */

@@ -3,6 +3,7 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
+import { showDefault } from '../default-help.ts'
 import { lettersDone } from '../printers/actions.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
 import { age, shorten, table } from '../terminal.ts'
@@ -27,12 +28,13 @@ export const addDeadLetters: AddCommand = (program, context) => {
       .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or an age (2h)')
       .option('--until <time>', 'dead before a time')
 
-  filtered('list', true)
+  const list = filtered('list', true)
     .description('newest first')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
     .action(({ limit, ...filter }: Filter & { limit: number }) =>
       ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), humanLetters),
     )
+  showDefault(command, list)
   filtered('groups')
     .description('counts by queue, route and error, most frequent first')
     .action((filter: Filter) =>

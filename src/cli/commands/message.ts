@@ -10,6 +10,7 @@ import { nearest } from '../../lib/nearest.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
+import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { pausedBy } from '../paused-by.ts'
 import { humanMessage } from '../printers/message.ts'
@@ -33,9 +34,10 @@ export const addMessage: AddCommand = (program, context) => {
   const message = program
     .command('message')
     .description('submit a message as if it had arrived at a gateway, and print the reply; or show messages')
+    .usage('<gateway> <text...> [options] | <command>')
     .enablePositionalOptions()
 
-  message
+  const sending = message
     .command('send', { isDefault: true })
     .description('message <gateway> <text>: as if it had arrived there; prints the reply')
     .argument('<gateway>', 'a gateway of routes.yaml; `cli` always exists')
@@ -80,6 +82,8 @@ export const addMessage: AddCommand = (program, context) => {
         },
       )
     })
+
+  showDefault(message, sending)
 
   message
     .command('show')

@@ -4,6 +4,8 @@ import { computed, signal } from '@preact/signals'
 export const person = signal()
 /** Whether the person has read-only access. */
 export const isViewer = computed(() => person.value?.roles?.includes('viewer') ?? false)
+/** Whether the person may run a skill. */
+export const mayRun = (skill) => person.value?.skills?.includes(skill) ?? true
 /** The host of the identity provider, if people can sign in there. */
 export const provider = signal()
 /** Why the sign-in form is shown again. */
@@ -60,14 +62,15 @@ function showSignIn(reason) {
 }
 
 /**
- * An error response of the API: `status` and `code` (docs/errors.md). Without a response, `status`
- * is 0 and `code` is `gone`.
+ * An error response of the API: `status`, `code` (docs/errors.md) and, for wrong input, `details`: `[{ path, message }]`.
+ * Without a response, `status` is 0 and `code` is `gone`.
  */
 class ApiError extends Error {
-  constructor(status, code, message) {
+  constructor(status, code, message, details = []) {
     super(message)
     this.status = status
     this.code = code
+    this.details = details
   }
 }
 
@@ -108,8 +111,12 @@ export async function call(method, path, body, signal, headers = {}) {
 async function errorOf(response) {
   const { error } = await response.json().catch(() => ({}))
   if (response.status === 401 && person.peek()) showSignIn('Your session has ended. Sign in again.')
-  const { code = 'internal', message = `The daemon responded with status ${response.status}.` } = error ?? {}
-  return new ApiError(response.status, code, message)
+  const {
+    code = 'internal',
+    message = `The daemon responded with status ${response.status}.`,
+    details,
+  } = error ?? {}
+  return new ApiError(response.status, code, message, details)
 }
 
 /** Downloads an attachment of a message. */

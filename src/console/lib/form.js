@@ -2,8 +2,11 @@ import { useState } from 'preact/hooks'
 import { html } from './html.js'
 import { fieldsOf, readFields, readJson } from './schema.js'
 
-/** A form for a JSON schema. Calls `run(args)` with valid input. `errors`: from the daemon, by field name. */
-export function SchemaForm({ schema, run, errors = {}, isBusy }) {
+/**
+ * A form for a JSON schema. Calls `run(args)` with valid input. `errors`: from the daemon, by field name. `isChange`: disabled for
+ * viewers.
+ */
+export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false }) {
   const fields = fieldsOf(schema)
   const [values, setValues] = useState({})
   const [own, setOwn] = useState({})
@@ -26,7 +29,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy }) {
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
     )}
     ${fields?.length === 0 && html`<p class="dim">It has no arguments.</p>`}
-    <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
+    <div class="buttons"><button changes=${isChange} class="primary" disabled=${isBusy}>${isBusy ? 'Running …' : 'Run'}</button></div>
   </form>`
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { instant } from './range.js'
+import { searchProblem } from './search-box.js'
 import { count } from './troubles.js'
 
 const BARS = 60
@@ -21,7 +22,7 @@ export function Histogram({ filter, narrow }) {
   const [drag, setDrag] = useState()
   const [at, setAt] = useState(0)
   if (!found?.counts?.length)
-    return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
+    return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error && !searchProblem(found.error) ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
   const { from, width, counts, countedTo, isOld } = found
   const most = Math.max(1, ...counts)
   const spanOf = (index) =>

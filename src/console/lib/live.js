@@ -30,6 +30,9 @@ phone.addEventListener('change', () => {
   isNarrow.value = phone.matches
 })
 
+/** In px. */
+export const rowHeight = computed(() => (isNarrow.value ? 62 : 36))
+
 const HOUR_OF_POINTS = 720
 
 /** Minimum interval (ms) of reloading changed lists, so that loads can finish while much happens. */

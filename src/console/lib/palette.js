@@ -4,6 +4,7 @@ import { html } from './html.js'
 import { now } from './live.js'
 import { Modal } from './modal.js'
 import { act, ask, preview, useLoaded } from './parts.js'
+import { pauseWith } from './pause.js'
 import { go, titles } from './router.js'
 
 /** Maximum entries per kind and in total; ms after the last key until conversations are searched. */
@@ -75,7 +76,9 @@ function useEntries(text) {
     [skills, now.value?.gateways, isViewer.value],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = fixed
+  // Offered only to those who begin to type it, as there are many.
+  const all = PAUSES.test(text) ? [...pauses(skills), ...fixed] : fixed
+  const found = all
     .map((entry) => ({ entry, rank: rankOf(entry, words) }))
     .filter(({ rank }) => rank !== undefined)
     .toSorted((a, b) => a.rank - b.rank)
@@ -155,6 +158,22 @@ function actions() {
     { name: 'Sign out', run: () => act(signOut) },
   ]
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
+}
+
+const PAUSES = /^pa/i
+
+/** Pauses for gateways and own skills. `Paused` resumes them. */
+function pauses(skills) {
+  if (isViewer.value) return []
+  const own = skills.filter(({ kind }) => !/^built-?in$/.test(kind))
+  const entry = (kind, name) => ({
+    ...{ kind: 'action', name: `Pause ${kind} ${name} …` },
+    run: () => pauseWith({ kind, of: { [kind]: name }, name }),
+  })
+  return [
+    ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
+    ...own.map(({ name }) => entry('skill', name)),
+  ]
 }
 
 /** Conversations that contain the text, once typing pauses. */

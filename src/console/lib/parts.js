@@ -36,10 +36,17 @@ export function preview(text) {
     .replace(/["{}[\]]/g, '')
 }
 
-/** A message in a row: its subject, the daemon's summary of its body, or its text. */
+/** A message in a row: its subject and the begin of its text, or the daemon's summary of its body, or its text. */
 export function Gist({ of: { event, subject, summary, text = '' } }) {
-  return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${summary ?? preview(text)}</span>`
+  return html`<span class="text">${event && html`<span class="event">${event}</span>`}${subject && html`<b>${subject}</b> `}${subject ? html`<span class="dim">${summary ?? preview(text)}</span>` : (summary ?? preview(text))}</span>`
 }
+
+/** The time of day here, to the millisecond. */
+export function timeOfDay(at) {
+  return new Date(at).toLocaleTimeString('en-GB', TIME_OF_DAY)
+}
+
+const TIME_OF_DAY = { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 }
 
 /** A time as a live age, with the full time on hover. */
 export function Age({ at }) {

@@ -71,6 +71,12 @@ export function go(path, query) {
   })
 }
 
+/** Goes to the place before, or to `path` if the page was opened directly. */
+export function goBack(path) {
+  if (route.peek().from.length > 0) history.back()
+  else go(path)
+}
+
 /** Changes signals, and has what they change shown before it returns. */
 export function atOnce(change) {
   const { debounceRendering } = options

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { html } from './html.js'
-import { act, ask, Copy } from './parts.js'
+import { act, ask } from './parts.js'
 import { link } from './router.js'
 
 const KEY = 'trivium-views'
@@ -27,7 +27,7 @@ function write(next) {
   saved.value = next
 }
 
-/** The saved views of a list, with buttons to save and share the current one. */
+/** The saved views of a list, with a button to save the current one. */
 export function SavedViews({ of, query }) {
   const here = JSON.stringify(query)
   const own = saved.value.filter((each) => each.of === of)
@@ -46,13 +46,13 @@ export function SavedViews({ of, query }) {
       return `The view “${name}” is saved in this browser.`
     })
   }
+  if (own.length === 0 && !isFiltered) return null
   const remove = () => write(saved.peek().filter((each) => each !== shown))
   return html`<div class="saved">
     ${own.length > 0 && html`<ul aria-label="Saved views">${own.map((each) => html`<li key=${each.name}><a class="chip" href=${link(of, each.query)} aria-current=${each === shown ? 'true' : undefined}>${each.name}</a></li>`)}</ul>`}
     <span class="buttons">
       ${isFiltered && !shown && html`<button type="button" class="small" onClick=${save}>Save view …</button>`}
       ${shown && html`<button type="button" class="small" onClick=${remove}>Remove “${shown.name}”</button>`}
-      <${Copy} label="Copy link" text=${`${location.origin}${location.pathname}${link(of, query)}`} />
     </span>
   </div>`
 }

@@ -117,19 +117,14 @@ export function readJson(text, shape) {
   return value
 }
 
-/**
- * Assigns the daemon's errors in arguments to fields, such as `order: Too small; amount is
- * missing`. The rest has the name ''.
- */
-export function errorsByField(fields, message) {
+/** Assigns what the daemon found wrong to fields, by name. The rest has the name ''. */
+export function errorsByField(names, { details, message }) {
   const found = {}
-  const [, details = message] = /^Invalid arguments for skill [^ ]+: (.*)$/s.exec(message) ?? []
-  for (const part of details.split('; ')) {
-    const [, name, place = '', said] = /^([\w-]+)((?:\.[\w-]+)*)(?:: | is )(.*)$/s.exec(part) ?? []
-    const field = fields.find((each) => each.name === name)
-    const key = field ? field.name : ''
-    const text = field ? [place.slice(1), said].filter(Boolean).join(': ') : part
-    found[key] = found[key] ? `${found[key]}; ${text}` : text
+  for (const { path, message: said } of details.length > 0 ? details : [{ path: '', message }]) {
+    const name = names.find((each) => path === each || path.startsWith(`${each}.`)) ?? ''
+    const place = name === '' ? path : path.slice(name.length + 1)
+    const text = [place, said].filter(Boolean).join(': ')
+    found[name] = found[name] ? `${found[name]}; ${text}` : text
   }
   return found
 }

@@ -49,13 +49,7 @@ export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   </div>`
 }
 
-/** The daemon's error in the search words; undefined for other errors. */
+/** What the daemon found wrong with the search words; undefined for other errors. */
 export function searchProblem(error) {
-  if (error?.status !== 400) return undefined
-  const { message } = error
-  const [, said] =
-    /arguments for skill [^ ]+: search: (.*)$/s.exec(message) ??
-    /^\S (.*?)\n\s*\S at search$/ms.exec(message) ??
-    []
-  return said?.trim()
+  return error?.details?.find(({ path }) => path === 'search')?.message
 }

@@ -1,8 +1,9 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { Modal } from './modal.js'
 import { Copy, say, useOnce } from './parts.js'
+import { errorsByField } from './schema.js'
 import { changesOf, fieldsOf } from './subscription-settings.js'
 
 const FORMATS = ['event', 'cloudevents', 'cloudevents-binary']
@@ -15,6 +16,7 @@ const FORMATS = ['event', 'cloudevents', 'cloudevents-binary']
 export function SubscriptionForm({ name, settings = {}, close }) {
   const [given, setGiven] = useState({ name: '', topic: '', ...fieldsOf(settings), rotate: false })
   const [error, setError] = useState()
+  const [errors, setErrors] = useState({})
   const [made, setMade] = useState()
   const [isBusy, once] = useOnce()
   const isNew = name === undefined
@@ -23,6 +25,8 @@ export function SubscriptionForm({ name, settings = {}, close }) {
     ({ target }) =>
       setGiven({ ...given, [key]: target.type === 'checkbox' ? target.checked : target.value })
   const send = async () => {
+    setErrors({})
+    setError(undefined)
     try {
       const answer = isNew
         ? await invoke('subscription-create', {
@@ -39,15 +43,25 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       say(saidOf(answer, isNew))
       close()
     } catch (failure) {
-      setError(failure.message.replace(/^Invalid arguments for skill [^ ]+: /, ''))
+      const found = errorsByField(Object.keys(given), { details: [], ...failure, message: failure.message })
+      setErrors(found)
+      setError(found[''])
     }
   }
+  // The first wrong field may be in a part of the dialog that is closed.
+  const form = useRef()
+  useEffect(() => {
+    const wrong = form.current?.querySelector('[aria-invalid="true"]')
+    const part = wrong?.closest('details')
+    if (part) part.open = true
+    wrong?.focus()
+  }, [errors])
   const submit = (event) => {
     event.preventDefault()
     once(send)
   }
   const text = (key, label, hint, more = {}) =>
-    html`<${Text} key=${key} id=${key} label=${label} hint=${hint} value=${given[key]} onInput=${take(key)} more=${more} />`
+    html`<${Text} key=${key} id=${key} label=${label} hint=${hint} error=${errors[key]} value=${given[key]} onInput=${take(key)} more=${more} />`
   const isGiven = (...keys) =>
     Object.keys(given).some((key) => keys.includes(key.split('.')[0]) && given[key])
   return html`<${Modal} aria-labelledby="form-title" leave=${() => (made ? false : close())}>
@@ -55,7 +69,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
       made
         ? html`<${Secret} of=${made} isNew=${isNew} close=${close} />`
         : html`<h2 id="form-title">${isNew ? 'New push subscription' : `Change the push ${name}`}</h2>
-    <form onSubmit=${submit}>
+    <form ref=${form} noValidate onSubmit=${submit}>
       ${isNew && text('name', 'Name', 'Letters, digits and dashes.', { required: true })}
       ${text('url', 'URL', isNew ? 'Events are sent here by POST.' : 'The part after ? is hidden; it is kept unless you change the URL.', { required: true, inputmode: 'url' })}
       ${isNew && text('topic', 'Topic', '', { placeholder: 'gateway-message' })}
@@ -110,19 +124,21 @@ function Authentication({ text, isNew, isOpen }) {
   </details>`
 }
 
-function Text({ id, label, hint, value, onInput, more: { lines, ...more } }) {
+function Text({ id, label, hint, error, value, onInput, more: { lines, ...more } }) {
   const attributes = {
     id: `push-${id}`,
     autocomplete: 'off',
     spellcheck: false,
-    'aria-describedby': `push-${id}-hint`,
+    'aria-invalid': error !== undefined,
+    'aria-describedby': `push-${id}-hint push-${id}-error`,
     value,
     onInput,
     ...more,
   }
   return html`<div class="field"><label for=${`push-${id}`}>${label}</label>
     ${lines ? html`<textarea rows=${lines} ...${attributes}></textarea>` : html`<input ...${attributes} />`}
-    <p class="hint" id=${`push-${id}-hint`}>${hint}</p></div>`
+    <p class="hint" id=${`push-${id}-hint`}>${hint}</p>
+    <p class="error" id=${`push-${id}-error`} role=${error ? 'alert' : undefined}>${error}</p></div>`
 }
 
 function Secret({ of: { name, secret }, isNew, close }) {

@@ -19,7 +19,7 @@ export function placeOf({ code, where }) {
     case 'backlog':
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'waiting') } }
     case 'retrying':
-      return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'retrying') } }
+      return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'retrying', 'replying') } }
     case 'attempt-hangs':
       return { path: 'messages', query: { gateway, outcome: outcomeOf(road, 'running') } }
     case 'unrouted':
@@ -32,16 +32,17 @@ export function placeOf({ code, where }) {
       return { path: 'paused' }
     case 'skill-broken':
     case 'mcp-down':
-    case 'budget':
       return { path: 'skills' }
+    case 'budget':
+      return { path: 'cost' }
     default:
       return { path: 'configuration' }
   }
 }
 
-/** Messages can only be filtered by outcomes of dispatch. */
-function outcomeOf(road, outcome) {
-  return road === 'dispatch' ? outcome : undefined
+/** The outcome of the messages of a road; undefined if there is none. */
+function outcomeOf(road, dispatch, outbox) {
+  return { dispatch, outbox }[road]
 }
 
 /** `1 dead letter`, `2 dead letters`; with `more`, `100+ messages`. */

@@ -52,9 +52,14 @@ export function AuditPage({ query }) {
 function Row({ of: { at, by, via, action, target = {}, outcome, from }, query }) {
   return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
-    <td class="action"><${Only} text=${action} to=${{ ...query, action }} /></td>
+    <td class="action"><${Only} text=${action} to=${{ ...query, action }} />${isDryRun(action, target) && html` <${Badge}>dry run<//>`}</td>
     <td class="target">${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
     <td class="outcome"><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
+}
+
+/** Whether it only counted what it would change. */
+function isDryRun(action, { dryRun, confirm }) {
+  return dryRun === true || (action === 'person-erase' && confirm !== true)
 }
 
 const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }

@@ -2,8 +2,20 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
-import { isNarrow, now } from '../lib/live.js'
-import { Age, act, Empty, Gist, Loading, Outcome, Problem, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { now, rowHeight } from '../lib/live.js'
+import {
+  Age,
+  act,
+  CopyLink,
+  Empty,
+  Gist,
+  Loading,
+  Outcome,
+  Problem,
+  useLoaded,
+  useOnce,
+  Wait,
+} from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
@@ -54,6 +66,7 @@ function Conversations({ filter }) {
           <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
         </select></label>
         <${Range} query=${filter} set=${set} />
+        <${CopyLink} />
       </search>
     </header>
     <${SavedViews} of="conversations" query=${filter} />
@@ -62,7 +75,7 @@ function Conversations({ filter }) {
     ${
       rows.length === 0 && isEnd
         ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
-        : html`<${List} label="Conversations" items=${rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
+        : html`<${List} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
     }
     <footer class="under">${(rows.length > 0 || isEnd) && count(rows.length, 'conversation', isEnd ? '' : '+')}</footer>
   </section>`
@@ -70,9 +83,10 @@ function Conversations({ filter }) {
 
 function row(conversation) {
   const { gateway, at, messages, from, outcome } = conversation
-  return html`<a class="message-row" href=${hrefOf(conversation)}>
+  return html`<a class="message-row talk" href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    <${Gist} of=${{ ...conversation, event: messages > 1 ? messages : undefined }} />
+    <${Gist} of=${{ ...conversation, event: undefined }} />
+    <span class="many dim wide">${count(messages, 'message')}</span>
     <${Outcome} outcome=${outcome} />
   </a>`
 }

@@ -3,10 +3,23 @@ import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { begun, Jobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
-import { changes, isNarrow } from '../lib/live.js'
-import { Age, act, ask, Badge, Empty, Facts, Json, preview, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { changes, rowHeight } from '../lib/live.js'
+import {
+  Age,
+  act,
+  ask,
+  Badge,
+  CopyLink,
+  Empty,
+  Facts,
+  Json,
+  preview,
+  useLoaded,
+  useOnce,
+  Wait,
+} from '../lib/parts.js'
 import { Range } from '../lib/range.js'
-import { go, link, replace } from '../lib/router.js'
+import { go, goBack, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -62,6 +75,7 @@ function Groups({ filter }) {
       <search class="filter">
         <input type="search" aria-label="Search in the errors" placeholder="Search in the errors  /" value=${filter.error ?? ''} onChange=${(event) => replace('dead-letters', { ...filter, error: event.target.value })} />
         <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
+        <${CopyLink} />
       </search>
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
@@ -163,7 +177,7 @@ function Letters({ filter }) {
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${isNarrow.value ? 62 : 44} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${(letter) => letterRow(letter, common)} />
+      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${(letter) => letterRow(letter, common)} />
     </div>
   </section>`
 }
@@ -202,6 +216,12 @@ function letterRow(letter, common) {
   </a>`
 }
 
+const REASONS_OF = {
+  attempts: 'after all its attempts',
+  permanent: 'as the error is permanent',
+  ambiguous: 'as it may have arrived',
+}
+
 /** One dead letter: its message, each attempt with its error, and the possible actions. */
 function Letter({ id, from }) {
   const loaded = useLoaded((signal) => invoke('dead-letter-show', { id, ...from }, signal), [id])
@@ -221,7 +241,7 @@ function Letter({ id, from }) {
       changes.dead.value++
       return verb === 'retry' ? 'It is back in its lane.' : 'It is dropped.'
     })
-    if (isDone) go('dead-letters')
+    if (isDone) goBack('dead-letters')
   }
   const resend = () =>
     act(async () => {
@@ -241,7 +261,7 @@ function Letter({ id, from }) {
         message && queue === 'dispatch'
           ? html`<a href=${link(['messages', id])}>${id}</a>`
           : html`<code>${id}</code>`,
-      died: html`<${Age} at=${at} /> ago, ${reason}`,
+      died: html`<${Age} at=${at} /> ago, ${REASONS_OF[reason] ?? reason}`,
       queue,
       [queue === 'outbox' ? 'gateway' : 'route']: group,
       lane,

@@ -47,9 +47,12 @@ export function GatewaysPage() {
   </section>`
 }
 
+/** Share of refused deliveries at which a gateway does not count as well. */
+const MANY_REFUSED = 0.2
+
 function Card({ gateway: { name, transport, ok, detail }, traffic }) {
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} traffic=${traffic} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
@@ -61,7 +64,7 @@ function Traffic({ of }) {
   if (!of) return html`<p class="traffic dim">…</p>`
   const { perMinute, lastAt, refused, errorShare, minutes } = of
   return html`<div class="traffic"><${Sparkline} of=${minutes} />
-    <p>${perMinute} a minute <span class="dim">${lastAt === undefined ? 'no message yet' : html`last <${Age} at=${lastAt} /> ago`}</span>
+    <p>${perMinute.toLocaleString('en')} a minute <span class="dim">${lastAt === undefined ? 'no message yet' : html`last <${Age} at=${lastAt} /> ago`}</span>
     ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
 }
 
@@ -86,7 +89,9 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-function Standing({ ok }) {
+function Standing({ ok, traffic: { refused = 0, errorShare = 0 } = {} }) {
+  if (ok && refused > 0 && errorShare >= MANY_REFUSED)
+    return html`<${Badge} kind="warn">${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
 }
 
@@ -97,7 +102,7 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} traffic=${traffic[name]} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} /><${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />

@@ -15,7 +15,7 @@ const SkillsPage = later.page('SkillsPage')
 /**
  * The views in the order of the navigation. `path`: after the `#`; `Page` gets the rest of the path
  * and the query. `count(now)`: the number of things that need attention. `parts`: maximum number of
- * further path parts.
+ * further path parts. `begins`: it begins a group of the navigation.
  */
 export const VIEWS = [
   { path: 'now', title: 'Now', parts: 0, Page: NowPage },
@@ -30,6 +30,7 @@ export const VIEWS = [
   {
     path: 'dead-letters',
     title: 'Dead letters',
+    begins: true,
     parts: 1,
     Page: later.page('DeadLettersPage'),
     count: (now) => now?.deadLetters?.total,
@@ -41,7 +42,7 @@ export const VIEWS = [
     Page: later.page('ApprovalsPage'),
     count: (now) => now?.approvals,
   },
-  { path: 'queues', title: 'Groups and queues', Page: later.page('QueuesPage') },
+  { path: 'queues', title: 'Groups and queues', begins: true, Page: later.page('QueuesPage') },
   {
     path: 'gateways',
     title: 'Gateways',
@@ -59,6 +60,7 @@ export const VIEWS = [
   {
     path: 'paused',
     title: 'Paused',
+    begins: true,
     parts: 0,
     Page: later.page('PausedPage'),
     count: (now) =>
@@ -66,7 +68,7 @@ export const VIEWS = [
   },
   { path: 'jobs', title: 'Jobs', parts: 0, Page: later.page('JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
-  { path: 'people', title: 'People', parts: 0, Page: later.page('PeoplePage') },
+  { path: 'people', title: 'People', begins: true, parts: 0, Page: later.page('PeoplePage') },
   { path: 'audit', title: 'Audit', parts: 0, Page: later.page('AuditPage') },
   { path: 'configuration', title: 'Configuration', parts: 0, Page: later.page('ConfigurationPage') },
 ]

@@ -1,5 +1,5 @@
 import { html } from '../lib/html.js'
-import { Facts, took } from '../lib/parts.js'
+import { Facts, timeOfDay, took } from '../lib/parts.js'
 
 const ROADS = {
   accept: 'accept',
@@ -75,10 +75,6 @@ function fieldsOf(fields) {
   return Object.entries(fields)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')
-}
-
-function timeOfDay(at) {
-  return new Date(at).toISOString().slice(11, 23)
 }
 
 /** Log lines of this daemon about the message. */

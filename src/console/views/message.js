@@ -7,6 +7,7 @@ import { Back } from '../lib/trail.js'
 import { Actions } from './message-actions.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
+import { Standing } from './standing.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const AGAIN = { open: 1_500, finished: 5_000 }
@@ -27,10 +28,11 @@ export function MessagePage({ id }) {
   return html`<section class="page message" aria-labelledby="title">
     <${Back} to="messages" title="Messages" />
     <header class="bar">
-      <h1 id="title">${titleOf(message)} <${Outcome} outcome=${outcome} /></h1>
+      <h1 id="title">${titleOf(shown)} <${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
     </header>
     ${wait}
+    <${Standing} shown=${shown} />
     <div class="columns">
       <div>
         <${Facts} of=${factsOf(shown)} />
@@ -50,10 +52,12 @@ export function MessagePage({ id }) {
   </section>`
 }
 
-function titleOf({ subject, text, gateway, data }) {
+function titleOf({ message: { subject, text, gateway, data, transport }, summary }) {
   if (subject) return subject
-  // The text of a webhook is JSON, so its event is more informative than its first line.
-  if (data?.event || text.startsWith('{')) return `${data?.event ?? 'A message'} at ${gateway}`
+  // The text of a webhook is JSON, so its event and what is in it say more than its first line.
+  if (transport === 'webhook' && data?.event) return `${data.event} at ${gateway}`
+  if (summary) return summary.slice(0, 80)
+  if (text.startsWith('{')) return `A message at ${gateway}`
   return text.split('\n')[0].slice(0, 80) || 'A message without text'
 }
 

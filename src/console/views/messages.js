@@ -2,8 +2,8 @@ import { useRef } from 'preact/hooks'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
-import { isNarrow, now } from '../lib/live.js'
-import { Age, Empty, Gist, Loading, Outcome, Problem } from '../lib/parts.js'
+import { now, rowHeight } from '../lib/live.js'
+import { Age, CopyLink, Empty, Gist, Loading, Outcome, Problem } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
@@ -51,7 +51,7 @@ export function MessagesPage({ query }) {
     ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
       found.rows.length > 0 || !found.isEnd
-        ? html`<${List} label="Messages" items=${found.rows} height=${isNarrow.value ? 62 : 44} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} held=${found.held} row=${row} />`
+        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} held=${found.held} row=${row} />`
         : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -105,6 +105,7 @@ function Filter({ filter, set, focus }) {
     ${pick('outcome', 'Outcome', [...new Set([...OUTCOMES, filter.outcome].filter(Boolean))])}
     <${Range} query=${filter} set=${set} />
     ${Object.keys(filter).length > 0 && html`<a class="button" href=${link('messages')}>Clear</a>`}
+    <${CopyLink} />
   </search>`
 }
 

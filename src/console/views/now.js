@@ -125,6 +125,13 @@ const ROADS = {
   outbox: 'to be sent',
 }
 
+/** The messages that a road counts. */
+const OF_ROAD = {
+  journal: {},
+  dispatch: { outcome: 'waiting,running,retrying,approval' },
+  outbox: { outcome: 'replying' },
+}
+
 function Roads() {
   const roads = now.value?.roads ?? []
   return html`<div class="roads-now"><table>
@@ -133,8 +140,8 @@ function Roads() {
     <tbody>${roads.map(
       ({ road, messages, dead, oldestAt }) => html`<tr key=${road}>
         <td>${road} <span class="dim wide">${ROADS[road]}</span></td>
-        <td class="number">${amount(messages)}</td>
-        <td class="number">${dead > 0 ? html`<${Badge} kind="bad">${amount(dead)}<//>` : ''}</td>
+        <td class="number">${OF_ROAD[road] && messages > 0 ? html`<a href=${link('messages', OF_ROAD[road])}>${amount(messages)}</a>` : amount(messages)}</td>
+        <td class="number">${dead > 0 ? html`<a href=${link('dead-letters', { queue: road })}><${Badge} kind="bad">${amount(dead)}<//></a>` : ''}</td>
         <td>${oldestAt && messages > 0 ? html`<${Age} at=${oldestAt} />` : ''}</td>
       </tr>`,
     )}</tbody>

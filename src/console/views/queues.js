@@ -103,7 +103,7 @@ const FEW_READERS = 3
 function Readers({ group }) {
   if (!group) return html`<p class="dim readers">…</p>`
   const { perMinute, waiting, readers, skill } = group
-  return html`<div class="readers"><p>${perMinute} a minute${waiting > 0 && html` <span class="dim">${waiting} waiting now</span>`}</p>
+  return html`<div class="readers"><p>${perMinute.toLocaleString('en')} a minute${waiting > 0 && html` <span class="dim">${waiting} waiting now</span>`}</p>
     ${skill && html`<p>Runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` <span class="dim">for <${Age} at=${skill.since} /></span>`}</p>`}
     ${readers.slice(0, FEW_READERS).map(({ name, since, lastAt, events }) => html`<p key=${name}><b>${name}</b> <span class="dim">reads for <${Age} at=${since} />, last <${Age} at=${lastAt} /> ago, ${count(events, 'event')}</span></p>`)}
     ${readers.length > FEW_READERS && html`<p class="dim">and ${count(readers.length - FEW_READERS, 'other reader')}</p>`}
@@ -160,7 +160,7 @@ function Subscription({ known, group }) {
   // It was deleted; the card disappears with the next status.
   if (error?.code === 'subscription_not_found') return null
   return html`<article class="card" aria-labelledby=${`push-${name}`}>
-    <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${Badge} kind=${STATES[state]}>${state}<//></header>
+    <header class="card-head"><h3 id=${`push-${name}`}>${name}</h3><${StateOf} state=${state} last=${value?.attempts[0]} /></header>
     <p class="dim">${topic} → ${url}</p>
     <p class="detail">${state === 'paused' ? `Paused ${detail}` : (detail ?? '')}</p>
     <${Waiting} of=${known} group=${group} />
@@ -182,6 +182,12 @@ function Subscription({ known, group }) {
     <${Wait} of=${loaded} what=${`the push ${name}`} />
     ${value && html`<${Attempts} of=${value.attempts} />`}
   </article>`
+}
+
+/** One that is active, but whose last attempt failed, is no good news. */
+function StateOf({ state, last }) {
+  if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>`
+  return html`<${Badge} kind=${STATES[state]}>${state}<//>`
 }
 
 function replayPush({ name, url }) {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { call, invoke } from '../lib/api.js'
+import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
@@ -185,8 +185,9 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
     )
     setBusy(false)
   }
-  const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(fields, came.error.message) : {}
-  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} />
+  const names = fields.map((field) => field.name)
+  const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(names, came.error) : {}
+  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
     <div class="came" aria-live="polite">
       ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isMeant=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
       ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}

@@ -1,7 +1,9 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
+import { timeOf } from '../../core/message-id.ts'
 import { type Outcome, SEARCHED } from '../../core/message-query.ts'
 import type { Store } from '../../core/store.ts'
+import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { REPLAYED, type Readers, WATCHED, type Watched } from './readers.ts'
 import type { Reader } from './stream.ts'
@@ -11,7 +13,10 @@ const PAGE = 300
 /** Up to this many outcomes are checked in every poll. */
 const FEW = 100
 const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'replying', 'dead']
-const FINISHED = /^(done|unrouted|dropped|merged|bounced|suppressed)$/
+const FINISHED = /^(dropped|merged|bounced|suppressed)$/
+/** Dispatch has ended; the reply may still fail, and is then `replying`. Checked in every fourth poll, for a while. */
+const ANSWERED = /^(done|unrouted)$/
+const ANSWERED_FOR = 5 * MINUTE
 
 /** Sends readers new messages, and later their outcomes. */
 export function createMessagesSeen(
@@ -20,6 +25,7 @@ export function createMessagesSeen(
   now: () => number,
 ) {
   const watched = new Map<string, Watched>()
+  const answered = new Map<string, Watched & { until: number }>()
   /** Position sent so far, per partition. */
   let seen: number[] = []
   const ends = () => {
@@ -30,9 +36,15 @@ export function createMessagesSeen(
   }
   const watch = ({ message, outcome }: Watched) => {
     watched.delete(message.id)
+    answered.delete(message.id)
     if (FINISHED.test(outcome)) return
-    watched.set(message.id, { message: inShort(message), outcome })
-    for (const id of watched.keys()) if (watched.size > WATCHED) watched.delete(id)
+    const one = { message: inShort(message), outcome }
+    if (ANSWERED.test(outcome)) put(answered, { ...one, until: now() + ANSWERED_FOR })
+    else put(watched, one)
+  }
+  const answeredLately = () => {
+    for (const [id, { until }] of answered) if (until < now()) answered.delete(id)
+    return answered.values()
   }
   const newest = createNewest({ journal, topics })
 
@@ -41,7 +53,10 @@ export function createMessagesSeen(
     async begin(): Promise<void> {
       seen = await ends()
       const { found } = await journal.search({ limit: PAGE, outcomes: UNFINISHED })
-      for (const one of found.reverse()) watch(one)
+      const { found: latest } = await journal.search({ limit: PAGE })
+      const isLate = ({ message: { id }, outcome }: Watched) =>
+        ANSWERED.test(outcome) && timeOf(id) > now() - ANSWERED_FOR
+      for (const one of [...latest.filter(isLate), ...found].reverse()) watch(one)
     },
     async lookForMessages(): Promise<void> {
       const end = await ends()
@@ -54,12 +69,12 @@ export function createMessagesSeen(
     /** `isDue`: check even if there are many. */
     async lookForOutcomes(isDue: boolean): Promise<void> {
       if (watched.size > FEW && !isDue) return
-      const all = [...watched.values()]
+      const all = [...watched.values(), ...(isDue ? answeredLately() : [])]
       const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
         const outcome = outcomes[index]
         // The message has expired.
-        if (!outcome) watched.delete(message.id)
+        if (!outcome) for (const known of [watched, answered]) known.delete(message.id)
         if (!outcome || outcome === before) continue
         watch({ message, outcome })
         readers.tellOutcome({ message, outcome }, before, now())
@@ -77,6 +92,12 @@ export function createMessagesSeen(
       readers.show(found, missed, reader)
     },
   }
+}
+
+/** Adds a message, and forgets the oldest ones above the limit. */
+function put<T extends Watched>(known: Map<string, T>, one: T): void {
+  known.set(one.message.id, one)
+  for (const id of known.keys()) if (known.size > WATCHED) known.delete(id)
 }
 
 /** Finds the newest messages between positions, oldest first, and the number of omitted ones. */

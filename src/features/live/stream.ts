@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import { TriviumError } from '../../core/errors.ts'
+import { badRequest } from '../../core/invalid-args.ts'
 import { parseJson } from '../../core/json.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import type { Message } from '../../core/message.ts'
@@ -52,7 +52,7 @@ const LARGEST = 256 * 1024
 export function createStream(read: (reader: Reader) => () => void): RequestHandler {
   return (request, response) => {
     const { data, error } = querySchema.safeParse(request.query)
-    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+    if (!data) throw badRequest(error, request.query)
     const { only, match, ...filter } = data
     response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
     response.write(': \n\n')

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { ZodError } from 'zod'
 import { secretsOf } from '../../config/environment.ts'
 import { type PushSubscription, pushSchema } from '../../config/schema/push.ts'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
@@ -7,6 +6,7 @@ import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, NOTIFY_TOPICS, REPLY_TOPICS } from '../../core/event.ts'
 import { isOperator, isViewer } from '../../core/identity.ts'
+import { detailsOf, refusedArgs } from '../../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import { partsOfMatch } from '../../core/match.ts'
 import { compilePattern } from '../../core/pattern.ts'
@@ -76,15 +76,20 @@ function isMasked(value: Json): boolean {
  * `topic_reserved`. Stricter than the file: a call cannot refer to files of the daemon.
  */
 export function validated(skill: string, name: string, given: JsonObject, known: Known): PushSubscription {
-  const refuse = (details: string) => new TriviumError('skill_args_invalid', { name: skill, details })
+  const refuse = (message: string, path = '') => refusedArgs(skill, [{ path, message }])
   if (JSON.stringify(given).length > LARGEST)
     throw refuse(`expected at most ${LARGEST} characters of settings`)
   if (isMasked(given))
     throw refuse(`${MASK} stands for a secret that is not shown; leave the setting out to keep it`)
-  const { data, error } = pushSchema.safeParse(asInFile({ ...given, name }))
-  if (!data) throw refuse(detailsOf(error))
-  const path = Object.entries(data.tls ?? {}).find(([, value]) => !value.startsWith('-----BEGIN '))
-  if (path) throw refuse(`tls.${path[0]}: expected PEM text; only routes.yaml can refer to files`)
+  const inFile = asInFile({ ...given, name })
+  const { data, error } = pushSchema.safeParse(inFile)
+  if (!data)
+    throw refusedArgs(
+      skill,
+      detailsOf(error, inFile).map(({ path, message }) => ({ path: asInCall(path), message })),
+    )
+  const file = Object.entries(data.tls ?? {}).find(([, value]) => !value.startsWith('-----BEGIN '))
+  if (file) throw refuse('expected PEM text; only routes.yaml can refer to files', `tls.${file[0]}`)
   const { topic } = data
   const isClosed = topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS)
   if (isClosed || topic.startsWith(NOTIFY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
@@ -93,16 +98,16 @@ export function validated(skill: string, name: string, given: JsonObject, known:
     for (const key of ['gateway', 'transport'] as const) {
       const wanted = Array.isArray(each[key]) ? each[key] : []
       const wrong = wanted.find((one) => !known[key].some((exists) => compilePattern(one).test(exists)))
-      if (wrong !== undefined) throw refuse(`match.${key}: ${noSuch(key, wrong, known[key])}`)
+      if (wrong !== undefined) throw refuse(noSuch(key, wrong, known[key]), `match.${key}`)
     }
   }
   return data
 }
 
-function detailsOf({ issues }: ZodError): string {
-  return issues
-    .map(({ path, message }) => (path.length > 0 ? `${path.map(String).join('.')}: ${message}` : message))
-    .join('; ')
+/** The path of a setting as calls name it: `oauth.tokenUrl` for `oauth.token-url`. */
+function asInCall(path: string): string {
+  if (/^(match|headers)\./.test(path)) return path
+  return path.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** Allows operators, and programs whose token includes the skill. Throws `forbidden`. */

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import type { ConsoleConfig } from '../../config/schema/console.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
+import { badRequest } from '../../core/invalid-args.ts'
+import { defined } from '../../lib/defined.ts'
 import { isLocalName, isLoopback, peerOf } from '../../lib/http.ts'
 import { cookieHeader, cookieName, isOfBrowser, isOwnPage, isSecure, readCookie } from './cookies.ts'
 import { type Oidc, PENDING } from './oidc.ts'
@@ -54,7 +56,7 @@ export function createSignIn(deps: Deps) {
     if (isOfBrowser(request) && !isOwnPage(request)) throw foreignPage()
     if (!deps.hasControlToken(request)) throw new TriviumError('unauthorized')
     const { data, error } = bodySchema.safeParse(request.body ?? {})
-    if (!data) throw new TriviumError('bad_request', { reason: z.prettifyError(error) })
+    if (!data) throw badRequest(error, request.body)
     const person: Person = { via: 'token', ...(data.name && { name: data.name }) }
     const session = await begin(request, response, person)
     response.json({ result: shown(session, deps.console()) })
@@ -197,9 +199,12 @@ function createCookies({ console: settings }: Pick<Deps, 'console'>) {
 function shown({ person, expiresAt }: Session, config: ConsoleConfig) {
   const rights = rightsOf(person, config)
   if (!rights) return {}
-  const { id = '', roles = [] } = rights
+  const { id = '', roles = [], skills } = rights
   return {
-    person: { id, roles, via: person.via, name: person.name ?? person.subject ?? 'operator' },
+    person: {
+      ...{ id, roles, via: person.via, name: person.name ?? person.subject ?? 'operator' },
+      ...defined({ skills }),
+    },
     expiresAt,
   }
 }

@@ -25,18 +25,26 @@ function refusalTrouble(verdict: RefusalVerdict): Trouble {
   const title = isNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
     : `Gateway ${gateway} refuses ${shareText(share)}`
+  // Without one, the likely cause says so.
   const good =
     lastGoodAt === undefined
-      ? 'It has accepted no delivery.'
-      : `The last accepted delivery was on ${new Date(lastGoodAt).toISOString().slice(0, 10)} ${timeOfDay(lastGoodAt)}.`
+      ? []
+      : [
+          `The last accepted delivery was on ${new Date(lastGoodAt).toISOString().slice(0, 10)} ${timeOfDay(lastGoodAt)}.`,
+        ]
   const all = counted(count + verdict.accepted, 'delivery', 'deliveries')
   const shareSeen = isNoGateway ? counted(count, 'request') : `${count} of ${all}`
-  const seen = `${shareSeen} since ${timeOfDay(since)} refused (${reason}): ${why[0]?.name ?? 'no reason given'}`
-  const text = [`${withPeriod(seen)}`, ...(isNoGateway ? [] : [good]), likely].join(' ')
+  const seen = `${shareSeen} since ${timeOfDay(since)} refused (${reason}): ${reasonFor(why[0]?.name, gateway)}`
+  const text = [`${withPeriod(seen)}`, ...(isNoGateway ? [] : good), likely].join(' ')
   const where = { gateway, reason }
   const isStuck = cause === 'rotated-secret' || cause === 'wrong-secret' || cause === 'clock-skew'
   const make = isStuck && share === 1 ? error : warning
   return make('refusals', where, { title, text, todo, count, since })
+}
+
+/** The title names the gateway. */
+function reasonFor(why = 'no reason given', gateway: string): string {
+  return why.replace(`The signature check of gateway ${gateway} failed: `, '')
 }
 
 /** In steps, so that the title does not change with each delivery. */

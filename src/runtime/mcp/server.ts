@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { type CallToolResult, Server, type ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Caller, ModelStep } from '../../core/call.ts'
-import { reasonOf, toTriviumError } from '../../core/errors.ts'
+import { errorBody, reasonOf, toTriviumError } from '../../core/errors.ts'
 import { mayAskFor } from '../../core/identity.ts'
 import { isJsonObject, objectAt, toJson } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../model/tools.ts'
 import type { Calls } from './calls.ts'
@@ -76,8 +77,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
         const value = toJson(await manager.invoke(name, args, options))
         return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
       } catch (error) {
-        const { code } = toTriviumError(error)
-        return { isError: true, content: [text({ error: { code, message: reasonOf(error) } })] }
+        return failureOf(error)
       }
     })
   }
@@ -138,6 +138,12 @@ function patient(manager: McpOptions['manager'], name: string, args: Record<stri
   const timeout = isJsonObject(properties) ? properties.timeout : undefined
   const waits = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT
   return waits ? { ...args, timeout: LONGEST_WAIT } : args
+}
+
+function failureOf(error: unknown): CallToolResult {
+  const { code, details } = toTriviumError(error)
+  const body = errorBody({ code, message: reasonOf(error), ...defined({ details }) })
+  return { isError: true, content: [text(body)] }
 }
 
 function text(value: unknown): { type: 'text'; text: string } {

@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { GLOBAL_NAMES } from './global-options.ts'
+
+/**
+ * Adds the arguments and options of a command to the help of its group, which runs it by default:
+ * `trivium message cli hello` is `trivium message send cli hello`.
+ */
+export function showDefault(group: Command, command: Command): void {
+  group.addHelpText('after', () => {
+    const help = command.createHelp()
+    const style = { helpWidth: process.stdout.columns || 80 }
+    help.prepareContext(style)
+    const entries = [
+      ...command.registeredArguments.map((argument) => [
+        help.argumentTerm(argument),
+        help.argumentDescription(argument),
+      ]),
+      ...help
+        .visibleOptions(command)
+        .filter(({ long }) => long !== '--help' && !GLOBAL_NAMES.includes(String(long).slice(2)))
+        .map((option) => [option.flags, help.optionDescription(option)]),
+    ]
+    const longest = Math.max(...entries.map(([term = '']) => term.length))
+    const lines = entries.map(([term = '', text = '']) => help.formatItem(term, longest, text, help))
+    return `\nWithout a command, it is ${group.name()} ${command.name()}:\n${lines.join('\n')}`
+  })
+}

@@ -1,0 +1,82 @@
+import { call, invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, span, useLoaded } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
+
+/** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
+export function Standing({ shown: { message, outcome, history } }) {
+  const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
+  const failed = lastOf('dispatch', 'failed', 'dead')
+  const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead')
+  switch (outcome) {
+    case 'waiting':
+      return html`<${Waits} message=${message} budget=${lastOf('dispatch', 'waits for its budget')} />`
+    case 'running':
+      return html`<${Line} kind="busy">An attempt is running. Its end is shown here.<//>`
+    case 'retrying':
+      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${Next} of=${failed} /><//>`
+    case 'approval':
+      return html`<${Line} kind="warn">It waits for a decision.<//>`
+    case 'replying':
+      return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${Next} of=${unsent} /><//>`
+    case 'dead':
+      return html`<${Line} kind="bad">It failed permanently${failed?.detail?.attempt > 1 ? ` after ${count(failed.detail.attempt, 'attempt')}` : ''}${whyOf(failed)} Nothing happens until somebody retries or drops it.<//>`
+    case 'bounced':
+      return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
+    case 'suppressed':
+      return html`<${Line}>It was handled, but the reply was not sent${whyOf(unsent)}<//>`
+    case 'unrouted':
+      return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
+    default:
+      return null
+  }
+}
+
+function Line({ kind = '', children }) {
+  return html`<p class=${`now-it ${kind}`}>${children}</p>`
+}
+
+function attemptOf(note) {
+  return note?.detail?.attempt ? `Attempt ${note.detail.attempt}` : 'An attempt'
+}
+
+function whyOf(note) {
+  const why = note?.detail?.error ?? note?.detail?.reason
+  return why ? `: ${why.replace(/[.\s]+$/, '')}.` : '.'
+}
+
+/** When the next attempt begins. */
+function Next({ of: note }) {
+  const { delay } = note?.detail ?? {}
+  if (delay === undefined) return null
+  const left = note.at + delay - clock.value
+  return left > 0 ? html`The next attempt begins in <b>${span(left)}</b>.` : 'The next attempt begins now.'
+}
+
+/** Why a message waits: what is paused, if anything is. */
+function Waits({ message: { id, gateway, conversation }, budget }) {
+  const { value } = useLoaded(
+    async (signal) => {
+      const pauses = await invoke('pause-list', {}, signal)
+      if (pauses.length === 0) return {}
+      const routes = await call('GET', `/v1/messages/${id}/explain`, undefined, signal)
+      const { route, skill } = routes.find(({ chosen }) => chosen) ?? {}
+      const names = { gateway, route, skill }
+      return {
+        pause: pauses.find(({ kind, name, gateway: of }) =>
+          kind === 'conversation' ? name === conversation && of === gateway : names[kind] === name,
+        ),
+      }
+    },
+    [id],
+  )
+  if (!value) return html`<${Line} kind="busy">It waits for dispatch.<//>`
+  const { pause } = value
+  if (!pause && budget)
+    return html`<${Line} kind="warn">It waits${whyOf(budget)} <${Next} of=${budget} /><//>`
+  if (!pause)
+    return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
+  return html`<${Line} kind="warn">It waits, because the ${pause.kind} <b>${pause.label ?? pause.name}</b> has been paused for <${Age} at=${pause.since} />${pause.by && ` by ${pause.by}`}${pause.reason ? `: ${pause.reason}` : ''}. <a href=${link('paused')}>See what is paused</a><//>`
+}

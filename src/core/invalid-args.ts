@@ -1,0 +1,83 @@
+import type { z } from 'zod'
+import { nearest } from '../lib/nearest.ts'
+import { type ErrorDetail, TriviumError } from './errors.ts'
+import { pathGet } from './json.ts'
+
+/** A response names at most this many problems. */
+const MOST = 50
+const MISSING = 'is missing'
+const UNKNOWN = 'unknown argument'
+
+/** The error for arguments that do not match the schema of a skill. */
+export function argsInvalid(skill: string, error: z.ZodError, given: unknown): TriviumError {
+  return refusedArgs(skill, detailsOf(error, given))
+}
+
+/** The same for arguments that a skill checks itself. */
+export function refusedArgs(skill: string, details: readonly ErrorDetail[]): TriviumError {
+  return new TriviumError('skill_args_invalid', { name: skill, details: sentenceOf(details) }, { details })
+}
+
+/** The error for a request that does not match its schema. */
+export function badRequest(error: z.ZodError, given: unknown): TriviumError {
+  const details = detailsOf(error, given)
+  return new TriviumError('bad_request', { reason: sentenceOf(details) }, { details })
+}
+
+/** The problems of a value, each with its path, such as `match.gateway`; '' stands for the whole value. */
+export function detailsOf({ issues }: z.ZodError, given: unknown): ErrorDetail[] {
+  return issues.flatMap((issue) => detailsOfIssue(issue, given)).slice(0, MOST)
+}
+
+/** `order is missing; amount: expected at most 500` */
+export function sentenceOf(details: readonly ErrorDetail[]): string {
+  return details.map(({ path, message }) => saidOf(path, message)).join('; ')
+}
+
+/** One problem within a sentence. */
+export function saidOf(path: string, message: string): string {
+  if (path === '') return message
+  return message === UNKNOWN ? `${message} "${path}"` : `${path}${message === MISSING ? ' ' : ': '}${message}`
+}
+
+function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] {
+  const path = issue.path.map(String).join('.')
+  if (issue.code === 'unrecognized_keys' && issue.message.startsWith('Unrecognized'))
+    return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: UNKNOWN }))
+  // Messages of the skill's own schema are more helpful.
+  const isPlain = issue.message.startsWith('Invalid input')
+  if (path && isPlain && pathGet(given, path) === undefined) return [{ path, message: MISSING }]
+  const message = boundOf(issue) ?? choiceOf(issue, pathGet(given, path)) ?? plain(issue.message)
+  return [{ path, message }]
+}
+
+/** A shorter message such as `expected at least 1`; undefined if the schema has its own. */
+function boundOf(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small'))
+    return expected(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue.origin)
+  if (issue.code === 'too_big' && issue.message.startsWith('Too big'))
+    return expected(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue.origin)
+  return undefined
+}
+
+/** `expected one of done, dead`, with a suggestion; undefined if the schema has its own message. */
+function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
+  if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid')) return undefined
+  const choices = issue.values.map(String)
+  const near = typeof given === 'string' ? nearest(given, choices) : undefined
+  const list = choices.length === 1 ? choices.join() : `one of ${choices.join(', ')}`
+  return near === undefined ? `expected ${list}` : `expected ${list}; did you mean "${near}"?`
+}
+
+/** Removes the prefix that zod puts before its messages. */
+function plain(message: string): string {
+  return message.replace(/^Invalid input: /, '')
+}
+
+const UNITS: Partial<Record<string, string>> = { string: 'character', array: 'item', set: 'item' }
+
+function expected(relation: string, bound: number | bigint, origin: string): string {
+  const unit = UNITS[origin]
+  if (unit === undefined) return `expected ${relation} ${bound}`
+  return `expected ${relation} ${bound} ${unit}${Number(bound) === 1 ? '' : 's'}`
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startSlackServer } from '../fixtures/slack-server.ts'
+import { until } from '../fixtures/until.ts'
+import { callback } from '../transports/slack/harness.ts'
+
+const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text) } }`
+const FAULTS = Array.from({ length: 200 }, () => ({ status: 503, body: {} }))
+
+describe('an operator at work in the console', { timeout: 300_000 }, async () => {
+  const slack = await startSlackServer()
+  after(() => slack.close())
+  const site = openSite({
+    routes: `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  team: { transport: slack, mode: socket, botToken: xoxb-test, appToken: xapp-test, apiUrl: "${slack.apiUrl}" }
+routes:
+  - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
+  - { name: all, skill: echo }
+`,
+    skills: { charge: CHARGE },
+  })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer } = await openConsole(() => daemon)
+  const post = (text: string) => daemon.post('/shop', JSON.stringify({ text }))
+  const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+
+  test('a message that is done shows that its reply cannot be sent, and that it was sent, without a reload', async () => {
+    await show('messages')
+    const refuse = slack.hold('chat.postMessage')
+    await slack.sockets.deliver('events_api', callback({ text: 'is anybody there?', ts: slack.nextTs() }))
+    await row('is anybody there?').getByText('done').waitFor()
+    slack.fail('chat.postMessage', ...FAULTS)
+    slack.fail('conversations.replies', ...FAULTS)
+    slack.fail('conversations.history', ...FAULTS)
+    refuse()
+    await row('is anybody there?').getByText('replying').waitFor()
+    for (const method of ['chat.postMessage', 'conversations.replies', 'conversations.history'])
+      slack.heal(method)
+    await row('is anybody there?').getByText('done').waitFor()
+  })
+
+  test('wrong search words are explained once, and are no failure, in messages and conversations', async () => {
+    for (const view of ['messages', 'conversations']) {
+      await show(`${view}?search=after%3Asoonish`)
+      await page.getByRole('alert').getByText('after:soonish').waitFor()
+      assert.doesNotMatch(
+        String(await page.getByRole('main').textContent()),
+        /Invalid arguments|Could not load|could not be counted/,
+      )
+      assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
+    }
+  })
+
+  test('after a decision about a dead letter, the list that it came from is back', async () => {
+    for (const text of ['charge 1', 'charge 2']) await post(text)
+    await until(async () => [await daemon.invoke('dead-letter-list')].flat().length === 2, 'two dead letters')
+    await show('dead-letters?error=charge')
+    await page.getByRole('link', { name: 'charges' }).click()
+    await row('charge 1').getByRole('link').click()
+    await press('Drop …')
+    await answer('Drop')
+    await page.getByRole('heading', { name: 'Dead letters of charges' }).waitFor()
+    await row('charge 2').waitFor()
+    await row('charge 1').waitFor({ state: 'detached' })
+  })
+
+  test('a gateway is paused by its name from anywhere', async () => {
+    await show('cost')
+    await page.getByRole('heading', { name: 'Cost' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('pause shop')
+    await page.getByRole('option', { name: /Pause gateway shop/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await dialog.getByText('Pause: gateway shop?').waitFor()
+    await answer('Pause')
+    await until(async () => [await daemon.invoke('pause-list')].flat().length === 1, 'the pause')
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+
+  test('the times of a timeline are those of this place, and the audit log marks what only counted', async () => {
+    const [message] = Object(await daemon.invoke('message-search', { gateway: 'shop', limit: 1 })).messages
+    await page.clock.install()
+    await show(`messages/${message.id}`)
+    const first = page.locator('.timeline time').first()
+    const [iso, text] = [String(await first.getAttribute('title')), await first.textContent()]
+    const local = await page.evaluate((at) => new Date(at).toTimeString().slice(0, 8), iso)
+    assert.equal(text?.slice(0, 8), local)
+    await daemon.invoke('person-erase', { identity: ['*:ada@example.com'] })
+    await show('audit?action=person-erase')
+    await page.getByRole('row').filter({ hasText: 'person-erase' }).getByText('dry run').waitFor()
+  })
+})
