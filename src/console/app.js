@@ -101,7 +101,7 @@ function Standing() {
 
 /** A line at the top while something is on its way for longer than a moment. */
 function Busy() {
-  return html`<div class=${`busy ${busy.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
+  return html`<div class=${`under-way ${busy.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
 }
 
 /**

@@ -30,7 +30,7 @@ export function detailsOf({ issues }: z.ZodError, given: unknown): ErrorDetail[]
 }
 
 /** `order is missing; amount: expected at most 500` */
-export function sentenceOf(details: readonly ErrorDetail[]): string {
+function sentenceOf(details: readonly ErrorDetail[]): string {
   return details.map(({ path, message }) => saidOf(path, message)).join('; ')
 }
 
