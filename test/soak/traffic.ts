@@ -68,6 +68,8 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
       return count('too busy')
     ledger.promise(await order(daemon, kind))
   }
+  // A group has what comes after it was made.
+  await daemon.invoke('event-subscribe', { topic: MESSAGE_TOPIC, queue: 'audit' })
   const reading = Promise.all([
     // What is not taken within the retention would be lost: together they take more than comes, on a busy machine too.
     ...Array.from({ length: TAKERS }, () =>
