@@ -144,12 +144,18 @@ describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
       const { daemon, site } = suite
       site.write(file, blocksOf('docs/workers.md', language).join(''))
       const env = { PATH: process.env.PATH, TRIVIUM: daemon.control }
-      const worker = spawn(command, [file], { cwd: site.dir, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      // A group of its own, so that what a shell started ends with it and takes no message of the next worker.
+      const worker = spawn(command, [file], {
+        cwd: site.dir,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      })
       const said: string[] = []
       for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => said.push(chunk))
       const ended = once(worker, 'exit')
       t.after(async () => {
-        worker.kill('SIGKILL')
+        process.kill(-(worker.pid ?? assert.fail('it did not start')), 'SIGKILL')
         await ended
       })
       for (const text of ['hello', 'again "quoted"']) {

@@ -71,7 +71,7 @@ describe('the message of a webhook delivery', () => {
     assert.deepEqual(last().data.body, { a: 1 })
     await post(Buffer.from('[1]'))
     assert.deepEqual(last().data.body, [1])
-    for (const type of ['text/html', 'text/xml', 'text/csv']) {
+    for (const type of ['text/xml', 'text/csv']) {
       await post('{"a":1}', { 'content-type': type })
       assert.deepEqual([last().data.format, last().data.body], ['text', undefined])
     }
