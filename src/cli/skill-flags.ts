@@ -26,7 +26,8 @@ export type Described = z.output<typeof described>
 /** Makes the command of a skill, and maps its options to arguments. */
 export function commandFor(name: string, { description, args: { properties, required } }: Described) {
   const free = unflagged({ properties, required })
-  const positional = free.length > 0 ? `without a flag, in this order: ${free.join(', ')}` : 'none'
+  const positional =
+    free.length > 0 ? `options without their name, in this order: ${free.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
     .description(description)
     .exitOverride()

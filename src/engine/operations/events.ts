@@ -9,7 +9,7 @@ const match = matchSchema.transform((given): RouteMatch => given).exactOptional(
 export const events = {
   /** Throws `topic_reserved` for `gateway-message`. */
   emit: closed({
-    topic: name.describe('The topic; any name but gateway-message'),
+    topic: name.describe('The topic; any name that is not reserved for Trivium'),
     type: z.string().exactOptional().describe('The type of the event'),
     data: z.json().default(null).describe('The data of the event, as JSON'),
   }).describe('Publishes an event on a topic and returns its id.'),
