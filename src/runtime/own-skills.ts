@@ -15,7 +15,7 @@ const store = storeName
 export const stateSkills: readonly Skill[] = [
   defineSkill({
     name: 'state-get',
-    description: 'Reads the value of a key; null if there is none.',
+    description: 'Returns the value of a key, or null if it has none.',
     args: z.strictObject({ key, store }),
     run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
   }),
