@@ -31,6 +31,11 @@ const SHARED: Record<string, string> = {
   verify:
     'How a webhook gateway, or an email gateway with `inbound: webhook`, checks deliveries. [Verify](../webhook.md#verify) explains the schemes.',
 }
+/** The keys of `match` with a part that you choose. Its schema has only their pattern. */
+const OPEN_KEYS = {
+  'header.NAME': 'A header, such as `header.user-agent`; its name is case-insensitive.',
+  'data.PATH': "A field of the message's data, such as `data.body.action`.",
+}
 /** The keys that every gateway has, besides `transport`. */
 const COMMON = Object.keys(gatewayCommon.shape).filter((key) => key !== 'transport')
 
@@ -77,7 +82,7 @@ function sharedSections(schema: JsonObject): string[] {
   const places: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
   return Object.entries(SHARED).flatMap(([name, text]) => {
     const found = objectOf(objectOf(objectOf(places[name]).properties)[name])
-    return [`## \`${name}\``, text, keyTable(keysOf(found, ''))]
+    return [`## \`${name}\``, text, keyTable([...keysOf(found, ''), ...openKeys(found)])]
   })
 }
 
@@ -94,7 +99,8 @@ function only(schema: JsonObject, names: readonly string[]): JsonObject {
 
 function sectionOf(name: string, schema: JsonObject): string[] {
   const heading = [`## \`${name}\``, ...(schema.description ? [String(schema.description)] : [])]
-  return [...heading, keyTable(keysOf(schema, ''))]
+  const keys = keysOf(schema, '')
+  return [...heading, keys.length > 0 ? keyTable(keys) : `Type: ${typeOf(schema)}.`]
 }
 
 function keyTable(keys: readonly Key[]): string {
@@ -107,6 +113,14 @@ function keyTable(keys: readonly Key[]): string {
 }
 
 const NONE = '–'
+
+function openKeys(schema: JsonObject): Key[] {
+  const [value] = Object.values(objectOf(schema.patternProperties))
+  if (value === undefined) return []
+  return Object.entries(OPEN_KEYS).map(([path, meaning]) => {
+    return { path, type: typeOf(objectOf(value)), fallback: '', meaning, isRequired: false }
+  })
+}
 
 /** Three and more alternatives with commas: `a`, `b` or `c`. */
 function listed(type: string): string {

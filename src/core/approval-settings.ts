@@ -21,7 +21,12 @@ export const approvalSettings = z.strictObject({
     .exactOptional()
     .describe('The question, with arguments in braces: Refund {amount} · order {order}.'),
   approvers: z.array(z.string()).exactOptional().describe('Who may decide, besides operators.'),
-  timeout: duration.exactOptional().describe('How long the request stays open.'),
-  'on-timeout': z.enum(['deny', 'approve']).exactOptional().describe('The decision at the timeout.'),
+  timeout: duration
+    .exactOptional()
+    .describe('How long the request stays open. Default: that of the skill, or 24h.'),
+  'on-timeout': z
+    .enum(['deny', 'approve'])
+    .exactOptional()
+    .describe('The decision at the timeout. Default: that of the skill, or deny.'),
 })
 export type ApprovalSettings = z.output<typeof approvalSettings>

@@ -65,11 +65,13 @@ const routeKeys = z.strictObject({
     .min(1)
     .max(10_000)
     .exactOptional()
-    .describe('Concurrent invocations of this route per process.'),
+    .describe('Messages of this route handled at the same time, per daemon. Default 16, with `bolt` 1000.'),
   order: z
     .enum(['conversation', 'none'])
     .exactOptional()
-    .describe('For `bolt`. conversation: messages of a conversation in order. none: all concurrently.'),
+    .describe(
+      'For `bolt`. conversation (the default): messages of a conversation in order. none: all concurrently.',
+    ),
   reply: z
     .enum(['auto', 'none'])
     .default('auto')
@@ -90,7 +92,7 @@ const routeKeys = z.strictObject({
     .enum(['queue', 'collect', 'latest', 'steer'])
     .exactOptional()
     .describe(
-      'Messages that arrive while the conversation is busy: one by one (queue), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
+      'Messages that arrive while the conversation is busy: one by one (queue, the default), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
     ),
   settle: timerDuration
     .refine((ms) => ms <= LONGEST_SETTLE, '`settle` is at most 10m')
