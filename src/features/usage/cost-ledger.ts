@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import { DAY, dayOf } from './day.ts'
-import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
+import { dayOf } from './day.ts'
+import { DAY_RETENTION, SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
-/** Usage of one model step. `money` is absent for a model without a price. */
-export type Used = {
+/**
+ * Usage of one model step. `money`, in the currency of `prices`, is absent for a model without a
+ * price.
+ */
+export type StepUsage = {
   model: string
   skill: string
   sender: string
@@ -23,11 +27,12 @@ export type Sum = {
   money: number
   unpriced: number
 }
-export type DayRow = Pick<Used, 'model' | 'skill' | 'sender'> & Sum & { day: string }
+export type DayRow = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum & { day: string }
 
-const [KEY, SLOT_KEY] = ['usage-cost:', 'usage-cost-slot:']
-/** Retention (ms) of days, and maximum rows per day; further senders are combined in one row. */
-export const KEPT = 400 * DAY
+/** Prefixes of the documents; the day or slot follows. */
+const DAY_KEY = 'usage-cost:'
+const SLOT_KEY = 'usage-cost-slot:'
+/** Maximum rows per document. Further senders are combined in one row. */
 const MOST_ROWS = 300
 const OTHERS = '(others)'
 
@@ -54,10 +59,11 @@ type Row = z.infer<typeof rowSchema>
  */
 export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
-  let pending: { at: number; used: Used }[] = []
+  /** Not stored yet. */
+  let pending: { at: number; used: StepUsage }[] = []
   let writing: Promise<void> = Promise.resolve()
 
-  const addAll = (key: string, steps: readonly { used: Used }[], ttl: number) =>
+  const addAll = (key: string, steps: readonly { used: StepUsage }[], ttl: number) =>
     updateKv(kv, key, (current): { value: Json; ttl: number } => {
       const rows = new Map(daySchema.parse(current ?? []).map((row) => [keyOf(row), row]))
       for (const { used } of steps) addTo(rows, used)
@@ -66,14 +72,14 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
   const write = async () => {
     const batch = pending
     pending = []
-    for (const [name, steps] of Map.groupBy(batch, ({ at }) => KEY + dayOf(at)))
-      await addAll(name, steps, Math.max(DAY, Date.parse(name.slice(KEY.length)) + KEPT - now()))
-    for (const [name, steps] of Map.groupBy(batch, ({ at }) => SLOT_KEY + slotOf(at)))
-      await addAll(name, steps, SLOTS_KEPT)
+    for (const [day, steps] of Map.groupBy(batch, ({ at }) => dayOf(at)))
+      await addAll(DAY_KEY + day, steps, Math.max(DAY, Date.parse(day) + DAY_RETENTION - now()))
+    for (const [slot, steps] of Map.groupBy(batch, ({ at }) => slotOf(at)))
+      await addAll(SLOT_KEY + slot, steps, SLOT_RETENTION)
   }
 
   return {
-    async add(used: Used): Promise<void> {
+    async add(used: StepUsage): Promise<void> {
       pending.push({ at: now(), used })
       // The first of a batch waits for the previous write; the others wait with it.
       if (pending.length === 1) writing = writing.catch(() => {}).then(write)
@@ -81,9 +87,9 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
     },
     /** The rows of a span, with their days. */
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
-      const prefix = isExact ? SLOT_KEY : KEY
+      const prefix = isExact ? SLOT_KEY : DAY_KEY
       const found = await valuesOf(kv, prefix, names, (name, value) =>
-        daySchema.parse(value).map((row) => named(name.slice(0, 10), row)),
+        daySchema.parse(value).map((row) => rowOf(name.slice(0, 10), row)),
       )
       return found.flat()
     },
@@ -94,10 +100,10 @@ function keyOf([model, skill, sender]: readonly [string, string, string, ...unkn
   return JSON.stringify([model, skill, sender])
 }
 
-function addTo(rows: Map<string, Row>, used: Used): void {
+function addTo(rows: Map<string, Row>, used: StepUsage): void {
   const { model, skill, inputTokens, outputTokens, money } = used
-  const known = rows.has(keyOf([model, skill, used.sender]))
-  const sender = known || rows.size < MOST_ROWS ? used.sender : OTHERS
+  const hasRow = rows.has(keyOf([model, skill, used.sender]))
+  const sender = hasRow || rows.size < MOST_ROWS ? used.sender : OTHERS
   const key = keyOf([model, skill, sender])
   const [, , , input, output, steps, paid, unpriced] = rows.get(key) ?? [model, skill, sender, 0, 0, 0, 0, 0]
   const tokens = inputTokens + outputTokens
@@ -108,17 +114,20 @@ function addTo(rows: Map<string, Row>, used: Used): void {
     input + inputTokens,
     output + outputTokens,
     steps + 1,
-    exact(paid + (money ?? 0)),
+    withoutNoise(paid + (money ?? 0)),
     unpriced + (money === undefined ? tokens : 0),
   ])
 }
 
-function named(day: string, row: Row): DayRow {
+function rowOf(day: string, row: Row): DayRow {
   const [model, skill, sender, inputTokens, outputTokens, steps, money, unpriced] = row
   return { day, model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
 }
 
-/** Removes floating-point noise; prices are per million tokens. */
-export function exact(money: number): number {
+/**
+ * Rounds away the noise of floating-point sums. Prices are per million tokens, so nine decimals
+ * keep every step.
+ */
+export function withoutNoise(money: number): number {
   return Number(money.toFixed(9))
 }

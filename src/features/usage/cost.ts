@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import type { BudgetStanding } from '../../core/budget.ts'
+import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { type createCostLedger, exact, KEPT, type Sum } from './cost-ledger.ts'
-import { DAY } from './day.ts'
+import { type createCostLedger, type Sum, withoutNoise } from './cost-ledger.ts'
 import type * as operations from './operations.ts'
-import { spanOf } from './slots.ts'
+import { DAY_RETENTION, spanOf } from './slots.ts'
 
 /**
  * One row of `cost`. `money` is absent if nothing in it has a price; `unpriced` counts tokens
@@ -15,8 +15,9 @@ export type CostRow = { name: string } & Partial<Pick<Sum, 'money' | 'unpriced'>
 
 const WEEK = 7 * DAY
 /** Maximum rows of a result; the total includes the rest. */
-const MOST = 500
+const MOST_ROWS = 500
 
+/** `cost`: tokens and cost of models, by model, skill, sender or day. */
 export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The currency code of `prices`, if known. */
@@ -31,29 +32,35 @@ export function createCost(deps: {
     until = now(),
     ...only
   }: z.infer<typeof operations.usage.cost>) => {
-    const span = spanOf(Math.max(since, now() - KEPT), until, now())
+    const span = spanOf(Math.max(since, now() - DAY_RETENTION), until, now())
     const all = await ledger.rows(span)
     const rows = all.filter((row) =>
       (['model', 'skill', 'sender'] as const).every(
         (key) => only[key] === undefined || row[key] === only[key],
       ),
     )
-    const sums = Map.groupBy(rows, (row) => row[by])
-    const lines = [...sums].map(([name, of]) => lineOf(name, of))
-    const sorted =
-      by === 'day'
-        ? lines.sort((a, b) => a.name.localeCompare(b.name))
-        : lines.sort((a, b) => (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a))
+    const groups = Map.groupBy(rows, (row) => row[by])
+    const lines = [...groups].map(([name, group]) => lineOf(name, group))
+    const sorted = lines.sort(by === 'day' ? byName : byCost)
     return {
       by,
       from: span.from,
       to: span.to,
       ...defined({ currency: deps.currency() }),
       total: lineOf('total', rows),
-      rows: sorted.slice(0, MOST),
+      rows: sorted.slice(0, MOST_ROWS),
       budgets: await deps.budgets(),
     }
   }
+}
+
+function byName(a: CostRow, b: CostRow): number {
+  return a.name.localeCompare(b.name)
+}
+
+/** The most expensive first; without prices, the one with the most tokens. */
+function byCost(a: CostRow, b: CostRow): number {
+  return (b.money ?? 0) - (a.money ?? 0) || tokensOf(b) - tokensOf(a)
 }
 
 function tokensOf({ inputTokens, outputTokens }: CostRow): number {
@@ -69,7 +76,7 @@ function lineOf(name: string, rows: readonly Sum[]): CostRow {
     inputTokens,
     outputTokens,
     steps: add('steps'),
-    ...(isPriced && { money: exact(add('money')) }),
+    ...(isPriced && { money: withoutNoise(add('money')) }),
     ...(unpriced > 0 && { unpriced }),
   }
 }

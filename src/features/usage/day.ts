@@ -1,4 +1,4 @@
-export const DAY = 86_400_000
+import { DAY } from '../../core/units.ts'
 
 let latest = { number: Number.NaN, name: '' }
 

@@ -1,4 +1,4 @@
-/** Upper bounds in ms. A last bucket counts longer runs. */
+/** Upper bounds of the buckets in ms. One more bucket counts longer runs. */
 const BOUNDS = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000,
   600_000, 1_800_000,
@@ -8,27 +8,32 @@ const BOUNDS = [
 export const noDurations = (): number[] => new Array<number>(BOUNDS.length + 1).fill(0)
 
 export function addDuration(buckets: number[], ms: number): void {
-  const at = BOUNDS.findIndex((bound) => ms <= bound)
-  const index = at < 0 ? BOUNDS.length : at
+  const found = BOUNDS.findIndex((bound) => ms <= bound)
+  const index = found < 0 ? BOUNDS.length : found
   buckets[index] = (buckets[index] ?? 0) + 1
 }
 
-export function addBuckets(into: number[], more: readonly number[]): number[] {
-  return into.map((count, at) => count + (more[at] ?? 0))
+/** The sums of two histograms. */
+export function addBuckets(a: readonly number[], b: readonly number[]): number[] {
+  return a.map((count, index) => count + (b[index] ?? 0))
 }
 
-/** Estimates the duration (ms) of a quantile, linear within a bucket; undefined without runs. */
+/**
+ * Estimates the duration (ms) of a quantile (0 to 1), linear within a bucket. Undefined without
+ * runs. For runs longer than all bounds, returns the last bound.
+ */
 export function quantile(buckets: readonly number[], part: number): number | undefined {
   const total = buckets.reduce((sum, count) => sum + count, 0)
   if (total === 0) return undefined
-  const wanted = total * part
-  let [below, least] = [0, 0]
-  for (const [at, count] of buckets.entries()) {
-    const bound = BOUNDS[at]
-    if (bound === undefined) break
-    if (below + count >= wanted) return Math.round(least + ((bound - least) * (wanted - below)) / count)
-    below += count
-    least = bound
+  const rank = total * part
+  let runsBelow = 0
+  let lower = 0
+  for (const [index, count] of buckets.entries()) {
+    const upper = BOUNDS[index]
+    if (upper === undefined) break
+    if (runsBelow + count >= rank) return Math.round(lower + ((upper - lower) * (rank - runsBelow)) / count)
+    runsBelow += count
+    lower = upper
   }
-  return least
+  return lower
 }

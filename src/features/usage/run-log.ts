@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
-import { DAY, dayOf } from './day.ts'
+import { dayOf } from './day.ts'
 import { addBuckets, addDuration, noDurations } from './run-histogram.ts'
-import { SLOTS_KEPT, type Span, slotOf, valuesOf } from './slots.ts'
+import { SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
 const runSchema = z.object({
   /** End of the run (Unix ms), and its duration (ms). */
@@ -40,10 +41,15 @@ const logSchema = z.object({
 /** The stored runs of one skill. */
 export type RunLog = z.infer<typeof logSchema>
 
-const [KEY, SLOT_KEY] = ['usage-runs:', 'usage-runs-slot:']
+/** Prefixes of the documents; the skill or slot follows. */
+const SKILL_KEY = 'usage-runs:'
+const SLOT_KEY = 'usage-runs-slot:'
+/** Runs of a skill that are stored one by one. */
 const MOST_RECENT = 30
+/** Callers that are counted one by one. Further ones are combined. */
 const MOST_CALLERS = 20
 const OTHERS = '(others)'
+/** Days in a document, with today: seven days ago is the earliest start of a range. */
 const DAYS = 8
 /** Maximum number of listed skills. */
 const MOST_SKILLS = 1_000
@@ -55,26 +61,27 @@ const NOTHING: RunLog = { recent: [], days: {} }
  */
 export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   const { kv, now } = deps
+  /** By skill. */
   let pending = new Map<string, RunLog>()
   /** By slot, then by skill. */
-  let slots = new Map<string, Record<string, RunCounts>>()
+  let slots = new Map<string, Map<string, RunCounts>>()
   let flushing: Promise<void> = Promise.resolve()
 
   const write = async () => {
-    const [batch, counted] = [pending, slots]
+    const [newLogs, newSlots] = [pending, slots]
     pending = new Map()
     slots = new Map()
-    for (const [skill, log] of batch) {
-      await updateKv(kv, KEY + skill, (current): { value: Json; ttl: number } => {
+    for (const [skill, log] of newLogs) {
+      await updateKv(kv, SKILL_KEY + skill, (current): { value: Json; ttl: number } => {
         const known = logSchema.safeParse(current).data ?? NOTHING
         return { value: merged(known, log, now()), ttl: (DAYS + 1) * DAY }
       })
     }
-    for (const [slot, added] of counted) {
+    for (const [slot, added] of newSlots) {
       await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
         const known = slotSchema.parse(current ?? {})
-        for (const [skill, counts] of Object.entries(added)) known[skill] = addCounts(known[skill], counts)
-        return { value: known, ttl: SLOTS_KEPT }
+        for (const [skill, counts] of added) known[skill] = addCounts(countsOf(known, skill), counts)
+        return { value: known, ttl: SLOT_RETENTION }
       })
     }
   }
@@ -87,12 +94,13 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       log.recent.unshift(run)
       if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
       const [day, slot] = [dayOf(run.at), slotOf(run.at)]
-      const ofSlot = slots.get(slot) ?? {}
-      slots.set(slot, ofSlot)
       log.days[day] ??= noCounts()
-      ofSlot[skill] ??= noCounts()
       countRun(log.days[day], run)
-      countRun(ofSlot[skill], run)
+      const bySkill = slots.get(slot) ?? new Map<string, RunCounts>()
+      slots.set(slot, bySkill)
+      const counts = bySkill.get(skill) ?? noCounts()
+      bySkill.set(skill, counts)
+      countRun(counts, run)
     },
     /** The counts of each slot in a span, by skill. */
     bySkill: ({ names }: Pick<Span, 'names'>) =>
@@ -103,11 +111,16 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       return flushing
     },
     async read(skill: string): Promise<RunLog> {
-      return logSchema.safeParse((await kv.get(KEY + skill))?.value).data ?? NOTHING
+      return logSchema.safeParse((await kv.get(SKILL_KEY + skill))?.value).data ?? NOTHING
     },
     /** The skills that have run recently. */
-    skills: async () => (await kv.list(KEY, MOST_SKILLS)).map((key) => key.slice(KEY.length)),
+    skills: async () => (await kv.list(SKILL_KEY, MOST_SKILLS)).map((key) => key.slice(SKILL_KEY.length)),
   }
+}
+
+/** The counts of a skill in a slot. A skill can have a name such as `constructor`. */
+export function countsOf(slot: Readonly<Record<string, RunCounts>>, skill: string): RunCounts | undefined {
+  return Object.hasOwn(slot, skill) ? slot[skill] : undefined
 }
 
 function noCounts(): RunCounts {
@@ -134,11 +147,12 @@ export function addCounts(before: RunCounts = noCounts(), counts: RunCounts): Ru
 }
 
 function countCaller(callers: Record<string, number>, by: string, times: number): void {
-  const isRoom = Object.hasOwn(callers, by) || Object.keys(callers).length < MOST_CALLERS
-  const name = isRoom ? by : OTHERS
+  const isCounted = Object.hasOwn(callers, by) || Object.keys(callers).length < MOST_CALLERS
+  const name = isCounted ? by : OTHERS
   callers[name] = (callers[name] ?? 0) + times
 }
 
+/** Two logs of a skill as one, without days that are too old. */
 function merged(known: RunLog, added: RunLog, now: number): RunLog {
   const recent = [...added.recent, ...known.recent].sort((a, b) => b.at - a.at).slice(0, MOST_RECENT)
   const oldest = dayOf(now - (DAYS - 1) * DAY)

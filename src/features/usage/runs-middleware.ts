@@ -3,6 +3,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import type { Run } from './run-log.ts'
 
+/** Maximum characters of an error. */
 const LONGEST_ERROR = 200
 
 /**
@@ -26,12 +27,12 @@ export function createRunsMiddleware(deps: {
       if (deps.isBuiltIn(name)) return undefined
       return (ctx, next) => {
         const { call } = ctx
-        const begun = performance.now()
-        const note = (failed?: Pick<Run, 'code' | 'error'>) => {
+        const startedAt = performance.now()
+        const record = (failed?: Pick<Run, 'code' | 'error'>) => {
           const messageId = call.message && { messageId: call.message.id }
           add(name, {
             at: now(),
-            ms: Math.round(performance.now() - begun),
+            ms: Math.round(performance.now() - startedAt),
             by: callerOf(call),
             ...messageId,
             ...failed,
@@ -39,10 +40,10 @@ export function createRunsMiddleware(deps: {
         }
         const result = next()
         result.then(
-          () => note(),
+          () => record(),
           (error) => {
             const cause = ctx.signal.aborted ? ctx.signal.reason : error
-            if (!runsAgain(cause)) note(faultOf(cause, deps.clean))
+            if (!willRunAgain(cause)) record(failureOf(cause, deps.clean))
           },
         )
         return result
@@ -51,15 +52,14 @@ export function createRunsMiddleware(deps: {
   })
 }
 
-/** Runs that wait for a person or a budget, or were interrupted by a stop, will run again. */
-function runsAgain(error: unknown): boolean {
-  return (
-    error instanceof TriviumError &&
-    /^(approval_pending|budget_exhausted|cancelled|stopping)$/.test(error.code)
-  )
+/** Errors of runs that wait for a person or a budget, or were interrupted by a stop. */
+const RUNS_AGAIN = /^(approval_pending|budget_exhausted|cancelled|stopping)$/
+
+function willRunAgain(error: unknown): boolean {
+  return error instanceof TriviumError && RUNS_AGAIN.test(error.code)
 }
 
-function faultOf(error: unknown, clean: (text: string) => string): Pick<Run, 'code' | 'error'> {
+function failureOf(error: unknown, clean: (text: string) => string): Pick<Run, 'code' | 'error'> {
   const code = error instanceof TriviumError ? error.code : 'skill_failed'
   return { code, error: clean(reasonOf(error)).slice(0, LONGEST_ERROR) }
 }

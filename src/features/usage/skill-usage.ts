@@ -1,16 +1,17 @@
 import type { ServiceOf } from '../../core/operation.ts'
+import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { createCost } from './cost.ts'
-import { DAY } from './day.ts'
 import type * as operations from './operations.ts'
 import { noDurations, quantile } from './run-histogram.ts'
-import { addCounts, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
+import { addCounts, countsOf, type createRunLogs, type RunCounts, type RunLog } from './run-log.ts'
 import { type Span, spanOf } from './slots.ts'
 
 const WEEK = 7 * DAY
+/** Maximum runs in the result for one skill. */
 const MOST_RUNS = 30
 
-/** `skill-usage`: the last seven days, or a part of them. */
+/** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
   runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill'>
   cost: ReturnType<typeof createCost>
@@ -19,17 +20,19 @@ export function createSkillUsage(deps: {
 }): ServiceOf<typeof operations.usage>['skill-usage'] {
   const { runs, cost, now } = deps
 
-  const one = async (name: string, range: Range) => {
+  const ofSkill = async (name: string, range: Range) => {
     const span = spanOf(range.since, range.until, now())
     const log = await runs.read(name)
     if (log.recent.length === 0) deps.requireSkill(name)
     const counts = span.isExact
-      ? (await runs.bySkill(span)).flatMap((slot) => slot[name] ?? [])
+      ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
     const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
     return {
-      ...{ name, from: span.from, to: span.to },
+      name,
+      from: span.from,
+      to: span.to,
       ...summaryOf(counts, log),
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
       callers: callersOf(counts),
@@ -38,18 +41,18 @@ export function createSkillUsage(deps: {
     }
   }
 
-  /** By skill. */
+  /** The counts of each skill in a span. */
   const countsIn = async (span: Span): Promise<Map<string, RunCounts[]>> => {
     const found = new Map<string, RunCounts[]>()
-    const note = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
+    const add = (skill: string, counts: RunCounts) => found.set(skill, [...(found.get(skill) ?? []), counts])
     if (span.isExact) {
       for (const slot of await runs.bySkill(span))
-        for (const [skill, counts] of Object.entries(slot)) note(skill, counts)
+        for (const [skill, counts] of Object.entries(slot)) add(skill, counts)
       return found
     }
     const logs = (await runs.skills()).map(async (skill) => ({ skill, log: await runs.read(skill) }))
     for (const { skill, log } of await Promise.all(logs))
-      for (const [, counts] of daysOf(log, span)) note(skill, counts)
+      for (const [, counts] of daysOf(log, span)) add(skill, counts)
     return found
   }
 
@@ -57,7 +60,7 @@ export function createSkillUsage(deps: {
     // Includes the runs of this daemon immediately, those of others within seconds.
     await runs.flush()
     const range = { since, until }
-    if (name !== undefined) return one(name, range)
+    if (name !== undefined) return ofSkill(name, range)
     const span = spanOf(since, until, now())
     const [counted, { rows }] = await Promise.all([countsIn(span), cost({ by: 'skill', ...range })])
     const found = await Promise.all(
@@ -74,7 +77,7 @@ export function createSkillUsage(deps: {
 
 type Range = { since: number; until: number }
 
-/** The days of a span; none for a span of slots. */
+/** The days that a span touches, oldest first. */
 function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
   const [first, last] = [from.slice(0, 10), to.slice(0, 10)]
   return Object.entries(days)

@@ -1,12 +1,15 @@
 import type { KeyValues } from '../../core/store.ts'
-import { DAY, dayOf, daysBetween } from './day.ts'
+import { DAY, HOUR, MINUTE } from '../../core/units.ts'
+import { dayOf, daysBetween } from './day.ts'
 
 /** Length of a slot in ms. Usage is counted by slots for the last day, and by days before. */
-const SLOT = 5 * 60_000
+const SLOT = 5 * MINUTE
 /** How long (ms) slots are kept: a day, plus tolerance for different clocks. */
-export const SLOTS_KEPT = DAY + 60 * 60_000
-/** Maximum number of slots kept at a time. */
-const MOST = SLOTS_KEPT / SLOT + 2
+export const SLOT_RETENTION = DAY + HOUR
+/** How long (ms) days are kept. */
+export const DAY_RETENTION = 400 * DAY
+/** More documents with one prefix, slots or days, cannot exist at a time. */
+const MOST_DOCUMENTS = Math.max(SLOT_RETENTION / SLOT, DAY_RETENTION / DAY) + 2
 /** Number of documents read at once. */
 const BATCH = 20
 
@@ -21,7 +24,10 @@ export function slotOf(at: number): string {
   return `${new Date(Math.floor(at / SLOT) * SLOT).toISOString().slice(0, 16)}Z`
 }
 
-/** The span for a range: the slots or days that begin in it, and the one in which it begins. */
+/**
+ * The span for a range: the slots or days that begin in it, and the one in which it begins. `since`
+ * and `until`: Unix ms.
+ */
 export function spanOf(since: number, until: number, now: number): Span {
   const end = Math.min(until, now)
   if (since < now - DAY - SLOT) {
@@ -32,24 +38,27 @@ export function spanOf(since: number, until: number, now: number): Span {
   return { isExact: true, from: slotOf(since), to: `${new Date(end).toISOString().slice(0, 16)}Z`, names }
 }
 
-/** The existing values with these names, in order. Most slots are empty, so only listed keys are read. */
+/**
+ * The existing values with these names, in order. Many names have none, so only listed keys are
+ * read.
+ */
 export async function valuesOf<T>(
   kv: Pick<KeyValues, 'get' | 'list'>,
   prefix: string,
   names: readonly string[],
   read: (name: string, value: unknown) => T,
 ): Promise<T[]> {
-  const known = new Set(
-    names.length > BATCH ? await kv.list(prefix, MOST) : names.map((name) => prefix + name),
+  const keys = new Set(
+    names.length > BATCH ? await kv.list(prefix, MOST_DOCUMENTS) : names.map((name) => prefix + name),
   )
-  const wanted = names.filter((name) => known.has(prefix + name))
+  const existing = names.filter((name) => keys.has(prefix + name))
   const found: T[] = []
-  for (let at = 0; at < wanted.length; at += BATCH) {
-    const part = wanted.slice(at, at + BATCH).map(async (name) => {
+  for (let start = 0; start < existing.length; start += BATCH) {
+    const batch = existing.slice(start, start + BATCH).map(async (name) => {
       const entry = await kv.get(prefix + name)
       return entry ? [read(name, entry.value)] : []
     })
-    found.push(...(await Promise.all(part)).flat())
+    found.push(...(await Promise.all(batch)).flat())
   }
   return found
 }

@@ -11,7 +11,7 @@ import { createRunsMiddleware } from './runs-middleware.ts'
 import { createSkillUsage } from './skill-usage.ts'
 
 /** Storage interval (ms) of the runs of skills. */
-const FLUSH_EVERY = 5_000
+const FLUSH_INTERVAL = 5_000
 
 /** Usage of models and skills, in the store. */
 export function createUsage(deps: {
@@ -24,11 +24,12 @@ export function createUsage(deps: {
 }) {
   const ledger = createCostLedger(deps)
   const runs = createRunLogs(deps)
-  const flushing = repeat(runs.flush, FLUSH_EVERY, 'runs of skills', deps.log)
+  const flushing = repeat(runs.flush, FLUSH_INTERVAL, 'runs of skills', deps.log)
   return {
     /** Records the usage of a model step. Resolves once stored. */
     spent: ledger.add,
     middleware: createRunsMiddleware({ ...deps, add: runs.add }),
+    /** `cost` and `skill-usage`. */
     service(parts: {
       currency(): string | undefined
       budgets(): Promise<BudgetStanding[]>

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { DAY, HOUR } from '../../src/core/units.ts'
+import { createCost } from '../../src/features/usage/cost.ts'
+import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
+import { createRunLogs } from '../../src/features/usage/run-log.ts'
+import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
+import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
+import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
+
+async function make(t: TestContext) {
+  const clock = { time: Date.UTC(2026, 0, 1, 12) }
+  const now = () => clock.time
+  const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent, now })
+  t.after(() => store.close())
+  const ledger = createCostLedger({ kv: store.kv, now })
+  const runs = createRunLogs({ kv: store.kv, now })
+  const cost = createCost({ ledger, currency: () => undefined, budgets: async () => [], now })
+  const skillUsage = createSkillUsage({ runs, cost, requireSkill: () => undefined, now })
+  return { clock, ledger, runs, cost, skillUsage }
+}
+
+test('the cost of the last month is complete after a year of use', async (t) => {
+  const { clock, ledger, cost } = await make(t)
+  const step = { model: 'm', skill: 's', sender: 'ada', inputTokens: 1, outputTokens: 1 }
+  const added: Promise<void>[] = []
+  for (let day = 0; day < 365; day += 1) {
+    added.push(ledger.add(step))
+    clock.time += DAY
+  }
+  await Promise.all(added)
+  const { total } = await cost({ by: 'model', since: clock.time - 30 * DAY })
+  assert.equal(total.steps, 30)
+})
+
+test('the runs of a skill are counted whatever its name is', async (t) => {
+  const { clock, runs, skillUsage } = await make(t)
+  const since = clock.time - HOUR
+  for (const count of [1, 2]) {
+    runs.add('constructor', { at: clock.time, ms: 5, by: 'cli' })
+    const [one, all] = [
+      await skillUsage({ name: 'constructor', since }, callFrom()),
+      await skillUsage({ since }, callFrom()),
+    ]
+    assert.equal(Object(one).runs, count)
+    assert.equal(Object(all)[0].runs, count)
+  }
+  assert.equal(Object(await skillUsage({ name: 'valueof', since }, callFrom())).runs, 0)
+})
