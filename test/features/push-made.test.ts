@@ -239,6 +239,17 @@ describe('a call that makes a push subscription', () => {
     assert.ok(!JSON.stringify(await one.show('crm')).includes('k1'))
   })
 
+  test('may have any name that the file allows', async (t) => {
+    const { call, names } = await pushing(t, await openStore(t))
+    const { url } = await receiver(t)
+    const name = 'constructor'
+    await assert.rejects(call('delete', { name }), { code: 'subscription_not_found' })
+    await call('create', { ...orders(url), name })
+    assert.deepEqual(await names(), [name])
+    assert.partialDeepStrictEqual(await call('delete', { name }), { deleted: true })
+    assert.deepEqual(await names(), [])
+  })
+
   test('is not taken for one that is being deleted', async (t) => {
     const store = await openStore(t)
     // A daemon that hangs still holds what it sends.

@@ -3,11 +3,12 @@ import type { createCircuit } from './circuit.ts'
 import type { Answer } from './post.ts'
 import type { Records } from './records.ts'
 
-/**
- * Number of shown attempts, number kept before the oldest are dropped, and minimum interval (ms) of
- * writes.
- */
-const SHOWN = { most: 50, kept: 200, every: 500 }
+/** Attempts in the report. */
+const REPORTED = 50
+/** Attempts in memory before the oldest are dropped. */
+const MOST_IN_MEMORY = 200
+/** Minimum interval (ms) between two reports. */
+const REPORT_INTERVAL = 500
 
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
@@ -17,6 +18,7 @@ export async function createAttempts(deps: {
   circuit: ReturnType<typeof createCircuit>
   /** Counts a successful attempt and its duration. */
   pushed(seconds: number): void
+  /** Called at the first success after the circuit was open. */
   recovered(): void
   /** Called after each report. */
   reported(): Promise<void>
@@ -26,25 +28,26 @@ export async function createAttempts(deps: {
   const { records, circuit, now } = deps
   /** Newest last. */
   const attempts = (await records.report()).attempts.toReversed()
-  let reporting: NodeJS.Timeout | undefined
+  let reportTimer: NodeJS.Timeout | undefined
 
   const report = async () => {
-    clearTimeout(reporting)
-    reporting = undefined
-    await records.tell({ attempts: attempts.slice(-SHOWN.most).reverse(), failures: circuit.failures() })
+    clearTimeout(reportTimer)
+    reportTimer = undefined
+    await records.setReport({ attempts: attempts.slice(-REPORTED).reverse(), failures: circuit.failures() })
     await deps.reported()
   }
 
   return {
     report,
     /**
-     * Records an attempt that began `at`. `stays`: the failure is not about the event, which keeps
-     * its place. `isGone`: the receiver wants no more events (HTTP 410, Standard Webhooks).
-     * `isStopping`: a failure was probably caused by the stop.
+     * Records an attempt that began `at` (Unix ms). `isStopping`: a failure was probably caused by
+     * the stop, and is not recorded. Returns the `reason` of a failure. `stays`: the failure is not
+     * about the event, which keeps its place. `isGone`: the receiver wants no more events (HTTP
+     * 410, Standard Webhooks).
      */
-    note(event: Event, number: number, at: number, answer: Answer, isStopping: boolean) {
-      const { retryAt = 0, ...said } = answer
-      const { reason, status } = said
+    record(event: Event, attempt: number, at: number, answer: Answer, isStopping: boolean) {
+      const { retryAt = 0, ...outcome } = answer
+      const { reason, status } = outcome
       const isGone = status === 410
       const ms = now() - at
       const wasOpen = circuit.isOpen()
@@ -52,11 +55,14 @@ export async function createAttempts(deps: {
         if (!circuit.isClosed()) deps.recovered()
         circuit.succeeded()
         deps.pushed(ms / 1000)
-      } else if (isStopping) return { reason, stays: true, isGone: false }
-      else circuit.failed(retryAt)
-      attempts.push({ at, event: event.id, attempt: number, ms, ...said })
-      if (attempts.length > SHOWN.kept) attempts.splice(0, attempts.length - SHOWN.most)
-      reporting ??= setTimeout(() => void report().catch(deps.failed), SHOWN.every)
+      } else if (isStopping) {
+        return { reason, stays: true, isGone: false }
+      } else {
+        circuit.failed(retryAt)
+      }
+      attempts.push({ at, event: event.id, attempt, ms, ...outcome })
+      if (attempts.length > MOST_IN_MEMORY) attempts.splice(0, attempts.length - REPORTED)
+      reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }

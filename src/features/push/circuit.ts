@@ -1,52 +1,58 @@
 import { backoff } from '../../lib/backoff.ts'
 
-const TOLERATED = 5
-const REST = { first: 5_000, longest: 300_000 }
+/** Consecutive failures after which the circuit opens. */
+const MOST_FAILURES = 5
+/** How long (ms) it stays open: exponential, from the first pause to the longest. */
+const PAUSE = { first: 5_000, longest: 300_000 }
 
 /** Whether a receiver failed so often in a row that it only gets single probes. */
 export function isFailing({ failures }: { failures: number }): boolean {
-  return failures >= TOLERATED
+  return failures >= MOST_FAILURES
 }
 
 /**
  * A circuit breaker: closed, open after too many failures or when the receiver asks for a pause,
- * then half-open, where a single event is sent as a probe.
+ * then half-open, where a single event is sent as a probe. `concurrency`: maximum number of
+ * concurrent attempts while it is closed.
  */
-export function createCircuit(most: number, now: () => number) {
+export function createCircuit(concurrency: number, now: () => number) {
   let failures = 0
   let openUntil = 0
-  let rests = 0
+  let openings = 0
   /**
-   * The receiver asked for a pause until this time (Unix ms), regardless of the results of running
-   * attempts.
+   * End of the pause that the receiver asked for (Unix ms). Successes of running attempts do not
+   * end it.
    */
-  let asked = 0
-  // Reading the clock costs more than the rest, and most receivers never fail.
+  let retryAfter = 0
+  // Reading the clock is expensive here, and most receivers never fail.
   const isOpen = () => openUntil > 0 && now() < openUntil
   return {
     /** Consecutive failures. */
     failures: () => failures,
     isOpen,
     /** Number of times the circuit has opened. */
-    rests: () => rests,
+    openings: () => openings,
     isClosed: () => !isOpen() && !isFailing({ failures }),
     /** Maximum number of concurrent attempts at the moment. */
-    room: () => (isOpen() ? 0 : isFailing({ failures }) ? 1 : most),
+    capacity(): number {
+      if (isOpen()) return 0
+      return isFailing({ failures }) ? 1 : concurrency
+    },
     /** Ms until it is half-open; undefined if it is not open. */
-    restsFor: () => (isOpen() ? openUntil - now() : undefined),
+    msUntilHalfOpen: () => (isOpen() ? openUntil - now() : undefined),
     succeeded(): void {
       failures = 0
-      openUntil = asked
+      openUntil = retryAfter
     },
     /** `retryAt`: end of the pause that the receiver asked for (Unix ms). */
     failed(retryAt: number): void {
       const wasOpen = isOpen()
       // Failures of attempts that were already running when it opened do not count again.
       if (!isFailing({ failures }) || !wasOpen) failures++
-      const rest = isFailing({ failures }) ? now() + backoff(failures - TOLERATED + 1, REST) : 0
-      asked = Math.max(asked, retryAt)
-      openUntil = Math.max(openUntil, asked, rest)
-      if (!wasOpen && isOpen()) rests++
+      const pauseEnd = isFailing({ failures }) ? now() + backoff(failures - MOST_FAILURES + 1, PAUSE) : 0
+      retryAfter = Math.max(retryAfter, retryAt)
+      openUntil = Math.max(openUntil, retryAfter, pauseEnd)
+      if (!wasOpen && isOpen()) openings++
     },
   }
 }

@@ -6,10 +6,13 @@ import { tlsOptions } from './tls.ts'
 /** Maximum bytes read of an answer. */
 const MAX_ANSWER = 65_536
 
-/** The kept connections to one receiver; each handles one request at a time. */
+/** The persistent connections to one receiver. Each handles one request at a time. */
 export function createConnections({ url, allowPrivate, concurrency, timeout, tls }: PushSubscription) {
   const { origin } = new URL(url)
-  /** One per connection, created at its first event: tracking free ones here is cheaper than a pool of undici. */
+  /**
+   * One per connection, created at the first event. Tracking free ones here is cheaper than
+   * undici's pool.
+   */
   let clients: Client[] | undefined
   const free: Client[] = []
   const waiting: ((client: Client) => void)[] = []
@@ -29,13 +32,14 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
   }
 
   return {
+    /** Calls `use` with a free connection, at once or later. Throws like `open`. */
     take(use: (client: Client) => void): void {
       if (!clients) open()
       const client = free.pop()
       if (client) use(client)
       else waiting.push(use)
     },
-    giveBack(client: Client): void {
+    release(client: Client): void {
       const next = waiting.shift()
       if (next) next(client)
       else free.push(client)

@@ -3,13 +3,15 @@ import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { pause } from '../../lib/pause.ts'
 import { countsOf } from './listing.ts'
-import type { Made } from './made.ts'
 import { createRecords, queueOf } from './records.ts'
+import type { StoredSubscriptions } from './stored-subscriptions.ts'
 
-/** In ms: the lease during a removal, and how long the sending daemon may take to stop. */
+/** Lease (ms) during a removal. */
 const LEASE = 5_000
-const PATIENCE = 15_000
-const LOOK = 50
+/** How long (ms) the sending daemon may take to stop, and how often (ms) its lease is checked. */
+const TAKE_OVER_TIMEOUT = 15_000
+const TAKE_OVER_INTERVAL = 50
+/** Dead letters that are read at a time. */
 const PAGE = 500
 
 export type Ending = ReturnType<typeof createEnding>
@@ -18,37 +20,39 @@ export type Ending = ReturnType<typeof createEnding>
  * Removes the data of deleted subscriptions: jobs, dead letters, group and records. Their entries
  * are marked `isEnding` until everything is gone, so that any daemon can continue after a crash.
  */
-export function createEnding(deps: { store: Store; made: Made; owner: string; log: Log }) {
-  const { store, made, log } = deps
+export function createEnding(deps: { store: Store; stored: StoredSubscriptions; owner: string; log: Log }) {
+  const { store, stored, log } = deps
   const owner = `${deps.owner}/ending`
   let isStopping = false
 
-  /** Resolves once no daemon sends any more; false if one does not release its lease. */
+  /**
+   * Resolves to true once no daemon sends any more, and to false if one does not release its lease.
+   */
   const takeOver = async (name: string): Promise<boolean> => {
-    const end = performance.now() + PATIENCE
-    while (performance.now() < end && !isStopping) {
+    const deadline = performance.now() + TAKE_OVER_TIMEOUT
+    while (performance.now() < deadline && !isStopping) {
       if ((await store.leases.acquire(queueOf(name), owner, LEASE)) !== undefined) return true
-      if (!(await made.all())[name]?.isEnding) return false
-      await pause(LOOK)
+      if (!(await stored.all())[name]?.isEnding) return false
+      await pause(TAKE_OVER_INTERVAL)
     }
-    if (!isStopping)
-      log.warn(
-        { subscription: name },
-        'a daemon is still pushing for a deleted subscription; the rest is removed later',
-      )
+    if (!isStopping) {
+      const message = 'a daemon is still pushing for a deleted subscription; the rest is removed later'
+      log.warn({ subscription: name }, message)
+    }
     return false
   }
 
+  /** Finishes the deletion of one subscription, if it has begun. */
   const complete = async (name: string): Promise<void> => {
-    if (!(await made.all())[name]?.isEnding || !(await takeOver(name))) return
+    if (!(await stored.all())[name]?.isEnding || !(await takeOver(name))) return
     try {
-      const found = (await made.all())[name]
+      const found = (await stored.all())[name]
       if (!found?.isEnding) return
       await store.topics.unsubscribe(String(found.given.topic ?? MESSAGE_TOPIC), name)
       await dropJobs(store, name, () => store.leases.acquire(queueOf(name), owner, LEASE))
       await dropLetters(store, name)
       await createRecords(store.kv, name).forget()
-      await made.change(({ [name]: known, ...others }) => (known?.isEnding ? others : undefined))
+      await stored.change(({ [name]: known, ...others }) => (known?.isEnding ? others : undefined))
     } finally {
       await store.leases.release(queueOf(name), owner).catch(() => {})
     }
@@ -59,7 +63,7 @@ export function createEnding(deps: { store: Store; made: Made; owner: string; lo
     /** Finishes all incomplete deletions. Never rejects. */
     async completeAll(): Promise<void> {
       try {
-        const ending = Object.entries(await made.all()).filter(([, { isEnding }]) => isEnding)
+        const ending = Object.entries(await stored.all()).filter(([, { isEnding }]) => isEnding)
         for (const [name] of ending) await complete(name)
       } catch (err) {
         log.warn({ err }, 'a deleted subscription could not be removed completely; trying again')
@@ -80,11 +84,13 @@ export function createEnding(deps: { store: Store; made: Made; owner: string; lo
   }
 }
 
-/** Removes jobs that wait for their next attempt. Scans all jobs if there are any. */
+/**
+ * Removes jobs that wait for their next attempt. If there are any, scans the jobs of all queues.
+ */
 async function dropJobs(store: Store, name: string, renew: () => Promise<unknown>): Promise<void> {
   const { jobs } = await store.stats()
-  const left = jobs.find(({ queue }) => queue === queueOf(name))
-  if (!left || left.waiting + left.running === 0) return
+  const counts = jobs.find(({ queue }) => queue === queueOf(name))
+  if (!counts || counts.waiting + counts.running === 0) return
   let after: string | undefined
   do {
     const { items, next } = await store.erasing.jobs(after)

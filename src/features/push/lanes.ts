@@ -5,64 +5,64 @@ import { conversationOf } from './wire.ts'
 
 export type Lanes = ReturnType<typeof createLanes>
 
-/** Number of remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
-const KNOWN = 1_000
-/** Values in place of a lane's last job: the lane has no jobs, or it is unknown whether it has any. */
+/** Remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
+const MOST_KNOWN_LANES = 1_000
+/**
+ * Values in place of a lane's last job: the lane has no jobs, or it is unknown whether it has any.
+ */
 const FREE = ''
 const UNKNOWN = '?'
 
 /**
  * The events of one subscription that were read and not sent yet, in order per lane, and which
- * lanes have jobs. An event of a lane with jobs becomes a job too. `round` distinguishes the jobs
- * of a replay from earlier ones.
+ * lanes have jobs. An event of a lane with jobs becomes a job too. `replay`: the number of the
+ * current replay, which distinguishes its jobs from earlier ones.
  */
-export function createLanes(subscription: string, queue: string, round: number | undefined) {
-  /** Oldest first. If a lane is not in `ready`, its first event is being sent. */
+export function createLanes(subscription: string, queue: string, replay: number | undefined) {
+  /** Unsent events by lane, oldest first. */
   const lanes = new Map<string, Event[]>()
+  /** Lanes with events, of which none is being sent. */
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
   const lastJobs = new Map<string, string>()
   /** The state of all other lanes: they may have older jobs. */
-  let others = UNKNOWN
+  let otherLanes = UNKNOWN
   /** Jobs to be added to the queue. */
-  const leaving: (NewJob & { data: { event: Event } })[] = []
-  let ahead = 0
-  const isFree = (lane: string) => (lastJobs.get(lane) ?? others) === FREE
+  const newJobs: (NewJob & { data: { event: Event } })[] = []
+  let unsent = 0
+  const isFree = (lane: string) => (lastJobs.get(lane) ?? otherLanes) === FREE
 
   /** Turns events into jobs. `failure`: why the first one could not be pushed. */
-  const leave = (events: readonly Event[], failure?: string) => {
-    for (const [at, event] of events.entries()) {
-      const id = round === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${round}`
+  const addJobs = (events: readonly Event[], failure?: string) => {
+    for (const [index, event] of events.entries()) {
+      const id = replay === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${replay}`
       const lane = laneOf(event)
       putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
-      const data = at > 0 || failure === undefined ? { event } : { event, failure }
-      leaving.push({ id, lane, group: subscription, data })
+      const data = index === 0 && failure !== undefined ? { event, failure } : { event }
+      newJobs.push({ id, lane, group: subscription, data })
     }
   }
 
   return {
-    leaving,
-    leave,
+    newJobs,
+    addJobs,
     /** Whether a lane is known to have no jobs. */
     isFree,
     /** Whether it is known if a lane has jobs. */
     isKnown: (lane: string) => lastJobs.has(lane),
-    /** Whether lanes may have older jobs. */
-    mayHaveOthers: () => others === UNKNOWN,
+    mayHaveOlderJobs: () => otherLanes === UNKNOWN,
     /** The queue was empty: the only jobs are those added here. */
-    hasNoOthers(): void {
-      others = FREE
+    hasNoOlderJobs(): void {
+      otherLanes = FREE
     },
     /** Number of events that wait or are being sent. */
-    ahead: () => ahead,
+    unsent: () => unsent,
     add(event: Event): void {
-      ahead++
+      unsent++
       const lane = laneOf(event)
-      const events = lanes.get(lane)
-      if (events) events.push(event)
-      else lanes.set(lane, [event]) && ready.push(lane)
+      if (addTo(lanes, lane, event)) ready.push(lane)
     },
-    /** Takes the first event of a lane that has none being sent. */
+    /** The first event of a lane that is ready; the lane is no longer ready then. */
     next(): { lane: string; event: Event } | undefined {
       for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {
         const event = lanes.get(lane)?.[0]
@@ -70,16 +70,18 @@ export function createLanes(subscription: string, queue: string, round: number |
       }
       return undefined
     },
-    /** The event taken from a lane was sent, or failed for `reason`. `stays`: it keeps its place. */
+    /**
+     * The event taken from a lane was sent, or failed for `reason`. `stays`: it keeps its place.
+     */
     ended(lane: string, { reason, stays }: { reason?: string | undefined; stays: boolean }): void {
       const events = lanes.get(lane) ?? []
       if (reason === undefined) {
         events.shift()
-        ahead--
+        unsent--
       }
       if (!isFree(lane) || (reason !== undefined && !stays)) {
-        ahead -= events.length
-        leave(events.splice(0), reason)
+        unsent -= events.length
+        addJobs(events.splice(0), reason)
       }
       if (events.length > 0) ready.push(lane)
       else lanes.delete(lane)
@@ -87,10 +89,21 @@ export function createLanes(subscription: string, queue: string, round: number |
     /** A job has succeeded, or is a dead letter. */
     jobEnded(lane: string, id: string): void {
       if (lastJobs.get(lane) !== id) return
-      if (others === FREE) lastJobs.delete(lane)
-      else putLast(lastJobs, lane, FREE, KNOWN)
+      if (otherLanes === FREE) lastJobs.delete(lane)
+      else putLast(lastJobs, lane, FREE, MOST_KNOWN_LANES)
     },
   }
+}
+
+/** Adds an event to its lane. Returns whether the lane is new. */
+function addTo(lanes: Map<string, Event[]>, lane: string, event: Event): boolean {
+  const events = lanes.get(lane)
+  if (!events) {
+    lanes.set(lane, [event])
+    return true
+  }
+  events.push(event)
+  return false
 }
 
 /** The conversation of an event; events without one share a lane. */

@@ -6,11 +6,14 @@ import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
 
-/** The state of subscriptions, with their last attempts. `isMade`: created by a call. `settledCount`: see `countsOf`. */
+/**
+ * The state of subscriptions, with their last attempts. `isStored`: created by a call.
+ * `settledCount`: see `countsOf`.
+ */
 export async function listSubscriptions(
   store: Store,
   shown: readonly PushSubscription[],
-  { isMade, settledCount }: { isMade(name: string): boolean; settledCount(name: string): number },
+  { isStored, settledCount }: { isStored(name: string): boolean; settledCount(name: string): number },
 ): Promise<SubscriptionInfo[]> {
   if (shown.length === 0) return []
   const [stats, groups] = await Promise.all([store.stats(), store.topics.groups()])
@@ -22,22 +25,24 @@ export async function listSubscriptions(
       const group = groups.find((each) => each.topic === topic && each.group === name)
       // The query of a URL may contain a key.
       const where = { name, topic, url: url.split('?')[0] ?? '' }
-      const source = isMade(name) ? ('api' as const) : ('routes.yaml' as const)
+      const source = isStored(name) ? ('api' as const) : ('routes.yaml' as const)
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
-      return { ...where, source, ...standing(control, report), ...counts, attempts }
+      return { ...where, source, ...healthOf(control, report), ...counts, attempts }
     }),
   )
 }
 
-/** The attempts to push the event of a message, as far as each subscription still has them. */
+/**
+ * The attempts to push the event of a message that are still in the reports of its subscriptions.
+ */
 export async function attemptsOf(
   store: Store,
   subscriptions: readonly PushSubscription[],
   messageId: string,
 ) {
-  const mine = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
-  const found = mine.map(async ({ name }) => {
+  const ofMessages = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
+  const found = ofMessages.map(async ({ name }) => {
     const { attempts } = await createRecords(store.kv, name).report()
     return attempts
       .filter(({ event }) => event === messageId)
@@ -46,7 +51,7 @@ export async function attemptsOf(
   return (await Promise.all(found)).flat()
 }
 
-function standing(
+function healthOf(
   { stopped }: Control,
   report: Report,
 ): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail' | 'paused'> {
@@ -65,8 +70,8 @@ function standing(
 
 /**
  * The unsent events of a subscription (`queued`: waiting for an attempt; `unread`: not examined
- * yet), and its dead letters. `settled` events of the group were sent or are jobs, and will be
- * acknowledged shortly.
+ * yet), and its dead letters. `settled`: the number of events that the group counts as unread
+ * although they were sent or are jobs; they will be acknowledged shortly.
  */
 export function countsOf(
   jobs: StoreStats['jobs'][number] | undefined,

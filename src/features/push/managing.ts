@@ -8,13 +8,20 @@ import { requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Ending } from './ending.ts'
-import type { Made, MadeByName, MadeSubscription } from './made.ts'
-import { changedBy, type Known, newSecret, requireMayChange, settingsIn, validated } from './made-settings.ts'
 import type * as operations from './operations.ts'
 import type { Control, Records } from './records.ts'
+import {
+  type KnownNames,
+  newSecret,
+  requireMayChange,
+  settingsIn,
+  validate,
+  withChanges,
+} from './stored-settings.ts'
+import type { StoredByName, StoredSubscription, StoredSubscriptions } from './stored-subscriptions.ts'
 
 /** Limited because every daemon checks the lease of each subscription every second or two. */
-const ROOM = {
+const LIMIT = {
   most: 250,
   what: 'Push subscriptions on the store',
   todo: 'Delete one that is no longer needed.',
@@ -24,20 +31,20 @@ type Managing = Pick<ServiceOf<typeof operations.subscriptions>, 'create' | 'upd
 
 /** Creates, changes and deletes subscriptions in the store. Those of routes.yaml are read-only. */
 export function createManaging(deps: {
-  made: Made
+  stored: StoredSubscriptions
   ending: Ending
   ofFile(): readonly PushSubscription[]
   records(name: string): Records
   names(): string[]
   /** Names that a `match` may refer to. */
-  known(): Known
+  known(): KnownNames
   /** Applies the stored subscriptions on this daemon. */
   refresh(): Promise<void>
   now(): number
 }): Managing {
-  const { made, ending, known, now } = deps
+  const { stored, ending, known, now } = deps
   const isInFile = (name: string) => deps.ofFile().some((each) => each.name === name)
-  const find = (all: MadeByName, name: string): MadeSubscription => {
+  const find = (all: StoredByName, name: string): StoredSubscription => {
     const found = all[name]
     if (found && !found.isEnding) return found
     throw new TriviumError('subscription_not_found', { name, hint: didYouMean(name, deps.names()) })
@@ -50,11 +57,11 @@ export function createManaging(deps: {
       if (isInFile(name)) throw new TriviumError('subscription_in_file', { name })
       const changes = settingsIn(call)
       const secret = rotateSecret ? newSecret() : undefined
-      await made.change((all) => {
+      await stored.change((all) => {
         const before = find(all, name)
-        const given = changedBy(before.given, changes)
+        const given = withChanges(before.given, changes)
         if (secret !== undefined) given.secret = [secret, ...newestOf(given.secret)]
-        requireMayChange(call, validated('subscription-update', name, given, known()))
+        requireMayChange(call, validate('subscription-update', name, given, known()))
         return { ...all, [name]: { ...before, given, updatedAt: now() } }
       })
       await deps.refresh()
@@ -64,65 +71,69 @@ export function createManaging(deps: {
     async delete({ name, force, dryRun }, call) {
       requireMayChange(call)
       const isShadowed = isInFile(name)
-      if (isShadowed && !(await made.all())[name]) throw new TriviumError('subscription_in_file', { name })
-      const { given } = find(await made.all(), name)
-      // A subscription of the same name in the file reads this group.
-      const kept = isShadowed
+      if (isShadowed && !(await stored.all())[name]) throw new TriviumError('subscription_in_file', { name })
+      const { given } = find(await stored.all(), name)
+      // A subscription of the same name in the file goes on with its events and dead letters.
+      const lost = isShadowed
         ? { waiting: 0, dead: 0 }
         : await ending.count(name, String(given.topic ?? MESSAGE_TOPIC))
-      if (dryRun) return { name, deleted: false, ...kept }
-      if (!force && kept.waiting + kept.dead > 0)
-        throw new TriviumError('subscription_not_empty', { name, what: wordsOf(kept) })
-      await made.change((all) => {
+      if (dryRun) return { name, deleted: false, ...lost }
+      if (!force && lost.waiting + lost.dead > 0)
+        throw new TriviumError('subscription_not_empty', { name, what: wordsOf(lost) })
+      await stored.change((all) => {
         const found = find(all, name)
         const { [name]: _, ...others } = all
         return isShadowed ? others : { ...all, [name]: { ...found, isEnding: true } }
       })
       await deps.refresh()
       await ending.complete(name)
-      return { name, deleted: true, ...kept }
+      return { name, deleted: true, ...lost }
     },
   }
 }
 
 /** Makes `subscription-create`. */
 function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['create'] {
-  const { made, ending, known, now } = deps
+  const { stored, ending, known, now } = deps
   return async ({ name, paused }, call) => {
-    const given = settingsIn(call)
-    const secret = given.secret === undefined ? newSecret() : undefined
-    const whole = secret === undefined ? given : { ...given, secret }
-    requireMayChange(call, validated('subscription-create', name, whole, known()))
-    if (deps.ofFile().some((each) => each.name === name)) throw exists(name, 'routes.yaml', 'change it there')
+    const requested = settingsIn(call)
+    const secret = requested.secret === undefined ? newSecret() : undefined
+    const settings = secret === undefined ? requested : { ...requested, secret }
+    requireMayChange(call, validate('subscription-create', name, settings, known()))
+    if (deps.ofFile().some((each) => each.name === name))
+      throw existsAlready(name, 'routes.yaml', 'change it there')
     // Finishes a recent deletion of the same name first.
     await ending.complete(name)
     const outcome = { isNew: false }
-    // Before it is there, so that nothing is sent.
-    const isPaused = paused && !(await made.all())[name]
-    const by = { why: 'paused', by: whoIs(call), at: now() } as const
-    const takeBack = isPaused ? await stopFirst(deps.records(name), by) : async () => {}
-    const add = (all: MadeByName) => {
+    // Paused before it exists, so that nothing is sent.
+    const startsPaused = paused && !(await stored.all())[name]
+    const pause = { why: 'paused', by: whoIs(call), at: now() } as const
+    const undoPause = startsPaused ? await pauseFirst(deps.records(name), pause) : async () => {}
+    const add = (all: StoredByName) => {
       outcome.isNew = false
-      if (all[name]?.isEnding) throw exists(name, 'the store, being deleted', 'try again in a moment')
-      if (all[name] && isSame(all[name].given, given)) return undefined
-      if (all[name]) throw exists(name, 'the store', 'change it with subscription-update')
-      requireRoom(ROOM, Object.keys(all).length)
+      if (all[name]?.isEnding) throw existsAlready(name, 'the store, being deleted', 'try again in a moment')
+      if (all[name] && isSame(all[name].given, requested)) return undefined
+      if (all[name]) throw existsAlready(name, 'the store', 'change it with subscription-update')
+      requireRoom(LIMIT, Object.keys(all).length)
       outcome.isNew = true
-      return { ...all, [name]: { given: whole, by: whoIs(call), at: now() } }
+      return { ...all, [name]: { given: settings, by: whoIs(call), at: now() } }
     }
-    await made.change(add).finally(() => (outcome.isNew ? undefined : takeBack()))
+    await stored.change(add).finally(() => (outcome.isNew ? undefined : undoPause()))
     await deps.refresh()
     const { isNew } = outcome
     return { name, created: isNew, ...(isNew && secret !== undefined && { secret }) }
   }
 }
 
-/** Stops a subscription that is not there yet. Returns what takes this back, if another call creates it first. */
-async function stopFirst(records: Records, stopped: NonNullable<Control['stopped']>) {
-  await records.change((control) => ({ ...control, stopped }))
+/**
+ * Pauses a subscription that does not exist yet. Returns a function that undoes this, for the case
+ * that another call creates it first; it keeps a later pause.
+ */
+async function pauseFirst(records: Records, pause: NonNullable<Control['stopped']>) {
+  await records.change((control) => ({ ...control, stopped: pause }))
   return () =>
-    records.change(({ stopped: found, ...control }) =>
-      found && !isDeepStrictEqual(found, stopped) ? { ...control, stopped: found } : control,
+    records.change(({ stopped, ...control }) =>
+      stopped && !isDeepStrictEqual(stopped, pause) ? { ...control, stopped } : control,
     )
 }
 
@@ -130,14 +141,14 @@ async function stopFirst(records: Records, stopped: NonNullable<Control['stopped
  * Whether a repeated call asks for the existing settings. Ignores a generated secret, which the
  * call does not contain.
  */
-function isSame(stored: JsonObject, given: JsonObject): boolean {
-  const { secret: _stored, ...settings } = stored
-  const { secret, ...asked } = given
-  return (
-    isDeepStrictEqual(settings, asked) && (secret === undefined || isDeepStrictEqual(secret, stored.secret))
-  )
+function isSame(stored: JsonObject, requested: JsonObject): boolean {
+  const { secret: _storedSecret, ...storedSettings } = stored
+  const { secret, ...settings } = requested
+  if (!isDeepStrictEqual(storedSettings, settings)) return false
+  return secret === undefined || isDeepStrictEqual(secret, stored.secret)
 }
 
+/** The first of several secrets, which signs first. */
 function newestOf(secrets: Json | undefined): Json[] {
   if (Array.isArray(secrets)) return secrets.slice(0, 1)
   return secrets === undefined ? [] : [secrets]
@@ -147,7 +158,7 @@ function whoIs({ caller }: Pick<Call, 'caller'>): string {
   return caller.id ?? caller.kind
 }
 
-function exists(name: string, where: string, instead: string): TriviumError {
+function existsAlready(name: string, where: string, instead: string): TriviumError {
   return new TriviumError('subscription_exists', { name, where, instead })
 }
 

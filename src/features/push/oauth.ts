@@ -2,33 +2,40 @@ import { Client } from 'undici'
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { isJsonObject, parseJson } from '../../core/json.ts'
+import { DAY, MINUTE } from '../../core/units.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 
-/** A token is renewed so long (ms) before it expires, or at half of its life if that is shorter. */
-const EARLY = 30_000
-/** Lifetime (ms) of tokens whose `expires_in` is missing, and the longest one. */
-const [UNKNOWN_LIFE, LONGEST_LIFE] = [300_000, 86_400_000]
+/** A token is renewed this long (ms) before it expires, but not before half of its lifetime. */
+const RENEW_BEFORE = 30_000
+/** Lifetime (ms) of a token without `expires_in`. */
+const DEFAULT_LIFETIME = 5 * MINUTE
+/** Longest time (ms) that a token is used. */
+const LONGEST_LIFETIME = DAY
+/** Maximum bytes read of an answer. */
 const MAX_ANSWER = 65_536
+/** Maximum characters of the endpoint's error in ours. */
 const SHOWN = 200
 
-type Known = { token: string; until: number }
+/** `until`: when it is renewed (Unix ms). */
+type CachedToken = { token: string; until: number }
 
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
- * Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4), cached until they expire. Concurrent callers share one
- * request. `get` rejects with the reason; private addresses are refused as for the receiver.
+ * Access tokens by OAuth 2.0 client credentials (RFC 6749, section 4.4), cached until shortly
+ * before they expire. Concurrent callers share one request. Private addresses are refused as for
+ * the receiver.
  */
 export function createTokens(
   { oauth, allowPrivate, timeout }: Pick<PushSubscription, 'oauth' | 'allowPrivate' | 'timeout'>,
   now: () => number,
 ) {
-  let known: Known | undefined
-  let asking: Promise<Known> | undefined
+  let cached: CachedToken | undefined
+  let requested: Promise<CachedToken> | undefined
 
-  const ask = async (): Promise<Known> => {
+  const request = async (): Promise<CachedToken> => {
     if (!oauth) throw new Error('`oauth` is missing')
     const url = new URL(oauth.tokenUrl)
     if (!allowPrivate && isPrivateHost(url)) throw new Error(privateRefusal(url.hostname))
@@ -54,21 +61,22 @@ export function createTokens(
   }
 
   return {
+    /** A valid token. Rejects with an Error that says why there is none. */
     async get(): Promise<string> {
-      if (known && now() < known.until) return known.token
-      asking ??= ask().finally(() => {
-        asking = undefined
+      if (cached && now() < cached.until) return cached.token
+      requested ??= request().finally(() => {
+        requested = undefined
       })
       try {
-        known = await asking
-        return known.token
+        cached = await requested
+        return cached.token
       } catch (error) {
         throw new Error(`no access token: ${reasonOf(error)}`, { cause: error })
       }
     },
-    /** The receiver refused this token. */
+    /** Called when the receiver refused this token. */
     forget(token: string): void {
-      if (known?.token === token) known = undefined
+      if (cached?.token === token) cached = undefined
     },
   }
 }
@@ -86,20 +94,18 @@ function basicOf(id: string, secret: string): string {
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
 }
 
-function readToken(status: number, text: string, now: number): Known {
+function readToken(status: number, text: string, now: number): CachedToken {
   const answer = parseJson(text)
-  const {
-    access_token: token,
-    expires_in: expires,
-    error,
-    error_description: why,
-  } = isJsonObject(answer) ? answer : {}
+  const fields = isJsonObject(answer) ? answer : {}
+  const { access_token: token, error, error_description: description } = fields
   if (status !== 200 || typeof token !== 'string' || token === '') {
-    const said = [error, why].filter((part) => typeof part === 'string').join(': ')
-    throw new Error(`the token endpoint answered ${status}${said === '' ? '' : ` (${headOf(said, SHOWN)})`}`)
+    const reason = [error, description].filter((part) => typeof part === 'string').join(': ')
+    const shown = reason === '' ? '' : ` (${headOf(reason, SHOWN)})`
+    throw new Error(`the token endpoint answered ${status}${shown}`)
   }
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new Error('the token endpoint answered with a token that cannot be used in a header')
-  const life = Math.min(Number(expires) > 0 ? Number(expires) * 1000 : UNKNOWN_LIFE, LONGEST_LIFE)
-  return { token, until: now + Math.max(life / 2, life - EARLY) }
+  const seconds = Number(fields.expires_in)
+  const lifetime = Math.min(seconds > 0 ? seconds * 1000 : DEFAULT_LIFETIME, LONGEST_LIFETIME)
+  return { token, until: now + Math.max(lifetime / 2, lifetime - RENEW_BEFORE) }
 }

@@ -69,7 +69,9 @@ const changes = {
   retry: settings.retry.nullable(),
 }
 
-/** Push subscriptions, `subscription-…`: all but `list` and `create` throw `subscription_not_found`. */
+/**
+ * Push subscriptions, `subscription-…`: all but `list` and `create` throw `subscription_not_found`.
+ */
 export const subscriptions = {
   list: closed({}).describe('Lists push subscriptions with their health and backlog.'),
   show: closed(subscription).describe('Shows a push subscription and its last attempts, newest first.'),

@@ -1,10 +1,11 @@
 import type { Rate } from '../../core/units.ts'
 
-/** Limits the rate of work, evenly and in order. After `close` everything passes immediately. */
+/** Limits the rate of calls: spaced evenly, in order. `close` runs the waiting ones immediately. */
 export function createPace(rate: Rate | 'off') {
   const waiting: (() => void)[] = []
   const interval = rate === 'off' ? 0 : rate.per / rate.count
-  let next = 0
+  /** When the next work may run, by `performance.now`. */
+  let nextAt = 0
   let timer: NodeJS.Timeout | undefined
 
   const run = () => {
@@ -12,20 +13,21 @@ export function createPace(rate: Rate | 'off') {
     const time = performance.now()
     const work = waiting.shift()
     if (work) {
-      next = Math.max(next, time) + interval
+      nextAt = Math.max(nextAt, time) + interval
       work()
     }
-    if (waiting.length > 0) timer = setTimeout(run, Math.max(0, next - performance.now()))
+    if (waiting.length > 0) timer = setTimeout(run, Math.max(0, nextAt - performance.now()))
   }
 
   return {
+    /** Runs the work at its turn; immediately if the rate is `off`. */
     pass(work: () => void): void {
       if (interval === 0) {
         work()
         return
       }
       waiting.push(work)
-      timer ??= setTimeout(run, Math.max(0, next - performance.now()))
+      timer ??= setTimeout(run, Math.max(0, nextAt - performance.now()))
     },
     close(): void {
       clearTimeout(timer)

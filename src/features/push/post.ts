@@ -2,27 +2,32 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
+import { DAY } from '../../core/units.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal } from '../../lib/public-lookup.ts'
 import { createConnections } from './connections.ts'
 import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
-import { createSigner, packed } from './wire.ts'
+import { createSigner, encodeEvent } from './wire.ts'
 
 /**
- * The outcome of a POST: `reason` if it failed, the start of the answer, and when it may be repeated (Unix
- * ms).
+ * The outcome of a POST. `reason`: why it failed; absent after a 2xx. `answer`: the start of the
+ * body. `retryAt`: when the receiver wants to be asked again (Unix ms).
  */
 export type Answer = { status?: number; reason?: string; answer?: string; retryAt?: number }
 
+/** Longest pause (ms) that a receiver can ask for. */
+const LONGEST_PAUSE = DAY
 /** Maximum shown characters of an answer. */
 const SHOWN = 300
-const OURS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
+/** Headers that `headers` of a subscription cannot replace. */
+const OWN_HEADERS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
 
 /**
- * Sends the events of one subscription over its own, kept connections. Each connection uses only an address
- * that was checked after the name was resolved, so that no name can lead to a private address.
+ * Sends the events of one subscription over its own, persistent connections. Each connection uses
+ * only an address that was checked after the name was resolved, so that no name can lead to a
+ * private address.
  */
 export function createPoster(subscription: PushSubscription, now: () => number) {
   const { allowPrivate, timeout, secret, format } = subscription
@@ -30,14 +35,14 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const path = url.pathname + url.search
   // Node does not look up literal addresses.
   const refused = !allowPrivate && isPrivateHost(url) ? privateRefusal(url.hostname) : undefined
-  const theirs = Object.entries(subscription.headers).filter(([name]) => !OURS.test(name))
-  const fixed = ['user-agent', 'Trivium', ...theirs.flat()]
-  const signed = createSigner(secret)
+  const configured = Object.entries(subscription.headers).filter(([name]) => !OWN_HEADERS.test(name))
+  const fixed = ['user-agent', 'Trivium', ...configured.flat()]
+  const sign = createSigner(secret)
   const connections = createConnections(subscription)
   const pace = createPace(subscription.rate)
   const tokens = subscription.oauth && createTokens(subscription, now)
 
-  const answered = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
+  const answerOf = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
     const answer = body.length === 0 ? '' : headOf(Buffer.concat(body).toString(), SHOWN)
     if (status >= 200 && status < 300) return { status, answer }
     const reason = status < 400 ? movedTo(status, headers.location) : `it answered ${status}`
@@ -45,18 +50,18 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   const send = (event: Event, token: string | undefined, done: (answer: Answer) => void) => {
-    const { headers, body } = packed(event, format)
+    const { headers, body } = encodeEvent(event, format)
     const authorization = token === undefined ? [] : ['authorization', `Bearer ${token}`]
-    const all = [...fixed, ...authorization, ...headers, ...signed(event.id, body, now())]
+    const all = [...fixed, ...authorization, ...headers, ...sign(event.id, body, now())]
     const chunks: Buffer[] = []
     let timer: NodeJS.Timeout | undefined
     let head: { status: number; headers: IncomingHttpHeaders } | undefined
     connections.take((client) => {
       const end = (error?: Error) => {
         clearTimeout(timer)
-        connections.giveBack(client)
+        connections.release(client)
         // The rest of the answer does not matter, because the status is known.
-        if (head) done(answered(head.status, head.headers, chunks))
+        if (head) done(answerOf(head.status, head.headers, chunks))
         else done({ reason: reasonOf(error) || String(error) })
       }
       client.dispatch(
@@ -78,7 +83,8 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   const begin = (event: Event, done: (answer: Answer) => void) => {
-    if (tokens) return void sendWithToken(tokens, (token, told) => send(event, token, told)).then(done)
+    if (tokens)
+      return void sendWithToken(tokens, (token, answered) => send(event, token, answered)).then(done)
     try {
       send(event, undefined, done)
     } catch (error) {
@@ -87,7 +93,10 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 
   return {
-    /** Sends one event. Always resolves, within `timeout` ms plus as long to connect, or earlier if the poster is closed. */
+    /**
+     * Sends one event. Always calls `done` once: within `timeout` ms, plus as long to connect,
+     * after its turn in the rate limit; earlier if the poster is closed.
+     */
     post(event: Event, done: (answer: Answer) => void): void {
       if (refused) queueMicrotask(() => done({ reason: refused }))
       else pace.pass(() => begin(event, done))
@@ -99,7 +108,10 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   }
 }
 
-/** A token that the receiver refuses (401) is replaced once. */
+/**
+ * Sends with an access token. If the receiver refuses it (401), sends once more with a new one.
+ * Never rejects.
+ */
 async function sendWithToken(
   tokens: Tokens,
   send: (token: string, done: (answer: Answer) => void) => void,
@@ -124,12 +136,9 @@ function movedTo(status: number, location: unknown): string {
   return `it answered ${status}${location ? ` to ${location}` : ''}; redirects are not followed; set \`url\` to the final address`
 }
 
-/** The maximum waiting time. */
-const LONGEST_WAIT = 86_400_000
-
-/** `Retry-After`: seconds, or a date. */
+/** Parses `Retry-After`: seconds, or a date. Empty if it is missing or in the past. */
 function retryAtOf(header: unknown, now: number): { retryAt?: number } {
   const text = String(header ?? '')
   const at = /^\d{1,9}$/.test(text) ? now + Number(text) * 1000 : Date.parse(text)
-  return at > now ? { retryAt: Math.min(at, now + LONGEST_WAIT) } : {}
+  return at > now ? { retryAt: Math.min(at, now + LONGEST_PAUSE) } : {}
 }

@@ -5,31 +5,36 @@ import type { ReplayEvents } from '../../engine/replay-events.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createEnding } from './ending.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
-import { createMade } from './made.ts'
-import { hiddenIn, type Known, withoutSecretsOf } from './made-settings.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
+import { type KnownNames, secretsIn, withMaskedSecrets } from './stored-settings.ts'
+import { createStoredSubscriptions } from './stored-subscriptions.ts'
 
 export type PushDeps = ServeDeps & {
   /** Redelivers consumed events to the group of a subscription. */
   replay: ReplayEvents
   /** Names that the `match` of a call may refer to. */
-  known(): Known
+  known(): KnownNames
   /** Called with the secrets of stored subscriptions, to redact them in logs. */
   hide(secrets: readonly string[]): void
 }
 
-/** Push subscriptions from routes.yaml (`use`) and from calls. Serves them between `start` and `stop`. */
+/**
+ * Push subscriptions from routes.yaml (`use`) and from calls. Serves them between `start` and
+ * `stop`.
+ */
 export function createPush(deps: PushDeps) {
   const { store, now } = deps
-  const made = createMade(store.kv)
-  const ending = createEnding({ ...deps, made })
+  const stored = createStoredSubscriptions(store.kv)
+  const ending = createEnding({ ...deps, stored })
   const serving = createServing({
-    ...{ ...deps, made, ending },
-    changed: (all) => deps.hide(Object.values(all).flatMap(({ given }) => hiddenIn(given))),
+    ...deps,
+    stored,
+    ending,
+    changed: (all) => deps.hide(Object.values(all).flatMap(({ given }) => secretsIn(given))),
   })
   const { all } = serving
   const names = () => all().map(({ name }) => name)
@@ -42,16 +47,20 @@ export function createPush(deps: PushDeps) {
 
   const service = {
     ...createManaging({
-      ...{ ...deps, made, ending, names, ...serving },
+      ...deps,
+      ...serving,
+      stored,
+      ending,
+      names,
       records: (name) => createRecords(store.kv, name),
     }),
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       const [info] = await list([find(name).subscription])
-      const known = serving.isMade(name) ? (await made.all())[name] : undefined
+      const known = serving.isStored(name) ? (await stored.all())[name] : undefined
       if (!known) return info ?? null
       const { given, at: createdAt, by: createdBy, updatedAt } = known
-      const settings = withoutSecretsOf(given)
+      const settings = withMaskedSecrets(given)
       return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
     },
     async pause({ name }, { caller }) {

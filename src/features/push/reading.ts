@@ -7,26 +7,29 @@ import { withGap } from '../../engine/with-gap.ts'
 import { type Lanes, laneOf } from './lanes.ts'
 import type { Control, Records } from './records.ts'
 
-/** Events from one read. Reading further ahead keeps more of them alive in V8's young generation, which costs more than reading less. */
-const MOST = 256
-/** When to acknowledge: after `most` events, or `after` ms. */
-export const ACK = { most: 1_000, after: 100 }
-
-/** Ms after which a partition with an unreachable shard is read again, and its events are acknowledged again. */
-const AWAY_PAUSE = 500
+/**
+ * Maximum events of one read. More would survive in V8's young generation, which costs more than
+ * another read.
+ */
+const READ_BATCH = 256
+/** Events are acknowledged when this many are done, or after this time (ms). */
+export const ACK_BATCH = 1_000
+export const ACK_INTERVAL = 100
+/** How long (ms) a partition whose shard is unreachable is neither read nor acknowledged. */
+const SHARD_PAUSE = 500
 
 /**
  * State per partition. `hasMore`: the group may have unread events. `readTo`: all events up to this
- * position are held or done, so the next read starts after it (0: unknown). `isBehind`: earlier
+ * position are pending or done, so the next read starts after it (0: unknown). `isBehind`: earlier
  * events may have become visible since the last read from the start.
- * `restsUntil`: its shard was unreachable, so it is not read before this time (monotonic).
+ * `retryAt`: its shard was unreachable, so it is not read before this time (monotonic).
  */
 type Partition = {
   partition: number
   hasMore: boolean
   readTo: number
   isBehind: boolean
-  restsUntil: number
+  retryAt: number
 }
 
 type ReadingDeps = {
@@ -39,7 +42,7 @@ type ReadingDeps = {
   /** Whether the subscription wants an event. Absent: all events. */
   wants?: ((event: Event) => Promise<boolean>) | undefined
   /** Whether an event of a lane that may have jobs may become a job too. */
-  mayLeave(lane: string): boolean
+  mayBecomeJob(lane: string): boolean
   now(): number
 }
 
@@ -49,14 +52,14 @@ type ReadingDeps = {
  */
 export function createReading(deps: ReadingDeps) {
   const { topics, topic, group, now } = deps
-  const held = createHeld(deps)
+  const pending = createPending(deps)
   const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition): Partition => {
-    return { partition, hasMore: true, readTo: 0, isBehind: false, restsUntil: 0 }
+    return { partition, hasMore: true, readTo: 0, isBehind: false, retryAt: 0 }
   })
 
   const take = async (from: Partition, batch: GroupBatch = { items: [], more: false, missed: 0 }) => {
     const events = withGap(topic, batch, now(), 'peek')
-    const fresh = events.filter(({ id }) => !held.has(id))
+    const fresh = events.filter(({ id }) => !pending.has(id))
     const [first] = fresh
     // Check `control` before the first event: a pause is written before the events it holds back,
     // and a replay before its group restarts.
@@ -64,9 +67,9 @@ export function createReading(deps: ReadingDeps) {
     const isGap = first !== undefined && missedIn(first.id) > 0
     let isAllTaken = !isGap
     const wanted = deps.wants && !isGap ? await Promise.all(fresh.map(deps.wants)) : []
-    // The id of a gap changes when other events are acknowledged.
-    for (const [at, event] of isGap ? [[0, first] as const] : fresh.entries()) {
-      if (held.add(event, wanted[at] !== false, isGap)) from.hasMore = true
+    // A gap is taken alone: its id changes when other events are acknowledged.
+    for (const [index, event] of (isGap ? [first] : fresh).entries()) {
+      if (pending.add(event, wanted[index] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
     // A read returns few large events at a time, so only an empty one marks the end.
@@ -76,71 +79,76 @@ export function createReading(deps: ReadingDeps) {
   }
 
   return {
-    /** Events became visible, in one partition or in any. */
-    look(at?: number): void {
-      for (const each of at === undefined ? partitions : partitions.slice(at, at + 1))
-        each.hasMore = each.isBehind = true
+    /** Notes that events may have become visible: in one partition, or in any. */
+    markReadable(partition?: number): void {
+      for (const each of partitions) {
+        if (partition === undefined || partition === each.partition) each.hasMore = each.isBehind = true
+      }
     },
-    /** Reads again from the start, as events may have been skipped. */
-    again(): void {
+    /** Reads all partitions once more, as events may have been skipped. */
+    readAgain(): void {
       for (const each of partitions) each.hasMore = true
     },
     hasMore: () => partitions.some(isOpen),
     /** Ms until an unreachable shard is asked again; undefined if all are reachable. */
-    restsFor(): number | undefined {
-      const waiting = partitions.filter(({ hasMore, restsUntil }) => hasMore && restsUntil > 0)
-      const times = [...waiting.map(({ restsUntil }) => restsUntil), ...held.restsUntil()]
+    msUntilRetry(): number | undefined {
+      const waiting = partitions.filter(({ hasMore, retryAt }) => hasMore && retryAt > 0)
+      const times = [...waiting.map(({ retryAt }) => retryAt), ...pending.retryTimes()]
       return times.length === 0 ? undefined : Math.max(0, Math.min(...times) - performance.now())
     },
-    /** Reads ahead. Unwanted events count as done. */
+    /** Reads more events. Those that the subscription does not want count as done. */
     async read(): Promise<void> {
       const open = partitions.filter(isOpen)
-      const max = Math.ceil(MOST / open.length)
+      const max = Math.ceil(READ_BATCH / open.length)
       const reads = open.map((each) => {
         const { partition, readTo: after } = each
         each.hasMore = false
         each.readTo = 0
-        each.restsUntil = 0
+        each.retryAt = 0
         each.isBehind &&= after > 0
         return { group, max, mode: 'peek', partition, after } as const
       })
       const settled = await Promise.allSettled(reads.map((read) => topics.read(topic, [read])))
       requireSome(settled, partitions.length)
-      for (const [at, each] of open.entries()) {
-        const read = settled[at]
+      for (const [index, each] of open.entries()) {
+        const read = settled[index]
         if (read?.status === 'fulfilled') await take(each, read.value[0])
-        else Object.assign(each, { hasMore: true, restsUntil: performance.now() + AWAY_PAUSE })
+        else Object.assign(each, { hasMore: true, retryAt: performance.now() + SHARD_PAUSE })
       }
     },
-    done: held.done,
-    doneCount: held.doneCount,
-    settledCount: held.settledCount,
-    isAckDue: held.isAckDue,
-    ack: held.ack,
+    done: pending.done,
+    doneCount: pending.doneCount,
+    settledCount: pending.settledCount,
+    isAckDue: pending.isAckDue,
+    ack: pending.ack,
   }
 }
 
-function isOpen({ hasMore, restsUntil }: Partition): boolean {
-  return hasMore && restsUntil <= performance.now()
+function isOpen({ hasMore, retryAt }: Partition): boolean {
+  return hasMore && retryAt <= performance.now()
 }
 
-/** Throws if all partitions of a topic failed, or if one failed for another reason than an unreachable shard. */
+/**
+ * Throws if all partitions failed, or if one failed for another reason than an unreachable shard.
+ */
 function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitions: number): void {
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
-  const [failure = undefined] = failures.filter((each) => !isStoreAway(each))
-  if (failure !== undefined) throw failure
+  const unexpected = failures.find((each) => !isStoreAway(each))
+  if (unexpected !== undefined) throw unexpected
   if (failures.length === partitions) throw failures[0]
 }
 
-/** The events that were read but not acknowledged yet: in lanes, or done. */
-function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: ReadingDeps) {
+/** The events that were read but are not acknowledged yet: in lanes, or done. */
+function createPending({ topics, topic, group, control, lanes, mayBecomeJob, now }: ReadingDeps) {
   const { since } = control.replay ?? { since: 0 }
-  /** Ids that only need an acknowledgement, and all ids that were read and not acknowledged. */
+  /** Ids that were read and are not acknowledged, with those in `done` and `unreachable`. */
+  const pending = new Set<string>()
+  /** Ids that only need an acknowledgement. */
   const done: string[] = []
   /** Ids that are done, but whose shard was unreachable. */
-  let later: { ids: string[]; until: number } = { ids: [], until: 0 }
-  const held = new Set<string>()
+  let unreachable: { ids: string[]; retryAt: number } = { ids: [], retryAt: 0 }
   let ackedAt = 0
+  /** Number of ids that are being acknowledged. */
   let acking = 0
   /** Groups ids by partition, so that reachable shards need not wait for others. */
   const byPartition = (ids: string[]) => {
@@ -149,29 +157,30 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
     return [...Map.groupBy(ids, (id) => topics.placeOf(topic, id)?.partition ?? 0).values()]
   }
   return {
-    has: (id: string) => held.has(id),
+    has: (id: string) => pending.has(id),
     /** Adds an event or a gap; false if it has to be read again later. */
     add(event: Event, isWanted: boolean, isGap: boolean): boolean {
       const lane = laneOf(event)
       const isFree = lanes.isFree(lane)
       if (!isWanted || event.timestamp < since) done.push(event.id)
-      else if (isGap || (!isFree && mayLeave(lane))) lanes.leave([event])
+      else if (isGap || (!isFree && mayBecomeJob(lane))) lanes.addJobs([event])
       else if (!isFree) return false
       else lanes.add(event)
-      held.add(event.id)
+      pending.add(event.id)
       return true
     },
     /** An event was sent, or has become a job. */
     done: (event: Event) => void done.push(event.id),
     doneCount: () => done.length,
     /** Events that need nothing more, and that the group still counts as unread. */
-    settledCount: () => done.length + acking + later.ids.length,
-    isAckDue: () => done.length >= ACK.most || now() >= ackedAt + ACK.after,
-    restsUntil: () => (later.ids.length > 0 ? [later.until] : []),
+    settledCount: () => done.length + acking + unreachable.ids.length,
+    isAckDue: () => done.length >= ACK_BATCH || now() >= ackedAt + ACK_INTERVAL,
+    /** When the unreachable ids are acknowledged again: one time, or none. */
+    retryTimes: () => (unreachable.ids.length > 0 ? [unreachable.retryAt] : []),
     async ack(): Promise<void> {
       ackedAt = now()
-      const isLater = later.until <= performance.now()
-      const parts = byPartition([...done.splice(0), ...(isLater ? later.ids.splice(0) : [])])
+      const isRetryDue = unreachable.retryAt <= performance.now()
+      const parts = byPartition([...done.splice(0), ...(isRetryDue ? unreachable.ids.splice(0) : [])])
       const count = parts.reduce((sum, ids) => sum + ids.length, 0)
       acking += count
       const settled = await Promise.allSettled(parts.map((ids) => topics.ack(topic, group, ids, true)))
@@ -182,9 +191,9 @@ function createHeld({ topics, topic, group, control, lanes, mayLeave, now }: Rea
         done.push(...parts.flat())
         throw error
       }
-      for (const [at, ids] of parts.entries()) {
-        if (settled[at]?.status === 'fulfilled') for (const id of ids) held.delete(id)
-        else later = { ids: [...later.ids, ...ids], until: performance.now() + AWAY_PAUSE }
+      for (const [index, ids] of parts.entries()) {
+        if (settled[index]?.status === 'fulfilled') for (const id of ids) pending.delete(id)
+        else unreachable = { ids: [...unreachable.ids, ...ids], retryAt: performance.now() + SHARD_PAUSE }
       }
     },
   }

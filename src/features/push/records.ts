@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const controlSchema = z.object({
@@ -9,6 +10,7 @@ const controlSchema = z.object({
     .exactOptional(),
   /** Only events since `since` (Unix ms). `number` distinguishes the jobs of this replay. */
   replay: z.object({ since: z.number(), number: z.number() }).exactOptional(),
+  /** The last resumption (Unix ms): the change restarts a subscription that is failing. */
   resumedAt: z.number().default(0),
 })
 const reportSchema = z.object({
@@ -18,13 +20,13 @@ const reportSchema = z.object({
   failures: z.number().default(0),
 })
 
-/** The desired state of a subscription, set by an operator or by a receiver that is gone. */
+/** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */
 export type Control = z.infer<typeof controlSchema>
 /** The state reported by the daemon that serves it. */
 export type Report = z.infer<typeof reportSchema>
 
 /** How long (ms) a report is kept without an update. */
-const KEPT = 30 * 86_400_000
+const REPORT_RETENTION = 30 * DAY
 
 /** The queue of a subscription's jobs, and the name of its lease. */
 export const queueOf = (name: string) => `push/${name}`
@@ -38,10 +40,10 @@ export function createRecords(kv: KeyValues, name: string) {
   return {
     key,
     control: async () => controlSchema.parse((await kv.get(key))?.value ?? {}),
-    change: (to: (control: Control) => Control) =>
-      updateKv(kv, key, (known) => ({ value: toJson(to(controlSchema.parse(known ?? {}))) })),
+    change: (change: (control: Control) => Control) =>
+      updateKv(kv, key, (before) => ({ value: toJson(change(controlSchema.parse(before ?? {}))) })),
     report: async () => reportSchema.parse((await kv.get(`${key}:report`))?.value ?? {}),
-    tell: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: KEPT }),
+    setReport: (report: Report) => kv.set(`${key}:report`, toJson(report), { ttl: REPORT_RETENTION }),
     async forget(): Promise<void> {
       await kv.delete(key)
       await kv.delete(`${key}:report`)

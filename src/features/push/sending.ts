@@ -12,7 +12,7 @@ import { createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
 import { createLanes } from './lanes.ts'
 import { type Answer, createPoster } from './post.ts'
-import { ACK, createReading } from './reading.ts'
+import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
 import { type Control, queueOf, type Records } from './records.ts'
 
 export type SendingDeps = {
@@ -31,14 +31,14 @@ const jobSchema = z.object({
   failure: z.string().exactOptional(),
 })
 
-/** The next read starts when fewer events than this are in memory. */
+/** The next read starts when fewer unsent events than this, plus the concurrency, are in memory. */
 const READ_BELOW = 128
 /** Delay (ms) of a job while another event is probing the receiver. */
-const LOOK_AGAIN = 1_000
+const PROBE_WAIT = 1_000
 
 /**
  * POSTs the events of one subscription directly from its consumer group, in order per lane
- * (conversation; events without one share a lane). Events are acknowledged after a 2xx response. An
+ * (see `laneOf`). Events are acknowledged after a 2xx response. An
  * event that fails becomes a job with its own attempts, and so do later events of its lane until
  * its last job has ended. While the circuit is open, all other events stay in the group. Only one
  * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
@@ -60,23 +60,26 @@ export async function startSending(
   parts.wakeWorker = worker.wake
 
   await parts.lookForJobs()
-  const look = (at?: number) => {
-    reading.look(at)
+  const look = (partition?: number) => {
+    reading.markReadable(partition)
     loop.wake()
   }
-  const offs = [store.onSignal(`topic:${topic}`, look), store.onSignal(`kv:${records.key}`, () => look())]
+  const unsubscribes = [
+    store.onSignal(`topic:${topic}`, look),
+    store.onSignal(`kv:${records.key}`, () => look()),
+  ]
   loop.start()
   worker.start()
 
-  /** Running attempts get `grace` ms. */
+  /** Resolves when all attempts have ended; after `grace` ms they are aborted. */
   const stop = async (grace: number): Promise<void> => {
     state.isStopping = true
-    for (const off of offs) off()
-    const cut = setTimeout(poster.close, grace)
+    for (const unsubscribe of unsubscribes) unsubscribe()
+    const abort = setTimeout(poster.close, grace)
     await Promise.all([loop.stop(), worker.stop(grace)])
     state.drained.clear()
-    if (state.underWay > 0) await state.drained.sleep()
-    clearTimeout(cut)
+    if (state.inFlight > 0) await state.drained.sleep()
+    clearTimeout(abort)
     await Promise.all([reading.ack().catch(failed), attempts.report().catch(failed), poster.close()])
   }
   return { stop, settledCount: reading.settledCount }
@@ -96,136 +99,158 @@ async function makeParts(
   const log = deps.log.child({ subscription: name })
   const circuit = createCircuit(concurrency, now)
   const lanes = createLanes(name, queue, control.replay?.number)
-  const state = {
-    underWay: 0,
-    isGone: false,
-    isStopping: false,
-    /**
-     * Concurrency limit as the loop last saw it. The worker takes no job before the loop has seen
-     * the end of a pause.
-     */
-    told: concurrency,
-    /**
-     * Number of pauses of the receiver that the loop has seen, and the last one after which an
-     * event of an unknown lane became a job.
-     */
-    rests: 0,
-    triedAfter: 0,
-    drained: createBell(),
-  }
+  const state = createState(concurrency)
   /**
    * While the receiver fails, events of lanes with unknown state do not become jobs, except one per
-   * pause, because older jobs may be the only ones that it rejects.
+   * opening of the circuit, because older jobs may be the only ones that it rejects.
    */
-  const mayLeave = (lane: string) => {
+  const mayBecomeJob = (lane: string) => {
     if (circuit.isClosed()) return true
-    if (circuit.isOpen() || state.triedAfter === circuit.rests() || lanes.isKnown(lane)) return false
-    state.triedAfter = circuit.rests()
+    if (circuit.isOpen() || state.probedAfter === circuit.openings() || lanes.isKnown(lane)) return false
+    state.probedAfter = circuit.openings()
     return true
   }
   const wants = subscription.match && createEventFilter(subscription.match, store.journal)
   const { topics } = store
-  const reading = createReading({ topics, topic, group: name, control, records, lanes, wants, mayLeave, now })
+  const group = name
+  const reading = createReading({ topics, topic, group, control, records, lanes, wants, mayBecomeJob, now })
   const lookForJobs = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
-    if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOthers()
+    if (!jobs || jobs.waiting + jobs.running === 0) lanes.hasNoOlderJobs()
   }
   const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {
-    ...{ subscription, records, deps, queue, log, circuit, lanes, state, reading, lookForJobs, failed },
+    subscription,
+    records,
+    deps,
+    queue,
+    log,
+    circuit,
+    lanes,
+    state,
+    reading,
+    lookForJobs,
+    failed,
     poster: createPoster(subscription, now),
     attempts: await createAttempts({
-      ...{ records, circuit, failed, now },
+      records,
+      circuit,
+      failed,
+      now,
       pushed: (seconds) => deps.pushed(name, 'sent', seconds),
       recovered() {
-        reading.look()
+        reading.markReadable()
         parts.wake()
       },
-      reported: async () => (lanes.mayHaveOthers() ? lookForJobs() : undefined),
+      reported: async () => (lanes.mayHaveOlderJobs() ? lookForJobs() : undefined),
     }),
     /** Set once the loop and the worker exist. */
     wake: () => {},
     wakeWorker: () => {},
-    room: () => (state.isStopping || state.isGone ? 0 : circuit.room()),
-    isLow: () => lanes.ahead() < READ_BELOW + concurrency && reading.hasMore(),
+    /** Maximum number of concurrent attempts at the moment. */
+    capacity: () => (state.isStopping || state.isGone ? 0 : circuit.capacity()),
+    /** Whether more events should be read, and there may be some. */
+    shouldRead: () => lanes.unsent() < READ_BELOW + concurrency && reading.hasMore(),
     post(event: Event, done: (answer: Answer) => void): void {
       const work = () => new Promise<Answer>((resolve) => parts.poster.post(event, resolve))
       if (deps.traced) void deps.traced(`push ${name}`, event, work).then(done)
       else parts.poster.post(event, done)
     },
-    note(event: Event, number: number, at: number, answer: Answer) {
-      const noted = parts.attempts.note(event, number, at, answer, state.isStopping)
-      state.isGone ||= noted.isGone
-      return noted
+    record(event: Event, attempt: number, at: number, answer: Answer) {
+      const result = parts.attempts.record(event, attempt, at, answer, state.isStopping)
+      state.isGone ||= result.isGone
+      return result
     },
   }
   return parts
 }
 
+function createState(concurrency: number) {
+  return {
+    /** Number of running attempts. */
+    inFlight: 0,
+    isGone: false,
+    isStopping: false,
+    /**
+     * The capacity that the loop last saw. The worker takes no job before the loop has seen the end
+     * of a pause.
+     */
+    seenCapacity: concurrency,
+    /** How often the circuit had opened when the loop last saw it. */
+    seenOpenings: 0,
+    /** The opening after which an event of an unknown lane became a job. */
+    probedAfter: 0,
+    /** Rings when no attempt is running any more. */
+    drained: createBell(),
+  }
+}
+
 /** Sends ready events up to the concurrency limit. */
 function sendMore(parts: Parts): void {
-  while (parts.state.underWay < parts.room()) {
+  while (parts.state.inFlight < parts.capacity()) {
     const next = parts.lanes.next()
     if (!next) return
     send(parts, next.lane, next.event)
   }
 }
 
+/** Makes the first attempt at an event. */
 function send(parts: Parts, lane: string, event: Event): void {
   const { state, lanes, reading } = parts
   const at = parts.deps.now()
-  state.underWay++
+  state.inFlight++
   parts.post(event, (answer) => {
-    const noted = parts.note(event, 1, at, answer)
-    state.underWay--
-    if (noted.reason === undefined) reading.done(event)
-    lanes.ended(lane, noted)
-    if (state.underWay === 0) state.drained.ring()
+    const result = parts.record(event, 1, at, answer)
+    state.inFlight--
+    if (result.reason === undefined) reading.done(event)
+    lanes.ended(lane, result)
+    if (state.inFlight === 0) state.drained.ring()
     sendMore(parts)
-    const isMuch = reading.doneCount() >= ACK.most
-    if (noted.reason !== undefined || parts.isLow() || isMuch || state.underWay === 0) parts.wake()
+    const isBatchFull = reading.doneCount() >= ACK_BATCH
+    if (result.reason !== undefined || parts.shouldRead() || isBatchFull || state.inFlight === 0) parts.wake()
   })
 }
 
-/** Stores new jobs, reads ahead, and acknowledges. */
+/** Stores new jobs, reads more events, and acknowledges. */
 function createSendLoop(parts: Parts) {
   const { state, lanes, reading, circuit, queue } = parts
   const { store } = parts.deps
 
   const storeJobs = async () => {
-    const jobs = [...lanes.leaving]
+    const jobs = [...lanes.newJobs]
     if (jobs.length > 0) await store.jobs.add(queue, jobs)
-    for (const { data } of lanes.leaving.splice(0, jobs.length)) reading.done(data.event)
+    for (const { data } of lanes.newJobs.splice(0, jobs.length)) reading.done(data.event)
   }
   return createLoop({
     async step() {
       if (state.isGone) await disable(parts)
       await storeJobs()
-      const places = parts.room()
+      const capacity = parts.capacity()
       // A pause may have started and ended since the last step.
-      if (state.told !== places || state.rests !== circuit.rests()) {
-        reading.look()
+      if (state.seenCapacity !== capacity || state.seenOpenings !== circuit.openings()) {
+        reading.markReadable()
         parts.wake()
         parts.wakeWorker()
       }
-      state.told = places
-      state.rests = circuit.rests()
-      const isRead = state.told > 0 && parts.isLow()
-      const isDue = reading.isAckDue() || state.underWay === 0
+      state.seenCapacity = capacity
+      state.seenOpenings = circuit.openings()
+      const reads = capacity > 0 && parts.shouldRead()
+      const acks = reading.isAckDue() || state.inFlight === 0
       // Concurrently: the store runs them in this order, with a single flush. Both end before the
       // next step.
-      const ends = await Promise.allSettled([isDue && reading.ack(), isRead && reading.read()])
+      const ends = await Promise.allSettled([acks && reading.ack(), reads && reading.read()])
       // What was read is sent even if nothing can be acknowledged.
       sendMore(parts)
       for (const end of ends) if (end.status === 'rejected') throw end.reason
-      const rest = circuit.restsFor()
-      // It may have become idle meanwhile.
-      const isIdle = state.underWay === 0
-      if (isRead || state.told !== parts.room() || (isIdle && reading.doneCount() > 0)) return 'again'
-      return isIdle ? (rest ?? reading.restsFor()) : ACK.after
+      const pause = circuit.msUntilHalfOpen()
+      // The last attempt may have ended meanwhile.
+      const isIdle = state.inFlight === 0
+      if (reads || state.seenCapacity !== parts.capacity() || (isIdle && reading.doneCount() > 0))
+        return 'again'
+      return isIdle ? (pause ?? reading.msUntilRetry()) : ACK_INTERVAL
     },
     failed(error) {
-      reading.again()
+      reading.readAgain()
       parts.failed(error)
     },
   })
@@ -256,24 +281,24 @@ function createJobWorker(parts: Parts) {
     queue,
     store,
     concurrency,
-    limits: () => new Map([[name, Math.min(state.told, parts.room())]]),
+    limits: () => new Map([[name, Math.min(state.seenCapacity, parts.capacity())]]),
     retry,
     async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
       const { event, failure } = jobSchema.parse(job.data)
       if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
-      if (!circuit.isClosed() && state.underWay > 0) return { outcome: 'release', delay: LOOK_AGAIN }
+      if (!circuit.isClosed() && state.inFlight > 0) return { outcome: 'release', delay: PROBE_WAIT }
       const at = now()
-      state.underWay++
+      state.inFlight++
       const answer = await new Promise<Answer>((resolve) => parts.post(event, resolve))
-      const { reason, stays } = parts.note(event, attemptOf(job), at, answer)
-      state.underWay--
+      const { reason, stays } = parts.record(event, attemptOf(job), at, answer)
+      state.inFlight--
       sendMore(parts)
       if (reason === undefined) return { outcome: 'done' }
       return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
     },
     settled({ lane, id }, outcome) {
       if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
-      reading.look()
+      reading.markReadable()
       parts.wake()
     },
     log,

@@ -5,10 +5,13 @@ import { createLoop } from '../../lib/loop.ts'
 import { type Control, createRecords, queueOf } from './records.ts'
 import type { SendingDeps } from './sending.ts'
 
-/** Lease (ms) of the daemon that serves a subscription. Another one takes over if it is not renewed. */
+/**
+ * Lease (ms) of the daemon that serves a subscription. Another one takes over if it is not renewed.
+ */
 const LEASE = 5_000
-const RENEW = 1_500
-/** How long (ms) running attempts get when their subscription changes. */
+/** Interval (ms) of its renewals. */
+const RENEW_INTERVAL = 1_500
+/** How long (ms) running attempts may take to end when their subscription changes. */
 export const GRACE = 10_000
 
 export type ServeDeps = SendingDeps & {
@@ -19,12 +22,13 @@ export type ServeDeps = SendingDeps & {
 
 type Sending = { stop(grace: number): Promise<void>; settledCount(): number }
 
-/** Serves a subscription according to its control while no other daemon does. */
+/** Serves a subscription as its control says, while this daemon holds the lease. */
 export function serve(subscription: PushSubscription, deps: ServeDeps) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
   let sending: ({ control: Control; ending?: Promise<void> } & Sending) | undefined
+  /** Stops sending. The loop starts it again if it still should. */
   const end = (grace: number) => {
     if (!sending) return
     sending.ending ??= sending.stop(grace).finally(() => {
@@ -45,19 +49,22 @@ export function serve(subscription: PushSubscription, deps: ServeDeps) {
         const { startSending } = await import('./sending.ts')
         sending = { control, ...(await startSending(subscription, control, records, deps)) }
       }
-      return RENEW
+      return RENEW_INTERVAL
     },
     failed: (err) => log.warn({ lease, err }, 'a subscription could not be served; trying again'),
-    pause: RENEW,
+    pause: RENEW_INTERVAL,
   })
-  const off = store.onSignal(`kv:${records.key}`, loop.wake)
+  const unsubscribe = store.onSignal(`kv:${records.key}`, loop.wake)
   loop.start()
   return {
     subscription,
-    /** Events that this daemon has sent or made jobs of, and that the group still counts as unread; 0 where another one serves. */
+    /**
+     * Events that this daemon has sent or made jobs of, and that the group still counts as unread.
+     * 0 if another daemon serves the subscription.
+     */
     settledCount: () => sending?.settledCount() ?? 0,
     async stop(grace: number): Promise<void> {
-      off()
+      unsubscribe()
       await loop.stop()
       await end(grace)
       await store.leases.release(lease, owner).catch(() => {})

@@ -1,25 +1,33 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PushSubscription } from '../../config/schema/push.ts'
+import { HOUR } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { Ending } from './ending.ts'
-import { MADE_KEY, type Made, type MadeByName, usableOf } from './made.ts'
 import { GRACE, type ServeDeps, serve } from './serve.ts'
+import { STORED_KEY, type StoredByName, type StoredSubscriptions, usableOf } from './stored-subscriptions.ts'
 
-/** Interval (ms) for keeping groups alive: unread groups are removed after days. */
-const KEEP = 3_600_000
-/** How long (ms) running attempts get when their subscription is deleted. */
-const LAST_MOMENT = 1_000
+/**
+ * Interval (ms) of refreshes, which keep groups alive: groups that nobody reads are removed after
+ * days.
+ */
+const REFRESH_INTERVAL = HOUR
+/** How long (ms) running attempts may take to end when their subscription is deleted. */
+const DELETION_GRACE = 1_000
 
-/** Serves the subscriptions of the file, and those of calls unless the file has the same name. */
+/**
+ * Serves the subscriptions of the file and of calls. The file has precedence where both have the
+ * same name.
+ */
 export function createServing(
-  deps: ServeDeps & { made: Made; ending: Ending; changed(made: MadeByName): void },
+  deps: ServeDeps & { stored: StoredSubscriptions; ending: Ending; changed(stored: StoredByName): void },
 ) {
-  const { store, made, ending, log } = deps
+  const { store, stored, ending, log } = deps
   let ofFile: readonly PushSubscription[] = []
-  let ofCalls: MadeByName = {}
+  let ofCalls: StoredByName = {}
   let subscriptions: readonly PushSubscription[] = []
-  let [isStarted, warned] = [false, '']
+  let isStarted = false
+  let loggedWarnings = ''
   const serving = new Map<string, ReturnType<typeof serve>>()
   const inTurn = createTurns()
 
@@ -37,16 +45,15 @@ export function createServing(
     for (const each of subscriptions) if (!serving.has(each.name)) serving.set(each.name, serve(each, deps))
   }
   const apply = async () => {
-    ofCalls = await made.all()
+    ofCalls = await stored.all()
     deps.changed(ofCalls)
     subscriptions = [...ofFile, ...usableOf(ofCalls, log).filter(({ name }) => !isInFile(name))]
-    if (isStarted && warnings().join() !== warned) for (const message of warnings()) log.warn({}, message)
-    warned = warnings().join()
+    const current = warnings()
+    if (isStarted && current.join() !== loggedWarnings) for (const message of current) log.warn({}, message)
+    loggedWarnings = current.join()
     for (const { topic, name } of subscriptions) await store.topics.subscribe(topic, name, 'now')
-    const old = [...serving].filter(
-      ([, { subscription }]) => !subscriptions.some((each) => isDeepStrictEqual(each, subscription)),
-    )
-    await Promise.all(old.map(([name]) => end(name, ofCalls[name]?.isEnding ? LAST_MOMENT : GRACE)))
+    const old = [...serving].filter(([, { subscription }]) => !isAmong(subscription, subscriptions))
+    await Promise.all(old.map(([name]) => end(name, ofCalls[name]?.isEnding ? DELETION_GRACE : GRACE)))
     if (isStarted) begin()
   }
   const refresh = () => inTurn(apply)
@@ -59,16 +66,16 @@ export function createServing(
       completing ??= ending.completeAll().finally(() => {
         completing = undefined
       })
-      return KEEP
+      return REFRESH_INTERVAL
     },
     failed: (err) => log.warn({ err }, 'the push subscriptions in the store could not be read; trying again'),
   })
-  let off = () => {}
+  let unsubscribe = () => {}
 
   return {
     all: () => subscriptions,
     ofFile: () => ofFile,
-    isMade: (name: string) => !isInFile(name),
+    isStored: (name: string) => !isInFile(name),
     settledCount: (name: string) => serving.get(name)?.settledCount() ?? 0,
     refresh,
     warnings,
@@ -79,13 +86,13 @@ export function createServing(
     start(): void {
       isStarted = true
       begin()
-      off = store.onSignal(`kv:${MADE_KEY}`, loop.wake)
+      unsubscribe = store.onSignal(`kv:${STORED_KEY}`, loop.wake)
       loop.start()
     },
     async stop(grace: number): Promise<void> {
       if (!isStarted) return
       isStarted = false
-      off()
+      unsubscribe()
       ending.stop()
       await loop.stop()
       await Promise.all([completing, ...[...serving.keys()].map((name) => end(name, grace))])
@@ -93,7 +100,12 @@ export function createServing(
   }
 }
 
+function isAmong(subscription: PushSubscription, others: readonly PushSubscription[]): boolean {
+  return others.some((each) => isDeepStrictEqual(each, subscription))
+}
+
 function shadowedWarning(name: string): string {
+  const what = `push subscription ${name} is in routes.yaml and was also created by subscription-create`
   const todo = `\`trivium subscription delete ${name}\` removes the other one`
-  return `push subscription ${name} is in routes.yaml and was also created by subscription-create: the one in the file is used; ${todo}`
+  return `${what}: the one in the file is used; ${todo}`
 }

@@ -2,14 +2,22 @@ import { readFileSync } from 'node:fs'
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 
-/** The TLS options of a connection. Reads files. Throws an Error that names the option. */
+/**
+ * The TLS options of a connection. Reads those that are paths of files. Throws an Error that names
+ * the option if a file cannot be read.
+ */
 export function tlsOptions(tls: PushSubscription['tls']): Partial<Record<'cert' | 'key' | 'ca', string>> {
   const entries = Object.entries(tls ?? {}).map(([name, value]) => [name, pemOf(name, value)])
   return Object.fromEntries(entries)
 }
 
+/** Whether a TLS option is a certificate or key itself, rather than the path of a file. */
+export function isPem(value: string): boolean {
+  return value.startsWith('-----BEGIN ')
+}
+
 function pemOf(name: string, value: string): string {
-  if (value.startsWith('-----BEGIN ')) return value
+  if (isPem(value)) return value
   try {
     return readFileSync(value, 'utf8')
   } catch (error) {

@@ -4,10 +4,13 @@ import { pathGet } from '../../core/json.ts'
 import { createHmac } from '../../lib/hmac.ts'
 
 /** The request for an event. `headers`: alternating names and values. */
-export type Parcel = { headers: string[]; body: Buffer }
+export type EncodedEvent = { headers: string[]; body: Buffer }
 
-/** Formats an event. In CloudEvents 1.0, `subject` is the conversation. */
-export function packed(event: Event, format: PushSubscription['format']): Parcel {
+/**
+ * Encodes an event in the format of a subscription. In CloudEvents 1.0, `subject` is the
+ * conversation.
+ */
+export function encodeEvent(event: Event, format: PushSubscription['format']): EncodedEvent {
   if (format === 'event') return json(event)
   const { id, type, source, data, timestamp, topic } = event
   const conversation = conversationOf(event)
@@ -21,15 +24,15 @@ export function packed(event: Event, format: PushSubscription['format']): Parcel
     ...(conversation === undefined ? {} : { subject: conversation }),
   }
   if (format === 'cloudevents') {
-    const whole = { ...attributes, datacontenttype: 'application/json', data }
-    return json(whole, 'application/cloudevents+json; charset=utf-8')
+    const envelope = { ...attributes, datacontenttype: 'application/json', data }
+    return json(envelope, 'application/cloudevents+json; charset=utf-8')
   }
   const { headers, body } = json(data)
-  const named = Object.entries(attributes).map(([name, value]) => [
+  const ceHeaders = Object.entries(attributes).flatMap(([name, value]) => [
     `ce-${name}`,
-    value.replaceAll(UNFIT, encode),
+    value.replaceAll(NOT_IN_HEADERS, percentEncode),
   ])
-  return { headers: [...headers, ...named.flat()], body }
+  return { headers: [...headers, ...ceHeaders], body }
 }
 
 /** The conversation of an event, within which order is kept. */
@@ -39,15 +42,15 @@ export function conversationOf({ data }: Event): string | undefined {
 }
 
 /**
- * Makes headers of Standard Webhooks 1.0. The id is the same for each attempt, so that receivers
- * recognise repetitions.
+ * Makes a function that returns the headers of Standard Webhooks 1.0; `now` is in Unix ms. The id
+ * is the same for each attempt, so that receivers recognise repetitions.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function createSigner(secrets: readonly string[]) {
   const hmacs = secrets.map((each) =>
     createHmac(Buffer.from(each.slice('whsec_'.length), 'base64'), 'sha256'),
   )
-  return (id: string, body: Buffer, now: number): Parcel['headers'] => {
+  return (id: string, body: Buffer, now: number): EncodedEvent['headers'] => {
     const time = String(Math.floor(now / 1000))
     const signed = [Buffer.from(`${id}.${time}.`), body]
     const signatures = hmacs.map((hmac) => `v1,${hmac(signed).toString('base64')}`)
@@ -55,16 +58,16 @@ export function createSigner(secrets: readonly string[]) {
   }
 }
 
-/** Characters that the HTTP binding of CloudEvents 1.0 requires to be encoded in headers (3.1.3.2). */
-const UNFIT = /[^\x21-\x7e]|["%]/gu
+/**
+ * Characters that the HTTP binding of CloudEvents 1.0 requires to be encoded in headers (3.1.3.2).
+ */
+const NOT_IN_HEADERS = /[^\x21-\x7e]|["%]/gu
 
-function encode(character: string): string {
-  return Buffer.from(character).reduce(
-    (text, byte) => `${text}%${byte.toString(16).padStart(2, '0').toUpperCase()}`,
-    '',
-  )
+function percentEncode(character: string): string {
+  const bytes = [...Buffer.from(character)]
+  return bytes.map((byte) => `%${byte.toString(16).padStart(2, '0').toUpperCase()}`).join('')
 }
 
-function json(value: unknown, type = 'application/json'): Parcel {
+function json(value: unknown, type = 'application/json'): EncodedEvent {
   return { headers: ['content-type', type], body: Buffer.from(JSON.stringify(value)) }
 }

@@ -8,29 +8,33 @@ import { isForOperators, LOG_TOPIC, MESSAGE_TOPIC, NOTIFY_TOPICS, REPLY_TOPICS }
 import { isOperator, isViewer } from '../../core/identity.ts'
 import { detailsOf, refusedArgs } from '../../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
-import { partsOfMatch } from '../../core/match.ts'
+import { partsOfMatch, type RouteMatch } from '../../core/match.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { noSuch } from '../../lib/nearest.ts'
-import { asInFile } from './made.ts'
+import { asInFile } from './stored-subscriptions.ts'
+import { isPem } from './tls.ts'
 
 /** Shown in place of a secret. */
 const MASK = '[secret]'
-/** Maximum size of one subscription's settings in characters, as all of them are one value in the store. */
-const LARGEST = 32_768
+/**
+ * Maximum size of one subscription's settings in characters, as all of them are one value in the
+ * store.
+ */
+const MOST_CHARACTERS = 32_768
 
 /** Settings whose texts are all secrets. */
-const SECRET = new Set(['secret', 'headers', 'clientSecret', 'key'])
+const SECRET_SETTINGS = new Set(['secret', 'headers', 'clientSecret', 'key'])
 
 /** The names that a `match` may refer to. */
-export type Known = Record<'gateway' | 'transport', readonly string[]>
+export type KnownNames = Record<'gateway' | 'transport', readonly string[]>
 
 export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
 /**
- * The settings of a call as given, without its other arguments. The parsed settings cannot be
- * parsed again.
+ * The settings of a call as given, without its other arguments. They are stored in this form,
+ * because the parsed settings cannot be parsed again.
  */
 export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
   const args = toJson(given)
@@ -40,16 +44,16 @@ export function settingsIn({ given }: Pick<Call, 'given'>): JsonObject {
 }
 
 /** Applies changes to settings; `null` removes one. */
-export function changedBy(before: JsonObject, changes: JsonObject): JsonObject {
+export function withChanges(before: JsonObject, changes: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null))
 }
 
-/** The settings with secrets masked. */
-export function withoutSecretsOf(given: JsonObject): JsonObject {
-  const entries = Object.entries(given).map(([key, value]): [string, Json] => {
-    if (SECRET.has(key)) return [key, masked(value)]
+/** The settings with masked secrets. A URL loses its query, which may contain a key. */
+export function withMaskedSecrets(settings: JsonObject): JsonObject {
+  const entries = Object.entries(settings).map(([key, value]): [string, Json] => {
+    if (SECRET_SETTINGS.has(key)) return [key, masked(value)]
     if (key === 'url') return [key, String(value).split('?')[0] ?? '']
-    return [key, key !== 'match' && isJsonObject(value) ? withoutSecretsOf(value) : value]
+    return [key, key !== 'match' && isJsonObject(value) ? withMaskedSecrets(value) : value]
   })
   return Object.fromEntries(entries)
 }
@@ -60,10 +64,11 @@ function masked(value: Json): Json {
   return Object.fromEntries(Object.keys(value).map((key) => [key, MASK]))
 }
 
-/** Texts to redact in logs. */
-export function hiddenIn(given: JsonObject): string[] {
-  const key = isJsonObject(given.tls) && typeof given.tls.key === 'string' ? [given.tls.key] : []
-  return secretsOf(key, given)
+/** The texts of settings that logs must not show. */
+export function secretsIn(settings: JsonObject): string[] {
+  const { tls } = settings
+  const privateKey = isJsonObject(tls) && typeof tls.key === 'string' ? [tls.key] : []
+  return secretsOf(privateKey, settings)
 }
 
 function isMasked(value: Json): boolean {
@@ -75,33 +80,54 @@ function isMasked(value: Json): boolean {
  * Parses the settings as in routes.yaml, with the name. Throws `skill_args_invalid` and
  * `topic_reserved`. Stricter than the file: a call cannot refer to files of the daemon.
  */
-export function validated(skill: string, name: string, given: JsonObject, known: Known): PushSubscription {
+export function validate(
+  skill: string,
+  name: string,
+  settings: JsonObject,
+  known: KnownNames,
+): PushSubscription {
   const refuse = (message: string, path = '') => refusedArgs(skill, [{ path, message }])
-  if (JSON.stringify(given).length > LARGEST)
-    throw refuse(`expected at most ${LARGEST} characters of settings`)
-  if (isMasked(given))
+  if (JSON.stringify(settings).length > MOST_CHARACTERS)
+    throw refuse(`expected at most ${MOST_CHARACTERS} characters of settings`)
+  if (isMasked(settings))
     throw refuse(`${MASK} stands for a secret that is not shown; leave the setting out to keep it`)
-  const inFile = asInFile({ ...given, name })
+  const inFile = asInFile({ ...settings, name })
   const { data, error } = pushSchema.safeParse(inFile)
   if (!data)
     throw refusedArgs(
       skill,
       detailsOf(error, inFile).map(({ path, message }) => ({ path: asInCall(path), message })),
     )
-  const file = Object.entries(data.tls ?? {}).find(([, value]) => !value.startsWith('-----BEGIN '))
+  const file = Object.entries(data.tls ?? {}).find(([, value]) => !isPem(value))
   if (file) throw refuse('expected PEM text; only routes.yaml can refer to files', `tls.${file[0]}`)
   const { topic } = data
-  const isClosed = topic === LOG_TOPIC || topic === AUDIT_TOPIC || topic.startsWith(REPLY_TOPICS)
-  if (isClosed || topic.startsWith(NOTIFY_TOPICS)) throw new TriviumError('topic_reserved', { topic })
-  const { keys, not } = partsOfMatch(data.match ?? {})
-  for (const each of topic === MESSAGE_TOPIC ? [keys, ...not] : []) {
+  if (isReserved(topic)) throw new TriviumError('topic_reserved', { topic })
+  if (topic === MESSAGE_TOPIC) requireKnownNames(data.match ?? {}, known, refuse)
+  return data
+}
+
+/** Topics that no subscription of a call can read. */
+function isReserved(topic: string): boolean {
+  if (topic === LOG_TOPIC || topic === AUDIT_TOPIC) return true
+  return topic.startsWith(REPLY_TOPICS) || topic.startsWith(NOTIFY_TOPICS)
+}
+
+/** Throws what `refuse` makes if a pattern in `match` fits no gateway or transport. */
+function requireKnownNames(
+  match: RouteMatch,
+  known: KnownNames,
+  refuse: (message: string, path: string) => TriviumError,
+): void {
+  const { keys, not } = partsOfMatch(match)
+  for (const part of [keys, ...not]) {
     for (const key of ['gateway', 'transport'] as const) {
-      const wanted = Array.isArray(each[key]) ? each[key] : []
-      const wrong = wanted.find((one) => !known[key].some((exists) => compilePattern(one).test(exists)))
-      if (wrong !== undefined) throw refuse(noSuch(key, wrong, known[key]), `match.${key}`)
+      const patterns = Array.isArray(part[key]) ? part[key] : []
+      const unknown = patterns.find(
+        (pattern) => !known[key].some((each) => compilePattern(pattern).test(each)),
+      )
+      if (unknown !== undefined) throw refuse(noSuch(key, unknown, known[key]), `match.${key}`)
     }
   }
-  return data
 }
 
 /** The path of a setting as calls name it: `oauth.tokenUrl` for `oauth.token-url`. */
@@ -110,10 +136,13 @@ function asInCall(path: string): string {
   return path.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Allows operators, and programs whose token includes the skill. Throws `forbidden`. */
+/**
+ * Allows operators, and programs whose token includes the skill. `changed`: the subscription as it
+ * would be. Throws `forbidden`.
+ */
 export function requireMayChange(
   { caller, skill }: Pick<Call, 'caller' | 'skill'>,
-  wanted?: PushSubscription,
+  changed?: PushSubscription,
 ): void {
   const refuse = (reason: string) =>
     new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id ?? caller.kind}`, reason })
@@ -121,6 +150,6 @@ export function requireMayChange(
   if (caller.skills === undefined || isViewer(caller))
     throw refuse('it requires an operator or a program token')
   if (caller.gateways) throw refuse('a push covers all gateways, and needs `gateways: ["*"]`')
-  if (wanted?.allowPrivate) throw refuse('only operators may allow private addresses')
-  if (wanted && isForOperators(wanted.topic)) throw refuse(`only operators may read ${wanted.topic}`)
+  if (changed?.allowPrivate) throw refuse('only operators may allow private addresses')
+  if (changed && isForOperators(changed.topic)) throw refuse(`only operators may read ${changed.topic}`)
 }

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { type PushSubscription, pushSchema } from '../../config/schema/push.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import type { Log } from '../../core/log.ts'
+import type { KeyValues } from '../../core/store.ts'
+import { updateKv } from '../../core/update-kv.ts'
+
+/** Signalled as `kv:KEY` whenever a subscription is created, changed or deleted. */
+export const STORED_KEY = 'trivium:push-made'
+
+/**
+ * `given`: the settings in the form of `subscription-create`, with secrets. `by`: the caller that
+ * created it. Times are Unix ms.
+ */
+const storedSchema = z.object({
+  given: z.record(z.string(), z.json()),
+  by: z.string(),
+  at: z.number(),
+  updatedAt: z.number().exactOptional(),
+  /** Its deletion has begun: nothing more is sent, and any daemon may finish it. */
+  isEnding: z.boolean().exactOptional(),
+})
+
+export type StoredSubscription = z.infer<typeof storedSchema>
+export type StoredByName = Readonly<Record<string, StoredSubscription>>
+
+export type StoredSubscriptions = ReturnType<typeof createStoredSubscriptions>
+
+/**
+ * The subscriptions that calls created. They are one value, so that changes are atomic and no
+ * signal is lost.
+ */
+export function createStoredSubscriptions(kv: KeyValues) {
+  return {
+    all: async () => readStored((await kv.get(STORED_KEY))?.value),
+    /**
+     * `change` returns the new value, or undefined for no change. It may throw, and is called again
+     * after a lost race.
+     */
+    change: (change: (before: StoredByName) => StoredByName | undefined) =>
+      updateKv(kv, STORED_KEY, (current) => {
+        const next = change(readStored(current))
+        return next && { value: toJson(next) }
+      }),
+  }
+}
+
+function readStored(value: Json | undefined): StoredByName {
+  // Without a prototype, because a subscription can have a name such as `constructor`.
+  const byName: Record<string, StoredSubscription> = Object.create(null)
+  for (const [name, raw] of Object.entries(isJsonObject(value) ? value : {})) {
+    const { data } = storedSchema.safeParse(raw)
+    if (data) byName[name] = data
+  }
+  return byName
+}
+
+/**
+ * The subscriptions that are not being deleted. Logs and leaves out those that this version cannot
+ * parse.
+ */
+export function usableOf(stored: StoredByName, log: Log): PushSubscription[] {
+  return Object.entries(stored).flatMap(([name, { given, isEnding }]) => {
+    if (isEnding) return []
+    const { data, error } = pushSchema.safeParse(asInFile({ ...given, name }))
+    if (error)
+      log.warn({ subscription: name, reason: z.prettifyError(error) }, 'a stored subscription cannot be used')
+    return data ? [data] : []
+  })
+}
+
+/**
+ * Converts settings of a call to the keys of routes.yaml, such as `allowPrivate` to
+ * `allow-private`.
+ */
+export function asInFile(settings: JsonObject): JsonObject {
+  const entries = Object.entries(settings).map(([key, value]) => {
+    const hasOwnSettings = key === 'oauth' || key === 'retry'
+    return [kebab(key), hasOwnSettings && isJsonObject(value) ? asInFile(value) : value]
+  })
+  return Object.fromEntries(entries)
+}
+
+function kebab(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
