@@ -9,13 +9,13 @@ import { defined } from '../lib/defined.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import type { Checker } from './checker.ts'
 import { findSkill } from './find-skill.ts'
-import type { RouteWorld } from './routes.ts'
+import type { RouteContext } from './routes.ts'
 import { checkArgs } from './skill-args.ts'
-import { createNames } from './unique-names.ts'
+import { createUniqueNames } from './unique-names.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
-const ONE_OF = 'give one of `cron`, `every` and `at`'
-const MISFIRE = 'expected skip, once, or { within: 5m }'
+const ONE_TIME = 'give one of `cron`, `every` and `at`'
+const MISFIRE_HINT = 'expected skip, once, or { within: 5m }'
 
 const misfire = z.union(
   [
@@ -24,7 +24,7 @@ const misfire = z.union(
       within: duration.describe('Run once if the newest missed time is not older than this.'),
     }),
   ],
-  { error: MISFIRE },
+  { error: MISFIRE_HINT },
 )
 
 /** One entry of `schedules:`. */
@@ -77,20 +77,22 @@ export const fileScheduleSchema = z
   })
   .refine(
     ({ cron, every, at }) => [cron, every, at].filter((each) => each !== undefined).length === 1,
-    ONE_OF,
+    ONE_TIME,
   )
   .refine(({ cron, step }) => step === undefined || cron !== undefined, {
     error: '`step` requires `cron`',
     path: ['step'],
   })
 
-/** A schedule of the file. `over`: a warning if its only time has passed. */
-export type FileSchedule = Omit<z.output<typeof fileScheduleSchema>, 'at'> & { over?: Problem }
+/** A schedule of the file. `expired`: the warning if it has no future time any more. */
+export type FileSchedule = Omit<z.output<typeof fileScheduleSchema>, 'at'> & { expired?: Problem }
 
-/** Parses `schedules:`. A past time is only a warning, so that the file still works a year later. */
-export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker): FileSchedule[] {
+/**
+ * Parses `schedules:`. A past time is only a warning, so that the file still works a year later.
+ */
+export function parseSchedules(raw: unknown, context: RouteContext, checker: Checker): FileSchedule[] {
   const items = checker.parse(z.array(z.unknown()), raw ?? [], ['schedules']) ?? []
-  const noteName = createNames('schedules', checker)
+  const requireUnique = createUniqueNames('schedules', checker)
   return items.flatMap((item, index): FileSchedule[] => {
     const path = ['schedules', index]
     const read = checker.section(fileScheduleSchema, item, path)
@@ -98,31 +100,39 @@ export function parseSchedules(raw: unknown, world: RouteWorld, checker: Checker
     const report = (key: string, message: string) => checker.report([...path, key], 'value', message)
     const { at, ...rest } = read
     const schedule = { ...rest, ...defined({ cron: at ?? rest.cron }) }
-    noteName(read.name, path)
-    checkSkill(read, path, world, checker)
+    requireUnique(read.name, path)
+    checkSkill(read, path, context, checker)
     const next = nextOf(schedule)
     if (next.error !== undefined) report(at === undefined ? 'cron' : 'at', next.error)
-    else if (next.at === undefined && !isBounded(schedule.cron)) report('cron', 'this never comes')
+    else if (next.at === undefined && !mayEnd(schedule.cron)) report('cron', 'this never comes')
     else if (next.at === undefined) {
-      const over = overAt([...path, at === undefined ? 'cron' : 'at'], checker)
-      return [{ ...schedule, ...defined({ over }) }]
+      const expired = reportExpired([...path, at === undefined ? 'cron' : 'at'], checker)
+      return [{ ...schedule, ...defined({ expired }) }]
     }
     return [schedule]
   })
 }
 
+/** Fields of a cron expression with seconds and a year. */
+const FIELDS_WITH_YEAR = 7
+
 /** Whether a schedule may end: a single time, or a cron expression with a year. */
-function isBounded(cron = ''): boolean {
-  return /^\d{4}-/.test(cron) || cron.split(' | ').every((one) => one.trim().split(/\s+/).length === 7)
+function mayEnd(cron = ''): boolean {
+  if (/^\d{4}-/.test(cron)) return true
+  return cron.split(' | ').every((one) => one.trim().split(/\s+/).length === FIELDS_WITH_YEAR)
 }
 
-function overAt(path: Path, checker: Checker): Problem | undefined {
+/** Adds the warning about a time in the past, and returns it. */
+function reportExpired(path: Path, checker: Checker): Problem | undefined {
   const message = 'this time has passed: the schedule will not run'
   checker.report(path, 'value', message, 'warning')
   return checker.problems.at(-1)
 }
 
-/** `at` is absent if the schedule has no next time. */
+/**
+ * The next time of a schedule (Unix ms), absent if it has none; or why its times cannot be
+ * computed.
+ */
 function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined; error?: string } {
   const now = Date.now()
   try {
@@ -138,7 +148,7 @@ function nextOf(schedule: Omit<FileSchedule, 'over'>): { at?: number | undefined
 function checkSkill(
   { skill: name, args }: Pick<FileSchedule, 'skill' | 'args'>,
   path: Path,
-  { skills, servers }: RouteWorld,
+  { skills, servers }: RouteContext,
   checker: Checker,
 ): void {
   if (!skills) return

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { reasonOf } from '../core/errors.ts'
 import type { Check } from '../core/transport.ts'
+import { HOUR } from '../core/units.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createArtifactSweep } from '../features/artifacts/artifact-sweep.ts'
 import { createAssistant } from '../features/assistant/assistant.ts'
@@ -10,6 +11,7 @@ import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
 import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
+import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
 import { workbenchAt, workbenchDirOf } from '../features/workbench/project.ts'
@@ -19,9 +21,9 @@ import type { OperationServices } from './built-in-skills.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Interval (ms) of the sweep for unreferenced artifacts, which also runs at the start. */
-const SWEEP_EVERY = 6 * 3_600_000
+const SWEEP_INTERVAL = 6 * HOUR
 /** Pause (ms) after a failed round of the schedules. */
-const ROUND_AGAIN = 2_500
+const RETRY_PAUSE = 2_500
 
 type Parts = {
   manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
@@ -32,7 +34,10 @@ type Parts = {
   ended(rootId: string): Promise<unknown>
 }
 
-/** The parts with state between messages, for a daemon or a command. Touches no file before its first use. */
+/**
+ * The parts that keep state between messages: assistant, schedules, workbench and calls. For a
+ * daemon or a command. Touches no file before its first use.
+ */
 export function createDurableParts(base: Foundation, { manager, outbox, isPaused, ended }: Parts) {
   const { config, store, access, dataDir, logs, owner, log, now } = base
   const { invoke, permit } = manager
@@ -42,29 +47,31 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
-  const world = createAssistantContext({ ...base, manager, outbox, ended, rules })
-  const live = { planned: () => config().schedules, scope: () => config().assistant.scope }
-  const fire = addScheduleRun(store)
-  const schedules = createSchedules({ ...base, ...live, permit, state, fire, record: logs.event })
-  const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report: world.report }, schedules)
+  const assistantContext = createAssistantContext({ ...base, manager, outbox, ended, rules })
+  const { report } = assistantContext
+  const schedules = makeSchedules(base, state, permit)
+  const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
-  const used = { world, state, index, schedules }
-  const { overview, ...talk } = createAssistant({ ...base, ...live, ...used, kv: store.kv })
-  const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_EVERY, 'artifacts', log)
-  const firing = repeat(schedules.tick, ROUND_AGAIN, 'schedules', log)
-  let running = false
-  let isReadable = false
+  const assistantParts = { world: assistantContext, state, index, schedules }
+  const { overview, ...assistantServices } = makeAssistant(base, assistantParts)
+  const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_INTERVAL, 'artifacts', log)
+  const firing = repeat(schedules.tick, RETRY_PAUSE, 'schedules', log)
+  let isRunning = false
+  let isMigrated = false
   let endCopy = async () => {}
 
   return {
     services: {
-      ...talk,
+      ...assistantServices,
       schedules,
       workbench: { ...workbench, get: async () => ({ dir: workbenchDir, ...(await workbench.get()) }) },
       calls: ledger,
     } satisfies Partial<OperationServices>,
     /** The stored data about people, and the search index of the transcript. */
-    kept: { memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)), index },
+    personalData: {
+      memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)),
+      index,
+    },
     /** Counts for `trivium status`, or why the state cannot be read. */
     overview: () => overview().catch((error: unknown) => ({ error: reasonOf(error) })),
     /** Unusable documents, and why. */
@@ -73,21 +80,24 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
         state: () => state.load(),
         ...(existsSync(workbenchDir) && { workbench: workbench.get }),
       }),
-    /** Creates missing files and migrates old ones. Unreadable files are reported and do not block messages. */
+    /**
+     * Creates missing files and migrates old ones. Unreadable files are reported and do not block
+     * messages.
+     */
     async prepare() {
       try {
         await ledger.restore(logs.newestCalls())
         await documents.migrate()
-        isReadable = true
+        isMigrated = true
       } catch (err) {
         log.error({ err }, 'the state of the assistant cannot be used; its skills will say so')
       }
     },
     /** Starts schedules and their runs. */
     start() {
-      running = true
-      // A file that could not be migrated stays in place.
-      if (store.kind === 'redis' && isReadable)
+      isRunning = true
+      // A file that could not be migrated is not overwritten.
+      if (store.kind === 'redis' && isMigrated)
         endCopy = keepStateCopy(assistantDocument, state, dataDir, log)
       runs.worker.start()
       firing.start()
@@ -95,8 +105,8 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
     },
     /** Stops schedules, and finishes or releases running jobs within `grace` ms. */
     async drain(grace: number) {
-      if (!running) return
-      running = false
+      if (!isRunning) return
+      isRunning = false
       await Promise.all([sweep.stop(), firing.stop()])
       await schedules.release()
       await runs.worker.stop(grace)
@@ -109,14 +119,34 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   }
 }
 
+function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillManager['permit']) {
+  const { config, store, logs } = base
+  return createSchedules({
+    ...base,
+    ofFile: () => config().schedules,
+    permit,
+    state,
+    fire: addScheduleRun(store),
+    record: logs.event,
+  })
+}
+
+type AssistantParts = Pick<Parameters<typeof createAssistant>[0], 'world' | 'state' | 'index' | 'schedules'>
+
+function makeAssistant(base: Foundation, parts: AssistantParts) {
+  const { config, store } = base
+  return createAssistant({ ...base, ...parts, scope: () => config().assistant.scope, kv: store.kv })
+}
+
 /** Unreadable documents, and why. */
 async function checkDocuments(reads: Record<string, () => Promise<unknown>>): Promise<Check[]> {
-  const found = Object.entries(reads).map(async ([name, read]) => {
-    const failed = await read().then(
-      () => undefined,
-      (error: unknown) => error,
-    )
-    return failed === undefined ? [] : [{ name: `document ${name}`, ok: false, detail: reasonOf(failed) }]
+  const checks = Object.entries(reads).map(async ([name, read]): Promise<Check[]> => {
+    try {
+      await read()
+      return []
+    } catch (error) {
+      return [{ name: `document ${name}`, ok: false, detail: reasonOf(error) }]
+    }
   })
-  return (await Promise.all(found)).flat()
+  return (await Promise.all(checks)).flat()
 }

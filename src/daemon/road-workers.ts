@@ -1,3 +1,4 @@
+import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import type { Route } from '../core/route.ts'
 import type { Note } from '../core/store.ts'
@@ -14,7 +15,7 @@ import { withoutLinks } from '../features/approvals/approvals.ts'
 import { isDecision } from '../features/approvals/words.ts'
 import { cancelError } from '../features/pauses/pauses.ts'
 import { HANDOVER_CLICK } from '../features/pauses/records.ts'
-import { SCHEDULED } from '../features/schedules/schedule-runs.ts'
+import { SCHEDULE_OF } from '../features/schedules/schedule-runs.ts'
 import { createTranscript, type Transcript } from '../features/transcript/transcript.ts'
 import type { Voice } from '../features/voice/voice.ts'
 import type { SkillManager } from '../runtime/manager.ts'
@@ -51,14 +52,14 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   const dispatch = createDispatchWorker(base, parts, transcript)
   const subscriptions = createSubscriptionWorker(base, parts)
   const { accept, deliveries, groups, later, pauses } = parts.roads
-  const beside = [dispatch, subscriptions, deliveries, groups.deliveries, later, pauses]
+  const otherWorkers = [dispatch, subscriptions, deliveries, groups.deliveries, later, pauses]
   pauses.onCancel(({ messageId }, error) => dispatch.cancel(messageId, error))
 
   return {
     async start() {
-      // First, so that paused work does not start.
+      // Before the workers, so that paused work does not start.
       await pauses.prepare()
-      for (const each of [replies, ...beside]) each.start()
+      for (const each of [replies, ...otherWorkers]) each.start()
     },
     /** After a change of routes, waiting messages may continue. */
     wake: dispatch.wake,
@@ -69,17 +70,19 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
       }),
       ...replies.running().map(({ job, since }) => ({ road: OUTBOX_QUEUE, gateway: job.group, since })),
     ],
-    /** Finishes or releases running jobs within `left()` ms; due replies are still sent. */
-    async drain(left: () => number) {
+    /** Finishes or releases running jobs within `timeLeft()` ms; due replies are still sent. */
+    async drain(timeLeft: () => number) {
       await accept.idle()
-      const grace = left()
-      await Promise.all(beside.map((each) => each.stop(grace)))
-      await replies.stop(left())
+      const grace = timeLeft()
+      await Promise.all(otherWorkers.map((each) => each.stop(grace)))
+      // Last, as the other workers add replies.
+      await replies.stop(timeLeft())
       await transcript.flush()
     },
   }
 }
 
+/** The options that all workers share. */
 function sharedBy({ store, log, now }: Foundation) {
   return { store, concurrency: CONCURRENCY, log, now }
 }
@@ -108,8 +111,8 @@ function createSubscriptionWorker(base: Foundation, { manager, roads }: Parts) {
     ...sharedBy(base),
     settings: roads.groups.settings,
     invoke({ ref, event, by }, signal, rootId) {
-      const caller =
-        by.kind === 'route' ? access.callerAs(by.id) : { kind: 'code' as const, id: 'subscription' }
+      const caller: Caller =
+        by.kind === 'route' ? access.callerAs(by.id) : { kind: 'code', id: 'subscription' }
       const run = () => manager.invoke(ref, event, { signal, rootId, caller })
       return tracing ? tracing.event(`process ${ref}`, event, run) : run()
     },
@@ -130,18 +133,18 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
       const { message, route } = dispatched
       if (dispatched.isAside) return run(dispatched)
       const skill = targetOf(route)
-      const lines = route.bolt === undefined ? transcript : transcript.heard
+      const writer = route.bolt === undefined ? transcript : transcript.batched
       if (dispatched.isFirst) {
-        for (const one of dispatched.collected) await lines.received(one)
-        await lines.received(message)
+        for (const one of dispatched.collected) await writer.received(one)
+        await writer.received(message)
       }
       try {
         const result = await run(dispatched)
-        await lines.processed(message, { skill, ok: true, approval_required: false })
+        await writer.processed(message, { skill, ok: true, approval_required: false })
         return result
       } catch (error) {
         const approval_required = error instanceof TriviumError && error.code === 'approval_pending'
-        await lines.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
+        await writer.processed(message, { skill, ok: false, error: reasonOf(error), approval_required })
         throw error
       }
     },
@@ -166,8 +169,8 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
 }
 
 /**
- * The note of a message that needs no skill because a person has taken over its conversation. Throws for a
- * cancelled attempt that this daemon took over.
+ * The note for a message that needs no skill because a person has taken over its conversation.
+ * Throws if the run was cancelled while another daemon, whose job this is now, had it.
  */
 function handledByPerson(
   { now }: Foundation,
@@ -182,9 +185,9 @@ function handledByPerson(
   return { at: now(), road: 'dispatch', what: HANDLED, detail: { by, since } }
 }
 
-/** The skill that made a reply, if known. */
+/** The skill that a reply comes from, if known. */
 function skillOf({ by }: Reply, routes: readonly Route[]): string | undefined {
-  if (by?.startsWith(SCHEDULED)) return by.slice(SCHEDULED.length)
+  if (by?.startsWith(SCHEDULE_OF)) return by.slice(SCHEDULE_OF.length)
   const route = routes.find(({ name }) => by === `route ${name}`)
   return route && targetOf(route)
 }

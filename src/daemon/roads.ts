@@ -1,4 +1,5 @@
 import type { Hosts } from '../../transports/registry.ts'
+import type { Config } from '../config/load-config.ts'
 import type { Call } from '../core/call.ts'
 import { createAccept } from '../engine/accept.ts'
 import { asideJob } from '../engine/aside.ts'
@@ -14,7 +15,7 @@ import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
 
 /** Queues whose jobs can be paused. */
-const PAUSED_QUEUES = { dispatch: DISPATCH_QUEUE, schedules: SCHEDULES_QUEUE }
+const PAUSABLE_QUEUES = { dispatch: DISPATCH_QUEUE, schedules: SCHEDULES_QUEUE }
 
 /** The roads as transports and skills see them. */
 export type Roads = ReturnType<typeof createRoads>
@@ -24,7 +25,10 @@ const MAX_PENDING = 20_000
 /** Maximum dispatch backlog before new messages are refused. */
 const MAX_BACKLOG = 1_000_000
 
-/** Makes the entry points of the roads on a store. They need no running parts. */
+/**
+ * Makes the roads on a store: their entry points for transports and skills. They need no running
+ * workers.
+ */
 export function createRoads(
   base: Foundation,
   parts: {
@@ -37,9 +41,9 @@ export function createRoads(
 ) {
   const { config, store, gateways, router, metrics, tracing, refusals, log, now } = base
   const { journal } = store
-  const groupSettings = (topic: string, group: string) => config().topics[topic]?.groups[group]
+  const groupSettings = (topic: string, group: string) => settingsIn(config(), topic, group)
   const { events, ...groups } = createEventsRoad({ ...base, ...parts, groupSettings })
-  const door = createAccept({
+  const acceptance = createAccept({
     journal,
     accepted(gateway, duplicate) {
       metrics.accepted(gateway, duplicate)
@@ -49,13 +53,14 @@ export function createRoads(
     maxPending: MAX_PENDING,
     maxBacklog: MAX_BACKLOG,
   })
-  const accept = tracing ? tracing.accept(door.accept) : door.accept
-  const acceptAll = tracing ? tracing.acceptAll(door.acceptAll) : door.acceptAll
-  const limitOf = (gateway: string) => config().gateways.find(({ name }) => name === gateway)?.maxDeliveries
-  const deliveries = createMaxDeliveries({ store, limitOf, log, now })
+  const accept = tracing ? tracing.accept(acceptance.accept) : acceptance.accept
+  const acceptAll = tracing ? tracing.acceptAll(acceptance.acceptAll) : acceptance.acceptAll
+  const maxDeliveriesOf = (gateway: string) =>
+    config().gateways.find(({ name }) => name === gateway)?.maxDeliveries
+  const deliveries = createMaxDeliveries({ store, limitOf: maxDeliveriesOf, log, now })
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
-  const pauses = createPauses({ store, routes: router.routes, queues: PAUSED_QUEUES, log, now })
+  const pauses = createPauses({ store, routes: router.routes, queues: PAUSABLE_QUEUES, log, now })
   const listeners: Hosts['listeners'] = {
     async call(route, message) {
       await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
@@ -64,9 +69,9 @@ export function createRoads(
   }
   return {
     listeners,
-    accept: { ...door, accept },
-    /** For transports. */
-    doors: { accept, acceptAll },
+    accept: { ...acceptance, accept },
+    /** The functions by which transports hand over messages. */
+    forTransports: { accept, acceptAll },
     replies: (gateway: string) => createReplyLog(store, gateway),
     outbox,
     events,
@@ -77,4 +82,10 @@ export function createRoads(
     refusals,
     services: createRoadServices(base, { ...parts, accept, events, deliveries, later, pauses }),
   }
+}
+
+/** The settings of a consumer group. Topics and groups can have names such as `constructor`. */
+function settingsIn({ topics }: Config, topic: string, group: string) {
+  const groups = Object.hasOwn(topics, topic) ? topics[topic]?.groups : undefined
+  return groups && Object.hasOwn(groups, group) ? groups[group] : undefined
 }

@@ -11,7 +11,7 @@ import { watchSkills } from '../runtime/watch-skills.ts'
 import type { Foundation } from './foundation.ts'
 import type { Roads } from './roads.ts'
 
-/** Makes the dependencies of a gateway by name. */
+/** Makes the function that returns the dependencies of a gateway by its name. */
 export function createTransportDeps(
   base: Foundation,
   parts: {
@@ -28,7 +28,7 @@ export function createTransportDeps(
   const takeOver = createTakeOver({ pauses, service: services.pauses, record: base.audit.record, now })
   return (gateway) => ({
     gateway,
-    ...roads.doors,
+    ...roads.forTransports,
     http,
     replies: roads.replies(gateway),
     queueServer: queues.server,
@@ -39,7 +39,7 @@ export function createTransportDeps(
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
     router,
     modules: {
-      // An app may write data files beside its code.
+      // Only changes of code count: an app may write data files beside it.
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
     listeners: roads.listeners,

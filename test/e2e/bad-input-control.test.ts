@@ -72,6 +72,20 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     }
   })
 
+  test('topics and groups may have names that every object has', async () => {
+    const { daemon } = suite
+    for (const [topic, queue] of [
+      ['constructor', 'g'],
+      ['orders', 'constructor'],
+    ]) {
+      await daemon.invoke('event-subscribe', { topic, queue })
+      await daemon.invoke('event-emit', { topic, data: 1 })
+      assert.partialDeepStrictEqual(await daemon.invoke('event-wait', { topic, queue, timeout: 5_000 }), [
+        { data: 1 },
+      ])
+    }
+  })
+
   test('a stranger with a huge body is turned away before it is read', async () => {
     const head = request('POST /v1/skills/echo', ['Content-Length: 9999999999'])
     assert.deepEqual((await sendRaw(suite.daemon.control, head)).statuses, [401])

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { ActivityEntry } from '../../src/core/activity.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
-import type { Planned } from '../../src/features/schedules/file-schedules.ts'
+import type { FileSchedule } from '../../src/features/schedules/file-schedules.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { addScheduleRun } from '../../src/features/schedules/schedule-runs.ts'
 import { createSchedules, SCHEDULES_QUEUE } from '../../src/features/schedules/schedules.ts'
@@ -12,14 +12,14 @@ import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
-const digest: Planned = {
+const digest: FileSchedule = {
   ...{ name: 'digest', cron: '0 * * * *', timezone: 'UTC', skill: 'digest', args: {} },
   ...{ misfire: 'once', overlap: 'queue' },
 }
 const operator = callFrom()
 const timeOf = ({ planned }: Occasion) => new Date(planned).toISOString().slice(11, 16)
 
-async function make(t: TestContext, ...first: Planned[]) {
+async function make(t: TestContext, ...first: FileSchedule[]) {
   const dir = temporaryDir(t)
   let time = START
   const now = () => time
@@ -31,12 +31,12 @@ async function make(t: TestContext, ...first: Planned[]) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
-  let planned: readonly Planned[] = first
+  let planned: readonly FileSchedule[] = first
   const add = addScheduleRun(store)
   const scheduler = (owner = 'a') =>
     createSchedules({
       store,
-      planned: () => planned,
+      ofFile: () => planned,
       state: manager.document(assistantDocument),
       async fire(occasion) {
         fired.push(occasion)
@@ -53,7 +53,7 @@ async function make(t: TestContext, ...first: Planned[]) {
     fired,
     events,
     store,
-    write(...file: Planned[]) {
+    write(...file: FileSchedule[]) {
       planned = file
     },
     pass(minutes: number) {
@@ -163,6 +163,14 @@ describe('schedules of routes.yaml', () => {
       assert.equal((await one.list({}, operator))[0]?.paused, undefined)
     })
   }
+
+  test('are not paused by their name, whatever it is', async (t) => {
+    const { scheduler, events } = await make(t, { ...digest, name: 'constructor' })
+    const id = 'constructor'
+    assert.equal((await scheduler().show({ id }, operator)).paused, undefined)
+    await scheduler().resume({ id }, operator)
+    assert.deepEqual(events, [], 'there was nothing to resume')
+  })
 
   test('run now once per key', async (t) => {
     const { scheduler, store } = await make(t, digest)

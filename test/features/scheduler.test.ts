@@ -6,7 +6,7 @@ import type { Call } from '../../src/core/call.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
-import type { Planned } from '../../src/features/schedules/file-schedules.ts'
+import type { FileSchedule } from '../../src/features/schedules/file-schedules.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
@@ -29,11 +29,11 @@ async function make(t: TestContext) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
-  let planned: readonly Planned[] = []
+  let planned: readonly FileSchedule[] = []
   const scheduler = (fire = async (one: Occasion) => fired.push(one) > 0) =>
     createSchedules({
       store,
-      planned: () => planned,
+      ofFile: () => planned,
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),
@@ -45,7 +45,7 @@ async function make(t: TestContext) {
   const pass = (ms: number) => {
     time += ms
   }
-  const write = (...file: Planned[]) => {
+  const write = (...file: FileSchedule[]) => {
     planned = file
   }
   return { scheduler, pass, fired, events, write, store }

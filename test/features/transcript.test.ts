@@ -23,8 +23,8 @@ test('lines that are still gathered are written by a flush, as at the end of a d
     data: {},
     from: { id: 'U1' },
   })
-  transcript.heard.received(message)
-  transcript.heard.processed(message, { skill: 'bolt:app.js', ok: true, approval_required: false })
+  transcript.batched.received(message)
+  transcript.batched.processed(message, { skill: 'bolt:app.js', ok: true, approval_required: false })
   await transcript.flush()
   await logs.close()
   assert.match(readFileSync(join(dir, 'messages.jsonl'), 'utf8'), /"content":"hi"/)

@@ -21,9 +21,9 @@ function refuseEmptied(old: Config, next: Config): void {
 
 /** Throws for a new schedule whose only time has passed; an existing one may stay. */
 function refuseOver(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedules'>): void {
-  const problems = next.schedules.flatMap(({ over, ...schedule }) => {
+  const problems = next.schedules.flatMap(({ expired, ...schedule }) => {
     const isKnown = old.schedules.some(({ name, cron }) => name === schedule.name && cron === schedule.cron)
-    return over && !isKnown ? [{ ...over, severity: 'error' as const }] : []
+    return expired && !isKnown ? [{ ...expired, severity: 'error' as const }] : []
   })
   if (problems.length > 0) throw new TriviumError('config_invalid', { details: formatProblems(problems) })
 }

@@ -1,10 +1,10 @@
 import type { Schedule } from '../../core/schedule.ts'
 
 /** Identifies a schedule uniquely, as ids can be reused. */
-export type Place = Pick<Schedule, 'id' | 'created'>
+export type ScheduleKey = Pick<Schedule, 'id' | 'created'>
 
-/** The key of the last planned time that was handled. */
-export function placeOf({ id, created }: Place): string {
+/** The key in the store of a schedule's cursor: the last planned time that was handled. */
+export function cursorKey({ id, created }: ScheduleKey): string {
   return `schedule-cursor:${id}:${created}`
 }
 
@@ -14,10 +14,10 @@ export function aboutSchedule({ channel, id, name, by }: Schedule) {
 }
 
 /** Stored schedules, and the number of the next one. */
-type Kept = { schedules: Schedule[]; next_ids: Record<string, number> }
+type ScheduleDocument = { schedules: Schedule[]; next_ids: Record<string, number> }
 
 /** The document that contains them; it may have other content. */
 export type ScheduleState = {
-  load(): Promise<{ document: Kept }>
-  update<T>(mutate: (draft: Kept) => T): Promise<{ made: T }>
+  load(): Promise<{ document: ScheduleDocument }>
+  update<T>(mutate: (draft: ScheduleDocument) => T): Promise<{ made: T }>
 }

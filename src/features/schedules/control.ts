@@ -6,10 +6,10 @@ import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { aboutSchedule, placeOf } from './about.ts'
+import { aboutSchedule, cursorKey } from './about.ts'
 import type { Occasion } from './firing.ts'
 import type * as operations from './operations.ts'
-import type { createSchedulePauses } from './schedule-pauses.ts'
+import { type createSchedulePauses, type PausedSchedules, pauseOf } from './schedule-pauses.ts'
 
 /**
  * `schedule-list`, `schedule-show`, `schedule-run`, `schedule-pause` and `schedule-resume`, for all
@@ -19,7 +19,7 @@ export function createScheduleControl(deps: {
   kv: KeyValues
   pauses: ReturnType<typeof createSchedulePauses>
   /** The schedules that the call may see. */
-  seen(call: Call): Promise<readonly Schedule[]>
+  visible(call: Call): Promise<readonly Schedule[]>
   /** Throws `not_found` if there is none, or the call may not see it. */
   require(id: string, call: Call): Promise<Schedule>
   permit(skill: string, call: Call): Promise<void>
@@ -29,26 +29,26 @@ export function createScheduleControl(deps: {
   now: () => number
 }) {
   const { pauses, require, record, now } = deps
-  const shown = (schedule: Schedule, paused: Awaited<ReturnType<typeof pauses.read>>) => ({
+  const shown = (schedule: Schedule, paused: PausedSchedules) => ({
     ...schedule,
-    ...defined({ next: plannedTimes(schedule).next(now()), paused: paused[schedule.id] }),
+    ...defined({ next: plannedTimes(schedule).next(now()), paused: pauseOf(paused, schedule.id) }),
   })
   return {
     async list(_, call) {
       const paused = await pauses.read()
-      return (await deps.seen(call)).map((schedule) => shown(schedule, paused))
+      return (await deps.visible(call)).map((schedule) => shown(schedule, paused))
     },
     async show({ id }, call) {
       return shown(await require(id, call), await pauses.read())
     },
-    async run({ id, key: given = randomUUID() }, call) {
+    async run({ id, key: runKey = randomUUID() }, call) {
       const schedule = await require(id, call)
       await deps.permit(schedule.skill, call)
-      const key = `${id}:${schedule.created}:run:${given}`
+      const key = `${id}:${schedule.created}:run:${runKey}`
       const planned = now()
       const isNew = await deps.fire({ key, schedule, planned, missed: 0 })
-      if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: given })
-      return { ok: true, id, key: given, repeated: !isNew }
+      if (isNew) await record({ event: 'schedule_run', ...aboutSchedule(schedule), key: runKey })
+      return { ok: true, id, key: runKey, repeated: !isNew }
     },
     async pause({ id }, call) {
       const schedule = await require(id, call)
@@ -58,10 +58,9 @@ export function createScheduleControl(deps: {
     },
     async resume({ id }, call) {
       const schedule = await require(id, call)
-      const { [id]: paused } = await pauses.read()
-      if (!paused) return { ok: true, id, paused: false }
+      if (!pauseOf(await pauses.read(), id)) return { ok: true, id, paused: false }
       // In this order: times during the pause are dropped, even if a crash comes in between.
-      await deps.kv.set(placeOf(schedule), now())
+      await deps.kv.set(cursorKey(schedule), now())
       await pauses.end(id)
       await record({ event: 'schedule_resumed', ...aboutSchedule(schedule) })
       return { ok: true, id, paused: false }

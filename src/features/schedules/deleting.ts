@@ -9,13 +9,13 @@ import type { createFileSchedules } from './file-schedules.ts'
 export function createScheduleDeletion(deps: {
   state: ScheduleState
   file: Pick<ReturnType<typeof createFileSchedules>, 'has'>
-  isSeen(call: Call): (schedule: Schedule) => boolean
+  isVisible(call: Call): (schedule: Schedule) => boolean
   /** Throws `not_found`. */
   require(id: string, call: Call): Promise<Schedule>
   forget(gone: Schedule): Promise<unknown>
   record(entry: ActivityEntry): Promise<void>
 }) {
-  const { state, file, isSeen, require, forget, record } = deps
+  const { state, file, isVisible, require, forget, record } = deps
 
   return async ({ id }: { id: string }, call: Call) => {
     if (file.has(id)) {
@@ -24,7 +24,7 @@ export function createScheduleDeletion(deps: {
       throw new TriviumError('usage', { details: `Schedule ${id} is defined in routes.yaml; ${todo}.` })
     }
     const { made: gone } = await state.update((draft) => {
-      const found = draft.schedules.filter(isSeen(call)).find((one) => one.id === id)
+      const found = draft.schedules.filter(isVisible(call)).find((one) => one.id === id)
       draft.schedules = draft.schedules.filter((one) => one !== found)
       return found
     })

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 /** How long (ms) a failure is remembered. */
-const FAILURE_KEPT = 30 * 86_400_000
+const FAILURE_RETENTION = 30 * DAY
 const PREFIX = 'schedule-failing:'
 const MOST_LISTED = 100
 
@@ -23,17 +24,23 @@ const failureSchema = z.object({
   count: z.int(),
 })
 
-/** A schedule whose last run became a dead letter. `since`: Unix ms. `count`: consecutive failed runs. */
+/**
+ * A schedule whose last run became a dead letter. `since`: Unix ms. `count`: consecutive failed
+ * runs.
+ */
 export type ScheduleFailure = z.infer<typeof failureSchema>
 
-type Failed = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: string }
+type FailedRun = Pick<Schedule, 'id' | 'created' | 'name' | 'skill'> & { error: string }
 
-/** Remembers failing schedules. A schedule that keeps failing is reported once, until a run succeeds. */
+/**
+ * Remembers failing schedules. A schedule that keeps failing is reported once, until a run
+ * succeeds.
+ */
 export function createScheduleFailures(kv: KeyValues, now: () => number) {
   return {
     /** Records a dead run. Idempotent per job. */
-    async failed({ id, created, name, skill, error }: Failed, job: string): Promise<ScheduleFailure> {
-      const value = await updateKv(kv, placeOf({ id, created }), (current) => {
+    async failed({ id, created, name, skill, error }: FailedRun, job: string): Promise<ScheduleFailure> {
+      const value = await updateKv(kv, keyOf({ id, created }), (current) => {
         const known = readFailure(current)
         if (known?.lastJob === job) return undefined
         // Version 0.1 stored only the id of the job.
@@ -41,12 +48,12 @@ export function createScheduleFailures(kv: KeyValues, now: () => number) {
         const count = (known?.count ?? 0) + 1
         const since = known?.since ?? now()
         const next: ScheduleFailure = { first, lastJob: job, id, name, skill, error, since, count }
-        return { value: next, ttl: FAILURE_KEPT }
+        return { value: next, ttl: FAILURE_RETENTION }
       })
       return failureSchema.parse(value)
     },
-    /** A run succeeded. */
-    ended: (schedule: Pick<Schedule, 'id' | 'created'>) => kv.delete(placeOf(schedule)),
+    /** Called when a run has succeeded: the schedule no longer fails. */
+    ended: (schedule: Pick<Schedule, 'id' | 'created'>) => kv.delete(keyOf(schedule)),
   }
 }
 
@@ -57,7 +64,7 @@ export async function failingSchedules(kv: KeyValues): Promise<ScheduleFailure[]
   return found.filter((one) => one !== undefined)
 }
 
-function placeOf({ id, created }: Pick<Schedule, 'id' | 'created'>): string {
+function keyOf({ id, created }: Pick<Schedule, 'id' | 'created'>): string {
   return `${PREFIX}${id}:${created}`
 }
 

@@ -2,18 +2,19 @@ import { z } from 'zod'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Place } from './about.ts'
+import type { ScheduleKey } from './about.ts'
 
-/** A schedule of routes.yaml. `at` becomes a cron expression with a single time. */
-export type Planned = Pick<
+/** A schedule of routes.yaml. Its `at` has become a cron expression with a single time. */
+export type FileSchedule = Pick<
   Schedule,
   'name' | 'cron' | 'every' | 'step' | 'timezone' | 'skill' | 'args' | 'misfire' | 'overlap'
 >
 
-/** Since when (ISO 8601) a schedule of the file counts, for these times. */
-const begunSchema = z.object({ since: z.string(), times: z.string() })
+/** When a schedule of the file started (ISO 8601), and the times that it had then. */
+const startSchema = z.object({ since: z.string(), times: z.string() })
 
 const PREFIX = 'schedule-file:'
+/** Maximum number of stored starts that one clean-up looks at. */
 const MOST = 1000
 
 /**
@@ -24,28 +25,32 @@ const MOST = 1000
 export function createFileSchedules(deps: {
   kv: KeyValues
   /** The schedules of the current configuration; a new list after each reload. */
-  planned(): readonly Planned[]
-  /** Called for a schedule that was removed from the file (`isGone`), or whose times have changed. */
-  ended(schedule: Place, isGone: boolean): Promise<unknown>
+  ofFile(): readonly FileSchedule[]
+  /**
+   * Called for a schedule that was removed from the file (`isGone`), or whose times have changed.
+   */
+  ended(schedule: ScheduleKey, isGone: boolean): Promise<unknown>
   now(): number
 }) {
-  const { kv, planned } = deps
-  let cleaned: readonly Planned[] | undefined
+  const { kv, ofFile } = deps
+  /** The list after whose change the store was cleaned up. */
+  let cleanedFor: readonly FileSchedule[] | undefined
 
-  const begun = async (name: string) => {
+  const readStart = async (name: string) => {
     const entry = await kv.get(PREFIX + name)
-    const { data } = begunSchema.safeParse(entry?.value)
+    const { data } = startSchema.safeParse(entry?.value)
     return { data, version: entry?.version ?? 0 }
   }
 
-  const list = async (isWriting: boolean): Promise<Schedule[]> => {
+  /** `starts`: stores the start of schedules that are new or have new times. */
+  const list = async ({ starts }: { starts: boolean }): Promise<Schedule[]> => {
     const found: Schedule[] = []
-    for (const schedule of planned()) {
+    for (const schedule of ofFile()) {
       const times = timesOf(schedule)
-      const { data, version } = await begun(schedule.name)
+      const { data, version } = await readStart(schedule.name)
       const isSame = data?.times === times
       const since = isSame ? data.since : new Date(deps.now()).toISOString()
-      if (!isSame && isWriting) {
+      if (!isSame && starts) {
         const written = await kv.set(PREFIX + schedule.name, { since, times }, { ifVersion: version })
         // Another daemon was faster; the next round reads its value.
         if (written === undefined) continue
@@ -58,36 +63,36 @@ export function createFileSchedules(deps: {
 
   /** Forgets schedules that were removed from the file. One that is added again starts anew. */
   const clean = async () => {
-    const current = planned()
-    if (cleaned === current) return
+    const current = ofFile()
+    if (cleanedFor === current) return
     for (const key of await kv.list(PREFIX, MOST)) {
       const id = key.slice(PREFIX.length)
       if (current.some(({ name }) => name === id)) continue
-      const { data } = await begun(id)
+      const { data } = await readStart(id)
       if (data) await deps.ended({ id, created: data.since }, true)
       await kv.delete(key)
     }
-    cleaned = current
+    cleanedFor = current
   }
 
   return {
-    has: (id: string) => planned().some(({ name }) => name === id),
+    has: (id: string) => ofFile().some(({ name }) => name === id),
     /** The current list. A schedule that no round has seen yet counts from now. */
-    list: () => list(false),
+    list: () => list({ starts: false }),
     /** The list for firing: starts new schedules, and forgets removed ones. */
-    async begin(): Promise<Schedule[]> {
+    async startAndList(): Promise<Schedule[]> {
       await clean()
-      return list(true)
+      return list({ starts: true })
     },
   }
 }
 
-function timesOf({ cron = '', every = 0, step = '', timezone }: Planned): string {
+function timesOf({ cron = '', every = 0, step = '', timezone }: FileSchedule): string {
   return JSON.stringify([cron, every, step, timezone])
 }
 
-function asSchedule(planned: Planned, created: string): Schedule {
-  const { name, cron, every, step, timezone, skill, args, misfire, overlap } = planned
+function asSchedule(schedule: FileSchedule, created: string): Schedule {
+  const { name, cron, every, step, timezone, skill, args, misfire, overlap } = schedule
   return {
     id: name,
     name,

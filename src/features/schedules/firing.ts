@@ -3,25 +3,34 @@ import type { Log } from '../../core/log.ts'
 import { plannedTimes } from '../../core/planned-times.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues, Leases } from '../../core/store.ts'
-import { aboutSchedule, type Place, placeOf } from './about.ts'
+import { HOUR } from '../../core/units.ts'
+import { aboutSchedule, cursorKey, type ScheduleKey } from './about.ts'
 import type { createLastRuns } from './last-runs.ts'
 
-/** One firing. `key` is the same when it is repeated, and different for each planned time. */
+/**
+ * One firing. `key` is the same when it is repeated, and different for each planned time.
+ * `planned`: Unix ms. `missed`: number of earlier planned times that did not fire.
+ */
 export type Occasion = { key: string; schedule: Schedule; planned: number; missed: number }
 
-/** How long (ms) to wait for a dead lease holder. A running one renews the lease each round. */
+/**
+ * Lease (ms) of the firing process, which renews it each round. Another takes over after its end.
+ */
 const LEASE = 8_000
-/** A firing later than this (ms) counts as missed, and the misfire policy applies. */
-const LATE = 30_000
+/**
+ * A planned time that is handled later than this (ms) is missed, and the misfire policy applies.
+ */
+const LATE_AFTER = 30_000
 /**
  * A handled time that is further in the future (ms) comes from a clock that was set back since; the
  * cursor goes back too.
  */
-const AHEAD = 10_000
+const CLOCK_TOLERANCE = 10_000
+/** Limits (ms) of the pause between two rounds. */
 const LONGEST_SLEEP = 2_500
 const SHORTEST_SLEEP = 20
-/** How long (ms) a schedule is kept after its last time. */
-const KEPT_WHEN_OVER = 3_600_000
+/** How long (ms) a schedule is kept after its last planned time. */
+const FINISHED_RETENTION = HOUR
 
 /**
  * Fires schedules, once per planned time, in the process that holds the lease. The last handled
@@ -32,11 +41,11 @@ export function createFiring(deps: {
   /** All schedules, and the ids of paused ones. */
   load(): Promise<{ schedules: readonly Schedule[]; paused: object }>
   runs: Pick<ReturnType<typeof createLastRuns>, 'isBusy' | 'begin'>
-  /** Makes the occasion durable. May be called again with the same key, after an error or a crash. */
+  /** Makes the occasion durable. May be repeated with the same key, after an error or a crash. */
   fire(occasion: Occasion): Promise<unknown>
   record(entry: ActivityEntry): Promise<void>
-  /** Removes schedules that are over. */
-  remove(over: readonly Place[]): Promise<unknown>
+  /** Removes schedules that have no more planned times. */
+  remove(finished: readonly ScheduleKey[]): Promise<unknown>
   /** The name of this process, for the lease. */
   owner: string
   log: Log
@@ -45,7 +54,7 @@ export function createFiring(deps: {
   const { store, runs, record, log, owner, now } = deps
 
   return {
-    /** One round: fires what is due if this process holds the lease. Returns the ms until the next round. */
+    /** One round: fires what is due if this process holds the lease. Returns the pause (ms) after it. */
     tick,
     /** Releases the lease, so that another process can continue immediately. */
     async release() {
@@ -58,29 +67,30 @@ export function createFiring(deps: {
   async function tick(): Promise<number> {
     if (!(await store.leases.acquire('scheduler', owner, LEASE))) return LONGEST_SLEEP
     let next = now() + LONGEST_SLEEP
-    const over: Schedule[] = []
+    const finished: Schedule[] = []
     const { schedules, paused } = await deps.load()
     for (const schedule of schedules) {
       try {
         if (!Object.hasOwn(paused, schedule.id)) await handle(schedule)
         const after = plannedTimes(schedule).next(now())
         next = Math.min(next, after ?? next)
-        if (after === undefined && !schedule.source) over.push(schedule)
+        if (after === undefined && !schedule.source) finished.push(schedule)
       } catch (err) {
         log.warn({ schedule: schedule.id, err }, 'a schedule could not fire; it will be retried')
       }
     }
     // Kept until its last run has had its attempts.
-    const ended = over.filter((schedule) => lastTimeOf(schedule) < now() - KEPT_WHEN_OVER)
-    if (ended.length > 0) await deps.remove(ended)
+    const removable = finished.filter((schedule) => lastTimeOf(schedule) < now() - FINISHED_RETENTION)
+    if (removable.length > 0) await deps.remove(removable)
     return Math.max(SHORTEST_SLEEP, next - now())
   }
 
+  /** Fires the newest due time of a schedule unless it is too late, and moves the cursor to it. */
   async function handle(schedule: Schedule): Promise<void> {
-    const cursor = await store.kv.get(placeOf(schedule))
+    const cursor = await store.kv.get(cursorKey(schedule))
     const handled = typeof cursor?.value === 'number' ? cursor.value : Date.parse(schedule.created)
-    if (handled > now() + AHEAD) {
-      await store.kv.set(placeOf(schedule), now(), { ifVersion: cursor?.version ?? 0 })
+    if (handled > now() + CLOCK_TOLERANCE) {
+      await store.kv.set(cursorKey(schedule), now(), { ifVersion: cursor?.version ?? 0 })
       return
     }
     const due = plannedTimes(schedule).due(handled, now())
@@ -95,7 +105,7 @@ export function createFiring(deps: {
       await deps.fire({ key, schedule, planned: due.newest, missed })
       if (schedule.overlap === 'skip') await runs.begin(schedule, key)
     }
-    const moved = await store.kv.set(placeOf(schedule), due.newest, { ifVersion: cursor?.version ?? 0 })
+    const moved = await store.kv.set(cursorKey(schedule), due.newest, { ifVersion: cursor?.version ?? 0 })
     // Another process held the lease meanwhile: it fired the same key, and stores the time itself.
     if (moved === undefined) return
     const planned = new Date(due.newest).toISOString()
@@ -106,12 +116,13 @@ export function createFiring(deps: {
   }
 }
 
-/** How late a due time may be and still fire, in ms. */
+/** How late (ms) a planned time may still fire. */
 function graceOf({ misfire }: Schedule): number {
-  if (misfire === 'skip') return LATE
-  return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE, misfire.within)
+  if (misfire === 'skip') return LATE_AFTER
+  return misfire === 'once' ? Number.POSITIVE_INFINITY : Math.max(LATE_AFTER, misfire.within)
 }
 
+/** The last planned time of a finished schedule (Unix ms). */
 function lastTimeOf(schedule: Schedule): number {
   return plannedTimes(schedule).due(Date.parse(schedule.created), Number.MAX_SAFE_INTEGER)?.newest ?? 0
 }

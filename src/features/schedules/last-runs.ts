@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Jobs, KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
-import type { Place } from './about.ts'
+import type { ScheduleKey } from './about.ts'
 
+/** How long (ms) the store keeps the end of a run. */
 const WEEK = 7 * DAY
 
 const runSchema = z.object({ key: z.string(), at: z.number() })
@@ -13,28 +14,29 @@ export function createLastRuns(
   queue: string,
   now: () => number,
 ) {
-  const keyOf = ({ id, created }: Place) => `schedule-run:${id}:${created}`
-  const read = async (schedule: Place) =>
+  const keyOf = ({ id, created }: ScheduleKey) => `schedule-run:${id}:${created}`
+  const read = async (schedule: ScheduleKey) =>
     runSchema.safeParse((await store.kv.get(keyOf(schedule)))?.value).data
   return {
     /**
-     * Whether another run is still going on. The store keeps the end of a run for a week, and no run
-     * lasts that long.
+     * Whether another run is still going on. The store keeps the end of a run for a week, and no
+     * run lasts that long.
      */
-    async isBusy(schedule: Place, key: string): Promise<boolean> {
+    async isBusy(schedule: ScheduleKey, key: string): Promise<boolean> {
       const last = await read(schedule)
       if (!last || last.key === key || last.at < now() - WEEK) return false
       return (await store.jobs.end(queue, last.key)) === undefined
     },
     /** Called once the run is durable. A crash before that repeats the same run. */
-    begin: (schedule: Place, key: string) => store.kv.set(keyOf(schedule), { key, at: now() }, { ttl: WEEK }),
+    begin: (schedule: ScheduleKey, key: string) =>
+      store.kv.set(keyOf(schedule), { key, at: now() }, { ttl: WEEK }),
     /**
      * Called before a run ends permanently: its dead letter may be dropped, and then its end is
      * unknown.
      */
-    async end(schedule: Place, key: string): Promise<void> {
+    async end(schedule: ScheduleKey, key: string): Promise<void> {
       if ((await read(schedule))?.key === key) await store.kv.delete(keyOf(schedule))
     },
-    forget: (schedule: Place) => store.kv.delete(keyOf(schedule)),
+    forget: (schedule: ScheduleKey) => store.kv.delete(keyOf(schedule)),
   }
 }

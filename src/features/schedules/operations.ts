@@ -14,7 +14,10 @@ const schedule = name.describe('The schedule: schedule-1, or its name in routes.
  * `not_found`.
  */
 export const schedules = {
-  /** Throws `usage`, `skill_not_found`, `skill_args_invalid`, `limit_reached`, and `forbidden` for a message whose sender is not verified. */
+  /**
+   * Throws `usage`, `skill_not_found`, `skill_args_invalid`, `limit_reached`, and `forbidden` for a
+   * message whose sender is not verified.
+   */
   create: closed({
     skill: name.describe('The skill to run'),
     name: optional('A name for people; default: that of the skill'),

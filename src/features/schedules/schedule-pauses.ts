@@ -4,7 +4,9 @@ import { updateKv } from '../../core/update-kv.ts'
 
 const PAUSED = 'schedules-paused'
 
+/** By id. `since`: Unix ms. */
 const pausedSchema = z.record(z.string(), z.object({ since: z.number() })).catch({})
+export type PausedSchedules = z.infer<typeof pausedSchema>
 
 /** The paused schedules, in the store: for all daemons and all kinds of schedules. */
 export function createSchedulePauses(kv: KeyValues, now: () => number) {
@@ -19,8 +21,14 @@ export function createSchedulePauses(kv: KeyValues, now: () => number) {
       }),
     end: (id: string) =>
       updateKv(kv, PAUSED, (current) => {
-        const { [id]: gone, ...others } = pausedSchema.parse(current ?? {})
-        return gone && { value: others }
+        const paused = pausedSchema.parse(current ?? {})
+        const { [id]: _, ...others } = paused
+        return Object.hasOwn(paused, id) ? { value: others } : undefined
       }),
   }
+}
+
+/** The pause of a schedule, whose id can be a name such as `constructor`. */
+export function pauseOf(paused: PausedSchedules, id: string): PausedSchedules[string] | undefined {
+  return Object.hasOwn(paused, id) ? paused[id] : undefined
 }

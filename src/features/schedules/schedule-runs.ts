@@ -10,7 +10,7 @@ import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, failedAttempt, lastErrorOf, type RunOutcome } from '../../engine/attempts.ts'
 import { createWorker } from '../../engine/worker.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Place } from './about.ts'
+import type { ScheduleKey } from './about.ts'
 import { createScheduleFailures } from './failures.ts'
 import type { Occasion } from './firing.ts'
 import { SCHEDULES_QUEUE } from './schedules.ts'
@@ -18,8 +18,8 @@ import { SCHEDULES_QUEUE } from './schedules.ts'
 type ScheduleRunDeps = {
   store: Store
   logs: Activity
-  /** Reports a result to the requester, once per key. `by`: the reporting part. */
-  report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
+  /** Sends a result or a failure to a person, once per key. `by`: what it comes from. */
+  report(to: AskedBy, message: { key: string; text: string; by: string }): Promise<void>
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
   /** Whether a skill is paused. */
   isPaused(skill: string): boolean
@@ -29,11 +29,15 @@ type ScheduleRunDeps = {
   now(): number
 }
 
-/** Concurrent runs per process. The attempts of a run take about a minute. */
+/**
+ * `concurrency`: runs per process. With these pauses (ms), the attempts of a run take about a
+ * minute.
+ */
 const LIMITS = { concurrency: 64, retry: { attempts: 5, first: 4_000, longest: 60_000 } }
+/** Maximum characters of a result in the log. */
 const LONGEST_RESULT = 2_000
 /** Start of `by` in reports of schedules; the skill follows. */
-export const SCHEDULED = 'schedule of '
+export const SCHEDULE_OF = 'schedule of '
 
 /** The data of a job, unchanged since version 0.1; `schedule` is the id. */
 const runSchema = scheduleSchema
@@ -57,16 +61,16 @@ const runSchema = scheduleSchema
 export function createScheduleRuns(
   { store, invoke, callerAs, logs, log, report, isPaused, now }: ScheduleRunDeps,
   schedules: {
-    exists(schedule: Place): Promise<boolean>
+    exists(schedule: ScheduleKey): Promise<boolean>
     /** Called before a run with this key ends and will not be retried. */
-    ended(schedule: Place, key: string): Promise<void>
+    ended(schedule: ScheduleKey, key: string): Promise<void>
   },
 ) {
   const failures = createScheduleFailures(store.kv, now)
   const run = async (job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> => {
     const { schedule: id, name, skill, args, by, askedBy, onFailure, ...rest } = runSchema.parse(job.data)
     const { created, channel, planned, missed } = rest
-    const over = async () => {
+    const ended = async () => {
       if (rest.overlap === 'skip') await schedules.ended({ id, created }, job.id)
     }
     if (!(await schedules.exists({ id, created }))) return { outcome: 'done' }
@@ -84,25 +88,25 @@ export function createScheduleRuns(
       })
       const text = textOf(toJson(result))
       if (askedBy && text !== '') {
-        await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULED}${skill}` })
+        await report(askedBy, { key: `schedule:${job.id}`, text, by: `${SCHEDULE_OF}${skill}` })
       }
-      await logs.event({ event: 'schedule_ran', ...about, ok: true, result: brief(result) })
+      await logs.event({ event: 'schedule_ran', ...about, ok: true, result: shortened(result) })
       await failures.ended({ id, created })
-      await over()
+      await ended()
       return { outcome: 'done' }
     } catch (thrown) {
       if (!signal.aborted) {
         const { outcome, error } = failedAttempt(job, thrown, LIMITS.retry, now())
-        const told = { ok: false, error: error.message, again: outcome === 'retry' }
-        await logs.event({ event: 'schedule_failed', ...about, ...told })
-        if (outcome === 'dead') await over()
-        const whom = askedBy ?? onFailure
+        const { message } = error
+        const again = outcome === 'retry'
+        await logs.event({ event: 'schedule_failed', ...about, ok: false, error: message, again })
         if (outcome === 'dead') {
-          const failing = { id, created, name, skill, error: error.message }
-          const { first } = await failures.failed(failing, job.id)
-          const text = `${name} (${id}) failed: ${error.message}`
+          await ended()
+          const { first } = await failures.failed({ id, created, name, skill, error: message }, job.id)
+          const recipient = askedBy ?? onFailure
+          const text = `${name} (${id}) failed: ${message}`
           const key = `schedule:${first}:failed`
-          if (whom) await report(whom, { key, text, by: `${SCHEDULED}${skill}` })
+          if (recipient) await report(recipient, { key, text, by: `${SCHEDULE_OF}${skill}` })
         }
       }
       throw thrown
@@ -132,7 +136,7 @@ export function addScheduleRun(store: Pick<Store, 'jobs'>) {
 }
 
 /** Shortens long results for the log. */
-function brief(result: unknown): Json {
+function shortened(result: unknown): Json {
   const text = JSON.stringify(toJson(result))
   return text.length <= LONGEST_RESULT ? toJson(result) : `${text.slice(0, LONGEST_RESULT)}…`
 }

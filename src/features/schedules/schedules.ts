@@ -8,13 +8,13 @@ import type { Schedule } from '../../core/schedule.ts'
 import type { Jobs, KeyValues, Leases } from '../../core/store.ts'
 import { viewerOf } from '../../core/viewer.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { type Place, placeOf, type ScheduleState } from './about.ts'
+import { cursorKey, type ScheduleKey, type ScheduleState } from './about.ts'
 import { createScheduleControl } from './control.ts'
+import { createScheduleCreation } from './creating.ts'
 import { createScheduleDeletion } from './deleting.ts'
-import { createFileSchedules, type Planned } from './file-schedules.ts'
+import { createFileSchedules, type FileSchedule } from './file-schedules.ts'
 import { createFiring, type Occasion } from './firing.ts'
 import { createLastRuns } from './last-runs.ts'
-import { createScheduleMaking } from './making.ts'
 import type * as operations from './operations.ts'
 import { createSchedulePauses } from './schedule-pauses.ts'
 
@@ -26,7 +26,7 @@ export function createSchedules(deps: {
   store: { kv: KeyValues; leases: Leases; jobs: Pick<Jobs, 'end'> }
   state: ScheduleState
   /** The schedules of routes.yaml. */
-  planned(): readonly Planned[]
+  ofFile(): readonly FileSchedule[]
   /** Makes the occasion durable; returns whether it is new. May be repeated with the same key. */
   fire(occasion: Occasion): Promise<boolean>
   /** Records events such as `schedule_fired`, `schedule_missed` and `schedule_created`. */
@@ -41,19 +41,20 @@ export function createSchedules(deps: {
   const { store, state, record, now } = deps
   const pauses = createSchedulePauses(store.kv, now)
   const runs = createLastRuns(store, SCHEDULES_QUEUE, now)
-  const forgetPlace = (schedule: Place) =>
-    Promise.all([store.kv.delete(placeOf(schedule)), runs.forget(schedule)])
+  /** Deletes the cursor and the last run of a schedule. */
+  const forgetProgress = (schedule: ScheduleKey) =>
+    Promise.all([store.kv.delete(cursorKey(schedule)), runs.forget(schedule)])
   const file = createFileSchedules({
     kv: store.kv,
-    planned: deps.planned,
-    ended: (schedule, isGone) => Promise.all([forgetPlace(schedule), isGone && pauses.end(schedule.id)]),
+    ofFile: deps.ofFile,
+    ended: (schedule, isGone) => Promise.all([forgetProgress(schedule), isGone && pauses.end(schedule.id)]),
     now,
   })
   const all = async () => [...(await state.load()).document.schedules, ...(await file.list())]
-  const seen = async (call: Call) => (await all()).filter(isSeen(call))
+  const visible = async (call: Call) => (await all()).filter(isVisible(call))
   const require = async (id: string, call: Call) => {
-    const known = await seen(call)
-    return known.find((one) => one.id === id) ?? unknownSchedule(id, known)
+    const known = await visible(call)
+    return known.find((one) => one.id === id) ?? throwNotFound(id, known)
   }
 
   const firing = createFiring({
@@ -61,23 +62,27 @@ export function createSchedules(deps: {
     runs,
     async load() {
       const { document } = await state.load()
-      const schedules = [...document.schedules, ...(await file.begin())]
+      const schedules = [...document.schedules, ...(await file.startAndList())]
       return { schedules, paused: await pauses.read() }
     },
-    async remove(over) {
+    async remove(finished) {
       await state.update((draft) => {
-        draft.schedules = draft.schedules.filter(({ id }) => !over.some((one) => one.id === id))
+        draft.schedules = draft.schedules.filter(({ id }) => !finished.some((one) => one.id === id))
       })
-      await Promise.all(over.map(forgetPlace))
+      await Promise.all(finished.map(forgetProgress))
     },
   })
 
   const service = {
-    create: createScheduleMaking(deps),
-    ...createScheduleControl({ ...deps, kv: store.kv, pauses, seen, require }),
+    create: createScheduleCreation(deps),
+    ...createScheduleControl({ ...deps, kv: store.kv, pauses, visible, require }),
     delete: createScheduleDeletion({
-      ...{ state, file, isSeen, require, record },
-      forget: (gone) => Promise.all([forgetPlace(gone), pauses.end(gone.id)]),
+      state,
+      file,
+      isVisible,
+      require,
+      record,
+      forget: (gone) => Promise.all([forgetProgress(gone), pauses.end(gone.id)]),
     }),
   } satisfies ServiceOf<typeof operations.schedules>
 
@@ -87,7 +92,7 @@ export function createSchedules(deps: {
     tick: firing.tick,
     release: firing.release,
     /** Whether a fired run may still start. */
-    async exists({ id, created }: Place): Promise<boolean> {
+    async exists({ id, created }: ScheduleKey): Promise<boolean> {
       if (file.has(id)) return true
       return (await state.load()).document.schedules.some((one) => one.id === id && one.created === created)
     },
@@ -96,7 +101,7 @@ export function createSchedules(deps: {
   }
 }
 
-function unknownSchedule(id: string, known: readonly Schedule[]): never {
+function throwNotFound(id: string, known: readonly Schedule[]): never {
   const hint = didYouMean(
     id,
     known.map((one) => one.id),
@@ -104,7 +109,7 @@ function unknownSchedule(id: string, known: readonly Schedule[]): never {
   throw new TriviumError('not_found', { path: `schedule ${id}`, hint })
 }
 
-function isSeen(call: Call): (schedule: Schedule) => boolean {
+function isVisible(call: Call): (schedule: Schedule) => boolean {
   const { sees } = viewerOf(call, 'person')
   return ({ by, channel }) => sees(by?.id ?? channel)
 }

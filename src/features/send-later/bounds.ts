@@ -1,3 +1,6 @@
-/** How far ahead (ms) a message may be scheduled, and how many may wait. */
-export const LATEST_SEND = 366 * 86_400_000
+import { DAY } from '../../core/units.ts'
+
+/** How far ahead (ms) a send can be planned. */
+export const LATEST_SEND = 366 * DAY
+/** How many planned sends can wait. */
 export const MOST_SENDS = 10_000

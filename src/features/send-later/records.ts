@@ -2,13 +2,14 @@ import { z } from 'zod'
 import { askedBySchema } from '../../core/asked-by.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { replySchema } from '../../core/transport.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 /**
  * States of a planned send. `sent`: it is in the outbox. `unsent`: it was due, but the outbox did
  * not accept it.
  */
-const laterStates = ['waiting', 'sending', 'sent', 'unsent', 'cancelled'] as const
+const states = ['waiting', 'sending', 'sent', 'unsent', 'cancelled'] as const
 
 const sendingSchema = replySchema.pick({
   ...{ key: true, text: true, subject: true, attachments: true, data: true, by: true, moreTo: true },
@@ -17,44 +18,45 @@ const sendingSchema = replySchema.pick({
 
 /**
  * A planned send, kept for a week after its end. A compare-and-set from `waiting` to `sending` or
- * `cancelled` decides between the two. A `sending` one is added to the outbox, again after a crash,
- * where its key counts once.
+ * `cancelled` decides between the two. In state `sending` it is being added to the outbox, if
+ * necessary again after a crash; the outbox accepts its key only once.
  */
-const laterSchema = z.object({
-  state: z.enum(laterStates),
-  /** Unix ms. */
+const plannedSendSchema = z.object({
+  state: z.enum(states),
+  /** When it is due, and when it was planned (Unix ms). */
   at: z.number(),
   created: z.number(),
-  /** The owner, as of a note. */
+  /** The caller that planned it, in the form of `viewerOf`. */
   owner: z.string(),
   gateway: z.string(),
   /** The message to answer. Absent: the send goes to `to`. */
   message: askedBySchema.exactOptional(),
   to: z.string().exactOptional(),
   sending: sendingSchema,
-  /** The run that adds it to the outbox. After a crash, another run takes its place. */
+  /** Id of the run that adds it to the outbox. After a crash, another run takes its place. */
   run: z.string().exactOptional(),
 })
-export type Later = z.infer<typeof laterSchema>
+export type PlannedSend = z.infer<typeof plannedSendSchema>
 
 /** Reserves the chosen key of an immediate send, so that no planned send can use it. */
 const claimSchema = z.object({ state: z.literal('now'), at: z.number() })
 /** The owner of a key: the first send that used it, immediate or planned. */
-export type Holder = Later | z.infer<typeof claimSchema>
-const holderSchema = z.union([laterSchema, claimSchema])
+export type Holder = PlannedSend | z.infer<typeof claimSchema>
+const holderSchema = z.union([plannedSendSchema, claimSchema])
 
+/** Prefix of records; the key of the send follows. */
 const RECORD = 'send-later:'
 /** Prefix of index entries, which sort by due time. */
 const DUE = 'send-due:'
-const WEEK = 7 * 86_400_000
+const WEEK = 7 * DAY
 
-const dueKey = ({ at, sending: { key } }: Later) => `${DUE}${String(at).padStart(15, '0')}:${key}`
+const dueKey = ({ at, sending: { key } }: PlannedSend) => `${DUE}${String(at).padStart(15, '0')}:${key}`
 
 /** Planned sends in the store. */
-export function createLaterRecords(kv: KeyValues) {
+export function createPlannedSends(kv: KeyValues) {
   const holder = async (key: string): Promise<Holder | undefined> =>
     holderSchema.safeParse((await kv.get(RECORD + key))?.value).data
-  const find = async (key: string): Promise<Later | undefined> => {
+  const find = async (key: string): Promise<PlannedSend | undefined> => {
     const found = await holder(key)
     return found?.state === 'now' ? undefined : found
   }
@@ -62,8 +64,8 @@ export function createLaterRecords(kv: KeyValues) {
   return {
     find,
     holder,
-    /** Reserves a key for an immediate send. If a planned send has the key, returns that instead. */
-    async claim(key: string, at: number): Promise<Later | undefined> {
+    /** Reserves a key for an immediate send. Returns the planned send that already has it, if any. */
+    async reserve(key: string, at: number): Promise<PlannedSend | undefined> {
       let found: Holder | undefined
       await updateKv(kv, RECORD + key, (current) => {
         found = holderSchema.safeParse(current).data
@@ -72,62 +74,77 @@ export function createLaterRecords(kv: KeyValues) {
       return found?.state === 'now' ? undefined : found
     },
     /**
-     * False if the key exists. The index entry is written before the record, so that the send is
-     * found when due even after a crash in between.
+     * Stores a new send. Returns false if the key exists. The index entry is written before the
+     * record, so that the send is found when due even after a crash in between.
      */
-    async add(later: Later): Promise<boolean> {
-      const name = dueKey(later)
-      await kv.set(name, later.sending.key)
-      const isNew = (await kv.set(RECORD + later.sending.key, later, { ifVersion: 0 })) !== undefined
-      if (isNew) await kv.set(name, later.sending.key)
-      else if ((await find(later.sending.key))?.at !== later.at) await kv.delete(name)
+    async add(planned: PlannedSend): Promise<boolean> {
+      const { key } = planned.sending
+      const indexKey = dueKey(planned)
+      await kv.set(indexKey, key)
+      const isNew = (await kv.set(RECORD + key, planned, { ifVersion: 0 })) !== undefined
+      // Written again, as a round may have found the entry without its record, and deleted it.
+      if (isNew) await kv.set(indexKey, key)
+      else if ((await find(key))?.at !== planned.at) await kv.delete(indexKey)
       return isNew
     },
     /**
-     * Changes the state if the current one is in `may`. Returns the resulting state; undefined if
-     * there is no such send.
+     * Changes the state if the current one is in `from`. Returns the send with its resulting state;
+     * undefined if there is none.
      */
-    async move(key: string, may: readonly Later['state'][], state: Later['state']) {
-      let found: Later | undefined
+    async move(key: string, from: readonly PlannedSend['state'][], state: PlannedSend['state']) {
+      let found: PlannedSend | undefined
       await updateKv(kv, RECORD + key, (current) => {
-        found = laterSchema.safeParse(current).data
-        if (!found || !may.includes(found.state)) return undefined
+        found = plannedSendSchema.safeParse(current).data
+        if (!found || !from.includes(found.state)) return undefined
         found = { ...found, state }
         return state === 'sending' ? { value: found } : { value: found, ttl: WEEK }
       })
       return found
     },
-    /** Starts a run that adds it to the outbox. `isFirst`: there was no earlier run. */
-    async begin(key: string, run: string): Promise<{ later: Later; isFirst: boolean } | undefined> {
-      let begun: { later: Later; isFirst: boolean } | undefined
+    /**
+     * Starts a run that adds the send to the outbox. `isFirst`: there was no earlier run. Undefined
+     * if there is nothing left to add.
+     */
+    async begin(key: string, run: string): Promise<{ planned: PlannedSend; isFirst: boolean } | undefined> {
+      let begun: { planned: PlannedSend; isFirst: boolean } | undefined
       await updateKv(kv, RECORD + key, (current) => {
-        const found = laterSchema.safeParse(current).data
+        const found = plannedSendSchema.safeParse(current).data
         begun = undefined
         if (found?.state !== 'waiting' && found?.state !== 'sending') return undefined
-        begun = { later: { ...found, state: 'sending', run }, isFirst: found.state === 'waiting' }
-        return { value: begun.later }
+        begun = { planned: { ...found, state: 'sending', run }, isFirst: found.state === 'waiting' }
+        return { value: begun.planned }
       })
       return begun
     },
-    /** Ends a run whose send the outbox rejected. False: another run has started, and decides. */
+    /**
+     * Ends a run whose send the outbox rejected. Returns false if another run has started, which
+     * decides.
+     */
     async unsent(key: string, run: string): Promise<boolean> {
       let isMine = false
       await updateKv(kv, RECORD + key, (current) => {
-        const found = laterSchema.safeParse(current).data
+        const found = plannedSendSchema.safeParse(current).data
         isMine = found?.state === 'sending' && found.run === run
         return found && isMine ? { value: { ...found, state: 'unsent' }, ttl: WEEK } : undefined
       })
       return isMine
     },
-    /** The first index entries, by due time. */
-    async due(limit: number): Promise<{ name: string; at: number; key: string }[]> {
-      return (await kv.list(DUE, limit)).map((name) => {
-        const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(name) ?? []
-        return { name, at: Number(at), key }
+    ...createDueIndex(kv),
+  }
+}
+
+/** The index of planned sends by due time. */
+function createDueIndex(kv: KeyValues) {
+  return {
+    /** The first entries. */
+    async due(limit: number): Promise<{ indexKey: string; at: number; key: string }[]> {
+      return (await kv.list(DUE, limit)).map((indexKey) => {
+        const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(indexKey) ?? []
+        return { indexKey, at: Number(at), key }
       })
     },
-    /** Removes an index entry once nothing is left to do. */
-    forget: (name: string) => kv.delete(name),
-    forgetDue: (later: Later) => kv.delete(dueKey(later)),
+    /** Removes an entry once nothing is left to do. */
+    forget: (indexKey: string) => kv.delete(indexKey),
+    forgetDue: (planned: PlannedSend) => kv.delete(dueKey(planned)),
   }
 }

@@ -3,29 +3,30 @@ import type { Log } from '../../core/log.ts'
 import { messageSchema } from '../../core/message.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import { createLoop } from '../../lib/loop.ts'
-import type { createLaterRecords, Later } from './records.ts'
+import type { createPlannedSends, PlannedSend } from './records.ts'
 
-/** Maximum polling interval (ms), for sends planned by other daemons. */
+/** Longest pause (ms) between two rounds. Other daemons may have planned sends meanwhile. */
 const LONGEST_SLEEP = 2_500
+/** Maximum sends of one round. */
 const BATCH = 100
 
 /**
- * Adds due sends to the outbox, on each daemon: the state of the record decides which one does it,
- * and the key counts once.
+ * Adds due sends to the outbox. Runs on each daemon: the state of the record decides which one adds
+ * a send, and the outbox accepts its key only once.
  */
 export function createSending(
   deps: {
     outbox: Pick<Outbox, 'reply' | 'sendTo'>
     /** Called if the outbox had accepted a send with this key before. */
-    duplicate(later: Later): unknown
+    duplicate(planned: PlannedSend): unknown
     log: Log
     now(): number
   },
-  records: ReturnType<typeof createLaterRecords>,
+  records: ReturnType<typeof createPlannedSends>,
 ) {
   const { outbox, log, now } = deps
 
-  const send = async ({ message, gateway, to = '', sending }: Later) => {
+  const send = async ({ message, gateway, to = '', sending }: PlannedSend) => {
     if (!message) return outbox.sendTo(gateway, to, sending)
     const { replyTarget } = message.data
     // The send was scheduled for now, so it is not a late answer to an old message.
@@ -36,32 +37,36 @@ export function createSending(
     return outbox.reply(messageSchema.parse({ ...message, data }), sending)
   }
 
-  const finish = async ({ later, isFirst }: { later: Later; isFirst: boolean }, key: string, run: string) => {
-    const { queued, unsent } = await send(later)
+  const finish = async (
+    { planned, isFirst }: { planned: PlannedSend; isFirst: boolean },
+    key: string,
+    run: string,
+  ) => {
+    const { queued, unsent } = await send(planned)
     // An earlier run may have added it to the outbox.
-    const isTaken = queued || (unsent === undefined && !isFirst)
-    if (isTaken) await records.move(key, ['sending'], 'sent')
-    // For an `unsent` one, the outbox itself has recorded the reason.
-    else if ((await records.unsent(key, run)) && unsent === undefined) await deps.duplicate(later)
+    const isInOutbox = queued || (unsent === undefined && !isFirst)
+    if (isInOutbox) await records.move(key, ['sending'], 'sent')
+    // With `unsent`, the outbox itself has recorded the reason.
+    else if ((await records.unsent(key, run)) && unsent === undefined) await deps.duplicate(planned)
   }
 
-  const fire = async (name: string, key: string) => {
+  const fire = async (indexKey: string, key: string) => {
     const run = randomUUID()
     const begun = await records.begin(key, run)
     if (begun) await finish(begun, key, run)
-    await records.forget(name)
+    await records.forget(indexKey)
   }
 
   /** Returns the ms until the next due send. */
   const round = async (): Promise<number> => {
-    const names = await records.due(BATCH)
-    for (const { name, at, key } of names) {
+    const sends = await records.due(BATCH)
+    for (const { indexKey, at, key } of sends) {
       if (at > now()) return Math.min(LONGEST_SLEEP, at - now())
-      await fire(name, key).catch((err) =>
+      await fire(indexKey, key).catch((err) =>
         log.warn({ key, err }, 'a planned send could not be queued; it will be retried'),
       )
     }
-    return names.length < BATCH ? LONGEST_SLEEP : 0
+    return sends.length < BATCH ? LONGEST_SLEEP : 0
   }
   return createLoop({
     step: round,

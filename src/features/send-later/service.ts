@@ -5,13 +5,15 @@ import { defined } from '../../lib/defined.ts'
 import { MOST_SENDS } from './bounds.ts'
 import { findSend } from './find-send.ts'
 import type * as operations from './operations.ts'
-import type { createLaterRecords, Later } from './records.ts'
-import { isSeen } from './seen.ts'
+import type { createPlannedSends, PlannedSend } from './records.ts'
+import { isVisible } from './visible.ts'
 
+/** Maximum characters of a text in the list. */
 const SHOWN = 200
 
-type Fate = keyof typeof FATES
-const FATES = {
+/** The states of a send, as callers see them. `outbox` and `dead`: the outbox has it. */
+type SendState = keyof typeof STATE_TEXTS
+const STATE_TEXTS = {
   waiting: 'waits',
   sending: 'is being added to the outbox',
   outbox: 'is in the outbox and has not been sent yet',
@@ -24,11 +26,11 @@ const FATES = {
 
 /** `send-list` and `send-cancel`. */
 export function createSendService(deps: {
-  records: ReturnType<typeof createLaterRecords>
-  /** The fate of a send, which the outbox knows once it is there. */
-  fateOf(key: string, state: Later['state']): Promise<Fate>
-  /** Called after a cancellation. */
-  cancelled(later: Later): unknown
+  records: ReturnType<typeof createPlannedSends>
+  /** The state of a send as callers see it. */
+  stateOf(key: string, state: PlannedSend['state']): Promise<SendState>
+  /** Called after the cancellation of a waiting send. */
+  cancelled(planned: PlannedSend): unknown
 }) {
   const { records } = deps
   return {
@@ -37,21 +39,21 @@ export function createSendService(deps: {
       const found: object[] = []
       for (const { key } of await records.due(MOST_SENDS)) {
         if (found.length >= limit) break
-        const later = await records.find(key)
-        if (later?.state !== 'waiting' || !isSeen(later, call)) continue
-        if (gateway !== undefined && later.gateway !== gateway) continue
-        if (conversation !== undefined && later.message?.conversation !== conversation) continue
-        found.push(shown(later))
+        const planned = await records.find(key)
+        if (planned?.state !== 'waiting' || !isVisible(planned, call)) continue
+        if (gateway !== undefined && planned.gateway !== gateway) continue
+        if (conversation !== undefined && planned.message?.conversation !== conversation) continue
+        found.push(shown(planned))
       }
       return found
     },
-    async cancel(wanted, call) {
-      const before = await findSend(records, wanted, call)
+    async cancel(args, call) {
+      const before = await findSend(records, args, call)
       const id = before.sending.key
       const after = await records.move(id, ['waiting'], 'cancelled')
       if (!after) throw new TriviumError('send_not_found', { id })
       if (after.state !== 'cancelled') {
-        const fate = FATES[await deps.fateOf(id, after.state)]
+        const fate = STATE_TEXTS[await deps.stateOf(id, after.state)]
         throw new TriviumError('send_decided', { id, at: new Date(after.at).toISOString(), fate })
       }
       await records.forgetDue(after)
@@ -61,7 +63,7 @@ export function createSendService(deps: {
   } satisfies ServiceOf<typeof operations.sends>
 }
 
-function shown({ at, created, gateway, message, to, sending }: Later) {
+function shown({ at, created, gateway, message, to, sending }: PlannedSend) {
   const { key: id, text, subject, by } = sending
   const head = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
   const where = message ? { conversation: message.conversation, messageId: message.id } : { to }

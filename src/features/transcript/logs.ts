@@ -5,6 +5,7 @@ import { fileFailure, unwritable } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { compilePattern } from '../../core/pattern.ts'
+import { MIB } from '../../core/units.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
@@ -15,13 +16,16 @@ import { pause } from '../../lib/pause.ts'
 export type LogQuery = {
   /** A glob over the channel. */
   channel?: string
-  /** A text (ignoring case) or `/regex/` (RE2): in the content of messages, or in whole lines of events. */
+  /**
+   * A text (ignoring case) or `/regex/` (RE2): in the content of messages, or in whole lines of
+   * events.
+   */
   grep?: string
   /** Only entries before this time (ISO 8601). */
   before?: string
   /** Only the newest entries; still oldest first. */
   limit?: number
-  /** Continues with new entries until `signal` aborts. */
+  /** Then waits for new entries, until `signal` aborts. */
   follow?: boolean
   signal?: AbortSignal
 }
@@ -43,12 +47,15 @@ type LogsOptions = {
   now?: () => number
   /** Size in bytes at which a new file is started (default 32 MB). */
   maxSize?: number
-  /** Gets write errors. */
+  /** Reports lines that could not be written. */
   log?: Log
 }
 
+/** Maximum lines of one write. */
 const BATCH = 1000
-const FULL = 32 * 1024 * 1024
+const DEFAULT_MAX_SIZE = 32 * MIB
+/** Polling interval (ms) of a followed log. */
+const FOLLOW_INTERVAL = 200
 
 /**
  * The logs of a data directory, safe for several processes. A resolved append was written, or its
@@ -74,19 +81,20 @@ export function createLogs(options: LogsOptions) {
      * invalid pattern.
      */
     history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
-    /** The same for events. */
+    /** As `history`, for events. */
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
-    /** Newest first: all, or those after the place `seen`, which moves to the end. */
-    newestMessages: (seen?: Place) => newestFirst(messages.path, seen),
-    /** Whether the file of a place still exists. */
+    /** Newest first: all, or those after the position `seen`, which moves to the end. */
+    newestMessages: (seen?: Position) => newestFirst(messages.path, seen),
+    /** Whether the file of a position still exists. */
     hasMessages: (inode: number) =>
       [messages.path, ...fullFiles(messages.path)].some(
         (path) => statSync(path, { throwIfNoEntry: false })?.ino === inode,
       ),
     /** Appends the outcome of a call to pending_calls.jsonl. */
     call: (record: LogEntry) => calls.append(record),
+    /** Outcomes of calls, newest first. */
     newestCalls: () => newestFirst(calls.path),
-    /** Each log as lines, for code that removes some. */
+    /** The entries of each log, for code that removes some. */
     lines: { messages: messages.lines, events: events.lines, calls: calls.lines },
     async close() {
       await Promise.all([messages.close(), events.close(), calls.close()])
@@ -95,12 +103,13 @@ export function createLogs(options: LogsOptions) {
 }
 
 /** One append-only file. Concurrent entries are written together. */
-function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions, flush = false) {
+function createLog(name: string, { dir, maxSize = DEFAULT_MAX_SIZE, log }: LogsOptions, flush = false) {
   const path = join(dir, name)
   const lock = createFileLock(`${path}.lock`, fileFailure(`${path}.lock`))
   const write = (entries: LogEntry[]) =>
     lock.during(async () => {
-      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) >= maxSize) await rotate(path)
+      const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+      if (size >= maxSize) await rotate(path)
       const lines = entries.map((entry) => JSON.stringify(entry))
       await appendLines(path, lines, disk, flush)
       return []
@@ -118,12 +127,14 @@ function createLog(name: string, { dir, maxSize = FULL, log }: LogsOptions, flus
         for (const file of [...fullFiles(path), path])
           for (const line of await linesOf(file)) yield* entryOf(line)
       },
-      filter: (isKept: (entry: LogEntry) => boolean) =>
+      /** Removes the entries for which `keeps` returns false. Invalid lines stay. */
+      filter: (keeps: (entry: LogEntry) => boolean) =>
         lock.during(async () => {
           for (const file of [...fullFiles(path), path]) {
             const lines = await linesOf(file)
-            const kept = lines.filter((line) => entryOf(line).every(isKept))
-            if (kept.length < lines.length) await writeWhole(file, kept.map((line) => `${line}\n`).join(''))
+            const remaining = lines.filter((line) => entryOf(line).every(keeps))
+            if (remaining.length === lines.length) continue
+            await writeWhole(file, remaining.map((line) => `${line}\n`).join(''))
           }
         }),
     },
@@ -139,14 +150,11 @@ async function linesOf(file: string): Promise<string[]> {
   return handle ? await linesAfter(handle, { offset: 0 }) : []
 }
 
-/** The entry of a line; empty for an invalid line. */
+/** The entry of a line, as a list that is empty for an invalid line. */
 function entryOf(line: string): LogEntry[] {
   const entry = parseJson(line)
   return isJsonObject(entry) && typeof entry.time === 'string' ? [{ ...entry, time: entry.time }] : []
 }
-
-/** Polling interval (ms) of a followed log. */
-const FOLLOW_EVERY = 200
 
 /**
  * Reads a log oldest first, with one file in memory. `textOf`: the text that `grep` searches.
@@ -155,8 +163,10 @@ const FOLLOW_EVERY = 200
 async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry) => string) {
   const { follow, signal } = query
   const accept = filterOf(query, textOf)
-  const seen: Place = { offset: 0 }
-  for (let { limit = Number.POSITIVE_INFINITY } = query; ; limit = Number.POSITIVE_INFINITY) {
+  const seen: Position = { offset: 0 }
+  // Only the entries of the first round are limited; the others are new.
+  let limit = query.limit ?? Number.POSITIVE_INFINITY
+  for (;;) {
     const newest: LogEntry[] = []
     for await (const entry of newestFirst(path, seen)) {
       if (newest.length >= limit) break
@@ -164,20 +174,22 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
     }
     yield* newest.reverse()
     if (!follow) return
-    await pause(FOLLOW_EVERY, signal)
+    await pause(FOLLOW_INTERVAL, signal)
     if (signal?.aborted) return
+    limit = Number.POSITIVE_INFINITY
   }
 }
 
-/** A reading position: the file, and the offset in it. */
-type Place = { inode?: number; offset: number }
+/** A reading position: the file, and the offset in it (bytes). */
+type Position = { inode?: number; offset: number }
 
 /**
  * Reads entries that are not `seen` backwards from the end, with one file in memory. Moves `seen`
  * to the end.
  */
-async function* newestFirst(path: string, seen: Place = { offset: 0 }): AsyncGenerator<LogEntry> {
+async function* newestFirst(path: string, seen: Position = { offset: 0 }): AsyncGenerator<LogEntry> {
   const before = { ...seen }
+  /** The file that is read first. */
   let newest: number | undefined
   // Opened before the rotated files are listed, so that a rotation in between loses nothing.
   await using current = await openIfThere(path)
@@ -187,15 +199,13 @@ async function* newestFirst(path: string, seen: Place = { offset: 0 }): AsyncGen
     const inode = (await handle?.stat())?.ino
     // It was rotated meanwhile.
     if (!handle || inode === newest) continue
-    const place = inode === before.inode ? before : { offset: 0 }
-    const lines = await linesAfter(handle, place)
-    if (newest === undefined) Object.assign(seen, { inode, offset: place.offset })
+    const position = inode === before.inode ? before : { offset: 0 }
+    // Moves `position` to the end.
+    const lines = await linesAfter(handle, position)
+    if (newest === undefined) Object.assign(seen, { inode, offset: position.offset })
     newest ??= inode
-    for (const line of lines.reverse()) {
-      const entry = parseJson(line)
-      if (isJsonObject(entry) && typeof entry.time === 'string') yield { ...entry, time: entry.time }
-    }
-    if (place === before) return
+    for (const line of lines.reverse()) yield* entryOf(line)
+    if (position === before) return
   }
 }
 
@@ -209,11 +219,12 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
   }
 }
 
+/** A search for `/regex/`, or for a text. */
 function finder(source: string): (text: string) => boolean {
   if (/^\/.*\/\w*$/.test(source)) {
     const pattern = compilePattern(source)
     return (text) => pattern.test(text)
   }
-  const wanted = source.toLowerCase()
-  return (text) => text.toLowerCase().includes(wanted)
+  const lowerCase = source.toLowerCase()
+  return (text) => text.toLowerCase().includes(lowerCase)
 }

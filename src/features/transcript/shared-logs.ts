@@ -11,11 +11,12 @@ import { createFileLock } from '../../lib/file-lock.ts'
 import { repeat } from '../../lib/loop.ts'
 import type { Logs } from './logs.ts'
 
+/** Maximum lines that are published or copied together. */
 const BATCH = 100
-/** Polling interval (ms). */
-const COPY_EVERY = 1_000
-/** Maximum number of lines kept for daemons that were away. */
-const KEPT = 50_000
+/** Polling interval (ms) of the topic. */
+const COPY_INTERVAL = 1_000
+/** Maximum number of lines in the topic, for daemons that were away. */
+const MOST_LINES = 50_000
 
 /**
  * Shares logs between all daemons of a store: lines go to a topic, and each daemon copies them, up
@@ -27,21 +28,29 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
   // Several daemons and commands may share a data directory.
   const lock = createFileLock(`${cursor}.lock`, fileFailure(`${cursor}.lock`))
 
-  const run = (lines: NewEvent[]) => topics.publish(LOG_TOPIC, lines)
-  const publisher = createBatcher<NewEvent, string>({ max: BATCH, serial: true, run })
-  /** Lines that cannot be published are only written here. */
-  const toAll =
-    <Entry extends { time?: number }>(type: string, here: (entry: Entry) => Promise<void>) =>
-    async (given: Entry) => {
-      const entry = { ...given, time: given.time ?? Date.now() }
-      await publisher.add({ type, source: 'trivium', data: toJson(entry) }).catch(() => here(entry))
+  const publisher = createBatcher<NewEvent, string>({
+    max: BATCH,
+    serial: true,
+    run: (lines) => topics.publish(LOG_TOPIC, lines),
+  })
+  /**
+   * Publishes lines for all daemons. A line that cannot be published is only written to the own
+   * file.
+   */
+  const publishing =
+    <Entry extends { time?: number }>(type: string, writeHere: (entry: Entry) => Promise<void>) =>
+    async (line: Entry) => {
+      const entry = { ...line, time: line.time ?? Date.now() }
+      await publisher.add({ type, source: 'trivium', data: toJson(entry) }).catch(() => writeHere(entry))
     }
 
   const copy = () =>
     lock.during(async () => {
-      while (await copySome());
+      let isBehind = true
+      while (isBehind) isBehind = await copyBatch()
     })
-  const copySome = async () => {
+  /** Returns whether there are more lines. */
+  const copyBatch = async (): Promise<boolean> => {
     // A new store, or one that lost its last writes, assigns positions again.
     const copied = existsSync(cursor) ? Number(readFileSync(cursor, 'utf8')) : 0
     const start = Math.min(copied || 0, await topics.end(LOG_TOPIC))
@@ -51,15 +60,15 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     )
     await Promise.all(writes)
     const last = lines.items.at(-1)
-    const isKept = last !== undefined && (await writeWhole(cursor, String(last.position)))
-    return isKept && lines.more
+    if (last) await writeWhole(cursor, String(last.position))
+    return last !== undefined && lines.more
   }
-  const copying = repeat(copy, COPY_EVERY, 'logs of all daemons', log)
+  const copying = repeat(copy, COPY_INTERVAL, 'logs of all daemons', log)
 
   return {
     ...files,
-    message: toAll('message', files.message),
-    event: toAll('event', files.event),
+    message: publishing('message', files.message),
+    event: publishing('event', files.event),
     start: copying.start,
     async close() {
       await publisher.idle()
@@ -75,5 +84,5 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
 
 /** Retention of the topic: long enough for an absent daemon, and small enough to copy quickly. */
 export function withSharedLogs(retention: Retention): Retention {
-  return { ...retention, topics: { ...retention.topics, [LOG_TOPIC]: { maxCount: KEPT } } }
+  return { ...retention, topics: { ...retention.topics, [LOG_TOPIC]: { maxCount: MOST_LINES } } }
 }

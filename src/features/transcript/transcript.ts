@@ -8,7 +8,13 @@ import type { Logs } from './logs.ts'
 
 export type Transcript = ReturnType<typeof createTranscript>
 
-/** How it was processed. */
+/** Maximum delay (ms) and number of lines of a batch. */
+const BATCH_INTERVAL = 50
+const MAX_BATCH = 500
+/** Maximum characters of a text in a line. The journal has the complete message. */
+const LONGEST = 64_000
+
+/** How a message was processed. */
 type Result = { skill: string; ok: boolean; approval_required: boolean; error?: string }
 
 /**
@@ -26,7 +32,7 @@ export function createTranscript(
     now(): number
   },
 ) {
-  function keep(message: Message): Promise<void> | undefined {
+  function writeMessage(message: Message): Promise<void> | undefined {
     if (unanswerable(message) !== undefined) return undefined
     const { id: messageId, conversation, from, gateway: channel, text, receivedAt: time } = message
     const content = headOf(text, LONGEST)
@@ -34,36 +40,37 @@ export function createTranscript(
     return logs.message({ channel, role: 'user', content, time, meta })
   }
 
-  function keepResult(message: Message, result: Result, time?: number): Promise<void> | undefined {
+  function writeResult(message: Message, result: Result, time?: number): Promise<void> | undefined {
     if (unanswerable(message) !== undefined) return undefined
     const { id: messageId, gateway: channel, text } = message
-    const what = { channel, text: headOf(text, LONGEST), ...result, messageId }
-    return logs.event({ event: 'message_processed', ...what, ...defined({ time }) })
+    const entry = { channel, text: headOf(text, LONGEST), ...result, messageId, ...defined({ time }) }
+    return logs.event({ event: 'message_processed', ...entry })
   }
 
-  const patient = createGatherer<() => Promise<void> | undefined>({
-    every: GATHER,
-    max: MOST_GATHERED,
-    run: (lines) => Promise.all(lines.map((write) => write())),
+  const batches = createGatherer<() => Promise<void> | undefined>({
+    every: BATCH_INTERVAL,
+    max: MAX_BATCH,
+    run: (writes) => Promise.all(writes.map((write) => write())),
   })
 
   return {
     /** Called before the first dispatch of a message, and for messages without a route. */
-    received: (message: Message): Promise<void> | undefined => keep(message),
-    processed: (message: Message, result: Result): Promise<void> | undefined => keepResult(message, result),
+    received: (message: Message): Promise<void> | undefined => writeMessage(message),
+    processed: (message: Message, result: Result): Promise<void> | undefined => writeResult(message, result),
     /**
-     * The same for Bolt listeners, which handle hundreds of messages a second and do not read the
-     * transcript: written in batches.
+     * The same for Bolt listeners, but written in batches: they handle hundreds of messages a
+     * second, and do not read the transcript.
      */
-    heard: {
-      received: (message: Message) => patient.add(() => keep(message)),
+    batched: {
+      received: (message: Message) => batches.add(() => writeMessage(message)),
       processed(message: Message, result: Result) {
         const time = about.now()
-        patient.add(() => keepResult(message, result, time))
+        batches.add(() => writeResult(message, result, time))
       },
     },
     /** Resolves when all batches are written. */
-    flush: patient.flush,
+    flush: batches.flush,
+    /** Called after a reply was sent. */
     async replied(reply: Reply) {
       const { gateway: channel, inReplyTo, conversation, to } = reply
       const content = headOf(about.shown(reply.text), LONGEST)
@@ -72,10 +79,3 @@ export function createTranscript(
     },
   }
 }
-
-/** Maximum delay (ms) and size of such a batch. */
-const GATHER = 50
-const MOST_GATHERED = 500
-
-/** Maximum characters of a text in a line. The journal has the complete message. */
-const LONGEST = 64_000

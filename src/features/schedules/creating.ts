@@ -1,5 +1,5 @@
 import type { ActivityEntry } from '../../core/activity.ts'
-import { type AskedBy, askedBy as createdBy } from '../../core/asked-by.ts'
+import { type AskedBy, askedBy as requesterOf } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import { channelOf } from '../../core/call.ts'
 import { requireOwnFormat } from '../../core/cron-format.ts'
@@ -22,10 +22,10 @@ const LIMITS = {
   scheduleArgs: { most: 20_000, what: 'The arguments of a schedule' },
 } satisfies Record<string, Limit>
 
-type Asked = Parameters<ServiceOf<typeof operations.schedules>['create']>[0]
+type CreateArgs = Parameters<ServiceOf<typeof operations.schedules>['create']>[0]
 
 /** Creates schedules for `schedule-create` and for schedules in words. */
-export function createScheduleMaking(deps: {
+export function createScheduleCreation(deps: {
   state: ScheduleState
   /** Throws `skill_not_found`, `forbidden` if the call may not run it, and `skill_args_invalid`. */
   permit(skill: string, call: Call, args: unknown): Promise<void>
@@ -39,7 +39,7 @@ export function createScheduleMaking(deps: {
    * returns the existing one.
    */
   return async (
-    { name, misfire, timezone = 'UTC', args, at, ...rest }: Asked,
+    { name, misfire, timezone = 'UTC', args, at, ...rest }: CreateArgs,
     call: Call,
     askedBy?: AskedBy,
   ): Promise<Schedule> => {
@@ -48,10 +48,10 @@ export function createScheduleMaking(deps: {
       throw new TriviumError('usage', {
         details: 'A schedule takes exactly one of `cron`, `every` and `at`.',
       })
-    const schedule = {
+    const settings = {
       ...rest,
       ...defined({ cron: at ?? rest.cron }),
-      ...defined({ by: makerOf(call), askedBy, onFailure: askedBy ? undefined : createdBy(call) }),
+      ...defined({ by: creatorOf(call), askedBy, onFailure: askedBy ? undefined : requesterOf(call) }),
       name: name ?? rest.skill,
       misfire: misfireOf(misfire),
       timezone,
@@ -60,25 +60,26 @@ export function createScheduleMaking(deps: {
       created: new Date(now()).toISOString(),
     }
     if (rest.cron !== undefined) requireOwnFormat(rest.cron)
-    if (plannedTimes(schedule).next(now()) === undefined && !askedBy) {
-      const how = at === undefined ? 'never comes' : 'has passed'
-      throw new TriviumError('usage', { details: `The schedule "${schedule.cron}" (${timezone}) ${how}.` })
+    if (plannedTimes(settings).next(now()) === undefined && !askedBy) {
+      const why = at === undefined ? 'never comes' : 'has passed'
+      throw new TriviumError('usage', { details: `The schedule "${settings.cron}" (${timezone}) ${why}.` })
     }
-    requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: schedule.name, args }))
-    const { made } = await state.update((draft): { one: Schedule; isNew: boolean } => {
+    requireRoom(LIMITS.scheduleArgs, JSON.stringify({ name: settings.name, args }))
+    const { made: result } = await state.update((draft): { schedule: Schedule; isNew: boolean } => {
       const isSame = (one: Schedule) =>
-        one.askedBy?.id === askedBy?.id && one.skill === schedule.skill && one.name === schedule.name
-      const standing = askedBy && draft.schedules.find(isSame)
-      if (standing) return { one: standing, isNew: false }
+        one.askedBy?.id === askedBy?.id && one.skill === settings.skill && one.name === settings.name
+      const existing = askedBy && draft.schedules.find(isSame)
+      if (existing) return { schedule: existing, isNew: false }
       requireRoom(LIMITS.schedules, draft.schedules.length)
-      const own = ({ by }: Schedule) => by !== undefined && by.id === schedule.by?.id
-      requireRoom(LIMITS.ownSchedules, draft.schedules.filter(own).length)
-      const one = { id: nextId(draft, 'schedule'), ...schedule }
-      draft.schedules.push(one)
-      return { one, isNew: true }
+      const isOwn = ({ by }: Schedule) => by !== undefined && by.id === settings.by?.id
+      requireRoom(LIMITS.ownSchedules, draft.schedules.filter(isOwn).length)
+      const schedule = { id: nextId(draft, 'schedule'), ...settings }
+      draft.schedules.push(schedule)
+      return { schedule, isNew: true }
     })
-    if (made.isNew) await deps.record({ event: 'schedule_created', ...aboutSchedule(made.one) })
-    return made.one
+    const { schedule, isNew } = result
+    if (isNew) await deps.record({ event: 'schedule_created', ...aboutSchedule(schedule) })
+    return schedule
   }
 }
 
@@ -96,7 +97,7 @@ function misfireOf(text: string): Schedule['misfire'] {
  * On whose behalf the schedule runs. Undefined for operators: the control token, the command line,
  * code of the daemon.
  */
-function makerOf({ caller }: Call): Schedule['by'] {
+function creatorOf({ caller }: Call): Schedule['by'] {
   const { id, roles = [] } = caller
   if (caller.kind !== 'route') return undefined
   if (id !== undefined) return { id, roles: [...roles] }
