@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { isLocalName } from '../../lib/http.ts'
 
-/** How a cookie is set: `path` and the lifetime in ms; a lifetime of 0 removes it. */
+/** Attributes of a cookie. `lifetime`: in ms; 0 removes it. */
 export type CookieScope = { path: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
 
 /**
@@ -36,18 +36,18 @@ export function cookieName(
  * must have been planted.
  */
 export function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
-  const given = (headers.cookie ?? '').split(';').flatMap((pair) => {
+  const values = (headers.cookie ?? '').split(';').flatMap((pair) => {
     const [key = '', ...value] = pair.trim().split('=')
     return key === name ? [value.join('=')] : []
   })
-  return given.length === 1 ? given[0] : undefined
+  return values.length === 1 ? values[0] : undefined
 }
 
 /** The value of a `Set-Cookie` header. Scripts cannot read it. */
 export function cookieHeader(name: string, value: string, scope: CookieScope, secure: boolean): string {
   const { path, lifetime, sameSite } = scope
-  const age = Math.floor(lifetime / 1000)
-  const header = `${name}=${value}; Path=${path}; Max-Age=${age}; HttpOnly; SameSite=${sameSite}`
+  const maxAge = Math.floor(lifetime / 1000)
+  const header = `${name}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=${sameSite}`
   return secure ? `${header}; Secure` : header
 }
 
@@ -66,7 +66,7 @@ export function isOwnPage({ headers, method = 'GET' }: IncomingMessage): boolean
   return URL.canParse(origin) && new URL(origin).host === host
 }
 
-/** Whether a browser made the request for a page. */
-export function isOfBrowser({ headers }: IncomingMessage): boolean {
+/** Whether a page in a browser made the request. */
+export function isFromPage({ headers }: IncomingMessage): boolean {
   return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined
 }

@@ -3,11 +3,12 @@ import { z } from 'zod'
 import type { OidcConfig } from '../../config/schema/console.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { parseJson, pathGet } from '../../core/json.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
 import { createVault } from '../../lib/vault.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import type { Person } from './sessions.ts'
 
-/** The state of a sign-in, encrypted in a cookie while the person is at the provider. */
+/** A sign-in that has begun. Encrypted in a cookie while the person is at the provider. */
 const pendingSchema = z.strictObject({
   issuer: z.string(),
   state: z.string(),
@@ -15,27 +16,36 @@ const pendingSchema = z.strictObject({
   verifier: z.string(),
   /** The console view to show afterwards. */
   at: z.string(),
+  /** When it expires (Unix ms). */
   until: z.number(),
 })
 
 export type Oidc = ReturnType<typeof createOidc>
 
 /** Maximum duration (ms) of a sign-in at the provider. */
-export const PENDING = 600_000
-/** Timeout (seconds) of the provider, and how long (ms) its discovery document is cached. */
-const [WITHIN_SECONDS, FRESH] = [10, 3_600_000]
+export const SIGN_IN_TIMEOUT = 10 * MINUTE
+/** Timeout (seconds) of requests to the provider. */
+const REQUEST_TIMEOUT_SECONDS = 10
+/** How long (ms) a discovery document is cached. */
+const DISCOVERY_LIFETIME = HOUR
+/** Maximum characters of a provider's error in ours. */
+const LONGEST_REASON = 500
 
 /**
- * OpenID Connect with the code flow, PKCE, state and nonce. The state of a sign-in is in a cookie
- * of the browser, sealed with the control token. Nobody can finish in another browser what began in
- * this one, and unfinished sign-ins use no storage.
+ * OpenID Connect with the code flow, PKCE, state and nonce. A sign-in that has begun is in a
+ * cookie, encrypted with the control token. It can therefore only be finished in the same browser,
+ * and unfinished sign-ins need no storage.
  */
 export function createOidc({ token, now }: { token: string; now(): number }) {
   const vault = createVault(token, 'trivium console sign-in')
   const providers = createProviders(now)
 
   return {
-    /** The URL to redirect the browser to, and the cookie. Throws `issuer_unavailable`. */
+    /**
+     * Starts a sign-in. `callback`: the URL that the provider redirects to. `at`: the console view
+     * to show afterwards. Returns the URL of the provider, and the state and content of the cookie.
+     * Throws `issuer_unavailable`.
+     */
     async begin(options: OidcConfig, callback: string, at: string) {
       const oidc = await import('openid-client')
       const provider = await providers.of(options)
@@ -49,11 +59,14 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
         state,
         nonce,
       })
-      const pending = { issuer: options.issuer, state, nonce, verifier, at, until: now() + PENDING }
+      const pending = { issuer: options.issuer, state, nonce, verifier, at, until: now() + SIGN_IN_TIMEOUT }
       return { to: to.href, state, cookie: vault.close(JSON.stringify(pending)) }
     },
 
-    /** Returns the person who came back from the provider. Throws `sign_in_failed`, `issuer_unavailable`. */
+    /**
+     * Finishes a sign-in. `current`: the requested callback URL, with the provider's parameters.
+     * Returns the person and the console view. Throws `sign_in_failed` and `issuer_unavailable`.
+     */
     async finish(
       options: OidcConfig,
       current: URL,
@@ -72,55 +85,56 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
         expectedNonce: pending.nonce,
         idTokenExpected: true,
       }
-      const tokens = await oidc.authorizationCodeGrant(provider, current, checks).catch(refuse)
+      const tokens = await oidc.authorizationCodeGrant(provider, current, checks).catch(throwSignInError)
       const claims = tokens.claims()
       if (!claims) throw signInError('the provider gave no ID token')
-      const asks = !isComplete(claims, options) && provider.serverMetadata().userinfo_endpoint !== undefined
-      const more = asks
-        ? await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub).catch(refuse)
-        : undefined
-      return { person: personOf(mergeClaims(claims, more), options), at: pending.at }
+      const hasUserInfo = provider.serverMetadata().userinfo_endpoint !== undefined
+      const userInfo =
+        hasUserInfo && !isComplete(claims, options)
+          ? await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub).catch(throwSignInError)
+          : undefined
+      return { person: personOf(mergeClaims(claims, userInfo), options), at: pending.at }
     },
   }
 }
 
-/** Discovery documents of providers, cached for an hour. */
+/** The provider with its discovery document, which is cached. */
 function createProviders(now: () => number) {
-  const known = new Map<string, { at: number; provider: Promise<Configuration> }>()
+  const cached = new Map<string, { at: number; provider: Promise<Configuration> }>()
   const discover = async (options: OidcConfig): Promise<Configuration> => {
     const oidc = await import('openid-client')
     const { issuer, clientId, clientSecret, allowPrivate } = options
     const guarded = createGuardedFetch({ url: issuer, headers: {}, allowPrivate })
-    const fetchFrom: CustomFetch = (url, { body, headers, method, signal }) =>
+    const guardedFetch: CustomFetch = (url, { body, headers, method, signal }) =>
       guarded(url, {
         headers,
         method,
         ...(body !== undefined && body !== null && { body }),
         ...(signal && { signal }),
       })
-    const provider = await oidc.discovery(new URL(issuer), clientId, {}, authenticate(oidc, clientSecret), {
+    return oidc.discovery(new URL(issuer), clientId, {}, authenticate(oidc, clientSecret), {
       // Checks the ID token's signature, rather than relying on TLS alone.
       execute: [
         oidc.enableNonRepudiationChecks,
         ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : []),
       ],
-      timeout: WITHIN_SECONDS,
-      [oidc.customFetch]: fetchFrom,
+      timeout: REQUEST_TIMEOUT_SECONDS,
+      [oidc.customFetch]: guardedFetch,
     })
-    return provider
   }
   return {
     of(options: OidcConfig): Promise<Configuration> {
       const { issuer, clientId, clientSecret = '', allowPrivate } = options
       const key = JSON.stringify([issuer, clientId, clientSecret, allowPrivate])
-      const before = known.get(key)
-      if (before && now() - before.at < FRESH) return before.provider
-      known.clear()
+      const before = cached.get(key)
+      if (before && now() - before.at < DISCOVERY_LIFETIME) return before.provider
+      // There is one provider; others are from an earlier configuration.
+      cached.clear()
       const provider = discover(options).catch((cause) => {
-        known.delete(key)
-        throw new TriviumError('issuer_unavailable', { issuer, reason: wordsOf(cause) }, { cause })
+        cached.delete(key)
+        throw new TriviumError('issuer_unavailable', { issuer, reason: errorText(cause) }, { cause })
       })
-      known.set(key, { at: now(), provider })
+      cached.set(key, { at: now(), provider })
       return provider
     },
   }
@@ -130,32 +144,37 @@ function createProviders(now: () => number) {
 function authenticate(oidc: typeof import('openid-client'), secret: string | undefined): ClientAuth {
   if (secret === undefined) return oidc.None()
   return (server, client, body, headers) => {
-    const { token_endpoint_auth_methods_supported: ways = ['client_secret_basic'] } = server
-    const way = ways.includes('client_secret_post') ? oidc.ClientSecretPost : oidc.ClientSecretBasic
-    way(secret)(server, client, body, headers)
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
+    const method = methods.includes('client_secret_post') ? oidc.ClientSecretPost : oidc.ClientSecretBasic
+    method(secret)(server, client, body, headers)
   }
 }
 
-/** Some providers return the address, its verification and the groups only from the userinfo endpoint. */
+/**
+ * Whether an ID token has all claims that are needed. Some providers return the address, its
+ * verification and the groups only from the userinfo endpoint.
+ */
 function isComplete(claims: IDToken, { nameClaim, groupsClaim }: OidcConfig): boolean {
   const needed = [nameClaim, groupsClaim, ...(nameClaim === 'email' ? ['email_verified'] : [])]
   return needed.every((name) => name in claims)
 }
 
-/** The ID token wins. A verification counts only for the address that it came with. */
-function mergeClaims(claims: IDToken, more: UserInfoResponse | undefined): UserInfoResponse {
-  const merged = { ...more, ...claims }
-  const isVerified = [claims, more].some(
-    (from) => from?.email === merged.email && from?.email_verified === true,
+/** The ID token has precedence. A verification counts only for the address that it came with. */
+function mergeClaims(claims: IDToken, userInfo: UserInfoResponse | undefined): UserInfoResponse {
+  const merged = { ...userInfo, ...claims }
+  const isVerified = [claims, userInfo].some(
+    (source) => source?.email === merged.email && source?.email_verified === true,
   )
   return { ...merged, email_verified: isVerified }
 }
 
-/** An email address counts only if the provider has verified it; otherwise people could claim any. */
+/**
+ * An email address counts only if the provider has verified it; otherwise people could claim any.
+ */
 function personOf(claims: UserInfoResponse, { issuer, nameClaim, groupsClaim }: OidcConfig): Person {
-  const given = claims[nameClaim]
+  const claim = claims[nameClaim]
   const isProven = nameClaim !== 'email' || claims.email_verified === true
-  const name = typeof given === 'string' && given !== '' && isProven ? given : undefined
+  const name = typeof claim === 'string' && claim !== '' && isProven ? claim : undefined
   const groups = [claims[groupsClaim]].flat().filter((each) => typeof each === 'string')
   return {
     via: 'oidc',
@@ -166,8 +185,8 @@ function personOf(claims: UserInfoResponse, { issuer, nameClaim, groupsClaim }: 
   }
 }
 
-function refuse(cause: unknown): never {
-  throw signInError(wordsOf(cause), cause)
+function throwSignInError(cause: unknown): never {
+  throw signInError(errorText(cause), cause)
 }
 
 function signInError(reason: string, cause?: unknown): TriviumError {
@@ -175,13 +194,8 @@ function signInError(reason: string, cause?: unknown): TriviumError {
 }
 
 /** The error text of the library, the provider or the network. */
-function wordsOf(error: unknown): string {
-  const said = [
-    reasonOf(error),
-    ...['error', 'error_description', 'cause.message'].map((path) => pathGet(error, path)),
-  ]
-  return said
-    .filter((each) => typeof each === 'string')
-    .join(': ')
-    .slice(0, 500)
+function errorText(error: unknown): string {
+  const details = ['error', 'error_description', 'cause.message'].map((path) => pathGet(error, path))
+  const parts = [reasonOf(error), ...details].filter((each) => typeof each === 'string')
+  return parts.join(': ').slice(0, LONGEST_REASON)
 }

@@ -4,7 +4,7 @@ import { withoutCase } from '../../core/identity.ts'
 import { VIEWER, VIEWER_SKILLS } from '../../core/viewer-role.ts'
 import type { Person } from './sessions.ts'
 
-/** A caller's identity and rights. */
+/** The identity and rights of a caller. */
 export type Bearer = Omit<Caller, 'kind'>
 
 const CONTROL_TOKEN = 'control-token'
@@ -37,10 +37,9 @@ function isAmong(members: readonly string[], { name, subject, groups = [] }: Per
     if (member.startsWith('sub:')) return member.slice('sub:'.length) === subject
     if (member.startsWith('group:')) return groups.includes(member.slice('group:'.length))
     if (address === undefined) return false
-    const wanted = withoutCase(member)
+    const allowed = withoutCase(member)
     // The last @, because a quoted local part may contain others.
-    return wanted.startsWith('*@')
-      ? address.slice(address.lastIndexOf('@')) === wanted.slice(1)
-      : address === wanted
+    const domain = address.slice(address.lastIndexOf('@'))
+    return allowed.startsWith('*@') ? domain === allowed.slice(1) : address === allowed
   })
 }

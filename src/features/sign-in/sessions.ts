@@ -3,8 +3,12 @@ import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { putLast } from '../../lib/put-last.ts'
 
-/** The person who signed in: with the control token and a claimed name, or through an identity provider. */
+/**
+ * The person who signed in: with the control token and a claimed name, or through an identity
+ * provider.
+ */
 const personSchema = z.strictObject({
   via: z.enum(['token', 'oidc']),
   name: z.string().exactOptional(),
@@ -14,6 +18,7 @@ const personSchema = z.strictObject({
   groups: z.array(z.string()).exactOptional(),
 })
 const sessionSchema = z.strictObject({ person: personSchema, startedAt: z.number(), expiresAt: z.number() })
+/** `session`: as JSON text. `mac`: its seal. */
 const storedSchema = z.strictObject({ session: z.string(), mac: z.string() })
 
 export type Person = z.infer<typeof personSchema>
@@ -21,46 +26,48 @@ export type Session = z.infer<typeof sessionSchema>
 export type Sessions = ReturnType<typeof createSessions>
 
 const PREFIX = 'console-session:'
+/** 32 random bytes in base64url. */
 const ID = /^[\w-]{43}$/
-/** Maximum number of cached sessions, for times when the store is unavailable. */
-const MOST_KNOWN = 1_000
+/** Maximum number of cached sessions. The cache is for times when the store is unavailable. */
+const MOST_CACHED = 1_000
 
 /**
- * The sessions of the console. The browser has a random id; the store has its hash and the session,
- * sealed with the control token. Stored data is therefore not enough to sign in, writing to the
- * store is not enough to make a session, and a new control token ends all sessions. While the store
- * is unavailable, sessions that this daemon has seen stay valid until they expire.
+ * The sessions of the console. The browser has a random id. The store has its hash and the session
+ * with a MAC by the control token. Reading the store is therefore not enough to sign in, writing to
+ * it is not enough to make a session, and a new control token ends all sessions. While the store is
+ * unavailable, sessions that this daemon has seen stay valid until they expire.
  */
 export function createSessions(deps: { kv: KeyValues; token: string; now(): number }) {
   const { kv, token, now } = deps
-  const known = new Map<string, Session>()
+  /** By key, least recently used first. */
+  const cached = new Map<string, Session>()
   const seal = (key: string, session: string) =>
     createHmac('sha256', token).update(`trivium console session\n${key}\n${session}`).digest('base64url')
 
   const remember = (key: string, session: Session | undefined) => {
-    known.delete(key)
-    if (!session) return undefined
-    known.set(key, session)
-    const [oldest] = known.keys()
-    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+    cached.delete(key)
+    if (session) putLast(cached, key, session, MOST_CACHED)
     return session
   }
-  const opened = (key: string, value: unknown): Session | undefined => {
+  /** The session of a stored value; undefined if it was not sealed with the control token. */
+  const verified = (key: string, value: unknown): Session | undefined => {
     const stored = storedSchema.safeParse(value).data
     if (!stored || !isSame(stored.mac, seal(key, stored.session))) return undefined
     return sessionSchema.safeParse(parseJson(stored.session)).data
   }
   const load = async (key: string): Promise<Session | undefined> => {
     try {
-      return remember(key, opened(key, (await kv.get(key))?.value))
+      return remember(key, verified(key, (await kv.get(key))?.value))
     } catch (error) {
-      if (error instanceof TriviumError && error.retryable) return known.get(key)
+      if (error instanceof TriviumError && error.retryable) return cached.get(key)
       throw error
     }
   }
 
   return {
-    /** Starts a session of `lifetime` ms. Returns the id for the cookie. Throws `store_unavailable`. */
+    /**
+     * Starts a session of `lifetime` ms. Returns the id for the cookie. Throws `store_unavailable`.
+     */
     async open(person: Person, lifetime: number): Promise<{ id: string; session: Session }> {
       const id = randomBytes(32).toString('base64url')
       const key = keyOf(id)
@@ -79,7 +86,7 @@ export function createSessions(deps: { kv: KeyValues; token: string; now(): numb
     /** Ends a session on all daemons. Throws `store_unavailable`. */
     async close(id: string | undefined): Promise<void> {
       if (id === undefined || !ID.test(id)) return
-      known.delete(keyOf(id))
+      cached.delete(keyOf(id))
       await kv.delete(keyOf(id))
     },
   }
@@ -89,7 +96,9 @@ function keyOf(id: string): string {
   return PREFIX + hash('sha256', id, 'base64url')
 }
 
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+/** Compares in constant time. */
+function isSame(first: string, second: string): boolean {
+  const a = Buffer.from(first)
+  const b = Buffer.from(second)
   return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -6,8 +6,16 @@ import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { badRequest } from '../../core/invalid-args.ts'
 import { defined } from '../../lib/defined.ts'
 import { isLocalName, isLoopback, peerOf } from '../../lib/http.ts'
-import { cookieHeader, cookieName, isOfBrowser, isOwnPage, isSecure, readCookie } from './cookies.ts'
-import { type Oidc, PENDING } from './oidc.ts'
+import {
+  type CookieScope,
+  cookieHeader,
+  cookieName,
+  isFromPage,
+  isOwnPage,
+  isSecure,
+  readCookie,
+} from './cookies.ts'
+import { type Oidc, SIGN_IN_TIMEOUT } from './oidc.ts'
 import { failurePage } from './pages.ts'
 import { type Bearer, idOf, rightsOf } from './rights.ts'
 import type { Person, Session, Sessions } from './sessions.ts'
@@ -27,7 +35,9 @@ type Deps = {
 export const CALLBACK = '/auth/callback'
 
 const COOKIE = 'session'
-/** A claimed name, given with the control token: letters, digits, and characters of names and addresses. */
+/** Path and query of a console view, in the characters of URLs. */
+const VIEW = /^\/[\w%.~!$&'()*+,;=:@/?-]{0,2000}$/
+/** `name`: a name that the holder of the control token claims. */
 const bodySchema = z.strictObject({
   name: z
     .string()
@@ -41,19 +51,23 @@ export function createSignIn(deps: Deps) {
   const cookies = createCookies(deps)
   const { sessions } = deps
 
-  /** Always a new id, so that an id planted in the browser earlier is worthless. */
+  /**
+   * Starts a session. It always has a new id, so that an id planted in the browser earlier is
+   * worthless.
+   */
   const begin = async (request: Request, response: Response, person: Person): Promise<Session> => {
     await sessions.close(cookies.read(request, COOKIE))
     const lifetime = deps.console().session
     const { id, session } = await sessions.open(person, lifetime)
     cookies.set(request, response, COOKIE, { value: id, lifetime, sameSite: 'Strict' })
-    await note(deps, request, 'sign-in', idOf(person))
+    await recordAudit(deps, request, 'sign-in', idOf(person))
     return session
   }
 
   const start: RequestHandler = async (request, response) => {
-    // Programs send no headers about pages, and pages cannot send the token without CORS.
-    if (isOfBrowser(request) && !isOwnPage(request)) throw foreignPage()
+    // Requests of programs have no headers of pages. Other pages cannot send the token without
+    // CORS.
+    if (isFromPage(request) && !isOwnPage(request)) throw foreignPage()
     if (!deps.hasControlToken(request)) throw new TriviumError('unauthorized')
     const { data, error } = bodySchema.safeParse(request.body ?? {})
     if (!data) throw badRequest(error, request.body)
@@ -68,22 +82,25 @@ export function createSignIn(deps: Deps) {
     cookies.set(request, response, COOKIE, { value: '', lifetime: 0, sameSite: 'Strict' })
     const session = await sessions.read(id)
     await sessions.close(id)
-    if (session) await note(deps, request, 'sign-out', idOf(session.person))
+    if (session) await recordAudit(deps, request, 'sign-out', idOf(session.person))
     response.json({ result: { ok: true } })
   }
 
   const show: RequestHandler = async (request, response) => {
     const session = await sessions.read(cookies.read(request, COOKIE))
     const { oidc } = deps.console()
-    const ways = {
+    const methods = {
       signIn: ['token', ...(oidc ? ['oidc'] : [])],
       ...(oidc && { provider: new URL(oidc.issuer).host }),
     }
-    response.json({ result: { ...ways, ...(session && shown(session, deps.console())) } })
+    response.json({ result: { ...methods, ...(session && shown(session, deps.console())) } })
   }
 
   return {
-    /** The caller by the cookie of a request. Throws `forbidden` for requests made by other web pages. */
+    /**
+     * The caller by the cookie of a request. Throws `forbidden` for requests made by other web
+     * pages.
+     */
     async bearerOf(request: Request): Promise<Bearer | undefined> {
       const id = cookies.read(request, COOKIE)
       if (id === undefined) return undefined
@@ -91,14 +108,17 @@ export function createSignIn(deps: Deps) {
       if (session && !isOwnPage(request)) throw foreignPage()
       return session && rightsOf(session.person, deps.console())
     },
+    /** Signs in with the control token. */
     start,
+    /** Signs out. */
     end,
+    /** The ways to sign in, and the person who is signed in. */
     show,
     ...createProviderSignIn(deps, cookies, begin),
   }
 }
 
-/** Both ends of a sign-in at the provider. Errors become a page, because a person is waiting. */
+/** The redirects to and from the provider. Errors become a page, because a person is waiting. */
 function createProviderSignIn(
   deps: Deps,
   cookies: ReturnType<typeof createCookies>,
@@ -111,7 +131,8 @@ function createProviderSignIn(
       throw new TriviumError('not_found', { path: 'sign-in at a provider: `console: { oidc }` is not set' })
     return options
   }
-  const page =
+  /** Redirects the browser to the URL that `step` returns. */
+  const redirecting =
     (step: (request: Request, response: Response) => Promise<string>): RequestHandler =>
     async (request, response) => {
       try {
@@ -123,17 +144,17 @@ function createProviderSignIn(
     }
 
   return {
-    toProvider: page(async (request, response) => {
+    toProvider: redirecting(async (request, response) => {
       const callback = new URL(CALLBACK, originOf(request, deps.console()))
       const { to, state, cookie } = await oidc.begin(settings(), callback.href, viewIn(request.query.at))
       cookies.set(request, response, pendingName(state), {
         value: cookie,
-        lifetime: PENDING,
+        lifetime: SIGN_IN_TIMEOUT,
         sameSite: 'Lax',
       })
       return to
     }),
-    fromProvider: page(async (request, response) => {
+    fromProvider: redirecting(async (request, response) => {
       const options = settings()
       const current = new URL(request.originalUrl, originOf(request, deps.console()))
       const name = pendingName(String(request.query.state))
@@ -141,7 +162,7 @@ function createProviderSignIn(
       cookies.set(request, response, name, { value: '', lifetime: 0, sameSite: 'Lax' })
       const { person, at } = await oidc.finish(options, current, pending)
       if (!rightsOf(person, deps.console())) {
-        await note(deps, request, 'sign-in', idOf(person), 'sign_in_refused')
+        await recordAudit(deps, request, 'sign-in', idOf(person), 'sign_in_refused')
         throw new TriviumError('sign_in_refused', { who: idOf(person) })
       }
       await begin(request, response, person)
@@ -150,7 +171,7 @@ function createProviderSignIn(
   }
 }
 
-function note(
+function recordAudit(
   { record }: Pick<Deps, 'record'>,
   request: Request,
   action: 'sign-in' | 'sign-out',
@@ -165,9 +186,12 @@ function pendingName(state: string): string {
   return `sign-in-${state.replaceAll(/[^\w-]/g, '').slice(0, 8)}`
 }
 
-/** A console view: the part after `#`. It is always appended to `/#`, so it cannot lead to another site. */
-function viewIn(given: unknown): string {
-  return typeof given === 'string' && /^\/[\w%.~!$&'()*+,;=:@/?-]{0,2000}$/.test(given) ? given : ''
+/**
+ * A console view: the part after `#`. It is always appended to `/#`, so it cannot lead to another
+ * site.
+ */
+function viewIn(value: unknown): string {
+  return typeof value === 'string' && VIEW.test(value) ? value : ''
 }
 
 /**
@@ -184,29 +208,26 @@ function originOf(request: Request, { url }: ConsoleConfig): string {
 
 /** The cookies of a request, by purpose. */
 function createCookies({ console: settings }: Pick<Deps, 'console'>) {
-  const secure = (request: Request) => isSecure(request, settings().url)
-  type Setting = { value: string; lifetime: number; sameSite: 'Strict' | 'Lax' }
+  const usesHttps = (request: Request) => isSecure(request, settings().url)
+  type Setting = { value: string } & Omit<CookieScope, 'path'>
   return {
-    read: (request: Request, what: string) => readCookie(request, cookieName(what, request, secure(request))),
+    read: (request: Request, what: string) =>
+      readCookie(request, cookieName(what, request, usesHttps(request))),
     set(request: Request, response: Response, what: string, { value, ...scope }: Setting): void {
-      const isHttps = secure(request)
+      const isHttps = usesHttps(request)
       const name = cookieName(what, request, isHttps)
       response.append('set-cookie', cookieHeader(name, value, { path: '/', ...scope }, isHttps))
     },
   }
 }
 
+/** A session as the console gets it; empty if the person may no longer sign in. */
 function shown({ person, expiresAt }: Session, config: ConsoleConfig) {
   const rights = rightsOf(person, config)
   if (!rights) return {}
   const { id = '', roles = [], skills } = rights
-  return {
-    person: {
-      ...{ id, roles, via: person.via, name: person.name ?? person.subject ?? 'operator' },
-      ...defined({ skills }),
-    },
-    expiresAt,
-  }
+  const { via, name = person.subject ?? 'operator' } = person
+  return { person: { id, roles, via, name, ...defined({ skills }) }, expiresAt }
 }
 
 function foreignPage(): TriviumError {

@@ -5,7 +5,7 @@ import { defined } from '../../lib/defined.ts'
 import { createInSpan } from './spans.ts'
 import type { StartedSdk } from './start-sdk.ts'
 
-/** Span attributes by the messaging conventions. */
+/** The kind and attributes of a span, by OpenTelemetry's conventions for messaging. */
 export function spanOptions(
   operation: string,
   kind: number,
@@ -33,14 +33,16 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
   const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = api
   const inSpan = createInSpan(api, tracer)
 
+  /** The context with the sender's trace, if the headers of the message have one. */
   const senderOf = ({ data }: NewMessage, outer = ROOT_CONTEXT) =>
     propagation.extract(outer, isJsonObject(data.headers) ? data.headers : {})
 
   /**
-   * The span of a message's acceptance. Its ids are derived from the message, so that any daemon
-   * can recreate it as the parent of later work. Such a copy is never ended, and so never exported.
+   * Starts the span of a message's acceptance. Its ids are derived from the message, so that any
+   * daemon can recreate it as the parent of later work. Such a copy is never ended, and so never
+   * exported. `startTime`: Unix ms.
    */
-  const received = (message: Message, parent: Context, startTime: number) => {
+  const startReceived = (message: Message, parent: Context, startTime: number) => {
     const options = { ...spanOptions('receive', SpanKind.CONSUMER, message), startTime }
     const ids = { traceId: message.trace, spanId: message.id.replaceAll('-', '').slice(-16) }
     return withIds(ids, () => tracer.startSpan(`receive ${message.gateway}`, options, parent))
@@ -48,11 +50,11 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
 
   return {
     inSpan,
-    /** Runs work in a span below that of the message. */
+    /** Runs work in a span below that of the message; without a message, in a new trace. */
     within<T>(message: Message | undefined, name: string, options: SpanOptions, work: () => Promise<T>) {
       if (!message) return inSpan(name, options, work, ROOT_CONTEXT)
       const { receivedAt } = message
-      const parent = received(message, senderOf(message), receivedAt).spanContext()
+      const parent = startReceived(message, senderOf(message), receivedAt).spanContext()
       return inSpan(name, options, work, trace.setSpanContext(ROOT_CONTEXT, parent))
     },
     /**
@@ -65,7 +67,7 @@ export function createMessageSpans({ api, withIds }: StartedSdk, tracer: Tracer)
       const traced = { ...message, ...defined({ trace: trace.getSpanContext(parent)?.traceId }) }
       const end = ({ id, duplicate }: Accepted): Accepted => {
         const head = { id, gateway: message.gateway, receivedAt }
-        if (!duplicate) received(completeMessage(head, traced), parent, receivedAt).end()
+        if (!duplicate) startReceived(completeMessage(head, traced), parent, receivedAt).end()
         return { id, duplicate }
       }
       return { traced, end }

@@ -20,7 +20,7 @@ export function createInSpan({ context, SpanStatusCode }: Api, tracer: Tracer): 
       try {
         return await work(span)
       } catch (error) {
-        fail(span, error, SpanStatusCode.ERROR)
+        setError(span, error, SpanStatusCode.ERROR)
         throw error
       } finally {
         span.end()
@@ -28,13 +28,13 @@ export function createInSpan({ context, SpanStatusCode }: Api, tracer: Tracer): 
     })
 }
 
-function fail(span: Span, error: unknown, code: number): void {
+function setError(span: Span, error: unknown, code: number): void {
   span.setAttribute('error.type', error instanceof TriviumError ? error.code : 'error')
   span.setStatus({ code, message: reasonOf(error) })
 }
 
-/** The outermost layer of each skill. For calls from outside, logs contain the trace id of the request. */
-export function skillLayer(inSpan: InSpan): Middleware {
+/** The outermost middleware of each skill: a span, whose trace id the logs of the call contain. */
+export function skillMiddleware(inSpan: InSpan): Middleware {
   return defineMiddleware({
     name: 'trace',
     order: -1_000,
@@ -50,20 +50,22 @@ export function skillLayer(inSpan: InSpan): Middleware {
   })
 }
 
-type Sent = DiagnosticsChannel.RequestCreateMessage['request'] & {
+/** A request of undici before it is sent. */
+type OutgoingRequest = DiagnosticsChannel.RequestCreateMessage['request'] & {
   addHeader(name: string, value: string): void
 }
 
 /**
  * Creates a span for each request of `fetch` and undici within a trace, and passes the trace on in
- * `traceparent`. Spans only have the host of a URL, as the rest may contain a secret.
+ * `traceparent`. Spans only have the host and port of a URL, as the rest may contain a secret.
  */
 export function traceRequests(
   { context, propagation, SpanKind, SpanStatusCode, trace }: Api,
   tracer: Tracer,
 ): void {
   const spans = new WeakMap<object, Span>()
-  const listeners: Record<string, (request: Sent, message: object) => void> = {
+  // Node types these messages as unknown; undici documents their types.
+  const listeners: Record<string, (request: OutgoingRequest, message: object) => void> = {
     create(request) {
       if (!trace.getActiveSpan()) return
       const { hostname, port, protocol } = new URL(String(request.origin))
@@ -88,12 +90,12 @@ export function traceRequests(
     error(request, message) {
       const span = spans.get(request)
       if (!span) return
-      fail(span, (message as DiagnosticsChannel.RequestErrorMessage).error, SpanStatusCode.ERROR)
+      setError(span, (message as DiagnosticsChannel.RequestErrorMessage).error, SpanStatusCode.ERROR)
       span.end()
     },
   }
   for (const [name, listen] of Object.entries(listeners))
     subscribe(`undici:request:${name}`, (message) =>
-      listen((message as { request: Sent }).request, message as object),
+      listen((message as { request: OutgoingRequest }).request, message as object),
     )
 }

@@ -10,15 +10,18 @@ type Ids = { traceId: string; spanId: string }
 
 export type StartedSdk = NonNullable<Awaited<ReturnType<typeof startSdk>>>
 
+/** How long (ms) the last spans may take to be sent. */
+const SHUTDOWN_TIMEOUT = 2_000
 const MISSING = 'traces are off: install the part tracing, or set OTEL_SDK_DISABLED=true'
 
 /**
- * Starts the SDK of OpenTelemetry if an OTEL_* variable names a receiver; loads nothing otherwise. Logs it if the SDK, a large optional
- * peer, is missing.
+ * Starts the SDK of OpenTelemetry if an OTEL_* variable names a receiver; otherwise loads nothing
+ * and returns undefined. Also undefined, with a line in the log, if the SDK (an optional part) is
+ * missing.
  */
 export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
-  const isNamed = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
-  if (!isNamed || env.OTEL_SDK_DISABLED === 'true') return undefined
+  const receiver = env.OTEL_EXPORTER_OTLP_ENDPOINT || env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+  if (!receiver || env.OTEL_SDK_DISABLED === 'true') return undefined
   // The SDK reads `process.env`, which does not include `.env`.
   for (const [name, value] of Object.entries(env)) if (name.startsWith('OTEL_')) process.env[name] = value
   const library = await loadPart('tracing', () => import('@opentelemetry/sdk-node')).catch(
@@ -26,10 +29,11 @@ export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
   )
   if (!library) return undefined
   const api = await import('@opentelemetry/api')
-  let given: Ids | undefined
+  /** The ids of the span that is being started, if they are not random. */
+  let nextIds: Ids | undefined
   const idGenerator = {
-    generateTraceId: () => given?.traceId ?? randomBytes(16).toString('hex'),
-    generateSpanId: () => given?.spanId ?? randomBytes(8).toString('hex'),
+    generateTraceId: () => nextIds?.traceId ?? randomBytes(16).toString('hex'),
+    generateSpanId: () => nextIds?.spanId ?? randomBytes(8).toString('hex'),
   }
   const serviceName = env.OTEL_SERVICE_NAME ?? 'trivium'
   const sdk = new library.NodeSDK({ serviceName, idGenerator, metricReaders: [], logRecordProcessors: [] })
@@ -37,14 +41,16 @@ export async function startSdk(env: NodeJS.ProcessEnv, log: Log) {
   logLostTraces(api, log)
   return {
     api,
-    /** Starts a span with these ids. */
+    /** Gives the span that `start` starts these ids. */
     withIds<T>(ids: Ids, start: () => T): T {
-      given = ids
-      const span = start()
-      given = undefined
-      return span
+      nextIds = ids
+      try {
+        return start()
+      } finally {
+        nextIds = undefined
+      }
     },
-    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(2_000)),
+    stop: () => inTime(sdk.shutdown(), AbortSignal.timeout(SHUTDOWN_TIMEOUT)),
   }
 }
 
@@ -56,7 +62,7 @@ function logLostTraces({ diag, DiagLogLevel }: Api, log: Log): void {
     if (reason !== logged) log.warn({ reason }, 'traces are lost')
     logged = reason
   }
-  const silent = () => {}
-  const logger = { error: warn, warn, info: silent, debug: silent, verbose: silent }
+  const ignore = () => {}
+  const logger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore }
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
 }

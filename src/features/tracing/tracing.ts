@@ -9,15 +9,16 @@ import type { Target } from '../../engine/dispatch-options.ts'
 import type { Sender } from '../../engine/outbox-worker.ts'
 import { defined } from '../../lib/defined.ts'
 import { createMessageSpans, spanOptions } from './message-spans.ts'
-import { skillLayer, traceRequests } from './spans.ts'
+import { skillMiddleware, traceRequests } from './spans.ts'
 import { startSdk } from './start-sdk.ts'
 
 export type Tracing = NonNullable<Awaited<ReturnType<typeof startTracing>>>
 
 /**
  * Sends traces to the receiver in the OTEL_* variables: one trace per message, with spans by the
- * messaging conventions around the work of the roads. Undefined without a receiver or the SDK.
- * `find` returns a message that is still retained.
+ * messaging conventions around the work of the roads. `find` returns a message that is still
+ * retained. Returns functions that wrap the parts of the daemon; undefined without a receiver or
+ * the SDK.
  */
 export async function startTracing(
   env: NodeJS.ProcessEnv,
@@ -36,7 +37,7 @@ export async function startTracing(
     telemetry: await traceQueues(),
     /** Spans of model steps and tools, by the conventions for generative AI, without content. */
     models: await traceModels(tracer),
-    middleware: skillLayer(inSpan),
+    middleware: skillMiddleware(inSpan),
     /** Wraps an HTTP listener whose callers may send a trace. */
     serve:
       (listener: RequestListener): RequestListener =>
@@ -48,6 +49,7 @@ export async function startTracing(
           request,
           response,
         ),
+    /** Wraps the acceptance of a message. */
     accept: (accept: (message: NewMessage) => Promise<Accepted>) => async (message: NewMessage) => {
       const { traced, end } = begin(message)
       return end(await accept(traced))
@@ -59,39 +61,46 @@ export async function startTracing(
         const accepted = await acceptAll(begun.map(({ traced }) => traced))
         return accepted.map((answer, index) => begun[index]?.end(answer) ?? answer)
       },
+    /** Wraps the processing of dispatched messages. */
     process:
       (target: Target): Target =>
       (dispatch) => {
         const { message, route, attempt } = dispatch
         const more = { 'trivium.route': route.name, 'trivium.attempt': attempt }
-        const about = spanOptions('process', SpanKind.CONSUMER, message, more)
-        return within(message, `process ${route.name}`, about, () => target(dispatch))
+        const options = spanOptions('process', SpanKind.CONSUMER, message, more)
+        return within(message, `process ${route.name}`, options, () => target(dispatch))
       },
+    /** Wraps a sender of replies, whose spans belong to the traces of the answered messages. */
     sender: (sender: Sender): Sender => ({
       ...sender,
       async send(reply) {
         const { inReplyTo: id, gateway, conversation } = reply
         const message = id === undefined ? undefined : await find(id).catch(() => undefined)
-        const about = spanOptions('send', SpanKind.PRODUCER, { gateway, conversation, ...defined({ id }) })
-        return within(message, `send ${gateway}`, about, () => sender.send(reply))
+        const options = spanOptions('send', SpanKind.PRODUCER, { gateway, conversation, ...defined({ id }) })
+        return within(message, `send ${gateway}`, options, () => sender.send(reply))
       },
     }),
-    /** Work on an event belongs to the trace of its message, or of the message whose skill published it. */
+    /**
+     * Runs work on an event in the trace of its message, or of the message whose skill published
+     * it. `name`: of the span.
+     */
     async event<T>(name: string, { id, topic, rootContextId }: Event, work: () => Promise<T>): Promise<T> {
       const cause = topic === MESSAGE_TOPIC ? id : (rootContextId ?? '')
       const message = isId(cause) ? await find(cause).catch(() => undefined) : undefined
-      const about = spanOptions('process', SpanKind.CONSUMER, { id, gateway: topic })
-      return within(message, name, about, work)
+      const options = spanOptions('process', SpanKind.CONSUMER, { id, gateway: topic })
+      return within(message, name, options, work)
     },
     stop: sdk.stop,
   }
 }
 
+/** The telemetry option of BullMQ; undefined if the part is not installed. */
 async function traceQueues() {
   const library = await loadIfThere('queues', () => import('bullmq-otel'))
   return library && new library.BullMQOtel({ tracerName: 'trivium' })
 }
 
+/** The telemetry option of the AI SDK; undefined if the part is not installed. */
 async function traceModels(tracer: Tracer) {
   const library = await loadIfThere('model', () => import('@ai-sdk/otel'))
   if (!library) return undefined

@@ -8,9 +8,14 @@ import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
 
-/** Less free space on the disk of the data directory is a trouble; on small disks, less than a twentieth. */
+/**
+ * Less free space (bytes) for the data directory is a trouble; on a small disk, less than a part of
+ * its size.
+ */
 const LOW_DISK = 1 * GIB
+const LOW_PART = 1 / 20
 
+/** Order of the list. */
 const RANK = { error: 0, warning: 1, info: 2 }
 
 /**
@@ -45,7 +50,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
       ),
     )
   }
-  if (disk && disk.free < Math.min(LOW_DISK, disk.size / 20)) {
+  if (disk && disk.free < Math.min(LOW_DISK, disk.size * LOW_PART)) {
     found.push(
       warning(
         'disk-low',

@@ -1,29 +1,26 @@
 import type { Trouble } from '../../core/trouble.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
-import { capital, info } from './trouble-parts.ts'
+import { capitalised, info } from './trouble-parts.ts'
 
 /**
  * One entry per paused gateway, route and skill, and one for all conversations that people have
  * taken over.
  */
 export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
-  const [conversations, others] = [
-    pauses.filter(({ kind }) => kind === 'conversation'),
-    pauses.filter(({ kind }) => kind !== 'conversation'),
-  ]
-  const found = others.map(({ kind, name, since, by, reason }) => {
-    const where =
-      kind === 'gateway' ? { gateway: name } : kind === 'skill' ? { skill: name } : { reason: name }
-    return info('paused', where, {
-      title: `${capital(kind)} ${name} is paused`,
+  const conversations = pauses.filter(({ kind }) => kind === 'conversation')
+  const others = pauses.filter(({ kind }) => kind !== 'conversation')
+  const found = others.map((pause) => {
+    const { kind, name, since, by, reason } = pause
+    return info('paused', whereOf(pause), {
+      title: `${capitalised(kind)} ${name} is paused`,
       text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. Its messages are accepted, but wait.`,
       todo: `\`trivium ${kind} resume ${name}\` ends the pause.`,
       since,
     })
   })
   if (conversations.length === 0) return found
-  const handed = info(
+  const takenOver = info(
     'paused',
     { reason: 'conversations' },
     {
@@ -34,5 +31,10 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
       since: Math.min(...conversations.map(({ since }) => since)),
     },
   )
-  return [...found, handed]
+  return [...found, takenOver]
+}
+
+function whereOf({ kind, name }: PauseReading): Trouble['where'] {
+  if (kind === 'gateway') return { gateway: name }
+  return kind === 'skill' ? { skill: name } : { reason: name }
 }

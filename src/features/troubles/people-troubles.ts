@@ -4,7 +4,10 @@ import { counted } from '../../lib/counted.ts'
 import type { FailingSchedule, StoredReadings } from './readings.ts'
 import { firstLine, timeOfDay, warning } from './trouble-parts.ts'
 
-/** What waits for a person, or affects what a person ordered. */
+/** Maximum number of senders in a text. */
+const MOST_NAMED = 3
+
+/** Troubles of people: approvals that wait for them, failing schedules, and used up budgets. */
 export function peopleTroubles({ approvals, schedules, budgets }: StoredReadings): Trouble[] {
   return [
     ...approvalTroubles(approvals),
@@ -37,21 +40,19 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
   )
 }
 
-function budgetTroubles(standing: BudgetStanding): Trouble[] {
+function budgetTroubles(budget: BudgetStanding): Trouble[] {
   const todo = 'Raise `model.budget`, or wait; messages keep their order.'
-  if (standing.budget === 'total') {
-    const { limit, used, most, unit, until } = standing
+  if (budget.budget === 'total') {
+    const { limit, used, most, unit, until } = budget
     if (until === undefined) return []
     const title = `The budget of models is used up (${limit})`
     const text = `${used} of ${most} ${unit} are used. Model runs wait until ${timeOfDay(until)}.`
     return [warning('budget', { reason: limit }, { title, text, todo })]
   }
-  const { over, limit } = standing
+  const { over, limit } = budget
   if (over.length === 0) return []
   const title = `${counted(over.length, 'sender has', 'senders have')} used up the budget (${limit})`
-  const text = `${over
-    .slice(0, 3)
-    .map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
-    .join(', ')}.`
+  const named = over.slice(0, MOST_NAMED).map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
+  const text = `${named.join(', ')}.`
   return [warning('budget', { reason: limit }, { title, text, todo, count: over.length })]
 }

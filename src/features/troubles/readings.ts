@@ -12,22 +12,27 @@ export type TroubleReadings = {
   store: { ok: boolean; reason?: string | undefined; address: string }
   /** The file system of the data directory, in bytes; undefined if unknown. */
   disk: { free: number; size: number; dir: string } | undefined
+  /** The daemon is stopping. */
   draining: boolean
+  /** `at`: the last reload. `goodAt`: the last successful one. */
   configuration: { ok: boolean; at: number; goodAt: number; error?: string }
+  /** The health of gateways, Redis queues and MCP servers. */
   gateways: readonly ({ name: string } & Health)[]
   queues: readonly { name: string; ok: boolean; detail?: string | undefined }[]
   mcp: readonly { name: string; ok: boolean; detail: string }[]
+  /** Skills that cannot be loaded. */
   broken: readonly { name: string; reason: string }[]
   /** Running attempts in this daemon. */
   running: readonly { road: string; gateway: string; since: number; count: number }[]
   refusals: readonly RefusalCount[]
-  /** Current pauses. `name` of a conversation: its id. */
   pauses: readonly PauseReading[]
+  /** Messages without a route, by gateway. */
   unrouted: readonly UnroutedCount[]
   /** Undefined while the store is unavailable. */
   stored: StoredReadings | undefined
 }
 
+/** A current pause. `name` of a conversation: its id. */
 export type PauseReading = {
   kind: 'gateway' | 'route' | 'skill' | 'conversation'
   name: string

@@ -25,11 +25,11 @@ export type RefusalVerdict = RefusalCount & {
 }
 
 /**
- * Below this share (0 to 1) the gateway counts as working, unless very many deliveries in a row
- * were refused.
+ * The gateway counts as working if a smaller share (0 to 1) and fewer deliveries in a row than
+ * these were refused.
  */
-const MOST = 0.5
-const IN_A_ROW = 10
+const FAILING_SHARE = 0.5
+const FAILING_IN_A_ROW = 10
 
 const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   'rotated-secret': {
@@ -87,10 +87,11 @@ function causeOf({ reason, why, sinceGood, lastGoodAt }: RefusalCount, share: nu
   if (TOO_FAST.has(reason)) return 'too-fast'
   if (BAD_CONTENT.has(reason)) return 'bad-content'
   if (reason !== 'signature_invalid' && reason !== 'unauthorized') return 'other'
-  const [mostly] = why
-  if (/compare the clocks/.test(mostly?.name ?? '')) return 'clock-skew'
-  const isUnsigned = /\b(is|are) missing\b|has no signature/.test(mostly?.name ?? '')
+  // The texts of the signature check, most frequent first.
+  const details = why[0]?.name ?? ''
+  if (/compare the clocks/.test(details)) return 'clock-skew'
+  const isUnsigned = /\b(is|are) missing\b|has no signature/.test(details)
   if (lastGoodAt === undefined) return isUnsigned ? 'unsigned' : 'wrong-secret'
-  if (isUnsigned || (share < MOST && sinceGood < IN_A_ROW)) return 'stranger'
+  if (isUnsigned || (share < FAILING_SHARE && sinceGood < FAILING_IN_A_ROW)) return 'stranger'
   return sinceGood > 0 ? 'rotated-secret' : 'stranger'
 }

@@ -4,14 +4,14 @@ import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import type { StoredReadings, TroubleReadings } from './readings.ts'
-import { capital, error, timeOfDay, warning } from './trouble-parts.ts'
+import { capitalised, error, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
-/** How long (ms) something may wait before it is a trouble. Replies may wait for a provider. */
+/** How long (ms) a message or reply may wait before it is a trouble. */
 const LONG_WAIT = 5 * MINUTE
 /** An attempt that runs for longer (ms) probably hangs. */
-const HANGS = HOUR / 2
-/** With a backlog above this, the reader of a group is probably gone. */
+const LONG_ATTEMPT = HOUR / 2
+/** A group with this many unread events probably has no consumer. */
 const FAR_BEHIND = 1_000
 
 /** Messages that are waiting, dead or lost on a road. */
@@ -22,27 +22,20 @@ export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, 
     ...deadLetterTroubles(stats),
     ...lostTroubles(stats),
     ...waiting.filter(({ oldestAt }) => at - oldestAt > LONG_WAIT).flatMap(waitingTrouble),
-    ...readings.running.filter(({ since }) => at - since > HANGS).map(hangingTrouble),
+    ...readings.running.filter(({ since }) => at - since > LONG_ATTEMPT).map(hangingTrouble),
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).map(lagTrouble),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
 }
 
-function subscriptionTrouble({
-  name,
-  topic,
-  state,
-  detail,
-  waiting,
-  queued,
-  unread,
-}: SubscriptionInfo): Trouble[] {
+function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
+  const { name, topic, state, detail = 'It gave no reason', waiting, queued, unread } = subscription
   if (state === 'active') return []
   const backlog = [
     queued > 0 && `${counted(queued, 'event waits', 'events wait')} for an attempt`,
     unread > 0 && `${counted(unread, 'event')} of ${topic} not read yet`,
   ].filter((part) => part !== false)
-  const text = `${capital(detail)}.${waiting > 0 ? ` ${capital(backlog.join(', '))}.` : ''}`
+  const text = `${capitalised(detail)}.${waiting > 0 ? ` ${capitalised(backlog.join(', '))}.` : ''}`
   const where = { subscription: name }
   const count = waiting
   if (state === 'paused') {
@@ -81,6 +74,7 @@ function lostTroubles({ receive }: StoreStats): Trouble[] {
     )
 }
 
+/** What has not happened to waiting messages, by road, and what to do. */
 const WORK: Record<string, { waits: string; todo: string }> = {
   dispatch: {
     waits: 'not been handled',
@@ -97,14 +91,15 @@ function waitingTrouble(one: Waiting): Trouble[] {
   if (!work) return []
   const { road, gateway, oldestAt: since } = one
   const where = { gateway, road }
-  const whose = gateway === '' ? 'a gateway' : gateway
+  const from = gateway === '' ? 'a gateway' : gateway
   if (one.state === 'waiting') {
-    const title = `${road === 'outbox' ? 'Replies' : 'Messages'} of ${whose} wait`
+    const title = `${road === 'outbox' ? 'Replies' : 'Messages'} of ${from} wait`
     const text = `The oldest one has ${work.waits}.`
     return [warning('backlog', where, { title, text, todo: work.todo, since })]
   }
   const { count, nextAt } = one
-  const title = `${counted(count, road === 'outbox' ? 'reply' : 'message', road === 'outbox' ? 'replies' : 'messages')} of ${whose} ${count === 1 ? 'is' : 'are'} tried again`
+  const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
+  const title = `${items} of ${from} ${count === 1 ? 'is' : 'are'} tried again`
   const text = `An attempt failed. The next attempt is at ${timeOfDay(nextAt)}.`
   const todo = '`trivium message show ID` has the error of each attempt.'
   return [warning('retrying', where, { title, text, todo, count, since })]

@@ -1,33 +1,41 @@
 import type { Trouble } from '../../core/trouble.ts'
 
 type Where = Trouble['where']
-type Said = Pick<Trouble, 'title' | 'text' | 'todo'> & { count?: number; since?: number }
+/** `since`: Unix ms, if known. */
+type TroubleText = Pick<Trouble, 'title' | 'text' | 'todo'> & { count?: number; since?: number }
 
-/** For lost, refused or stuck messages. */
-export function error(code: Trouble['code'], where: Where, said: Said): Trouble {
-  return trouble('error', code, where, said)
+/** Makes an entry for lost, refused or stuck messages. */
+export function error(code: Trouble['code'], where: Where, text: TroubleText): Trouble {
+  return trouble('error', code, where, text)
 }
 
-/** For problems that need attention. */
-export function warning(code: Trouble['code'], where: Where, said: Said): Trouble {
-  return trouble('warning', code, where, said)
+/** Makes an entry for a problem that needs attention. */
+export function warning(code: Trouble['code'], where: Where, text: TroubleText): Trouble {
+  return trouble('warning', code, where, text)
 }
 
-/** For intended states that should not be forgotten. */
-export function info(code: Trouble['code'], where: Where, said: Said): Trouble {
-  return trouble('info', code, where, said)
+/** Makes an entry for an intended state that should not be forgotten. */
+export function info(code: Trouble['code'], where: Where, text: TroubleText): Trouble {
+  return trouble('info', code, where, text)
 }
 
-function trouble(severity: Trouble['severity'], code: Trouble['code'], where: Where, said: Said): Trouble {
+/** `where` is part of the key: the same problem at the same place keeps its key. */
+function trouble(
+  severity: Trouble['severity'],
+  code: Trouble['code'],
+  where: Where,
+  text: TroubleText,
+): Trouble {
   const key = [code, ...Object.values(where)].join(' ')
-  return { key, code, severity, where, count: 1, ...said }
+  return { key, code, severity, where, count: 1, ...text }
 }
 
 export function firstLine(text = ''): string {
   return text.split('\n')[0] ?? ''
 }
 
-export function capital(text = 'It gave no reason'): string {
+/** The text with a capital first letter. */
+export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 

@@ -8,7 +8,10 @@ import type { TroubleReadings } from './readings.ts'
 
 export type Troubles = ReturnType<typeof createTroubles>
 
-/** The list of troubles, shared by the console, `status`, `top`, notifications and `GET /v1/troubles`. */
+/**
+ * The list of troubles, shared by the console, `status`, `top`, notifications and `GET
+ * /v1/troubles`.
+ */
 export function createTroubles(deps: {
   /** Reads all inputs again; omits what cannot be read. Never throws. */
   read(): Promise<TroubleReadings>
@@ -26,7 +29,7 @@ export function createTroubles(deps: {
   }
 }
 
-/** Adds a start to troubles without one: the time at which this daemon first saw them. */
+/** Adds `since` to troubles without it: when this daemon first saw them. */
 function createFirstSeen(now: () => number) {
   let seen = new Map<string, number>()
   return (troubles: readonly Trouble[]): Trouble[] => {
@@ -36,17 +39,21 @@ function createFirstSeen(now: () => number) {
   }
 }
 
-/** Reads the last accepted message of a gateway from the journal, for the time before a restart. */
+/**
+ * Adds `lastGoodAt` to refusals without it, from the last accepted message in the journal. Refusals
+ * only know deliveries since the start of the daemon.
+ */
 function createLastGood(journal: Pick<Journal, 'search'>) {
-  const known = new Map<string, number | undefined>()
+  /** By gateway; undefined: it had no message. */
+  const lastGood = new Map<string, number | undefined>()
   return async (refusal: RefusalCount): Promise<RefusalCount> => {
     const { gateway, lastGoodAt } = refusal
     if (lastGoodAt !== undefined) return refusal
-    if (!known.has(gateway)) {
+    if (!lastGood.has(gateway)) {
       const page = await journal.search({ gateways: [gateway], limit: 1 }).catch(() => undefined)
-      if (page) known.set(gateway, page.found[0]?.message.receivedAt)
+      if (page) lastGood.set(gateway, page.found[0]?.message.receivedAt)
     }
-    const at = known.get(gateway)
+    const at = lastGood.get(gateway)
     return at === undefined ? refusal : { ...refusal, lastGoodAt: at }
   }
 }

@@ -6,8 +6,10 @@ import { counted } from '../../lib/counted.ts'
 import type { StoredReadings } from './readings.ts'
 import { warning } from './trouble-parts.ts'
 
-/** Messages older than this (ms) have no worker: one would have taken them, even on another daemon. */
-const UNTAKEN = 5 * MINUTE
+/**
+ * Messages older than this (ms) have no worker: one would have taken them, even on another daemon.
+ */
+const LONGEST_UNTAKEN = 5 * MINUTE
 
 /**
  * Messages without a route, by gateway, if that is unexpected: the gateway has routes for other
@@ -18,21 +20,21 @@ export function unroutedTroubles(
   stored: StoredReadings,
   at: number,
 ): Trouble[] {
-  const routed = counts.filter(({ isRouted }) => isRouted).map(missedTrouble)
+  const unmatched = counts.filter(({ isRouted }) => isRouted).map(unmatchedTrouble)
   // `groups` includes those of push subscriptions.
-  const isRead = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
-  const unread = isRead ? [] : counts.filter((one) => !one.isRouted && isUnread(one, stored, at))
-  return [...routed, ...unread.map(unreadTrouble)]
+  const hasConsumers = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
+  const unread = hasConsumers ? [] : counts.filter((one) => !one.isRouted && isUnread(one, stored, at))
+  return [...unmatched, ...unread.map(unreadTrouble)]
 }
 
 function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadings, at: number): boolean {
   if (isTaken) return false
   return waiting.some(
-    (one) => one.road === 'receive' && one.gateway === gateway && at - one.oldestAt > UNTAKEN,
+    (one) => one.road === 'receive' && one.gateway === gateway && at - one.oldestAt > LONGEST_UNTAKEN,
   )
 }
 
-function missedTrouble({ gateway, count }: UnroutedCount): Trouble {
+function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
   const title = `${counted(count, 'message')} of ${gateway} without a route in the last hour`
   const text = 'Its routes do not match these. They are stored, but no skill has received them.'
   const todo = '`trivium routes explain ID` shows why; `trivium routes replay --since 1h` routes them again.'

@@ -1,46 +1,63 @@
 /** Audio file extensions, for files without a type. */
 const EXTENSION = /\.(m4a|mp3|mpga|mpeg|ogg|oga|opus|wav|weba|flac|aac|amr|caf)$/i
 
-/** Whether a file is a recording: audio, or a clip that contains only audio. */
+/** Types that do not say whether a file is a recording. */
+const UNSPECIFIC_TYPE = /^(application\/(octet-stream|ogg)|)$/
+/** Audio types without sound: notes and play lists. */
+const NO_SOUND = /midi|mpegurl|scpls/
+
+/** Whether a file is a recording, by its type, or by its name if the type is unspecific. */
 export function isAudio({ name, type }: { name: string; type: string }): boolean {
-  const [kind = ''] = type.toLowerCase().split(';', 1)
-  if (kind.startsWith('audio/')) return !/midi|mpegurl|scpls/.test(kind)
-  return /^(application\/(octet-stream|ogg)|)$/.test(kind.trim()) && EXTENSION.test(name)
+  const [mediaType = ''] = type.toLowerCase().split(';', 1)
+  if (mediaType.startsWith('audio/')) return !NO_SOUND.test(mediaType)
+  return UNSPECIFIC_TYPE.test(mediaType.trim()) && EXTENSION.test(name)
 }
 
+/** Bytes before the samples of a WAV file in its usual form. Shorter files are no recordings. */
+const WAV_HEADER = 44
+
 /**
- * Duration of a recording in seconds, if its container states it: WAV, Ogg, and MP4 as written by phones and
- * Slack.
+ * Duration of a recording in seconds, if its container states it: WAV, Ogg, and MP4 as written by
+ * phones and Slack.
  */
 export function secondsOf(bytes: Buffer): number | undefined {
-  if (bytes.length < 44) return undefined
+  if (bytes.length < WAV_HEADER) return undefined
   const magic = bytes.toString('latin1', 0, 4)
   if (magic === 'RIFF') return secondsOfWav(bytes)
   if (magic === 'OggS') return secondsOfOgg(bytes)
   return bytes.toString('latin1', 4, 8) === 'ftyp' ? secondsOfMp4(bytes) : undefined
 }
 
+/** The chunk `fmt ` has the bytes per second in its bytes 16 to 20. */
 function secondsOfWav(bytes: Buffer): number | undefined {
-  const rate = bytes.indexOf('fmt ')
-  const perSecond = rate > 0 && rate + 20 <= bytes.length ? bytes.readUInt32LE(rate + 16) : 0
-  return perSecond > 0 ? (bytes.length - 44) / perSecond : undefined
+  const format = bytes.indexOf('fmt ')
+  const bytesPerSecond = format > 0 && format + 20 <= bytes.length ? bytes.readUInt32LE(format + 16) : 0
+  return bytesPerSecond > 0 ? (bytes.length - WAV_HEADER) / bytesPerSecond : undefined
 }
 
-/** The position of the last page. Opus counts 48,000 per second; Vorbis states its rate. */
+/**
+ * The sample position at the end of the last page (its bytes 6 to 14), by the sample rate: for Opus
+ * always 48,000, for Vorbis in the first header.
+ */
 function secondsOfOgg(bytes: Buffer): number | undefined {
-  const last = bytes.lastIndexOf('OggS')
-  if (last + 14 > bytes.length) return undefined
-  const position = Number(bytes.readBigInt64LE(last + 6))
+  const lastPage = bytes.lastIndexOf('OggS')
+  if (lastPage + 14 > bytes.length) return undefined
+  const samples = Number(bytes.readBigInt64LE(lastPage + 6))
   const vorbis = bytes.subarray(0, 200).indexOf('\u0001vorbis')
+  if (vorbis + 16 > bytes.length) return undefined
   const rate = vorbis > 0 ? bytes.readUInt32LE(vorbis + 12) : 48_000
-  return position > 0 && rate > 0 ? position / rate : undefined
+  return samples > 0 && rate > 0 ? samples / rate : undefined
 }
 
+/**
+ * The box `mvhd` has the units per second and the duration in these units, in version 1 with longer
+ * fields.
+ */
 function secondsOfMp4(bytes: Buffer): number | undefined {
-  const at = bytes.indexOf('mvhd')
-  if (at < 0 || at + 36 > bytes.length) return undefined
-  const isLong = bytes[at + 4] === 1
-  const scale = bytes.readUInt32BE(at + (isLong ? 24 : 16))
-  const length = isLong ? Number(bytes.readBigUInt64BE(at + 28)) : bytes.readUInt32BE(at + 20)
-  return scale > 0 && length > 0 ? length / scale : undefined
+  const header = bytes.indexOf('mvhd')
+  if (header < 0 || header + 36 > bytes.length) return undefined
+  const isVersion1 = bytes[header + 4] === 1
+  const unitsPerSecond = bytes.readUInt32BE(header + (isVersion1 ? 24 : 16))
+  const units = isVersion1 ? Number(bytes.readBigUInt64BE(header + 28)) : bytes.readUInt32BE(header + 20)
+  return unitsPerSecond > 0 && units > 0 ? units / unitsPerSecond : undefined
 }

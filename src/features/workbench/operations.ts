@@ -32,8 +32,8 @@ export const workbench = {
 }
 
 /**
- * `task-…`: like `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` if someone else has
- * the task.
+ * `task-…`: like `workbench-…`. `claim` and `finish` throw `not_found`, and `forbidden` if someone
+ * else has the task.
  */
 export const tasks = {
   /** Throws `usage` for a review without a target. */

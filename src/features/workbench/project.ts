@@ -13,8 +13,8 @@ import { agentStateDocument, createWorkbench, taskBoardDocument, type Workbench 
  * `state_corrupt` for unusable ones.
  */
 export async function openWorkbench(dir: string) {
-  const agentState = await asProject(dir, agentStateDocument)
-  const taskBoard = await asProject(dir, taskBoardDocument)
+  const agentState = await withProjectSchema(dir, agentStateDocument)
+  const taskBoard = await withProjectSchema(dir, taskBoardDocument)
   const manager = createStateManager({ dir, documents: [agentState, taskBoard] })
   return { manager, state: manager.document(agentState), board: manager.document(taskBoard) }
 }
@@ -30,13 +30,16 @@ export function workbenchAt(dir: string): Workbench {
   })
 }
 
-async function asProject<T extends JsonObject>(
+/**
+ * A document with the schema and migrations of the project, if it has them. Throws `state_corrupt`.
+ */
+async function withProjectSchema<T extends JsonObject>(
   dir: string,
   shipped: DocumentSpec<T>,
 ): Promise<DocumentSpec<T>> {
   const path = join(dir, `${shipped.name}.schema.json`)
   if (!existsSync(path)) return shipped
-  const schema = readDocument(path, RENEW)
+  const schema = readDocument(path, RESET)
   const version = pathGet(schema, 'properties.schema_version.const')
   if (typeof version !== 'number') throw unusable(path, 'properties.schema_version.const must be the version')
   const own = await migrationsIn(join(dir, 'migrations'), shipped.name)
@@ -47,16 +50,18 @@ async function asProject<T extends JsonObject>(
     version,
     migrations,
     initial() {
-      let first = shipped.initial()
-      for (let from = shipped.version; from < version; from += 1) first = migrations[from]?.(first) ?? first
-      return { ...first, schema_version: version }
+      let document = shipped.initial()
+      for (let from = shipped.version; from < version; from += 1)
+        document = migrations[from]?.(document) ?? document
+      return { ...document, schema_version: version }
     },
   }
 }
 
 /** Alternative to repairing an unusable schema or migration of the project. */
-const RENEW = 'delete it and run `trivium state init`, which writes the default one'
+const RESET = 'delete it and run `trivium state init`, which writes the default one'
 
+/** The migrations of a document in a folder, by the version that they start from. */
 async function migrationsIn(dir: string, name: string) {
   const found: Record<number, (old: JsonObject) => JsonObject> = {}
   for (const file of existsSync(dir) ? readdirSync(dir) : []) {
@@ -64,8 +69,8 @@ async function migrationsIn(dir: string, name: string) {
     if (version === undefined) continue
     const path = join(dir, file)
     // Node loads a module once per URL, so the URL changes with the file.
-    const address = `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
-    const module: { default?: unknown } = await import(address).catch((error: unknown) => {
+    const url = `${pathToFileURL(path).href}?changed=${statSync(path).mtimeMs}`
+    const module: { default?: unknown } = await import(url).catch((error: unknown) => {
       throw unusable(path, `it cannot be loaded: ${reasonOf(error)}`)
     })
     const migrate = module.default
@@ -84,7 +89,7 @@ async function migrationsIn(dir: string, name: string) {
 }
 
 function unusable(path: string, reason: string): TriviumError {
-  return new TriviumError('state_corrupt', { path, reason, todo: RENEW })
+  return new TriviumError('state_corrupt', { path, reason, todo: RESET })
 }
 
 /** The folder for state that agents and people share: beside routes.yaml, under version control. */
@@ -99,7 +104,7 @@ export function workbenchDirOf(configFile: string): string {
 export async function initWorkbench(dir: string): Promise<string[]> {
   disk.makeDir(join(dir, 'migrations'))
   const written: string[] = []
-  const unlessThere = async (name: string, write: (path: string) => Promise<unknown>) => {
+  const writeMissing = async (name: string, write: (path: string) => Promise<unknown>) => {
     if (existsSync(join(dir, name))) return
     await write(join(dir, name))
     written.push(name)
@@ -107,15 +112,15 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   const $schema = 'https://json-schema.org/draft/2020-12/schema'
   for (const { name: title, schema } of [agentStateDocument, taskBoardDocument]) {
     const $id = `${title}.schema.json`
-    await unlessThere($id, (path) => writeWhole(path, formatDocument({ $schema, $id, title, ...schema })))
+    await writeMissing($id, (path) => writeWhole(path, formatDocument({ $schema, $id, title, ...schema })))
   }
-  await unlessThere('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
-  await unlessThere('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
+  await writeMissing('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
+  await writeMissing('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
   // Written by the manager, so that they do not count as a person's edit.
   const { manager } = await openWorkbench(dir)
   await using closing = new AsyncDisposableStack()
   closing.defer(manager.close)
-  for (const name of manager.names()) await unlessThere(`${name}.json`, () => manager.load(name))
+  for (const name of manager.names()) await writeMissing(`${name}.json`, () => manager.load(name))
   return written
 }
 

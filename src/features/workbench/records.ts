@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-const named = z.string().min(1)
+const nonEmpty = z.string().min(1)
 const lines = z.array(z.string())
 
 /** What the next workbench session needs to continue; see docs/workbench.md. */
@@ -13,21 +13,23 @@ export const workbenchStateSchema = z.strictObject({
 })
 
 const taskFields = {
-  id: named,
-  title: named,
+  id: nonEmpty,
+  title: nonEmpty,
   status: z.enum(['open', 'claimed', 'done']),
-  owner: named.exactOptional(),
+  owner: nonEmpty.exactOptional(),
   result: z.string().exactOptional(),
 }
 
-/** A task on the board: something to build, with its acceptance criteria, or something to review. */
+/**
+ * A task on the board: something to build, with its acceptance criteria, or something to review.
+ */
 export const taskSchema = z.discriminatedUnion('kind', [
   z.strictObject({ ...taskFields, kind: z.literal('build'), acceptance: lines.min(1) }),
   z.strictObject({
     ...taskFields,
     kind: z.literal('review'),
-    target: named,
-    reviewer: named.exactOptional(),
+    target: nonEmpty,
+    reviewer: nonEmpty.exactOptional(),
   }),
 ])
 export type WorkbenchTask = z.infer<typeof taskSchema>

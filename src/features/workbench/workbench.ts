@@ -14,18 +14,19 @@ export type Workbench = ReturnType<typeof createWorkbench>
 
 type Documents = { state: StateDocument<AgentState>; board: StateDocument<TaskBoard> }
 
-/** Skills write as agents. */
+/** The author of a write. The skills of a call write as agents. */
 type By = Actor | Call
 
-/** Makes the workbench on its two documents, which `using` opens for each operation. */
+/** Makes the workbench on its two documents. `using` opens them for each operation. */
 export function createWorkbench(using: <T>(work: (documents: Documents) => Promise<T>) => Promise<T>) {
+  /** Changes the board only. */
   const onBoard = <T>(by: By, change: (draft: TaskBoard, actor: Actor) => T): Promise<T> => {
     const actor = actorOf(by)
     return using(async ({ board }) => (await board.update((draft) => change(draft, actor), { actor })).made)
   }
 
   /** Changes one task, and updates the active task in the state. */
-  const inWork = async <T extends WorkbenchTask | null>(
+  const onTask = async <T extends WorkbenchTask | null>(
     by: By,
     change: (draft: TaskBoard, actor: Actor) => T,
   ): Promise<T> => {
@@ -55,10 +56,10 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
             clear(draft, unset)
             Object.assign(draft, set)
             for (const key of ['touched_files', 'assumptions', 'risks'] as const) {
-              const gone = remove[key] ?? []
-              if (add[key] === undefined && gone.length === 0) continue
-              const kept = [...(draft[key] ?? []), ...(add[key] ?? [])].filter((line) => !gone.includes(line))
-              draft[key] = [...new Set(kept)]
+              const removed = remove[key] ?? []
+              if (add[key] === undefined && removed.length === 0) continue
+              const lines = [...(draft[key] ?? []), ...(add[key] ?? [])]
+              draft[key] = [...new Set(lines.filter((line) => !removed.includes(line)))]
             }
           },
           { actor: actorOf(by), expect },
@@ -72,44 +73,46 @@ export function createWorkbench(using: <T>(work: (documents: Documents) => Promi
         draft.tasks.push(task)
         return task
       }),
-    claim: ({ id, owner: who }, by: By) =>
-      inWork(by, (draft, actor) => {
-        const owner = who ?? actor.name
+    claim: ({ id, owner: requestedOwner }, by: By) =>
+      onTask(by, (draft, actor) => {
+        const owner = requestedOwner ?? actor.name
         const task =
           id === undefined ? draft.tasks.find(({ status }) => status === 'open') : taskOf(draft, id)
         if (!task) return null
-        if (task.status !== 'open' && task.owner !== owner) throw notYours(task)
+        if (task.status !== 'open' && task.owner !== owner) throw notOwned(task)
         if (task.status === 'open') Object.assign(task, { status: 'claimed', owner })
         return task
       }),
     finish: ({ id, owner, result }, by: By) =>
-      inWork(by, (draft, actor) => {
+      onTask(by, (draft, actor) => {
         const task = taskOf(draft, id)
-        if (task.status === 'open' || task.owner !== (owner ?? actor.name)) throw notYours(task)
+        if (task.status === 'open' || task.owner !== (owner ?? actor.name)) throw notOwned(task)
         if (task.status === 'claimed') Object.assign(task, { status: 'done' }, defined({ result }))
         return task
       }),
   } satisfies ServiceOf<typeof operations.workbench & typeof operations.tasks>
 }
 
-/** A project's own schema may omit the field. */
+/** Updates `active_task_id`, unless the project's own schema omits the field. */
 function setActive(draft: AgentState, { id, status }: WorkbenchTask): void {
   if (!('active_task_id' in draft)) return
   if (status === 'claimed') draft.active_task_id = id
   else if (draft.active_task_id === id) draft.active_task_id = null
 }
 
-/** Removes fields; standard fields are emptied instead. */
+/** Fields that only Trivium writes. */
+const OWN_FIELDS = ['schema_version', 'last_human_touch']
+
+/** Removes fields; standard fields are emptied instead. Throws `usage`. */
 function clear(draft: AgentState, fields: readonly string[]): void {
   const empty: JsonObject = agentStateDocument.initial()
   for (const field of fields) {
-    if (KEPT.includes(field))
-      throw new TriviumError('usage', { details: `${field} is kept by Trivium and cannot be deleted.` })
+    if (OWN_FIELDS.includes(field))
+      throw new TriviumError('usage', { details: `${field} is written by Trivium and cannot be deleted.` })
     if (Object.hasOwn(empty, field)) Object.assign(draft, { [field]: empty[field] })
     else Reflect.deleteProperty(draft, field)
   }
 }
-const KEPT = ['schema_version', 'last_human_touch']
 
 /** The author of a write, by name if known. */
 function actorOf(by: By): Actor {
@@ -118,6 +121,7 @@ function actorOf(by: By): Actor {
   return { kind: 'agent', name: caller.id ?? message?.from.address ?? message?.from.id ?? caller.kind }
 }
 
+/** The fields of a new task. Throws `usage` for a review without a target. */
 function contentOf({ kind, title, acceptance, target, ...review }: z.infer<typeof operations.tasks.add>) {
   if (kind === 'build') return { kind, title, acceptance }
   if (target === undefined) throw new TriviumError('usage', { details: 'A review needs a target.' })
@@ -130,12 +134,14 @@ function taskOf(board: TaskBoard, id: string): WorkbenchTask {
   return task
 }
 
-function notYours(task: WorkbenchTask): TriviumError {
+function notOwned(task: WorkbenchTask): TriviumError {
   const reason = task.owner === undefined ? 'claim it first' : `${task.owner} has it (${task.status})`
   return new TriviumError('forbidden', { what: `changing ${task.id}`, reason })
 }
 
-/** Time of the last edit by a person (ISO 8601), or null. Agents must wait five seconds after it. */
+/**
+ * Time of the last edit by a person (ISO 8601), or null. Agents must wait five seconds after it.
+ */
 const last_human_touch = z.string().nullable().meta({ format: 'date-time' })
 
 const agentStateSchema = workbenchStateSchema.extend({ schema_version: z.literal(2), last_human_touch })
@@ -143,7 +149,9 @@ const agentStateSchema = workbenchStateSchema.extend({ schema_version: z.literal
 /** `agent_state.json`. */
 export type AgentState = z.infer<typeof agentStateSchema>
 
-/** Tasks of two kinds, each with its own fields. `discriminator` limits errors to the given kind. */
+/**
+ * Tasks of two kinds, each with its own fields. `discriminator` limits errors to the given kind.
+ */
 const taskBoardSchema = z.strictObject({
   schema_version: z.literal(1),
   tasks: z.array(
@@ -157,7 +165,7 @@ const taskBoardSchema = z.strictObject({
 export type TaskBoard = z.infer<typeof taskBoardSchema>
 
 /** How long (ms) agents must wait after a person's edit. */
-const HUMAN_GRACE = 5000
+const HUMAN_GRACE = 5_000
 
 /**
  * Records a person's edit, and refuses writes of agents shortly after it (`state_human_touch`).
