@@ -21,7 +21,10 @@ import { OPEN, RAW } from './openapi.ts'
 import { addOperatorCalls } from './operator-calls.ts'
 import { addProgramCalls } from './program-calls.ts'
 
-/** The control API. Everything except health, metrics and the API description needs a token or the console's cookie. */
+/**
+ * The control API. Everything except health, metrics, the API description and sign-in needs a token
+ * or the console's cookie. Which calls a caller may use follows from the order of the middleware.
+ */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
   const calls = createCalls(app)
@@ -60,8 +63,8 @@ export function createControlApi(deps: ControlDeps): Express {
 
 function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
   const { start, show, end, toProvider, fromProvider } = signIn
-  const begin = 'Signs a browser in: expects the control token as bearer token, and sets a cookie.'
-  serve('post /v1/session', begin, RAW, [express.json({ limit: '4kb' }), start])
+  const signsIn = 'Signs a browser in: expects the control token as bearer token, and sets a cookie.'
+  serve('post /v1/session', signsIn, RAW, [express.json({ limit: '4kb' }), start])
   serve('get /v1/session', 'Returns who is signed in by the cookie, or else the ways to sign in.', OPEN, show)
   serve('post /v1/session/end', 'Signs the browser out.', OPEN, end)
   serve('get /auth/sign-in?at', 'Redirects a browser to the identity provider.', OPEN, toProvider)
@@ -85,12 +88,12 @@ const securityHeaders: RequestHandler = (_request, response, next) => {
 const answerError: ErrorRequestHandler = (error, _request, response, next) => {
   if (response.headersSent) return next(error)
   // Express's own errors (invalid JSON, a body that is too large) have a status below 500.
-  const refused = error instanceof TriviumError ? undefined : Number(Object(error).status ?? 500)
-  const isClients = refused !== undefined && refused < 500
-  const found = isClients
+  const expressStatus = error instanceof TriviumError ? undefined : Number(Object(error).status ?? 500)
+  const isClientError = expressStatus !== undefined && expressStatus < 500
+  const failure = isClientError
     ? new TriviumError('bad_request', { reason: reasonOf(error) }, { cause: error })
     : toTriviumError(error)
-  if (found.status === 401) response.set('www-authenticate', 'Bearer realm="trivium"')
-  if (found.retryable && found.status === 503) response.set('retry-after', '1')
-  response.status(isClients ? refused : found.status).json(errorBody(found))
+  if (failure.status === 401) response.set('www-authenticate', 'Bearer realm="trivium"')
+  if (failure.retryable && failure.status === 503) response.set('retry-after', '1')
+  response.status(isClientError ? expressStatus : failure.status).json(errorBody(failure))
 }

@@ -1,29 +1,34 @@
 import { type ZodType, z } from 'zod'
 import { eventSchema, MESSAGE_TOPIC } from '../core/event.ts'
 
-/** A gateway with persistent connections: its path and frames. */
+/** A gateway with persistent connections: its path, and the schemas of its frames. */
 export type Socket = { name: string; path: string; frames: { client: ZodType; server: ZodType } }
 
+/** Query parameters of a WebSocket connection. */
 const QUERY = { type: 'object', properties: { conversation: { type: 'string' }, after: { type: 'integer' } } }
 
-/** The AsyncAPI 3.0 description: frames of WebSocket gateways and events of topics, from their schemas. */
+/**
+ * The AsyncAPI 3.0 description: frames of WebSocket gateways and events of topics, from their
+ * schemas.
+ */
 export function asyncApi(version: string, sockets: readonly Socket[], topics: readonly string[]) {
   const bindings = { ws: { method: 'GET', query: QUERY } }
-  const places = [
+  const endpoints = [
     ...sockets.map(({ name, path }) => {
       const channel = { address: path, title: `Gateway ${name}`, bindings }
-      return { id: `gateway-${name}`, channel, says: { receive: 'clientFrame', send: 'serverFrame' } }
+      return { id: `gateway-${name}`, channel, actions: { receive: 'clientFrame', send: 'serverFrame' } }
     }),
-    ...[...new Set([MESSAGE_TOPIC, ...topics])].map((address, at) => {
-      return { id: `topic-${at}`, channel: { address, title: `Topic ${address}` }, says: { send: 'event' } }
+    ...[...new Set([MESSAGE_TOPIC, ...topics])].map((address, index) => {
+      const channel = { address, title: `Topic ${address}` }
+      return { id: `topic-${index}`, channel, actions: { send: 'event' } }
     }),
   ]
-  const channels = places.map(({ id, channel, says }) => {
-    const messages = Object.values(says).map((name) => [name, ref(`components/messages/${name}`)])
+  const channels = endpoints.map(({ id, channel, actions }) => {
+    const messages = Object.values(actions).map((name) => [name, ref(`components/messages/${name}`)])
     return [id, { ...channel, messages: Object.fromEntries(messages) }]
   })
-  const operations = places.flatMap(({ id, says }) =>
-    Object.entries(says).map(([action, name]) => {
+  const operations = endpoints.flatMap(({ id, actions }) =>
+    Object.entries(actions).map(([action, name]) => {
       const messages = [ref(`channels/${id}/messages/${name}`)]
       return [`${action}-${id}`, { action, channel: ref(`channels/${id}`), messages }]
     }),
@@ -48,6 +53,6 @@ export function asyncApi(version: string, sockets: readonly Socket[], topics: re
   }
 }
 
-function ref(place: string) {
-  return { $ref: `#/${place}` }
+function ref(path: string) {
+  return { $ref: `#/${path}` }
 }

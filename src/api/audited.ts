@@ -4,50 +4,57 @@ import { toTriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import { peerOf } from '../lib/http.ts'
 import { type Bearer, callerOf } from './bearer.ts'
-import type { Ask } from './calls.ts'
+import type { ResultHandler } from './calls.ts'
 
 type Deps = { record: RecordAudit }
 
-/** Records a call that is not a skill in the audit log, with its caller and outcome. */
-export function audited(action: string, { record }: Deps, ask: Ask): Ask {
+/** Maximum characters of a path or name in the audit log. */
+const LONGEST_TARGET = 200
+
+/**
+ * Wraps the handler of a call that is not a skill: records its caller and outcome in the audit log.
+ */
+export function audited(action: string, { record }: Deps, handle: ResultHandler): ResultHandler {
   return async (request, bearer) => {
-    const note = (outcome: string) =>
-      record({ ...whoOf(request, bearer), action, outcome, ...targetOf(request) })
+    const recordOutcome = (outcome: string) =>
+      record({ ...auditFields(request, bearer), action, outcome, ...targetOf(request) })
     try {
-      const result = await ask(request, bearer)
-      await note('ok')
+      const result = await handle(request, bearer)
+      await recordOutcome('ok')
       return result
     } catch (error) {
-      await note(toTriviumError(error).code)
+      await recordOutcome(toTriviumError(error).code)
       throw error
     }
   }
 }
 
-/** Records changes made in Bull Board: the place, not the content. */
+/** Records changes in Bull Board: method and path, without the content. */
 export function auditBoard(
   { record }: Deps,
   bearerOf: (request: Request) => Promise<Bearer | undefined>,
 ): RequestHandler {
   return async (request, response, next) => {
-    const bearer = request.method === 'GET' || request.method === 'HEAD' ? undefined : await bearerOf(request)
+    const { method, path } = request
+    const isChange = method !== 'GET' && method !== 'HEAD'
+    const bearer = isChange ? await bearerOf(request) : undefined
     if (!bearer) return next()
-    const target = { method: request.method, path: request.path.slice(0, 200) }
+    const target = { method, path: path.slice(0, LONGEST_TARGET) }
     response.once('finish', () => {
       const outcome = response.statusCode < 400 ? 'ok' : String(response.statusCode)
-      void record({ ...whoOf(request, bearer), action: 'queue-board', target, outcome })
+      void record({ ...auditFields(request, bearer), action: 'queue-board', target, outcome })
     })
     next()
   }
 }
 
-function whoOf(request: Request, bearer: Bearer) {
+function auditFields(request: Request, bearer: Bearer) {
   const { caller } = callerOf(request, bearer)
   return { by: caller.id ?? 'control', via: viaOf(caller), from: peerOf(request) }
 }
 
-/** Only the gateway of a submitted message. */
+/** The gateway of a submitted message, and nothing else of the body. */
 function targetOf({ body }: Request) {
   const gateway = pathGet(body, 'gateway')
-  return typeof gateway === 'string' ? { target: { gateway: gateway.slice(0, 200) } } : {}
+  return typeof gateway === 'string' ? { target: { gateway: gateway.slice(0, LONGEST_TARGET) } } : {}
 }

@@ -7,10 +7,13 @@ import { isLocalName, isLoopback } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import type { ControlDeps } from './control-deps.ts'
 
-/** Interval (ms) for rechecking the rights of a waiting call. */
-const LOOK_AGAIN = 1_000
+/** Interval (ms) at which the rights of a running call are checked again. */
+const RECHECK_INTERVAL = 1_000
 
-/** The caller of a request. Its signal aborts when the connection closes, so that waits end with their client. */
+/**
+ * The caller of a request. The signal aborts when the connection closes, so that a waiting call
+ * ends with its client.
+ */
 export function callerOf(
   request: Request,
   bearer: Bearer,
@@ -30,7 +33,7 @@ export function callerOf(
   }
 }
 
-/** The bearer of a token, with their rights. */
+/** The caller that a token or cookie stands for, with their rights. */
 export type Bearer = Omit<Caller, 'kind'>
 export type BearerOf = (request: Request) => Promise<Bearer | undefined>
 
@@ -39,19 +42,23 @@ export const OPERATOR: Bearer = { roles: ['operator'] }
 /** Makes a function that returns the bearer of a request, or undefined without a valid token. */
 export function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' | 'tokens'>) {
   return (request: Request): Bearer | undefined => {
-    const known = tokens()
-    const indexOf = createSecretCheck([token, ...known.map((each) => each.token)])
-    const [scheme, given = ''] = (request.get('authorization') ?? '').split(' ')
-    const index = scheme?.toLowerCase() === 'bearer' ? indexOf(given) : -1
+    const programs = tokens()
+    // The control token is the first; the tokens of programs follow.
+    const indexOf = createSecretCheck([token, ...programs.map((each) => each.token)])
+    const [scheme, secret = ''] = (request.get('authorization') ?? '').split(' ')
+    const index = scheme?.toLowerCase() === 'bearer' ? indexOf(secret) : -1
     if (index === 0) return OPERATOR
-    const program = known[index - 1]
+    const program = programs[index - 1]
     if (!program) return undefined
     const { name, skills, gateways } = program
     return { id: `token:${name}`, skills, ...(gateways.includes('*') ? {} : { gateways }) }
   }
 }
 
-/** Requires a token. Responses have no CORS headers, so pages of other origins cannot read them. */
+/**
+ * Requires a token or cookie. Responses have no CORS headers, so pages of other origins cannot read
+ * them.
+ */
 export function requireToken(bearerOf: BearerOf): RequestHandler {
   return async (request, response, next) => {
     const bearer = await bearerOf(request)
@@ -59,9 +66,11 @@ export function requireToken(bearerOf: BearerOf): RequestHandler {
     response.locals.bearer = bearer
     if (bearer !== OPERATOR) {
       // Long waits end when the caller loses the right to them.
-      const hangUp = async () => isDeepStrictEqual(await bearerOf(request), bearer) || response.destroy()
-      const looking = setInterval(() => void hangUp().catch(() => undefined), LOOK_AGAIN)
-      response.once('close', () => clearInterval(looking))
+      const recheck = async () => {
+        if (!isDeepStrictEqual(await bearerOf(request), bearer)) response.destroy()
+      }
+      const timer = setInterval(() => void recheck().catch(() => undefined), RECHECK_INTERVAL)
+      response.once('close', () => clearInterval(timer))
     }
     next()
   }
@@ -71,10 +80,12 @@ export function isOperator(bearer: Bearer | undefined): boolean {
   return bearer?.roles?.includes('operator') ?? false
 }
 
+/** The bearer that `requireToken` found for the request. */
 export function bearerIn(response: Response): Bearer {
   return response.locals.bearer
 }
 
+/** Requires an operator. Viewers may only read. */
 export const requireControlToken: RequestHandler = (request, response, next) => {
   const bearer = bearerIn(response)
   const { skills, id } = bearer
@@ -86,11 +97,15 @@ export const requireControlToken: RequestHandler = (request, response, next) => 
   })
 }
 
+/** An explanation has the message in its body, but changes nothing. */
 function isReading({ method, path }: Request): boolean {
   return method === 'GET' || method === 'HEAD' || path === '/v1/explain'
 }
 
-/** Calls without a token are for this machine. A DNS-rebinding page can reach 127.0.0.1, but its requests carry its own host name. */
+/**
+ * Protects local calls that need no token from web pages. By DNS rebinding, a page can reach
+ * 127.0.0.1, but its requests have the host name of the page.
+ */
 export function refuseRebinding(bearerOf: BearerOf): RequestHandler {
   return async (request, _response, next) => {
     const isLocal = isLoopback(request.socket.localAddress ?? '')

@@ -5,10 +5,13 @@ import type { DescribedCall } from './openapi.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
-/** The handler of a call; returns its result. */
-export type Ask = (request: Request, bearer: Bearer) => unknown
+/** The handler of a call. Returns its result, or a promise of it. */
+export type ResultHandler = (request: Request, bearer: Bearer) => unknown
 
-/** Registers calls such as `get /v1/messages/{id}?one&two` with their descriptions. */
+/**
+ * Registers calls such as `get /v1/messages/{id}?one&two`, with their query parameters. `more`:
+ * additions to the OpenAPI description. `described`: all calls, for that description.
+ */
 export function createCalls(app: Express) {
   const described: DescribedCall[] = []
   const serve = (
@@ -24,10 +27,10 @@ export function createCalls(app: Express) {
   return {
     described,
     serve,
-    /** Serves a call with the result of `ask`. */
-    offer: (call: string, summary: string, ask: Ask, more = {}) =>
+    /** Serves a call that answers with the result of `handle` as JSON. */
+    serveResult: (call: string, summary: string, handle: ResultHandler, more = {}) =>
       serve(call, summary, more, async (request, response) => {
-        response.json({ result: (await ask(request, bearerIn(response))) ?? null })
+        response.json({ result: (await handle(request, bearerIn(response))) ?? null })
       }),
   }
 }

@@ -2,23 +2,26 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { RequestHandler } from 'express'
 
-/** Characters from which an answer is compressed: a shorter one fits into one packet. */
-const LEAST = 1_400
+/** Shorter answers (in characters) are not compressed: they fit into one packet. */
+const SHORTEST = 1_400
 
 const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
-/** As good as gzip, and faster. */
-const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
+/** With this quality, brotli compresses as well as gzip, and faster. */
+const FAST_BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
-/** Compresses the JSON answers to browsers, which may be on a slow line. Programs are usually near. */
+/**
+ * Compresses the JSON answers to browsers, recognised by their cookie, which may be on a slow line.
+ * Programs are usually near.
+ */
 export const compressForBrowsers: RequestHandler = (request, response, next) => {
   const encoding = (['br', 'gzip'] as const).find((each) => request.acceptsEncodings(each) === each)
   if (!encoding || request.get('cookie') === undefined) return next()
   const plain = response.json.bind(response)
   response.json = (body) => {
     const text = JSON.stringify(body)
-    if (text.length < LEAST) return plain(body)
+    if (text.length < SHORTEST) return plain(body)
     const send = async () => {
-      const compressed = await (encoding === 'br' ? COMPRESS.br(text, QUICK) : COMPRESS.gzip(text))
+      const compressed = await (encoding === 'br' ? COMPRESS.br(text, FAST_BROTLI) : COMPRESS.gzip(text))
       response.type('json').set('content-encoding', encoding).vary('accept-encoding').send(compressed)
     }
     send().catch(next)

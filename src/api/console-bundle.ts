@@ -1,13 +1,19 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** The console as a browser loads it: the page, and the files that it refers to by names that change with their content. */
+/**
+ * The console as a browser loads it: the page, and its files by name. Names change with the
+ * content.
+ */
 export type ConsoleBundle = { page: string; files: ReadonlyMap<string, Uint8Array> }
 
-/** Where the files are served. */
+/** The path under which the files are served. */
 export const CONSOLE_PATH = '/console/'
 
-/** Reads the console of a package, which was bundled when the package was built, or bundles its sources. */
+/**
+ * Reads the console of a built package, where it is bundled already. In a clone, bundles its
+ * sources.
+ */
 export async function readConsole(folder: string): Promise<ConsoleBundle> {
   if (existsSync(join(folder, 'app.js'))) return bundleConsole(folder)
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
@@ -16,8 +22,9 @@ export async function readConsole(folder: string): Promise<ConsoleBundle> {
 }
 
 /**
- * Combines the sources into a few small files in some 100 ms, without writing any. The first view needs one file of styles and two of
- * scripts; what is imported late comes in files of its own. Needs the development packages. `packages`: whose code is in them.
+ * Combines the sources into a few small files in memory, in about 100 ms. The first view needs one
+ * style sheet and two scripts; late imports have files of their own. Needs the development
+ * packages. `packages`: the npm packages whose code is in the files.
  */
 export async function bundleConsole(folder: string): Promise<ConsoleBundle & { packages: string[] }> {
   const { build, stop } = await import('esbuild')
@@ -52,10 +59,13 @@ type Outputs = Readonly<
   Record<string, { entryPoint?: string; imports: readonly { path: string; kind: string }[] }>
 >
 
-/** The page with the names of the files. What the script imports at once is preloaded, not found one after another. */
+/**
+ * The page with the names of the files. Preloads the static imports of the script, which the
+ * browser would find one by one.
+ */
 function pageOf(template: string, outputs: Outputs): string {
-  const nameOf = (end: string) =>
-    CONSOLE_PATH + basename(Object.keys(outputs).find((path) => path.endsWith(end)) ?? '')
+  const urlOf = (extension: string) =>
+    CONSOLE_PATH + basename(Object.keys(outputs).find((path) => path.endsWith(extension)) ?? '')
   const [app = '', script] =
     Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'app.js') ?? []
   const chunks = (script?.imports ?? []).filter(({ kind }) => kind === 'import-statement')
@@ -64,7 +74,7 @@ function pageOf(template: string, outputs: Outputs): string {
   )
   return template
     .replace('<!-- preload -->', preloads.join('\n    '))
-    .replaceAll('{icon}', nameOf('.svg'))
-    .replaceAll('{styles}', nameOf('.css'))
+    .replaceAll('{icon}', urlOf('.svg'))
+    .replaceAll('{styles}', urlOf('.css'))
     .replaceAll('{script}', CONSOLE_PATH + basename(app))
 }

@@ -14,25 +14,25 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Headers that browsers obey for pages only. */
-const OF_PAGES = ['content-security-policy', 'referrer-policy', 'cross-origin-opener-policy']
+const PAGE_HEADERS = ['content-security-policy', 'referrer-policy', 'cross-origin-opener-policy']
 
-/** Read on the first request, once in a process. */
+/** Read on the first request, once per process. */
 let bundle: Promise<ConsoleBundle> | undefined
 
 /** Serves the operator console. The files are public; the pages sign in and then call the API. */
 export function createConsoleFiles(): Router {
   const router = Router()
   router.get(['/', '/index.html'], async (_request, response) => {
-    const { page } = await bundled()
+    const { page } = await readBundle()
     response.type('html').send(page)
   })
   router.use(CONSOLE_PATH, async (request, response, next) => {
     const name = request.path.slice(1)
-    const content = (await bundled()).files.get(name)
+    const content = (await readBundle()).files.get(name)
     if (!content || (request.method !== 'GET' && request.method !== 'HEAD')) return next()
-    const { encoding, body } = await encoded(name, content, request)
+    const { encoding, body } = await compressed(name, content, request)
     if (encoding) response.set('content-encoding', encoding)
-    for (const header of OF_PAGES) response.removeHeader(header)
+    for (const header of PAGE_HEADERS) response.removeHeader(header)
     response
       .set('cache-control', 'public, max-age=31536000, immutable')
       .set('vary', 'accept-encoding')
@@ -42,8 +42,11 @@ export function createConsoleFiles(): Router {
   return router
 }
 
-/** A failure is tried again: somebody corrects the sources. */
-function bundled(): Promise<ConsoleBundle> {
+/**
+ * Reads the bundle once. After a failure, the next request tries again, as the sources may be
+ * corrected.
+ */
+function readBundle(): Promise<ConsoleBundle> {
   bundle ??= readConsole(FOLDER).catch((error) => {
     bundle = undefined
     throw error
@@ -55,15 +58,16 @@ const COMPRESS = { br: promisify(brotliCompress), gzip: promisify(gzip) }
 
 const ENCODINGS = ['br', 'gzip'] as const
 
-const compressed = new Map<string, Promise<Buffer>>()
+/** By encoding and name. */
+const compressedFiles = new Map<string, Promise<Buffer>>()
 
 /** Compresses each file once, on its first request. */
-async function encoded(name: string, content: Uint8Array, request: Request) {
+async function compressed(name: string, content: Uint8Array, request: Request) {
   // Browsers list gzip first, but brotli is smaller.
   const encoding = ENCODINGS.find((each) => request.acceptsEncodings(each) === each)
   if (!encoding) return { encoding, body: Buffer.from(content) }
   const key = `${encoding} ${name}`
-  const body = compressed.get(key) ?? COMPRESS[encoding](content)
-  compressed.set(key, body)
+  const body = compressedFiles.get(key) ?? COMPRESS[encoding](content)
+  compressedFiles.set(key, body)
   return { encoding, body: await body }
 }

@@ -12,6 +12,7 @@ import type { Sessions } from '../features/sign-in/sessions.ts'
 
 /** Dependencies of the control API. */
 export type ControlDeps = {
+  /** The control token. */
   token: string
   /** The currently valid tokens of programs. */
   tokens(): readonly ProgramToken[]
@@ -23,8 +24,10 @@ export type ControlDeps = {
   oidc: Oidc
   /** Runs a skill; each call is a separate invocation. */
   invoke(name: string, args: unknown, options: InvokeOptions): Promise<unknown>
+  /** All skills with the schemas of their arguments and results. */
   skills(): Json
   version: string
+  /** The AsyncAPI description. */
   asyncapi(): Promise<object>
   /** A skill's arguments and middleware. Throws `skill_not_found`. */
   describe(name: string): Json
@@ -35,7 +38,9 @@ export type ControlDeps = {
   doctor(gateway?: string): Promise<Json>
   /** Results of the last checks; runs none. */
   diagnosis(): Promise<Json>
-  /** Submits a message through a gateway as if it had arrived there; waits `wait` ms for replies. */
+  /**
+   * Submits a message through a gateway as if it had arrived there; waits `wait` ms for replies.
+   */
   submit(submission: Submission, signal: AbortSignal): Promise<Json>
   /** Explains which routes match a message: an accepted one by id, or a draft. */
   explain(what: string | Submission): Promise<Json>
@@ -52,5 +57,6 @@ export type ControlDeps = {
   /** Whether the store answers and both listeners listen; else the reason. */
   ready(): Promise<{ ok: boolean; detail: Json }>
   metrics(): Promise<{ type: string; body: string }>
+  /** Handles an MCP request. */
   mcp(request: Request, response: Response, caller: Caller): unknown
 }

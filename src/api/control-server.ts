@@ -17,7 +17,10 @@ import type { Metrics } from './metrics/metrics.ts'
 import type { Operator } from './operator.ts'
 import { controlToken } from './token.ts'
 
-/** Times (ms) until the head and the whole of a request must be there, and how often both are checked, as on the public listener. */
+/**
+ * Timeouts (ms) for the headers and the whole of a request, and how often both are checked. As on
+ * the public listener.
+ */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 1_000 }
 
 /**
@@ -42,24 +45,25 @@ export function createControlServer(
   const { kv } = base.store
   let mcp: McpHttp | undefined
   let server: Server | undefined
-  const answering = new Set<Promise<unknown>>()
+  /** Submissions that wait for their replies. */
+  const pending = new Set<Promise<unknown>>()
   let isStopping = false
   const submit: Operator['submit'] = async (submission, signal) => {
     if (isStopping) throw new TriviumError('stopping', { what: 'The message was not accepted.' })
-    const answer = operator.submit(submission, signal)
-    const settled = answer.catch(() => {}).finally(() => answering.delete(settled))
-    answering.add(settled)
-    return answer
+    const result = operator.submit(submission, signal)
+    const settled = result.catch(() => {}).finally(() => pending.delete(settled))
+    pending.add(settled)
+    return result
   }
 
   return {
     /**
-     * Rejects new messages. Resolves when the messages submitted here have their replies, after at
-     * most `within` ms.
+     * Rejects new submissions from now on. Resolves when all earlier ones have their replies, after
+     * at most `timeout` ms.
      */
-    async answered(within: number): Promise<void> {
+    async drain(timeout: number): Promise<void> {
       isStopping = true
-      await inTime(Promise.all(answering), AbortSignal.timeout(within))
+      await inTime(Promise.all(pending), AbortSignal.timeout(timeout))
     },
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('./api.ts')
@@ -85,6 +89,7 @@ export function createControlServer(
       server = createServer(LIMITS, isVerbose ? logRequests(log, traced) : traced)
       return listenOn(server, address, 'TRIVIUM_CONTROL_LISTEN')
     },
+    /** Closes all connections. */
     async close() {
       await mcp?.close()
       if (!server?.listening) return

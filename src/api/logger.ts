@@ -18,13 +18,16 @@ const SECRET_FIELDS = [
   'appToken',
 ]
 
-/** Makes the logger. Redacts secrets by field name and by value; `secrets` is read for each line, as a reload may change them. */
+/**
+ * Makes the logger. Redacts secrets by field name and by value. `secrets` is called for each line,
+ * as a reload may change them.
+ */
 export function createLogger(options: {
   level: string
   secrets: () => readonly string[]
   destination: { write(line: string): unknown }
   pretty: boolean
-  /** Receives each line about a message, as JSON. */
+  /** Receives each line that has a message id, as JSON. */
   recent?: { add(line: string): void }
 }): Log {
   const destination: DestinationStream = {
@@ -40,36 +43,38 @@ export function createLogger(options: {
     redact: { paths, censor: '[secret]' },
     serializers: { err: pino.stdSerializers.err },
   }
-  const shown = options.pretty ? prettyStream(destination) : destination
+  const output = options.pretty ? prettyStream(destination) : destination
   return pino(settings, {
     write(line) {
-      shown.write(line)
+      output.write(line)
       if (line.includes('"messageId":"')) options.recent?.add(withoutSecrets(line, options.secrets()))
     },
   })
 }
 
-/** Number of kept lines, of lines shown per message, and of characters per line. */
-const KEPT = 2_000
-const SHOWN = 200
-const LONGEST = 8_000
+/** Maximum number of lines in memory. */
+const MOST_LINES = 2_000
+/** Maximum number of lines that are returned for one message. */
+const MOST_PER_MESSAGE = 200
+/** Lines with more characters are not kept. */
+const LONGEST_LINE = 8_000
 
 /** Keeps the newest log lines about messages in memory. */
 export function createRecentLines() {
   const lines: string[] = []
   return {
     add(line: string): void {
-      if (line.length > LONGEST) return
+      if (line.length > LONGEST_LINE) return
       lines.push(line)
-      if (lines.length > KEPT) lines.shift()
+      if (lines.length > MOST_LINES) lines.shift()
     },
-    /** Oldest first. */
+    /** The lines about a message, oldest first. */
     of: (messageId: string) =>
       lines
         .filter((line) => line.includes(messageId))
         .map((line): Line => JSON.parse(line))
         .filter((line) => line.messageId === messageId)
-        .slice(-SHOWN)
+        .slice(-MOST_PER_MESSAGE)
         .map(({ time, level, msg, messageId: _, err, ...fields }) => {
           const { message: error, stack } = err ?? {}
           const head = { at: Date.parse(time), level: pino.levels.labels[level], message: msg }
@@ -78,6 +83,7 @@ export function createRecentLines() {
   }
 }
 
+/** A line of the log, as parsed JSON. */
 type Line = { time: string; level: number; msg: string; err?: { message?: string; stack?: string } } & Record<
   string,
   unknown
@@ -88,16 +94,15 @@ function prettyStream(destination: DestinationStream): DestinationStream {
   return {
     write(text) {
       const { time, level, msg, err, ...fields } = JSON.parse(text) as Line
-      const shown = Object.entries(fields).map(([name, value]) => `${name}=${plain(value)}`)
-      if (err?.message) shown.push(`error=${JSON.stringify(err.message)}`)
+      const pairs = Object.entries(fields).map(([name, value]) => `${name}=${quotedIfNeeded(value)}`)
+      if (err?.message) pairs.push(`error=${JSON.stringify(err.message)}`)
       const label = (pino.levels.labels[level] ?? String(level)).padEnd(5)
-      destination.write(
-        `${time.slice(11, 19)} ${label} ${msg}${shown.length > 0 ? `  ${shown.join(' ')}` : ''}\n`,
-      )
+      const details = pairs.length > 0 ? `  ${pairs.join(' ')}` : ''
+      destination.write(`${time.slice(11, 19)} ${label} ${msg}${details}\n`)
     },
   }
 }
 
-function plain(value: unknown): string {
+function quotedIfNeeded(value: unknown): string {
   return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)
 }

@@ -26,16 +26,16 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
   serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
     // For the local command line only: remote clients could brute-force a short token offline.
     const { localAddress, remoteAddress = '' } = request.socket
-    const isFromHere = isLoopback(remoteAddress) || remoteAddress === localAddress
+    const isFromThisMachine = isLoopback(remoteAddress) || remoteAddress === localAddress
     const isDirect = Object.keys(request.headers).every((name) => LOCAL_HEADERS.includes(name))
-    if (!isFromHere || !isDirect) throw new TriviumError('unauthorized')
+    if (!isFromThisMachine || !isDirect) throw new TriviumError('unauthorized')
     response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
   })
 }
 
 /**
- * All that the command line and simple clients send. A request with any other header may be of a proxy or a tunnel, which add
- * headers of their own, or of a web page: their clients may be elsewhere.
+ * The headers that the command line and simple clients send. Any other header may come from a
+ * proxy, a tunnel or a web page, whose client may be on another machine.
  */
 const LOCAL_HEADERS = [
   'accept',

@@ -43,9 +43,12 @@ export const EVENTS = {
 }
 /** Request bodies: a file, and a message. */
 export const BYTES = { requestBody: { required: true, content: { '*/*': {} } } }
-export const MESSAGE = taking(component('Submission'))
+export const MESSAGE = withBody(component('Submission'))
 
-/** A call such as `get /v1/messages/{id}?one&two`, its summary, and additions to its OpenAPI description. */
+/**
+ * A call such as `get /v1/messages/{id}?one&two`, its summary, and additions to its OpenAPI
+ * description.
+ */
 export type DescribedCall = [call: string, summary: string, more: JsonObject]
 
 /** The OpenAPI 3.1 description of the control API, with calls and skills. */
@@ -74,7 +77,7 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     if (output !== undefined) schemas[`${name}-result`] = asComponent(`${name}-result`, output)
     const result = output === undefined ? {} : component(`${name}-result`)
     const responses = { ...RESPONSES, 200: answer('The result', { result }) }
-    add(`post /v1/skills/${name}`, summary, { operationId: name, ...taking(component(name)), responses })
+    add(`post /v1/skills/${name}`, summary, { operationId: name, ...withBody(component(name)), responses })
   }
   const token = { type: 'http', scheme: 'bearer' }
   const info = { title: 'Trivium', version, description: DESCRIPTION }
@@ -86,13 +89,13 @@ export function component(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** For a call with a JSON body. */
-export function taking(schema: JsonObject): JsonObject {
+/** The description of a call with a JSON body of this schema. */
+export function withBody(schema: JsonObject): JsonObject {
   return { requestBody: { required: true, content: { 'application/json': { schema } } } }
 }
 
-/** For a call whose result has this schema. */
-export function returning(result: JsonObject): JsonObject {
+/** The description of a call whose result has this schema. */
+export function withResult(result: JsonObject): JsonObject {
   return { responses: { ...RESPONSES, 200: answer('The result', { result }) } }
 }
 
@@ -101,17 +104,23 @@ function answer(description: string, properties: JsonObject): JsonObject {
   return { description, content: { 'application/json': { schema } } }
 }
 
-/** zod's references to unnamed recursive types, such as any JSON, which client generators cannot handle. */
-const CIRCLE = /^(#\/\$defs\/)?__schema\d+$/
+/**
+ * Names and references that zod gives to unnamed recursive types, such as any JSON. Client
+ * generators cannot handle them.
+ */
+const UNNAMED = /^(#\/\$defs\/)?__schema\d+$/
 
-/** Rewrites a schema's local references to its place in the document. */
+/**
+ * A schema as a component: rewrites its local references, and removes unnamed types (any value
+ * then).
+ */
 function asComponent(name: string, schema: unknown): Json {
   const { $schema: _dialect, $defs, ...rest } = Object(schema)
-  const named = Object.keys(Object($defs)).some((key) => !CIRCLE.test(key))
-  const text = JSON.stringify(named ? { ...rest, $defs } : rest, (key, value) =>
-    CIRCLE.test(key === '$ref' ? value : key) ? undefined : value,
+  const hasNamed = Object.keys(Object($defs)).some((key) => !UNNAMED.test(key))
+  const text = JSON.stringify(hasNamed ? { ...rest, $defs } : rest, (key, value) =>
+    UNNAMED.test(key === '$ref' ? value : key) ? undefined : value,
   )
-  return loosened(JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`)))
+  return withFreeProperties(JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`)))
 }
 
 /**
@@ -119,10 +128,12 @@ function asComponent(name: string, schema: unknown): Json {
  * fit. Objects whose properties may hold objects, such as `match` with `not`, therefore allow any
  * additional property.
  */
-function loosened(schema: Json): Json {
-  if (Array.isArray(schema)) return schema.map(loosened)
+function withFreeProperties(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withFreeProperties)
   if (!isJsonObject(schema)) return schema
-  const all = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, loosened(value)]))
+  const all = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, withFreeProperties(value)]),
+  )
   const { properties, additionalProperties } = schema
   if (!isJsonObject(properties) || !isJsonObject(additionalProperties)) return all
   const mayHoldObjects = Object.values(properties).some((one) =>
@@ -131,7 +142,10 @@ function loosened(schema: Json): Json {
   return mayHoldObjects ? { ...all, additionalProperties: {} } : all
 }
 
-/** The API description as an HTML page: a heading per call, a row per argument. Loads nothing from elsewhere. */
+/**
+ * The API description as an HTML page: a heading per call, a row per argument. Loads nothing from
+ * elsewhere.
+ */
 export function docsPage(document: ReturnType<typeof openApi>): string {
   const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(Object(operations)).map(([method, operation]) => {
@@ -139,7 +153,7 @@ export function docsPage(document: ReturnType<typeof openApi>): string {
       const schema = pathGet(document.components, `schemas.${String(reference).split('/').at(-1)}`)
       const id = escapeUTF8(`${method}${path}`)
       return `<h2 id="${id}"><a href="#${id}"><code>${method.toUpperCase()} ${escapeUTF8(path)}</code></a></h2>
-<p>${escapeUTF8(String(pathGet(operation, 'summary')))}</p>${argumentsOf(schema)}`
+<p>${escapeUTF8(String(pathGet(operation, 'summary')))}</p>${argumentsTable(schema)}`
     }),
   )
   return `<!doctype html>
@@ -152,15 +166,17 @@ ${calls.join('\n')}
 </body></html>`
 }
 
-function argumentsOf(schema: unknown): string {
+function argumentsTable(schema: unknown): string {
   const properties = pathGet(schema, 'properties')
   if (!isJsonObject(properties) || Object.keys(properties).length === 0) return ''
   const required = new Set([pathGet(schema, 'required')].flat())
   const rows = Object.entries(properties).map(([name, property]) => {
-    const { type, enum: values, default: otherwise, description } = Object(property)
-    const need = required.has(name) ? 'required' : otherwise === undefined ? '' : JSON.stringify(otherwise)
-    const kind = type ?? (values ? JSON.stringify(values) : 'any')
-    return `<tr><td><code>${escapeUTF8(name)}</code></td>${[kind, need, description ?? ''].map((text) => `<td>${escapeUTF8(String(text))}</td>`).join('')}</tr>`
+    const { type, enum: values, default: fallback, description = '' } = Object(property)
+    const shownType = type ?? (values ? JSON.stringify(values) : 'any')
+    const shownDefault = fallback === undefined ? '' : JSON.stringify(fallback)
+    const need = required.has(name) ? 'required' : shownDefault
+    const cells = [shownType, need, description].map((text) => `<td>${escapeUTF8(String(text))}</td>`)
+    return `<tr><td><code>${escapeUTF8(name)}</code></td>${cells.join('')}</tr>`
   })
   return `<table><tr><th>argument</th><th>type</th><th>default</th><th></th></tr>${rows.join('')}</table>`
 }

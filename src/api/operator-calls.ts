@@ -8,15 +8,15 @@ import { messageFilter } from '../engine/operations/messages.ts'
 import { createStream, STREAMED } from '../features/live/stream.ts'
 import { audited } from './audited.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
-import type { Ask, Calls } from './calls.ts'
+import type { Calls, ResultHandler } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
-import { component, EVENTS, MESSAGE, RAW, returning, taking } from './openapi.ts'
+import { component, EVENTS, MESSAGE, RAW, withBody, withResult } from './openapi.ts'
 
 const historySchema = z.object({ since: time.exactOptional(), until: time.exactOptional() })
 const doctorSchema = z.strictObject({ gateway: z.string().exactOptional() })
 
 /** Calls for operators: state, configuration, and test messages. */
-export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): void {
+export function addOperatorCalls({ serve, serveResult }: Calls, deps: ControlDeps): void {
   serve(
     'get /asyncapi.json',
     'AsyncAPI description of the WebSocket frames and the events.',
@@ -25,58 +25,69 @@ export function addOperatorCalls({ serve, offer }: Calls, deps: ControlDeps): vo
       response.json(await deps.asyncapi())
     },
   )
-  offer('get /v1/status', 'The state of the daemon and the backlog of each road.', deps.status)
-  offer(
+  serveResult('get /v1/status', 'The state of the daemon and the backlog of each road.', deps.status)
+  serveResult(
     'get /v1/troubles',
     'Current problems and open approvals, errors first.',
     async () => ({ at: Date.now(), troubles: await deps.troubles() }),
-    returning(component('Troubles')),
+    withResult(component('Troubles')),
   )
-  const points =
+  const history =
     'Rates, latency and queue depths of this daemon over time: the last hour by default, up to seven days.'
-  offer('get /v1/history?since&until', points, ({ query }) => {
+  serveResult('get /v1/history?since&until', history, ({ query }) => {
     const { since, until } = checked(query, historySchema)
     return deps.history(since ?? Date.now() - HOUR, until ?? Date.now())
   })
   const live = `Live activity as server-sent events: ${STREAMED.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
   serve(`get /v1/stream?${filter}&match&only`, live, EVENTS, createStream(deps.read))
-  offer('get /v1/doctor', 'The results of the last gateway checks.', deps.diagnosis)
+  serveResult('get /v1/doctor', 'The results of the last gateway checks.', deps.diagnosis)
   const checks = 'Checks the store and all gateways, or one of them. A mailbox sends a mail to itself.'
-  const doctor: Ask = (request) => deps.doctor(bodyOf(request, doctorSchema).gateway)
-  offer(
+  const doctor: ResultHandler = (request) => deps.doctor(bodyOf(request, doctorSchema).gateway)
+  serveResult(
     'post /v1/doctor',
     checks,
     doctor,
-    taking({ type: 'object', properties: { gateway: { type: 'string' } } }),
+    withBody({ type: 'object', properties: { gateway: { type: 'string' } } }),
   )
-  offer('post /v1/reload', 'Reloads the configuration and the skills.', audited('reload', deps, deps.reload))
+  serveResult(
+    'post /v1/reload',
+    'Reloads the configuration and the skills.',
+    audited('reload', deps, deps.reload),
+  )
   const submission = (request: Request) => bodyOf(request, submissionSchema)
-  const submit: Ask = (request) => deps.submit(submission(request), callerOf(request, OPERATOR).signal)
-  const noted = audited('message-submit', deps, submit)
-  offer('post /v1/messages', 'Submits a message to a gateway, as if it had arrived there.', noted, MESSAGE)
-  offer(
+  const submit: ResultHandler = (request) =>
+    deps.submit(submission(request), callerOf(request, OPERATOR).signal)
+  const auditedSubmit = audited('message-submit', deps, submit)
+  serveResult(
+    'post /v1/messages',
+    'Submits a message to a gateway, as if it had arrived there.',
+    auditedSubmit,
+    MESSAGE,
+  )
+  serveResult(
     'get /v1/messages/{id}/explain',
     'Explains why each route did or did not match a message.',
     (request) => deps.explain(String(request.params.id)),
   )
-  const draft: Ask = (request) => deps.explain(submission(request))
-  offer(
+  const explainDraft: ResultHandler = (request) => deps.explain(submission(request))
+  serveResult(
     'post /v1/explain',
     'Explains why each route would or would not match such a message, without accepting it.',
-    draft,
+    explainDraft,
     MESSAGE,
   )
   const asRead = 'The last valid routes.yaml without secrets, and the last reload.'
-  offer('get /v1/configuration', asRead, deps.configuration)
+  serveResult('get /v1/configuration', asRead, deps.configuration)
 }
 
 function bodyOf<T>({ body }: Request, schema: z.ZodType<T>): T {
   return checked(body, schema)
 }
 
-function checked<T>(given: unknown, schema: z.ZodType<T>): T {
-  const { data, error } = schema.safeParse(given)
-  if (error) throw badRequest(error, given)
+/** Throws `bad_request`. */
+function checked<T>(input: unknown, schema: z.ZodType<T>): T {
+  const { data, error } = schema.safeParse(input)
+  if (error) throw badRequest(error, input)
   return data
 }

@@ -24,6 +24,7 @@ import type { Previous } from './shown-configuration.ts'
 
 /** Dependencies of the operator's view of a daemon. */
 export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'> & {
+  /** Unix ms. */
   startedAt: number
   store: Store
   manager: SkillManager
@@ -47,11 +48,14 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   previous(): Previous | undefined
   routeTally: RouteTally
   unrouted: { list(): UnroutedCount[] }
+  /** Whether both listeners listen. */
   listening(): boolean
+  /** Whether the daemon is stopping. */
   draining(): boolean
   subscriptions(): Promise<SubscriptionInfo[]>
   /** Running work in this daemon. */
   running(): Readings['running']
+  /** Counts of the assistant's notes, schedules and delegations. */
   assistant(): Promise<object>
   budgets(): Promise<BudgetStanding[]>
   /** Identifies this daemon: host name, process id and a random part. */

@@ -2,7 +2,7 @@ import type { Trouble } from '../core/trouble.ts'
 import { createFeed } from '../features/live/feed.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
-import { readStanding } from './readings.ts'
+import { readState } from './readings.ts'
 import { oldestRunning } from './trouble-readings.ts'
 
 /** The live data of the console and of `trivium top`. */
@@ -13,7 +13,7 @@ export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<T
     store,
     history: deps.history,
     async overview() {
-      const { stats, groups, subscriptions, waiting, reload, gateways } = await readStanding(deps)
+      const { stats, groups, subscriptions, waiting, reload, gateways } = await readState(deps)
       return {
         daemon: deps.owner,
         store: store.kind,

@@ -9,7 +9,7 @@ import { defined } from '../lib/defined.ts'
 import { asyncApi, type Socket } from './asyncapi.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { createOperatorFeed } from './operator-feed.ts'
-import { readMeasured } from './readings.ts'
+import { readMetrics } from './readings.ts'
 import { showConfiguration } from './shown-configuration.ts'
 import { readReadiness, readStatus } from './status.ts'
 import { createTroubleReadings } from './trouble-readings.ts'
@@ -22,8 +22,12 @@ export type Operator = ReturnType<typeof createOperator>
  */
 export function createOperator(deps: OperatorDeps) {
   const { version, store, manager, gateways, roads, history } = deps
-  const read = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
-  const { list: troubles } = createTroubles({ read, journal: store.journal, now: deps.now })
+  const readTroubleInputs = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
+  const { list: troubles } = createTroubles({
+    read: readTroubleInputs,
+    journal: store.journal,
+    now: deps.now,
+  })
   const feed = createOperatorFeed(deps, troubles)
 
   const transportOf = (name: string) => {
@@ -36,7 +40,7 @@ export function createOperator(deps: OperatorDeps) {
     version,
     history: history.range,
     read: feed.read,
-    measured: () => readMeasured(deps, troubles),
+    measured: () => readMetrics(deps, troubles),
     invoke: manager.invoke,
     asyncapi: () => describeSockets(deps),
     artifacts: roads.services.artifacts,
@@ -49,15 +53,12 @@ export function createOperator(deps: OperatorDeps) {
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = roads.accept
-      const like = filled(deps, submission, transportOf(submission.gateway))
-      return toJson(await submit(like, { accept, transportOf, replies: roads.replies, store, signal }))
+      const complete = withExampleData(deps, submission, transportOf(submission.gateway))
+      return toJson(await submit(complete, { accept, transportOf, replies: roads.replies, store, signal }))
     },
     /** Explains which routes match an accepted message (by id) or a draft. */
     async explain(what: string | Submission) {
-      const message =
-        typeof what === 'string'
-          ? await store.journal.get(what)
-          : draftOf(filled(deps, what, configuredTransport(deps, what)), configuredTransport(deps, what))
+      const message = typeof what === 'string' ? await store.journal.get(what) : draftFor(deps, what)
       if (!message) throw new TriviumError('message_not_found', { id: String(what) })
       return toJson(deps.explain(message))
     },
@@ -67,8 +68,14 @@ export function createOperator(deps: OperatorDeps) {
   }
 }
 
+/** A submission as the message that it would become. */
+function draftFor(deps: OperatorDeps, submission: Submission) {
+  const transport = configuredTransport(deps, submission)
+  return draftOf(withExampleData(deps, submission, transport), transport)
+}
+
 /** A submission with the `data` that its transport would give such a message. */
-function filled({ gateways }: OperatorDeps, submission: Submission, transport: string): Submission {
+function withExampleData({ gateways }: OperatorDeps, submission: Submission, transport: string): Submission {
   return { ...submission, data: gateways.exampleOf(transport, submission) }
 }
 
@@ -85,12 +92,14 @@ function configuredTransport({ config }: OperatorDeps, { gateway }: Submission):
 
 async function describeSockets({ config, framesOf, version, ...deps }: OperatorDeps): Promise<object> {
   const { gateways, subscriptions } = config()
-  const ofCalls = await deps.subscriptions().catch(() => [])
+  // Those that calls created are in the store, which may be unavailable.
+  const stored = await deps.subscriptions().catch(() => [])
   const sockets = gateways.flatMap(({ name, transport, options }): Socket[] => {
-    const [frames, path] = [framesOf(transport), pathGet(options, 'path')]
+    const frames = framesOf(transport)
+    const path = pathGet(options, 'path')
     return frames && typeof path === 'string' ? [{ name, path, frames }] : []
   })
-  const topics = new Set([...subscriptions, ...ofCalls].map(({ topic }) => topic))
+  const topics = new Set([...subscriptions, ...stored].map(({ topic }) => topic))
   return asyncApi(version, sockets, [...topics])
 }
 

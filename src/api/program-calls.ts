@@ -7,53 +7,67 @@ import { pathGet } from '../core/json.ts'
 import { parseExact } from '../lib/exact-json.ts'
 import { isShallow } from '../lib/shallow.ts'
 import { type Bearer, bearerIn, callerOf } from './bearer.ts'
-import type { Ask, Calls } from './calls.ts'
+import type { Calls, ResultHandler } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
-import { BYTES, RAW, taking } from './openapi.ts'
+import { BYTES, RAW, withBody } from './openapi.ts'
 
+/** Maximum size of a JSON body, and how deep it may be nested. */
 const BODY_LIMIT = '4mb'
+const MAX_DEPTH = 1_000
 
 /** Calls available to program tokens: skills, MCP and files. */
-export function addProgramCalls(app: Express, { serve, offer, described }: Calls, deps: ControlDeps): void {
-  const keep = async (request: Request, bearer: Bearer) => {
+export function addProgramCalls(
+  app: Express,
+  { serve, serveResult, described }: Calls,
+  deps: ControlDeps,
+): void {
+  const storeFile = async (request: Request, bearer: Bearer) => {
     requireAskFor(bearer, 'gateway-send')
     const type = request.get('content-type') ?? 'application/octet-stream'
     const name = String(request.query.name ?? 'file')
     return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
   }
-  offer('post /v1/artifacts?name', 'Stores the body as a file, which replies can attach.', keep, BYTES)
+  serveResult(
+    'post /v1/artifacts?name',
+    'Stores the body as a file, which replies can attach.',
+    storeFile,
+    BYTES,
+  )
   const file = 'Reads a file that you stored, or an attachment of the message.'
   serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
     const { message } = request.query
     const bearer = bearerIn(response)
     if (message !== undefined && !mayAskFor(bearer, 'gateway-receive')) requireAskFor(bearer, 'message-show')
     const messageId = message === undefined ? {} : { messageId: String(message) }
-    const asked = { artifact: String(request.params.sha256), ...messageId }
-    const found = await deps.artifacts.open(asked, callerOf(request, bearer))
+    const args = { artifact: String(request.params.sha256), ...messageId }
+    const content = await deps.artifacts.open(args, callerOf(request, bearer))
     // Never displayed as a page: the content may come from a stranger.
     response.attachment().type('application/octet-stream')
-    await pipeline(found, response)
+    await pipeline(content, response)
   })
   app.use(express.text({ limit: BODY_LIMIT, type: 'application/json' }), parseBody, refuseDeep)
-  described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...taking({}), ...RAW }])
+  described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...withBody({}), ...RAW }])
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
   })
-  offer('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
+  serveResult('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
     Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
   )
-  offer('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
+  serveResult('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
     const name = String(request.params.name)
     requireAskFor(bearer, name)
     return deps.describe(name)
   })
-  const invoke: Ask = (request, bearer) =>
+  const invoke: ResultHandler = (request, bearer) =>
     deps.invoke(String(request.params.name), request.body ?? {}, callerOf(request, bearer))
-  offer('post /v1/skills/{name}', 'Invokes a skill by name, or a callback by its ref.', invoke, taking({}))
+  serveResult(
+    'post /v1/skills/{name}',
+    'Invokes a skill by name, or a callback by its ref.',
+    invoke,
+    withBody({}),
+  )
 }
-
-const MAX_DEPTH = 1_000
 
 /** Like `express.json`, but preserves the digits of long numbers. */
 const parseBody: RequestHandler = (request, _response, next) => {
@@ -68,6 +82,7 @@ const parseBody: RequestHandler = (request, _response, next) => {
   next()
 }
 
+/** Deep JSON would exceed the stack of later code. */
 const refuseDeep: RequestHandler = (request, _response, next) => {
   if (isShallow(request.body, MAX_DEPTH)) return next()
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })

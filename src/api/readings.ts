@@ -10,42 +10,45 @@ type ReadingDeps = Pick<
 >
 
 /** Reads the state of the daemon and its store. Throws `store_unavailable`. */
-export async function readStanding(deps: Omit<ReadingDeps, 'running'>) {
+export async function readState(deps: Omit<ReadingDeps, 'running'>) {
   const { store, gateways } = deps
   const [stats, groups, subscriptions, budgets, waiting] = await Promise.all([
     store.stats(),
     store.topics.groups(),
-    deps.subscriptions().catch(noneIfAway),
-    deps.budgets().catch(noneIfAway),
+    deps.subscriptions().catch(emptyIfAway),
+    deps.budgets().catch(emptyIfAway),
     store.oldestWaiting(),
   ])
-  const here = { reload: deps.lastReload(), gateways: gateways.list() }
-  return { stats, groups, subscriptions, budgets, waiting, ...here }
+  const reload = deps.lastReload()
+  return { stats, groups, subscriptions, budgets, waiting, reload, gateways: gateways.list() }
 }
 
-/** On a Cluster, the master that has these values may be away while the journals of other shards are there. */
-function noneIfAway(error: unknown): [] {
+/**
+ * On a Redis Cluster, the master that has these values may be unreachable while other shards are
+ * reachable.
+ */
+function emptyIfAway(error: unknown): [] {
   if (isStoreAway(error)) return []
   throw error
 }
 
 /** Reads the values for `/metrics`. If the store is unavailable, its part is undefined. */
-export async function readMeasured(
+export async function readMetrics(
   deps: ReadingDeps,
   troubles: () => Promise<Readings['troubles']>,
 ): Promise<Readings> {
-  const look = async () => {
-    const { groups, ...known } = await readStanding(deps)
-    return { ...known, groups: groups.filter(({ group }) => isLasting(group)) }
+  const readStored = async () => {
+    const { groups, ...others } = await readState(deps)
+    return { ...others, groups: groups.filter(({ group }) => isLasting(group)) }
   }
-  const [writes, stored, found] = await Promise.all([
+  const [ping, stored, current] = await Promise.all([
     pingStore(deps.store),
-    look().catch(() => undefined),
+    readStored().catch(() => undefined),
     troubles(),
   ])
   return {
-    takesWrites: writes.ok,
-    troubles: found,
+    takesWrites: ping.ok,
+    troubles: current,
     stored,
     reload: deps.lastReload(),
     gateways: deps.gateways.list(),

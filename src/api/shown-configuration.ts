@@ -5,7 +5,10 @@ import type { RouteTally } from '../engine/route-tally.ts'
 import { defined } from '../lib/defined.ts'
 import type { LastReload } from './metrics/readings.ts'
 
-/** The configuration before the last reload that changed it; `at`: the time of that reload (Unix ms). */
+/**
+ * The configuration before the last reload that changed it; `at`: the time of that reload (Unix
+ * ms).
+ */
 export type Previous = Config['asRead'] & { at: number }
 
 /**
@@ -24,7 +27,10 @@ export function showConfiguration(deps: {
   const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
   const counts = new Map(deps.routeTally.list().map(({ route, ...count }) => [route, count]))
   return toJson({
-    ...{ file, ...asRead, inForce, warnings },
+    file,
+    ...asRead,
+    inForce,
+    warnings,
     reload: deps.lastReload(),
     routes: routes.map((route) => ({ ...shownRoute(route), hour: 0, day: 0, ...counts.get(route.name) })),
     /** Counts are per daemon, and start with it. */

@@ -15,8 +15,8 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
 
-/** How long (ms) to cache the result of a store ping, so that checks do not cause load. */
-const PING_HOLDS = 5_000
+/** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
+const PING_LIFETIME = 5_000
 const MOST_APPROVALS = 1_000
 
 /** Reads the inputs of the list of troubles. Omits those of an unreachable store. */
@@ -96,18 +96,19 @@ export function pingStore(store: Pick<Store, 'ping'>): Promise<{ ok: boolean; re
   )
 }
 
+/** Makes a ping whose result is cached. */
 function createPing(store: Pick<Store, 'ping'>, now: () => number) {
-  let asked = Number.NEGATIVE_INFINITY
+  let pingedAt = Number.NEGATIVE_INFINITY
   let answer: ReturnType<typeof pingStore> | undefined
   return () => {
-    if (answer && now() - asked < PING_HOLDS) return answer
-    asked = now()
+    if (answer && now() - pingedAt < PING_LIFETIME) return answer
+    pingedAt = now()
     answer = pingStore(store)
     return answer
   }
 }
 
-/** Free disk space; some network file systems do not report it. */
+/** Free and total disk space in bytes. Undefined for network file systems that do not report it. */
 async function spaceOf(dir: string): Promise<TroubleReadings['disk']> {
   const space = await statfs(dir).catch(() => undefined)
   if (!space || space.blocks === 0) return undefined

@@ -12,21 +12,21 @@ export function createDaemonGauges({ gauge }: Makers) {
   )
   const up = gauge('gateway_up', '1 if the gateway works.', 'gateway')
   const connections = gauge('gateway_connections', 'Open connections to the provider.', 'gateway')
-  const heard = gauge(
+  const lastEvent = gauge(
     'gateway_last_event_timestamp_seconds',
     'Time of the last sign of life from the provider.',
     'gateway',
   )
-  const ofRoad = ['road', 'gateway']
   const runningFor = gauge(
     'oldest_running_seconds',
     'Age of the oldest running attempt in this daemon.',
-    ...ofRoad,
+    'road',
+    'gateway',
   )
   const troubleCounts = gauge('troubles', 'Current troubles, by code.', 'code')
 
   return ({ takesWrites, reload, gateways, running, troubles }: Readings, now: number): void => {
-    for (const each of [up, connections, heard, runningFor]) each.reset()
+    for (const each of [up, connections, lastEvent, runningFor]) each.reset()
     storeUp.set(takesWrites ? 1 : 0)
     for (const code of TROUBLES)
       troubleCounts.set({ code }, troubles.filter((one) => one.code === code).length)
@@ -36,10 +36,10 @@ export function createDaemonGauges({ gauge }: Makers) {
       const { connections: open, secondsSinceEvent } = gauges
       up.set({ gateway }, ok ? 1 : 0)
       if (open !== undefined) connections.set({ gateway }, open)
-      if (secondsSinceEvent !== undefined) heard.set({ gateway }, now / 1000 - secondsSinceEvent)
+      if (secondsSinceEvent !== undefined) lastEvent.set({ gateway }, now / 1000 - secondsSinceEvent)
       for (const road of ['dispatch', 'outbox']) runningFor.set({ road, gateway }, 0)
     }
-    // The oldest last, so that it is kept.
+    // Sorted so that the oldest of each road and gateway is set last.
     for (const { road, gateway, since } of running.toSorted((a, b) => b.since - a.since))
       runningFor.set({ road, gateway }, secondsSince(since, now))
   }

@@ -6,30 +6,35 @@ export const BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 120, 600]
 
 export type Makers = ReturnType<typeof createMakers>
 
-/** Makes Trivium's metrics of each kind in a registry, with their common prefix. */
+/**
+ * Functions that make metrics of each kind in a registry, with the prefix `trivium_`. `seconds`: a
+ * histogram of durations, whose name ends in `_seconds`.
+ */
 export function createMakers(registry: Registry) {
   const registers = [registry]
   const labels = new Map<string, readonly string[]>()
-  const noted = (name: string, labelNames: readonly (string | undefined)[]) => {
-    const whole = `trivium_${name}`
+  /** Notes the labels of a metric. Returns its full name. */
+  const register = (name: string, labelNames: readonly (string | undefined)[]) => {
+    const fullName = `trivium_${name}`
     labels.set(
-      whole,
+      fullName,
       labelNames.filter((label) => label !== undefined),
     )
-    return whole
+    return fullName
   }
   return {
     /** The label names of each metric that was made. */
     labels,
     counter: (name: string, help: string, ...labelNames: string[]) =>
-      new Counter({ name: noted(name, labelNames), help, labelNames, registers }),
+      new Counter({ name: register(name, labelNames), help, labelNames, registers }),
+    /** A counter with one or two labels for frequent events. */
     tally: (name: string, help: string, ...labelNames: [string, string?]) =>
-      createTally(noted(name, labelNames), help, labelNames, registers),
+      createTally(register(name, labelNames), help, labelNames, registers),
     gauge: (name: string, help: string, ...labelNames: string[]) =>
-      new Gauge({ name: noted(name, labelNames), help, labelNames, registers }),
+      new Gauge({ name: register(name, labelNames), help, labelNames, registers }),
     seconds: (name: string, help: string, ...labelNames: string[]) =>
       new Histogram({
-        name: noted(`${name}_seconds`, labelNames),
+        name: register(`${name}_seconds`, labelNames),
         help,
         labelNames,
         registers,

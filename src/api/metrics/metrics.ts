@@ -12,7 +12,9 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** Node gauges with misleading counter names. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** Makes a separate registry, so that several daemons can run in one process. */
+/**
+ * Makes all metrics, in a registry of their own, so that several daemons can run in one process.
+ */
 export function createMetrics(build: { version: string }) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -24,6 +26,7 @@ export function createMetrics(build: { version: string }) {
   const info = makers.gauge('build_info', 'Always 1.', 'version', 'node')
   info.set({ ...build, node: process.versions.node }, 1)
   const setDaemonGauges = createDaemonGauges(makers)
+  // The metrics that exist by now are those of the daemon.
   const ofDaemon = new Set(makers.labels.keys())
   const setStoreGauges = createStoreGauges(makers)
 

@@ -1,22 +1,25 @@
 import type { StoreStats } from '../../core/store.ts'
 
-/** Counts per road: retained messages, unfinished dispatch, untaken messages, and the other queues. */
+/**
+ * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that were
+ * not received yet, and the jobs of other queues. `oldestAt`: Unix ms.
+ */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
     return { road, messages: waiting + running, waiting, running, dead, oldestAt }
   })
   const none = { messages: 0, waiting: 0, running: 0, dead: 0, oldestAt: undefined }
   const own = queues.find(({ road }) => road === 'dispatch') ?? none
-  // The queue of messages that exceeded `max-deliveries`.
+  // Jobs of this queue are dead letters: messages that exceeded `max-deliveries`.
   const { dead } = queues.find(({ road }) => road === 'receive') ?? none
   return [
     { road: 'journal', ...journal },
-    // Queued messages are older than those not queued yet.
     {
       ...own,
       road: 'dispatch',
       messages: own.messages + dispatch.unpumped,
       waiting: own.waiting + dispatch.unpumped,
+      // Queued messages are older than those not queued yet.
       oldestAt: own.oldestAt ?? dispatch.oldestAt,
     },
     {

@@ -3,7 +3,9 @@ import type { Makers } from './makers.ts'
 import type { Readings } from './readings.ts'
 import { roadsOf } from './roads.ts'
 
-/** Maximum number of reported groups, those furthest behind, as clients can create any number. */
+/**
+ * Maximum number of reported groups: those with the largest lag, as clients can create any number.
+ */
 const MOST_GROUPS = 500
 
 /** Gauges of the shared store, set when metrics are requested. */
@@ -16,25 +18,20 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     'gateway',
   )
   const depth = gauge('depth', 'Messages on a road that are waiting or in progress.', 'road')
-  const ofRoad = ['road', 'gateway']
-  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest waiting message.', ...ofRoad)
+  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest waiting message.', 'road', 'gateway')
   const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
   const deadLetters = gauge('dead_letters', 'Stored dead letters, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
-  const reached = gauge(
-    'subscription_up',
-    '1 if the subscription works, or has nothing to push.',
-    'subscription',
-  )
+  const up = gauge('subscription_up', '1 if the subscription works, or has nothing to push.', 'subscription')
 
   return ({ stored, gateways }: Pick<Readings, 'stored' | 'gateways'>, now: number): void => {
-    for (const each of [used, most, depth, waitingFor, jobs, deadLetters, lag, reached]) each.reset()
+    for (const each of [used, most, depth, waitingFor, jobs, deadLetters, lag, up]) each.reset()
     if (!stored) return
     const { stats, groups, subscriptions, waiting, budgets } = stored
-    for (const standing of budgets) {
-      if (standing.budget !== 'total') continue
-      used.set({ limit: standing.limit }, standing.used)
-      most.set({ limit: standing.limit }, standing.most)
+    for (const budget of budgets) {
+      if (budget.budget !== 'total') continue
+      used.set({ limit: budget.limit }, budget.used)
+      most.set({ limit: budget.limit }, budget.most)
     }
     for (const { road, messages } of roadsOf(stats)) depth.set({ road }, messages)
     for (const queue of ['dispatch', 'outbox']) deadLetters.set({ queue }, 0)
@@ -50,11 +47,11 @@ export function createStoreGauges({ counter, gauge }: Makers) {
       for (const road of ['dispatch', 'receive', 'outbox']) waitingFor.set({ road, gateway }, 0)
     }
     for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
-    // The oldest last, so that it is kept; includes jobs in back-off.
+    // Sorted so that the oldest of each road and gateway is set last. Includes jobs in back-off.
     for (const { road, gateway, oldestAt } of waiting.toSorted((a, b) => b.oldestAt - a.oldestAt))
       waitingFor.set({ road, gateway }, secondsSince(oldestAt, now))
     const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
     for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)
-    for (const { name, ok } of subscriptions) reached.set({ subscription: name }, ok ? 1 : 0)
+    for (const { name, ok } of subscriptions) up.set({ subscription: name }, ok ? 1 : 0)
   }
 }

@@ -3,8 +3,9 @@ import { Counter, type Registry } from 'prom-client'
 export type Tally = ReturnType<typeof createTally>
 
 /**
- * A counter for per-message events. prom-client validates and joins labels on each call, which takes as long as matching a message,
- * so increments are summed here and transferred when the counter is read.
+ * A counter for per-message events. prom-client validates and joins labels on each call, which
+ * takes as long as matching a message. Increments are therefore summed here, and transferred when
+ * the counter is read.
  */
 export function createTally(
   name: string,
@@ -12,6 +13,7 @@ export function createTally(
   labelNames: [string, string?],
   registers: Registry[],
 ) {
+  /** By the values of the first and second label. */
   const sums = new Map<string, Map<string, number>>()
   const [first, second] = labelNames
   const counter = new Counter({
@@ -20,19 +22,20 @@ export function createTally(
     labelNames: second === undefined ? [first] : [first, second],
     registers,
     collect() {
-      for (const [value, inner] of sums)
-        for (const [other, count] of inner)
-          this.inc(second === undefined ? { [first]: value } : { [first]: value, [second]: other }, count)
+      for (const [value1, bySecond] of sums) {
+        for (const [value2, count] of bySecond)
+          this.inc(second === undefined ? { [first]: value1 } : { [first]: value1, [second]: value2 }, count)
+      }
       sums.clear()
     },
   })
   return {
     counter,
-    /** Adds one, by label values in order. */
-    add(value: string, other = ''): void {
-      const inner = sums.get(value) ?? new Map<string, number>()
-      inner.set(other, (inner.get(other) ?? 0) + 1)
-      sums.set(value, inner)
+    /** Adds one for these values of the labels. */
+    add(value1: string, value2 = ''): void {
+      const bySecond = sums.get(value1) ?? new Map<string, number>()
+      bySecond.set(value2, (bySecond.get(value2) ?? 0) + 1)
+      sums.set(value1, bySecond)
     },
   }
 }

@@ -2,7 +2,10 @@ import type { Counter, Histogram } from 'prom-client'
 import type { Counts } from '../../features/live/history.ts'
 import type { Makers } from './makers.ts'
 
-/** What this daemon did with messages, counted as it happens. */
+/**
+ * Metrics of this daemon's work on messages, updated as it happens. Durations (`took`) are in
+ * seconds.
+ */
 export function createWorkMetrics({ counter, seconds, tally }: Makers) {
   const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
   const duplicates = tally(
@@ -56,7 +59,7 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
       sendSeconds.observe({ gateway }, took.attempt)
       sendLatency.observe({ gateway }, took.total)
     },
-    /** `failed` counts attempts, including final ones. */
+    /** The totals since the start, for charts. `failed` counts attempts, including final ones. */
     async counts(): Promise<Counts> {
       const sum = async (counter: Counter, outcome?: string) =>
         (await counter.get()).values
@@ -80,22 +83,22 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
   }
 }
 
-/** Number of observations within each bucket, over all labels. */
+/** Number of observations up to each bound (`le`, in seconds), summed over all labels. */
 async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
-  const within = new Map<number, number>()
+  const counts = new Map<number, number>()
   for (const { labels, value, metricName } of (await histogram.get()).values) {
     const le = Number(String(labels.le).replace('+Inf', 'Infinity'))
-    if (metricName?.endsWith('_bucket')) within.set(le, (within.get(le) ?? 0) + value)
+    if (metricName?.endsWith('_bucket')) counts.set(le, (counts.get(le) ?? 0) + value)
   }
-  return [...within].map(([le, count]) => ({ le, count }))
+  return [...counts].map(([le, count]) => ({ le, count }))
 }
 
-/** Caches `make` per label; labels are names of the configuration. */
+/** Caches `make` per label value. These are names of the configuration, so there are few. */
 function perLabel<Child>(make: (label: string) => Child): (label: string) => Child {
-  const made = new Map<string, Child>()
+  const children = new Map<string, Child>()
   return (label) => {
-    const child = made.get(label) ?? make(label)
-    made.set(label, child)
+    const child = children.get(label) ?? make(label)
+    children.set(label, child)
     return child
   }
 }
