@@ -33,8 +33,8 @@ import { createPublicHttp } from './http/public-http.ts'
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
 /**
- * The composition root: the only place that knows every concrete part. It creates all parts, then connects
- * them.
+ * The composition root: the only place that knows every concrete part. It creates all parts, then
+ * connects them. Nothing runs before `start`.
  */
 export async function createDaemon(options: DaemonOptions) {
   const base = await makeFoundation(options)
@@ -57,7 +57,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ manager, outbox, isPaused: roads.pauses.view.holdsSkill },
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
-  const people = makePeople(base, { ...durable.kept, values: skills.services.values })
+  const people = makePeople(base, { ...durable.personalData, values: skills.services.values })
   const queues = makeQueues(base)
   const http = makePublicHttp(base)
   const live = { transcribe: () => config().transcribe, env: () => config().environment }
@@ -71,10 +71,10 @@ export async function createDaemon(options: DaemonOptions) {
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
   const draining = { isDraining: false }
-  const standing = { ...base, manager, mcp, lastReload: reloading.last, listening: http.isListening }
+  const state = { ...base, manager, mcp, lastReload: reloading.last, listening: http.isListening }
   const operator = createOperator({
-    ...standing,
-    ...createDoctor({ ...standing, checkDocuments: durable.check, now: Date.now }),
+    ...state,
+    ...createDoctor({ ...state, checkDocuments: durable.check, now: Date.now }),
     ...{ history, approvals: approvals.service, queues, roads },
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
@@ -87,9 +87,8 @@ export async function createDaemon(options: DaemonOptions) {
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
   const control = createControlServer(base, operator, manager)
-  const moving = { http, control, workers, durable, people, push, notify }
-  const parts = { ...moving, skills, queues, housekeeping, reloading, draining }
-  const life = createLife(base, { ...parts, troubles: operator.troubles })
+  const working = { http, control, workers, durable, people, push, notify, troubles: operator.troubles }
+  const life = createLife(base, { ...working, skills, queues, housekeeping, reloading, draining })
 
   // Connect: parts that depend on each other.
   manager.connect({
@@ -116,12 +115,12 @@ export async function createDaemon(options: DaemonOptions) {
   }
 }
 
-/** The built-in route is only worth a line if it answers. */
+/** Leaves built-in routes out of explanations unless they match. */
 function explainOf({ explain }: Foundation['router']): Foundation['router']['explain'] {
   return (message) => explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route))
 }
 
-/** The BullMQ queues that routes hand to. Redis is loaded when the first of them is used. */
+/** The BullMQ queues of routes. The Redis client is loaded when the first of them is used. */
 function makeQueues({ config, tracing, log }: Foundation) {
   return createQueues({
     where: () => config().queues,

@@ -5,41 +5,43 @@ import type { Environment } from './environment.ts'
 import { createRenamedKeys } from './former-keys.ts'
 import type { MergedFiles } from './merged-files.ts'
 import { createUsedVariables } from './used-variables.ts'
-import { createFiller, notSet } from './variables.ts'
+import { createSubstitution, notSet, type Variable } from './variables.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
 export type Checker = ReturnType<typeof createChecker>
 
-/** Substitutes environment variables in every text, and checks parts of the configuration against schemas. */
+/**
+ * Substitutes environment variables in every text, and checks parts of the configuration against
+ * schemas.
+ */
 export function createChecker(yaml: MergedFiles, env: Environment) {
   const problems: Problem[] = [...yaml.problems]
   const variables = createUsedVariables()
-
   const { renamed, inFile } = createRenamedKeys()
 
   function report(path: Path, what: 'key' | 'value', message: string, severity?: Problem['severity']): void {
     problems.push(yaml.problem(inFile(path), what, message, severity))
   }
 
-  const filled = createFiller(env, variables.add, (path, message) => report(path, 'value', message))
+  const substitute = createSubstitution(env, variables.add, (path, message) => report(path, 'value', message))
 
+  /** Reports required variables that are not set, once per place. */
   function reportMissing(path: Path): void {
-    const places = new Map(
-      variables.missing(path).map((each) => [[each.name, ...each.path].join('\0'), each]),
-    )
-    for (const variable of places.values()) report(variable.path, 'value', notSet(variable))
+    for (const variable of oncePerPlace(variables.missing(path)))
+      report(variable.path, 'value', notSet(variable))
   }
 
   /**
-   * Parses the value at a path; undefined if there were errors, which are reported. `alsoKnown`: keys allowed besides those of the
-   * schema. `overlaid`: keys whose value came from an environment variable.
+   * Parses the value at a path. Undefined if there were errors, which are reported. `alsoKnown`:
+   * keys allowed besides those of the schema. `overridden`: the environment variables that keys
+   * have their values from, by key.
    */
   function parse<T>(
     schema: z.ZodType<T>,
     value: unknown,
     path: Path,
     alsoKnown: readonly string[] = [],
-    overlaid: ReadonlyMap<PropertyKey | undefined, string> = new Map(),
+    overridden: ReadonlyMap<PropertyKey | undefined, string> = new Map(),
   ): T | undefined {
     const first = check(schema, value, alsoKnown)
     // Variables are strings; they are converted if the schema expects a number or boolean.
@@ -47,34 +49,33 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     const { data, issues } = isConverted ? check(schema, value, alsoKnown) : first
     for (const finding of findingsOf(issues)) {
       const at = [...path, ...finding.path]
-      const variable = overlaid.get(finding.path[0])
+      const variable = overridden.get(finding.path[0])
       if (variable !== undefined) {
         problems.push({ severity: 'error', file: 'environment', message: `${variable}: ${finding.message}` })
+        continue
       }
-      // The missing variable itself has been reported.
-      else if (finding.what === 'key' || !variables.explains(inFile(at)))
-        report(at, finding.what, finding.message)
+      // The cause may be a missing variable, which has been reported.
+      const isExplained = finding.what === 'value' && variables.explains(inFile(at))
+      if (!isExplained) report(at, finding.what, finding.message)
     }
     return data
   }
 
-  /** Combines `reportMissing` and `parse`. `overlay`: environment variables that override keys unless empty. */
+  /** Combines `reportMissing` and `parse`. `overrides`: keys, by the variable that overrides them. */
   function section<T>(
     schema: z.ZodType<T>,
     value: unknown,
     path: Path,
-    overlay: Readonly<Record<string, string>> = {},
+    overrides: Readonly<Record<string, string>> = {},
   ) {
     reportMissing(path)
-    const set = Object.entries(overlay).filter(([variable]) => env[variable])
-    const over = Object.fromEntries(set.map(([variable, key]) => [key, env[variable]]))
-    const overlaid = new Map(set.map(([variable, key]) => [key, variable]))
-    return parse(schema, isJsonObject(value) ? { ...value, ...over } : value, path, [], overlaid)
+    const { values, overridden } = appliedOverrides(overrides, env)
+    return parse(schema, isJsonObject(value) ? { ...value, ...values } : value, path, [], overridden)
   }
 
   return {
     /** The content of the file, with variables substituted. */
-    value: filled(yaml.value, []),
+    value: substitute(yaml.value, []),
     problems,
     variables: variables.names,
     secrets: variables.secrets,
@@ -92,6 +93,20 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
   }
 }
 
+function oncePerPlace(variables: readonly Variable[]): Variable[] {
+  const byPlace = new Map(variables.map((each) => [[each.name, ...each.path].join('\0'), each]))
+  return [...byPlace.values()]
+}
+
+/** The values of the variables that are set, and these variables, by key. */
+function appliedOverrides(overrides: Readonly<Record<string, string>>, env: Environment) {
+  const used = Object.entries(overrides).filter(([variable]) => env[variable])
+  return {
+    values: Object.fromEntries(used.map(([variable, key]) => [key, env[variable]])),
+    overridden: new Map(used.map(([variable, key]) => [key, variable])),
+  }
+}
+
 /** An error at a path, at its key or its value. */
 export type Finding = { path: Path; what: 'key' | 'value'; message: string }
 
@@ -101,30 +116,30 @@ export function check<T>(schema: z.ZodType<T>, value: unknown, alsoKnown: readon
   return success ? { data, issues: [] } : { issues: error.issues }
 }
 
-/** Flattens issues into single findings with their paths. */
+/** Turns issues of zod into single findings with their paths. */
 export function findingsOf(issues: readonly z.core.$ZodIssue[], base: Path = []): Finding[] {
   return issues.flatMap((issue): Finding[] => {
     const path = [...base, ...issue.path]
-    const told = issue.message.replace(/^Invalid \w+: /, '')
-    const message = told.charAt(0).toLowerCase() + told.slice(1)
+    const text = issue.message.replace(/^Invalid \w+: /, '')
+    const message = text.charAt(0).toLowerCase() + text.slice(1)
     if (issue.code === 'unrecognized_keys') {
+      // `explain` has one line per key.
       const messages = message.split('\n')
-      return issue.keys.map((key, at) => ({
+      return issue.keys.map((key, index) => ({
         path: [...path, key],
         what: 'key',
-        message: messages[at] ?? message,
+        message: messages[index] ?? message,
       }))
     }
     if (issue.code === 'invalid_key') {
       const why = issue.issues[0]?.message
-      return [
-        { path, what: 'key', message: `bad name ${quote(String(path.at(-1)))}${why ? `: ${why}` : ''}` },
-      ]
+      const details = why ? `: ${why}` : ''
+      return [{ path, what: 'key', message: `bad name ${quote(String(path.at(-1)))}${details}` }]
     }
     // For a union, reports the errors of the only member that accepts the value's type.
     const members = issue.code === 'invalid_union' ? issue.errors : []
-    const [meant, ...others] = members.filter((errors) => !errors.some(isWrongAtRoot))
-    return meant && others.length === 0 ? findingsOf(meant, path) : [{ path, what: 'value', message }]
+    const [intended, ...others] = members.filter((errors) => !errors.some(isWrongAtRoot))
+    return intended && others.length === 0 ? findingsOf(intended, path) : [{ path, what: 'value', message }]
   })
 }
 
@@ -141,17 +156,22 @@ function explain(issue: z.core.$ZodRawIssue, alsoKnown: readonly string[]): stri
     return issue.keys.map((key) => `unknown key ${quote(key)}${hint(key, known)}`).join('\n')
   }
   const options = optionsOf(issue)
+  // The key that decides which member of a union an object is.
   const member = issue.code === 'invalid_union' && input instanceof Object ? issue.discriminator : undefined
-  const missing = input === undefined ? path.at(-1) : !Object.hasOwn(Object(input), member ?? '') && member
-  if (missing !== undefined && missing !== false) {
-    return `missing key ${quote(String(missing))}${options.length > 1 ? ` (one of ${options.join(', ')})` : ''}`
+  const missingMember = member !== undefined && !Object.hasOwn(Object(input), member) ? member : undefined
+  const missing = input === undefined ? path.at(-1) : missingMember
+  if (missing !== undefined) {
+    const choices = options.length > 1 ? ` (one of ${options.join(', ')})` : ''
+    return `missing key ${quote(String(missing))}${choices}`
   }
   if (options.length === 0) return undefined
-  const given = issue.code === 'invalid_union' ? Object(input)[String(issue.discriminator)] : input
-  const near = typeof given === 'string' ? nearest(given, options) : undefined
-  return `expected ${options.length > 1 ? 'one of ' : ''}${options.join(', ')}${near ? `; did you mean "${near}"?` : ''}`
+  const value = issue.code === 'invalid_union' ? Object(input)[String(issue.discriminator)] : input
+  const near = typeof value === 'string' ? nearest(value, options) : undefined
+  const expected = `expected ${options.length > 1 ? 'one of ' : ''}${options.join(', ')}`
+  return near === undefined ? expected : `${expected}; did you mean "${near}"?`
 }
 
+/** The accepted values, if there is a list of them. */
 function optionsOf(issue: z.core.$ZodRawIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String)
   return issue.code === 'invalid_union' && Array.isArray(issue.options) ? issue.options.map(String) : []

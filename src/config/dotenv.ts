@@ -12,12 +12,14 @@ export class DotenvError extends Error {
 
 type Lookup = (name: string) => string | undefined
 
+/** Whitespace within a line, as compose (in Go) defines it. */
 const SPACE = /[ \t\v\f\r\u0085\u00a0]/
 
 /**
- * Parses a `.env` file like docker compose: quotes, escapes, `export`, comments and variables; see docs/operating.md. Unlike compose it
- * refuses unset variables and text after a closing quote, which usually are parts of a secret. `lookup`: the environment, which
- * takes precedence over the file. Throws `DotenvError`.
+ * Parses a `.env` file like docker compose: quotes, escapes, `export`, comments and variables; see
+ * docs/operating.md. Unlike compose, it refuses unset variables and text after a closing quote,
+ * which are usually parts of a secret. `lookup`: the environment, which takes precedence over the
+ * file. Throws `DotenvError`.
  */
 export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
   const text = source.replace(/^\uFEFF/, '')
@@ -25,7 +27,7 @@ export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
   const known = new Map<string, string>()
   const get: Lookup = (name) => lookup(name) ?? known.get(name)
   let at = 0
-  const lineAt = (place: number) => text.slice(0, place).split('\n').length
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length
   while (at < text.length) {
     at += /^\s*/.exec(text.slice(at))?.[0].length ?? 0
     if (at >= text.length) break
@@ -35,14 +37,14 @@ export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
       at = end
       continue
     }
-    const { name, behind } = readName(text, at, end, line)
+    const { name, valueStart } = readName(text, at, end, line)
     at = end
     // A name alone refers to the environment, where it already is.
-    if (behind === undefined) continue
-    const read = readValue(text, behind, line, get)
-    at = read.end
-    known.set(name, read.value)
-    entries.push({ name, value: read.value, line })
+    if (valueStart === undefined) continue
+    const found = readValue(text, valueStart, line, get)
+    at = found.end
+    known.set(name, found.value)
+    entries.push({ name, value: found.value, line })
   }
   return entries
 }
@@ -52,21 +54,22 @@ function endOfLine(text: string, from: number): number {
   return found < 0 ? text.length : found
 }
 
-/** Parses `NAME=`, `export NAME =` or `NAME: `. `behind`: start of the value; undefined for a name alone. */
+/** Parses `NAME=`, `export NAME =` or `NAME: `. `valueStart` is undefined for a name alone. */
 function readName(text: string, at: number, end: number, line: number) {
   const source = text.slice(at, end)
   const [, head = '', name = '', mark] = /^(export\s+)?([^=:]*)([=:])?/s.exec(source) ?? []
   const trimmed = name.trim()
-  const odd = /[^\p{L}\p{N}_.[\]\-\s]/u.exec(trimmed)?.[0]
-  if (odd !== undefined)
-    throw new DotenvError(line, `the character ${JSON.stringify(odd)} is not allowed in a name`)
+  const invalid = /[^\p{L}\p{N}_.[\]\-\s]/u.exec(trimmed)?.[0]
+  if (invalid !== undefined)
+    throw new DotenvError(line, `the character ${JSON.stringify(invalid)} is not allowed in a name`)
   if (trimmed === '') throw new DotenvError(line, 'there is no name before the "="')
   if (/\s/.test(trimmed))
     throw new DotenvError(
       line,
       "expected NAME=value, with no spaces in the name; is this the rest of the previous line's value?",
     )
-  return { name: trimmed, behind: mark === undefined ? undefined : at + head.length + name.length + 1 }
+  const valueStart = mark === undefined ? undefined : at + head.length + name.length + mark.length
+  return { name: trimmed, valueStart }
 }
 
 function readValue(text: string, from: number, line: number, get: Lookup): { value: string; end: number } {
@@ -98,17 +101,25 @@ function readQuoted(text: string, from: number, quote: string, line: number, get
       line,
       `there is text after the closing quote; write \\${quote} for a quote in a value`,
     )
-  return { value: quote === '"' ? expand(withoutEscapes(raw), line, get) : raw, end }
+  return { value: quote === '"' ? expand(resolveEscapes(raw), line, get) : raw, end }
 }
 
 const ESCAPES: Record<string, string> = {
-  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\', '"': '"' },
-  // For the following variable expansion.
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
+  '"': '"',
+  // The variable expansion that follows reads this as a literal `$`.
   $: '$$',
 }
 
-/** Resolves shell escapes; keeps others. */
-function withoutEscapes(raw: string): string {
+/** Resolves shell escapes. Keeps unknown ones as they are. */
+function resolveEscapes(raw: string): string {
   return raw.replaceAll(/\\(?:([abfnrtv$"\\])|0([0-7]{3}))/g, (_, one: string, octal: string) =>
     octal === undefined ? (ESCAPES[one] ?? one) : String.fromCharCode(Number.parseInt(octal, 8)),
   )
@@ -118,25 +129,27 @@ const NAME = /^[A-Za-z_]\w*/
 
 /** Expands `$NAME`, `${NAME}`, `${NAME:-default}` and the other forms of compose; `$$` is a `$`. */
 function expand(text: string, line: number, get: Lookup): string {
-  let made = ''
+  let expanded = ''
   for (let at = 0; at < text.length; ) {
     const rest = text.slice(at)
     if (!rest.startsWith('$')) {
       const next = rest.indexOf('$')
       const plain = next < 0 ? rest : rest.slice(0, next)
-      made += plain
+      expanded += plain
       at += plain.length
       continue
     }
     const { value, length } = readVariable(rest.slice(1), line, get)
-    made += value
+    expanded += value
     at += 1 + length
   }
-  return made
+  return expanded
 }
 
+/** How to write a `$` that is not a variable. */
 const LITERAL = 'put the value in single quotes, or write $$ for a $'
 
+/** Reads the variable after a `$`. `length`: of its text, without the `$`. */
 function readVariable(rest: string, line: number, get: Lookup): { value: string; length: number } {
   if (rest.startsWith('$')) return { value: '$', length: 1 }
   const [name] = NAME.exec(rest) ?? []
@@ -145,23 +158,23 @@ function readVariable(rest: string, line: number, get: Lookup): { value: string;
       value: valueFor(name, line, get, 'a $ is followed by a name that is not set'),
       length: name.length,
     }
-  const inside = rest.startsWith('{') ? insideOf(rest) : undefined
+  const inside = rest.startsWith('{') ? textInBraces(rest) : undefined
   const [, braced, operator = '', word = ''] = /^([A-Za-z_]\w*)(?:(:?[-+?])(.*))?$/s.exec(inside ?? '') ?? []
   if (inside === undefined || braced === undefined)
     throw new DotenvError(line, `a $ that is not part of a variable; ${LITERAL}`)
   const length = inside.length + 2
   const found = get(braced)
   const isSet = operator.startsWith(':') ? found !== undefined && found !== '' : found !== undefined
-  const other = () => expand(word, line, get)
-  if (operator.endsWith('-')) return { value: isSet ? (found ?? '') : other(), length }
-  if (operator.endsWith('+')) return { value: isSet ? other() : '', length }
+  const alternative = () => expand(word, line, get)
+  if (operator.endsWith('-')) return { value: isSet ? (found ?? '') : alternative(), length }
+  if (operator.endsWith('+')) return { value: isSet ? alternative() : '', length }
   if (operator.endsWith('?') && !isSet)
     throw new DotenvError(line, `the variable ${braced} is not set${word ? `: ${word}` : ''}`)
   return { value: valueFor(braced, line, get, `the variable ${braced} is not set`), length }
 }
 
-/** The text between `{` and its closing brace. */
-function insideOf(text: string): string | undefined {
+/** The text between the `{` at the start and its closing brace; undefined if that is missing. */
+function textInBraces(text: string): string | undefined {
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
     if (text[at] === '{') depth += 1
@@ -171,9 +184,12 @@ function insideOf(text: string): string | undefined {
   return undefined
 }
 
-/** The value of a variable. An unset one is an error: compose would insert nothing, and leave half a password. */
-function valueFor(name: string, line: number, get: Lookup, otherwise: string): string {
+/**
+ * The value of a variable. An unset one is an error; compose would insert nothing, which may leave
+ * half a password.
+ */
+function valueFor(name: string, line: number, get: Lookup, fault: string): string {
   const value = get(name)
-  if (value === undefined) throw new DotenvError(line, `${otherwise}; set it before, or ${LITERAL}`)
+  if (value === undefined) throw new DotenvError(line, `${fault}; set it before, or ${LITERAL}`)
   return value
 }

@@ -10,13 +10,19 @@ import { type DotenvEntry, DotenvError, parseDotenv } from './dotenv.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The environment plus `.env` in the working directory. Throws `config_invalid` if that cannot be read. */
+/**
+ * The environment plus `.env` in the working directory. Throws `config_invalid` if that cannot be
+ * read.
+ */
 export async function readEnvironment(cwd: string, env: Environment): Promise<Environment> {
   const { variables } = await readDotenv(cwd, env)
   return { ...Object.fromEntries(variables.map(({ name, value }) => [name, value])), ...env }
 }
 
-/** Reads `.env` in the working directory; `isThere`: it exists. Throws `config_invalid` with the line of an error. */
+/**
+ * Reads `.env` in the working directory. `isThere`: the file exists. Throws `config_invalid` with
+ * the line of an error.
+ */
 export async function readDotenv(
   cwd: string,
   env: Environment,
@@ -33,32 +39,49 @@ export async function readDotenv(
 }
 
 const SECRET_KEY = /secret|token|pass|api-?key|_key\b|credential|authorization|cookie/i
-/** Keys whose string values are secrets. Other values under such a name may be gateways. */
+/** Keys of lists or mappings whose texts are secrets. Mappings in them have keys of their own. */
 const SECRETS_KEY = /(secret|token|password|key|credential)s$/i
-/** Such a key with a literal value in a line; or a long single word, from a block with wrong indentation. */
-const WRITTEN = new RegExp(
-  `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)(?!["']?\\$\\{[^}:]*\\}|\\[\\s*(?:\\{|$))(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])(?:[^,}\\]]|[,}\\]]+(?=[^\\s,}\\]"']))*|(?=\\S)(?<=^\\s*)[\\w+/=]{24,}$`,
+/** A key of a secret with its colon, in a line of the file. */
+const KEY_OF_SECRET = `((?:${SECRET_KEY.source})[\\w-]*["']?\\s*:\\s*)`
+/** No variable follows, and no list of mappings. */
+const NO_VARIABLE = `(?!["']?\\$\\{[^}:]*\\}|\\[\\s*(?:\\{|$))`
+/**
+ * A quoted text, a list of texts, or the first character of an unquoted text; perhaps not closed in
+ * this line.
+ */
+const VALUE_START = `(?:"[^"]*"?|'[^']*'?|\\[[^\\]{]*\\]?|[^\\s,}\\]])`
+/** The rest of a value: up to a comma or bracket that ends it. */
+const VALUE_REST = `(?:[^,}\\]]|[,}\\]]+(?=[^\\s,}\\]"']))*`
+/** A long word alone in a line, probably a secret of a block with wrong indentation. */
+const LONE_WORD = `(?=\\S)(?<=^\\s*)[\\w+/=]{24,}$`
+const WRITTEN_SECRET = new RegExp(
+  `${KEY_OF_SECRET}${NO_VARIABLE}${VALUE_START}${VALUE_REST}|${LONE_WORD}`,
   'gi',
 )
 /** Minimum length for redaction, as shorter texts would match everywhere. */
 const MIN_SECRET = 6
 /** Values that are not secret and must stay readable in logs. */
 const PLAIN = /^(\d{1,5}|true|false|localhost|[\d.]+)$/
+/** Passwords in URLs, and in command flags with their value. */
 const PASSWORD =
   /\/\/[^/@\s]*:([^/@\s]+)@|sentinel-password=([^&,\s]+)|^--?[\w-]*(?:secret|token|password|api-?key)=(.+)$/gi
 /** A command flag followed by a secret. */
 const FLAG = /^--?[\w-]*(secret|token|password|api-?key)$/i
 
-/** Texts to redact, from variables and the file. Longest first, so that contained ones are covered. */
+/**
+ * Texts to redact, from variables and the file. Longest first, so that contained ones are covered.
+ */
 export function secretsOf(fromVariables: readonly string[], ...parts: unknown[]): string[] {
   const found = new Set(fromVariables)
   const collect = (value: unknown, key: string) => {
     if (typeof value === 'string') {
-      for (const [, ...texts] of value.matchAll(PASSWORD)) found.add(texts.join(''))
+      // One of the alternatives matched; the groups of the others are empty.
+      for (const [, ...groups] of value.matchAll(PASSWORD)) found.add(groups.join(''))
       if (isSecretName(key)) found.add(value)
     }
     // `tokens` may be strings, strings by name, or mappings with some secret values.
-    if (Array.isArray(value)) for (const [at, item] of value.entries()) collect(item, keyIn(value, at, key))
+    if (Array.isArray(value))
+      for (const [index, item] of value.entries()) collect(item, keyIn(value, index, key))
     if (!isJsonObject(value)) return
     for (const [own, item] of Object.entries(value)) collect(item, SECRETS_KEY.test(key) ? key : own)
   }
@@ -68,31 +91,38 @@ export function secretsOf(fromVariables: readonly string[], ...parts: unknown[])
     .toSorted((a, b) => b.length - a.length)
 }
 
+/** A text that consists of variables, which are shown. */
 const VARIABLES_ONLY = /^(\$\{[A-Za-z_]\w*\}|\s)+$/
-/** The text before a password in a URL: the user, or a query parameter's name. */
-const IN_ADDRESS =
+/**
+ * A password in a URL, with the text before it: the user, or the name of a query parameter or flag.
+ */
+const PASSWORD_IN_URL =
   /(\/\/[^/@\s:]*:)[^/@\s]+(?=@)|((?:[?&]|^--?)[\w-]*(?:secret|token|pass|key|sig|auth|credential)[\w-]*=)[^&#\s]+/gi
 
 /** A displayable copy of the file before substitution, with secrets masked. */
-export function withoutValues(written: unknown, key = ''): unknown {
-  if (typeof written === 'string') {
-    if (!isSecretName(key)) return written.replaceAll(IN_ADDRESS, '$1$2[secret]')
-    return VARIABLES_ONLY.test(written) ? written : '[secret]'
+export function withMaskedSecrets(value: unknown, key = ''): unknown {
+  if (typeof value === 'string') {
+    if (!isSecretName(key)) return value.replaceAll(PASSWORD_IN_URL, '$1$2[secret]')
+    return VARIABLES_ONLY.test(value) ? value : '[secret]'
   }
-  if (Array.isArray(written)) return written.map((item, at) => withoutValues(item, keyIn(written, at, key)))
-  if (!isJsonObject(written)) return written
-  const shown = Object.entries(written).map(([own, item]) => [
+  if (Array.isArray(value))
+    return value.map((item, index) => withMaskedSecrets(item, keyIn(value, index, key)))
+  if (!isJsonObject(value)) return value
+  const masked = Object.entries(value).map(([own, item]) => [
     own,
-    withoutValues(item, SECRETS_KEY.test(key) ? key : own),
+    withMaskedSecrets(item, SECRETS_KEY.test(key) ? key : own),
   ])
-  return Object.fromEntries(shown)
+  return Object.fromEntries(masked)
 }
 
-/** The name of a list item: the list's name, or the preceding flag. */
-function keyIn(list: readonly unknown[], at: number, key: string): string {
-  const before = list[at - 1]
+/**
+ * The key that applies to an item of the list at `key`. An item after a flag such as `--token` is a
+ * secret.
+ */
+function keyIn(list: readonly unknown[], index: number, key: string): string {
+  const before = list[index - 1]
   if (typeof before === 'string' && FLAG.test(before)) return 'secret'
-  return isJsonObject(list[at]) ? '' : key
+  return isJsonObject(list[index]) ? '' : key
 }
 
 /** Variables with such names hold names or addresses. */
@@ -100,8 +130,8 @@ const PUBLIC_NAME =
   /(?:^|_)(?:user|username|login|host|hostname|server|port|name|mailbox|folder|from|region|timezone|model)$/i
 
 /**
- * True for a variable whose value may be logged: `IMAP_USER`, `SMTP_HOST`, or a `*_URL` with only a host. The path of a URL may be a
- * secret, for example of a webhook.
+ * Whether the value of a variable may be logged: that of `IMAP_USER` or `SMTP_HOST`, or a `*_URL`
+ * with only a host. The path of a URL may be a secret, for example of a webhook.
  */
 export function isPublic(name: string, value: string): boolean {
   if (SECRET_KEY.test(name)) return false
@@ -114,12 +144,16 @@ function isSecretName(key: string): boolean {
   return SECRET_KEY.test(key) || nearest(key, ['secret', 'token', 'password', 'api-key']) !== undefined
 }
 
-/** Makes a function that redacts secrets in a line of the file. `read` returns the parsed file, and may throw if it is broken. */
-export function createHider(read: () => unknown): (line: string) => string {
+/**
+ * Makes a function that redacts secrets in a line of the file. `read` returns the parsed file, and
+ * may throw if that is broken.
+ */
+export function createRedactor(read: () => unknown): (line: string) => string {
   const secrets = attempt(() => secretsOf([], read())) ?? []
   return (line) => {
-    // Complete secrets first, as partial ones would not match any more. `\0` because a bracket could be part of the file.
-    const known = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
-    return known.replace(WRITTEN, '$1\0').replaceAll('\0', '[secret]')
+    // Complete secrets first, as they would not match after a part of them is replaced.
+    // `\0` stands for `[secret]` meanwhile, whose brackets would be read as a list.
+    const redacted = withoutSecrets(line, [...secrets, ...secretsOf([], line)]).replaceAll('[secret]', '\0')
+    return redacted.replace(WRITTEN_SECRET, '$1\0').replaceAll('\0', '[secret]')
   }
 }

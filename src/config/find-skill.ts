@@ -4,7 +4,10 @@ import type { Checker } from './checker.ts'
 import type { RoutedSkill } from './gateways.ts'
 import type { Path } from './yaml-file.ts'
 
-/** The skill that `skill:` at a path names. Reports an unknown one, unless it may be a tool of an MCP server. */
+/**
+ * The skill with this name. Reports an unknown one at `skill` of a path, unless it may be a tool of
+ * an MCP server.
+ */
 export function findSkill(
   name: string,
   path: Path,

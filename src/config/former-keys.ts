@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
-/** Keys that are parsed under another name than they have in the file. */
+/** Remembers keys that are parsed under another name than they have in the file. */
 export function createRenamedKeys() {
   const renames: { from: Path; to: Path }[] = []
   return {
@@ -20,28 +20,30 @@ type Notes = {
 }
 
 /**
- * Renames former spellings of keys, with a warning for each. `former`: the new last part, by the former path. With both
- * spellings of a key, the former one stays and is an unknown key.
+ * Renames former spellings of keys, with a warning for each. `former`: the new name of a key, by
+ * its former path (`a.b`). With both spellings of a key, the former one stays and is an unknown
+ * key.
  */
 export function withoutFormerKeys(
-  given: JsonObject,
+  value: JsonObject,
   former: Readonly<Record<string, string>>,
   base: Path,
   notes: Notes,
 ): JsonObject {
-  return Object.entries(former).reduce((made, [place, name]) => {
-    const path = place.split('.')
-    return renameAt(made, path, name, () => {
-      const [from, to] = [
-        [...base, ...path],
-        [...base, ...path.slice(0, -1), name],
-      ]
+  let renamed = value
+  for (const [formerPath, name] of Object.entries(former)) {
+    const path = formerPath.split('.')
+    renamed = renameAt(renamed, path, name, () => {
+      const from = [...base, ...path]
+      const to = [...base, ...path.slice(0, -1), name]
       notes.report(from, 'key', `\`${path.at(-1)}\` is now written \`${name}\``, 'warning')
       notes.renamed(from, to)
     })
-  }, given)
+  }
+  return renamed
 }
 
+/** Renames the key at a path, and calls `found`, if it exists and the new name does not. */
 function renameAt(
   value: JsonObject,
   [step = '', ...rest]: readonly string[],

@@ -16,7 +16,7 @@ export type TransportSchemas = Readonly<
 /** The parts of a skill used to check routes and gateways. A broken skill has only a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> &
   Partial<Pick<Skill, 'args'>> & {
-    /** Part of Trivium: its arguments are fixed, so that an unknown one is a mistake. */
+    /** Part of Trivium: an unknown argument is an error, not only a warning. */
     isShipped?: boolean
   }
 
@@ -61,7 +61,9 @@ export const gatewayCommon = z.object({
 
 const COMMON = Object.keys(gatewayCommon.shape)
 const NAME = /^\w[\w.-]{0,63}$/
-/** The command-line gateway, which exists implicitly unless the name is taken. */
+/**
+ * Name and transport of the command-line gateway, which exists implicitly unless the name is taken.
+ */
 const COMMAND_LINE = 'cli'
 
 /** Parses `gateways:`, each by its transport's schema. */
@@ -92,35 +94,39 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     checker.report(path, 'value', 'expected a mapping with at least `transport`')
     return undefined
   }
-  const head = checker.parse(gatewayCommon, raw, path)
-  if (!head) return undefined
-  const { transport, open } = head
-  const maxDeliveries = head.receive?.['max-deliveries']
+  const common = checker.parse(gatewayCommon, raw, path)
+  if (!common) return undefined
+  const { transport, open } = common
+  const maxDeliveries = common.receive?.['max-deliveries']
   const kind = Object.hasOwn(transports, transport) ? transports[transport] : undefined
   if (!kind) {
-    const wrong = noSuch('transport', transport, Object.keys(transports))
-    checker.report([...path, 'transport'], 'value', wrong)
+    const message = noSuch('transport', transport, Object.keys(transports))
+    checker.report([...path, 'transport'], 'value', message)
     return undefined
   }
   const missing = new Set(checker.missing(path).map((variable) => variable.name))
-  const enabled = head.enabled === 'auto' ? missing.size === 0 : String(head.enabled) === 'true'
+  const enabled = common.enabled === 'auto' ? missing.size === 0 : String(common.enabled) === 'true'
   if (enabled) checker.reportMissing(path)
   const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !COMMON.includes(key)))
-  const current = withoutFormerKeys(own, kind.former ?? {}, path, checker)
-  const options = checker.parse(kind.options, current, path, COMMON)
+  const ownOptions = withoutFormerKeys(own, kind.former ?? {}, path, checker)
+  const options = checker.parse(kind.options, ownOptions, path, COMMON)
   if (enabled) return { name, transport, enabled, open, options, ...defined({ maxDeliveries }) }
   const unset = `${[...missing].join(', ')} ${missing.size === 1 ? 'is' : 'are'} not set`
-  const why = head.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'
+  const why = common.enabled === 'auto' ? `${unset} (enabled: auto)` : 'enabled: false'
   return { name, transport, enabled, why, open, options: undefined }
 }
 
+/** Reports gateways that listen on the path of an earlier one. */
 function reportSharedPaths(gateways: readonly GatewayConfig[], checker: Checker): void {
+  /** The first gateway of each path. */
   const taken = new Map<string, string>()
   for (const { name, options } of gateways) {
     if (!isJsonObject(options) || typeof options.path !== 'string') continue
     const other = taken.get(options.path)
-    taken.set(options.path, other ?? name)
-    if (other === undefined) continue
+    if (other === undefined) {
+      taken.set(options.path, name)
+      continue
+    }
     const place = checker.placeOf(['gateways', other])
     const message = `gateway ${quote(other)} (${place}) already listens on ${quote(options.path)}`
     checker.report(['gateways', name, 'path'], 'value', message)

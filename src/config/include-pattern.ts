@@ -16,28 +16,29 @@ export function isGlob(entry: string): boolean {
 export async function filesOf(glob: string): Promise<string[]> {
   const [root = '', ...steps] = glob.split('/')
   let found = [`${root}/`]
-  for (const [at, step] of steps.entries()) {
+  for (const [index, step] of steps.entries()) {
     if (step === '**') throw new Error('`**` is not supported; name each level of folders by `*`')
-    const isLast = at === steps.length - 1
+    const isLast = index === steps.length - 1
     const next = await Promise.all(found.map((folder) => entriesOf(folder, step, isLast)))
     found = next.flat()
   }
   return found.sort()
 }
 
+/** The paths in a folder that match one step of a glob. */
 async function entriesOf(folder: string, step: string, isLast: boolean): Promise<string[]> {
   if (!isGlob(step)) {
     const path = join(folder, step)
     return isLast && !(await stat(path).catch(orNothing)) ? [] : [path]
   }
   const { test } = compileExactPattern(step)
-  const names = (await namesIn(folder)).filter(
-    (name) => test(name) && (step.startsWith('.') || !name.startsWith('.')),
-  )
-  const kinds = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)))
-  // Keep dangling links: reading one reports a clear error.
-  const isWanted = (at: number) => kinds[at]?.isDirectory() !== isLast
-  return names.filter((_, at) => isWanted(at)).map((name) => join(folder, name))
+  const isShown = (name: string) => step.startsWith('.') || !name.startsWith('.')
+  const names = (await namesIn(folder)).filter((name) => test(name) && isShown(name))
+  const paths = names.map((name) => join(folder, name))
+  const stats = await Promise.all(paths.map((path) => stat(path).catch(() => undefined)))
+  // Files in the last step, folders before it. Keeps dangling links: reading one reports a clear
+  // error.
+  return paths.filter((_, index) => stats[index]?.isDirectory() !== isLast)
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -8,13 +8,13 @@ import { sections } from './sections.ts'
 
 /** The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. */
 export function configJsonSchema(transports: TransportSchemas): JsonObject {
-  const root = toJson(z.strictObject(sections).partial())
-  const common = propertiesOf(toJson(gatewayCommon))
+  const root = toJsonSchema(z.strictObject(sections).partial())
+  const common = propertiesOf(toJsonSchema(gatewayCommon))
   // Checks each gateway by its `transport`, which gives better hints than `oneOf`.
   const branches = Object.entries(transports).map(([kind, { options }]) => {
-    const { $schema: _, ...own } = toJson(options)
+    const { $schema: _, ...own } = toJsonSchema(options)
     const transport = { const: kind }
-    // Slack's options differ by `mode`.
+    // The options of a transport may differ by a mode, as Slack's do.
     const modes = [own.oneOf ?? own.anyOf ?? []].flat().filter(isJsonObject)
     const withCommon = (one: JsonObject): JsonObject => {
       return { ...one, properties: { ...common, ...propertiesOf(one), transport } }
@@ -41,17 +41,16 @@ export function configJsonSchema(transports: TransportSchemas): JsonObject {
   return { ...root, title: 'routes.yaml of Trivium', properties: { gateways, ...propertiesOf(root) } }
 }
 
-function toJson(schema: z.core.$ZodType): JsonObject {
-  const made: unknown = z.toJSONSchema(schema, {
+/** The JSON Schema of what may be written in the file. */
+function toJsonSchema(schema: z.core.$ZodType): JsonObject {
+  const converted: unknown = z.toJSONSchema(schema, {
     io: 'input',
     unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       const { def } = zodSchema._zod
       if (def.type === 'default') jsonSchema.default ??= writtenDefault(jsonSchema.title, def.defaultValue)
-      if (
-        [matchSchema, excludedSchema].some((schema) => Object.is(schema, zodSchema)) &&
-        jsonSchema.additionalProperties !== undefined
-      ) {
+      const isMatch = Object.is(zodSchema, matchSchema) || Object.is(zodSchema, excludedSchema)
+      if (isMatch && jsonSchema.additionalProperties !== undefined) {
         jsonSchema.patternProperties = { [OPEN_MATCH_KEY.source]: jsonSchema.additionalProperties }
         jsonSchema.additionalProperties = false
       }
@@ -60,8 +59,8 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       }
       // `${PORT}` is valid in place of a number, a boolean or an enum value.
       const { type, description: _, default: __, ...own } = jsonSchema
-      if (type !== 'number' && type !== 'integer' && type !== 'boolean' && !(own.enum && type === 'string'))
-        return
+      const isEnum = own.enum && type === 'string'
+      if (type !== 'number' && type !== 'integer' && type !== 'boolean' && !isEnum) return
       for (const key of ['type', ...Object.keys(own)]) Reflect.deleteProperty(jsonSchema, key)
       jsonSchema.anyOf = [
         { type, ...own },
@@ -69,14 +68,15 @@ function toJson(schema: z.core.$ZodType): JsonObject {
       ]
     },
   })
-  return isJsonObject(made) ? made : {}
+  return isJsonObject(converted) ? converted : {}
 }
 
 /** A default in the file's notation for durations, sizes and rates; undefined for other types. */
 function writtenDefault(title: string | undefined, value: unknown): string | undefined {
   if (title === 'rate') return value === 'off' || isRate(value) ? formatRate(value) : undefined
   if (typeof value !== 'number') return undefined
-  return title === 'duration' ? formatDuration(value) : title === 'size' ? formatSize(value) : undefined
+  if (title === 'duration') return formatDuration(value)
+  return title === 'size' ? formatSize(value) : undefined
 }
 
 function isRate(value: unknown): value is Rate {

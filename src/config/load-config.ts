@@ -41,7 +41,9 @@ export type LoadOptions = {
   env: Environment
   cwd: string
   transports: TransportSchemas
-  /** The skills, once known: routes to missing ones are then errors, and routes of skills are added. */
+  /**
+   * The skills, once known: routes to missing ones are then errors, and routes of skills are added.
+   */
   skills?: readonly RoutedSkill[]
 }
 
@@ -81,39 +83,43 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   }
 }
 
-/** The absolute path of the configuration file, which may not exist. */
+/**
+ * The absolute path of the configuration file, which need not exist. `path`: as given on the
+ * command line.
+ */
 export function configPath(cwd: string, env: Environment, path?: string): string {
   return resolve(cwd, path ?? (env.TRIVIUM_CONFIG || 'routes.yaml'))
 }
 
 function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
-  const given = isJsonObject(checker.value) ? checker.value : {}
+  const content = isJsonObject(checker.value) ? checker.value : {}
   checker.parse(sectionsSchema, checker.value ?? {}, [])
   const section = <T>(name: string, schema: z.ZodType<T>): T => {
     const empty = schema instanceof z.ZodArray ? [] : {}
-    return checker.section(schema, given[name] ?? empty, [name]) ?? schema.parse(empty)
+    return checker.section(schema, content[name] ?? empty, [name]) ?? schema.parse(empty)
   }
   const redis = section('redis', sections.redis)
-  const daemon = { ...parseDaemon(given.daemon ?? {}, { env, cwd, file }, checker), redis }
-  const gateways = parseGateways(given.gateways, transports, checker)
+  const daemon = { ...parseDaemon(content.daemon ?? {}, { env, cwd, file }, checker), redis }
+  const gateways = parseGateways(content.gateways, transports, checker)
   const names = gateways.map((gateway) => gateway.name)
   for (const name of Object.keys(daemon.retention.gateways).filter((each) => !names.includes(each))) {
     checker.report(['daemon', 'retention', 'gateways', name], 'key', noSuch('gateway', name, names))
   }
-  const mcp = parseMcp(given.mcp, checker)
+  const mcp = parseMcp(content.mcp, checker)
   const servers = [...mcp.servers, ...mcp.off].map(({ name }) => name)
   const assistant = assistantOf(section('assistant', sections.assistant))
-  const known = assistant.enabled ? skills : skills && withoutAssistant(skills)
-  const world = { gateways, servers, transports: Object.keys(transports), ...defined({ skills: known }) }
-  checkAnswers(world, checker)
-  const routes = parseRoutes(given.routes, world, checker)
-  const notify = parseNotify(given.notify, { gateways, transports }, checker)
-  const own = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
-  const subscriptions = [...parseSubscriptions(given.subscriptions, world, checker), ...own]
-  const schedules = parseSchedules(given.schedules, world, checker)
-  // The command-line gateway exists implicitly.
-  if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(given.gateways), name))) {
+  const usableSkills = assistant.enabled ? skills : skills && withoutAssistant(skills)
+  const kinds = Object.keys(transports)
+  const context = { gateways, servers, transports: kinds, ...defined({ skills: usableSkills }) }
+  checkAnswers(context, checker)
+  const routes = parseRoutes(content.routes, context, checker)
+  const notify = parseNotify(content.notify, { gateways, transports }, checker)
+  const ofNotify = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
+  const subscriptions = [...parseSubscriptions(content.subscriptions, context, checker), ...ofNotify]
+  const schedules = parseSchedules(content.schedules, context, checker)
+  // The implicit command-line gateway does not count.
+  if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(content.gateways), name))) {
     const message = 'no gateway is started: messages can only come from the command line'
     checker.report(['gateways'], 'key', message, 'warning')
   }
@@ -122,18 +128,16 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['routes'], 'key', message, 'warning')
   }
   const topics = section('topics', sections.topics)
-  checkTopics(topics, world, checker)
+  checkTopics(topics, context, checker)
   const access = section('access', sections.access)
-  checkMembers(access.roles, world, checker)
-  const named = typeof given.model === 'string' ? { name: given.model } : given.model
-  const isModel = (named ?? (env.TRIVIUM_MODEL || undefined)) !== undefined
-  const model = isModel && checker.section(modelSchema, named ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
-  const transcribe = parseTranscribe(given.transcribe, names, checker)
+  checkMembers(access.roles, context, checker)
+  const model = parseModel(content.model, env, checker)
+  const transcribe = parseTranscribe(content.transcribe, names, checker)
   const tokens = section('tokens', sections.tokens)
-  checkTokens(tokens, daemon.token, world, checker)
+  checkTokens(tokens, daemon.token, context, checker)
   const { folders } = section('skills', sections.skills)
   const queues = defined({ redis: daemon.redisUrl, ...section('queues', sections.queues) })
-  checkQueues(queues, world, checker)
+  checkQueues(queues, context, checker)
   return {
     /** The environment with `.env` as it was read, for keys of models. */
     environment: env,
@@ -151,43 +155,59 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     topics,
     access,
     assistant,
-    ...defined({ model: model || undefined, transcribe }),
-    /** Location of the BullMQ queues; `redis` is absent if none is used. */
+    ...defined({ model, transcribe }),
+    /** Where the BullMQ queues are; `redis` is absent if there is none. */
     queues,
     tokens,
     console: section('console', sections.console),
-    /** MCP servers. */
     mcp,
-    /** Numbers in the file itself, without routes of skills and the implicit command-line gateway. */
-    inFile: { gateways: sizeOf(given.gateways), routes: sizeOf(given.routes) },
+    /**
+     * Numbers in the file itself, without routes of skills and the implicit command-line gateway.
+     */
+    inFile: { gateways: sizeOf(content.gateways), routes: sizeOf(content.routes) },
     /** Absolute folders. */
-    skills: { folders: skillFolders(folders, given.skills !== undefined, checker) },
+    skills: { folders: skillFolders(folders, content.skills !== undefined, checker) },
     /** Texts to redact in logs. */
-    secrets: secretsOf(checker.secrets(), given, daemon),
+    secrets: secretsOf(checker.secrets(), content, daemon),
   }
 }
 
-/** `yaml`: all files, each under its name where there are several. */
+/**
+ * The displayable content of the files. `yaml`: all of them, each under its name if there are
+ * several.
+ */
 type AsRead = {
   yaml: string
   files: { file: string; yaml: string }[]
   variables: ReturnType<Checker['variables']>
 }
 
-/** Made from the content before substitution, so it cannot contain values of the environment. */
+/** The content before substitution, which cannot contain values of the environment. */
 function asReadOf(parts: readonly Part[], { variables }: Checker): AsRead {
   const files = parts.map(({ shown, yaml }) => ({ file: shown, yaml: yaml.shown() }))
   const [only, ...others] = files
-  const isAlone = only !== undefined && others.length === 0
-  const yaml = isAlone ? only.yaml : files.map((one) => `# ${one.file}\n${one.yaml}`).join('\n')
+  const isSingle = only !== undefined && others.length === 0
+  const yaml = isSingle ? only.yaml : files.map((one) => `# ${one.file}\n${one.yaml}`).join('\n')
   return { yaml, files, variables: variables() }
 }
 
+/** The model in the file or in TRIVIUM_MODEL; undefined if there is none. */
+function parseModel(raw: unknown, env: Environment, checker: Checker) {
+  const section = typeof raw === 'string' ? { name: raw } : raw
+  const isInFile = section !== undefined && section !== null
+  if (!isInFile && !env.TRIVIUM_MODEL) return undefined
+  return checker.section(modelSchema, section ?? {}, ['model'], { TRIVIUM_MODEL: 'name' })
+}
+
+/** Number of entries of a section. */
 function sizeOf(section: unknown): number {
   return Object.keys(Object(section)).length
 }
 
-/** A relative data directory is relative to the file if set there, else (environment, default) to `cwd`. */
+/**
+ * Parses `daemon:`. A relative data directory is relative to the file if it is set there. From the
+ * environment or by default, it is relative to `cwd`.
+ */
 function parseDaemon(
   raw: unknown,
   { env, cwd, file }: { env: Environment; cwd: string; file: string },
@@ -200,6 +220,6 @@ function parseDaemon(
     const message = 'this can only name the file itself; set TRIVIUM_CONFIG to read another'
     checker.report(['daemon', 'config'], 'value', message)
   }
-  const isOfFile = !env.TRIVIUM_DATA_DIR && isJsonObject(raw) && 'data-dir' in raw
-  return { ...daemon, dataDir: resolve(isOfFile ? folderOf('data-dir') : cwd, daemon.dataDir) }
+  const isSetInFile = !env.TRIVIUM_DATA_DIR && isJsonObject(raw) && 'data-dir' in raw
+  return { ...daemon, dataDir: resolve(isSetInFile ? folderOf('data-dir') : cwd, daemon.dataDir) }
 }

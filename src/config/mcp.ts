@@ -8,7 +8,10 @@ import { mcpServerSchema } from './schema/mcp.ts'
 /** The section `mcp:`: enabled servers, and why others are off. */
 export type McpConfig = { servers: McpServer[]; off: { name: string; why: string }[] }
 
-/** Parses `mcp:`, a mapping of names to servers. Commands run in the folder of the file that has them. */
+/**
+ * Parses `mcp:`, a mapping of names to servers. Commands run in the folder of the file that has
+ * them.
+ */
 export function parseMcp(raw: unknown, checker: Checker): McpConfig {
   const config: McpConfig = { servers: [], off: [] }
   if (raw !== undefined && raw !== null && !isJsonObject(raw)) {
@@ -24,16 +27,14 @@ export function parseMcp(raw: unknown, checker: Checker): McpConfig {
     if (!parsed) continue
     const { enabled, ...server } = parsed
     const unset = new Set(checker.missing(path).map((variable) => variable.name))
-    if (String(enabled) === 'false') config.off.push({ name, why: 'enabled: false' })
-    else if (enabled === 'auto' && unset.size > 0) {
+    if (String(enabled) === 'false') {
+      config.off.push({ name, why: 'enabled: false' })
+    } else if (enabled === 'auto' && unset.size > 0) {
       config.off.push({ name, why: `${[...unset].join(', ')} not set (enabled: auto)` })
     } else {
       checker.reportMissing(path)
-      config.servers.push({
-        ...server,
-        name,
-        folder: resolve(dirname(checker.fileOf(path)), server.cwd ?? '.'),
-      })
+      const folder = resolve(dirname(checker.fileOf(path)), server.cwd ?? '.')
+      config.servers.push({ ...server, name, folder })
     }
   }
   return config

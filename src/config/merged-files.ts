@@ -8,10 +8,22 @@ export type MergedFiles = ReturnType<typeof mergeFiles>
 
 /** Sections that are lists. Files append to them, in order. */
 const LISTS = new Set(['routes', 'schedules', 'notify', 'subscriptions', 'tokens'])
-/** Mappings that several files may add keys to; `*` is any name. Any other key may be defined only once. */
+/**
+ * Mappings that several files may add keys to; `*` is any name. Any other key may be defined only
+ * once.
+ */
 const SHARED = new Set([
-  ...['gateways', 'mcp', 'topics', 'topics.*', 'topics.*.groups', 'access', 'access.roles'],
-  ...['daemon', 'daemon.retention', 'daemon.retention.gateways', 'daemon.retention.topics'],
+  'gateways',
+  'mcp',
+  'topics',
+  'topics.*',
+  'topics.*.groups',
+  'access',
+  'access.roles',
+  'daemon',
+  'daemon.retention',
+  'daemon.retention.gateways',
+  'daemon.retention.topics',
 ])
 
 /** The file an element of a list comes from, and its index there. */
@@ -29,9 +41,10 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
   const report = (part: Part, path: Path, message: string) =>
     problems.push(part.yaml.problem(path, 'key', message))
 
+  /** The list `name` of several files. */
   const concatenate = (name: string, owners: readonly Part[]): unknown[] => {
     const found = owners.flatMap((part) => {
-      const items = at(part, [name])
+      const items = valueIn(part, [name])
       if (Array.isArray(items)) return items.map((item: unknown, index) => ({ item, part, index }))
       report(part, [name], `expected a list, as in ${owners.find((one) => one !== part)?.shown}`)
       return []
@@ -40,17 +53,18 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
     return found.map(({ item }) => item)
   }
 
+  /** The value at a path of the files that have one. */
   const merge = (owners: readonly Part[], path: readonly string[]): unknown => {
     const [first = main, ...others] = owners
     const isList = path.length === 1 && LISTS.has(String(path[0]))
-    if (others.length === 0) return at(first, path)
+    if (others.length === 0) return valueIn(first, path)
     if (isList) return concatenate(String(path[0]), owners)
-    if (!isShared(path) || !owners.every((part) => isJsonObject(at(part, path)))) {
+    if (!isShared(path) || !owners.every((part) => isJsonObject(valueIn(part, path)))) {
       const message = `${quote(String(path.at(-1)))} is already defined in ${placeIn(first, path)}`
       for (const part of others) report(part, path, message)
-      return at(first, path)
+      return valueIn(first, path)
     }
-    const keys = new Set(owners.flatMap((part) => Object.keys(Object(at(part, path)))))
+    const keys = new Set(owners.flatMap((part) => Object.keys(Object(valueIn(part, path)))))
     // Every file has its own `include`, and it is already resolved.
     if (path.length === 0) keys.delete('include')
     return Object.fromEntries(
@@ -59,13 +73,8 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
   }
 
   const find = createFinder(parts, origins)
-  const value =
-    parts.length > 1
-      ? merge(
-          parts.filter(({ yaml }) => isJsonObject(yaml.value)),
-          [],
-        )
-      : main.yaml.value
+  const mappings = parts.filter(({ yaml }) => isJsonObject(yaml.value))
+  const value = parts.length > 1 ? merge(mappings, []) : main.yaml.value
   return {
     value: withoutInclude(value),
     parts,
@@ -83,18 +92,17 @@ export function mergeFiles(parts: readonly [Part, ...Part[]]) {
     fileOf: (path: Path): string => find(path).part.file,
     /** Sorts problems in reading order: by file, then by line. */
     sorted(found: readonly Problem[]): Problem[] {
-      const order = (file: string) => parts.findIndex(({ shown }) => shown === file)
-      return found.toSorted(
-        (a, b) =>
-          order(a.file) - order(b.file) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
-      )
+      const fileOrder = ({ file }: Problem) => parts.findIndex(({ shown }) => shown === file)
+      const compare = (a: Problem, b: Problem) =>
+        fileOrder(a) - fileOrder(b) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
+      return found.toSorted(compare)
     },
   }
 }
 
 /**
- * Returns a function that finds the file of a path, and the path within that file. For a missing
- * path, it is the first file with the longest part of it.
+ * Makes a function that finds the file of a path, and the path within that file. For a missing
+ * path, it is the first of the files that have most of its steps.
  */
 function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<string, readonly Origin[]>) {
   return (path: Path): { part: Part; path: Path } => {
@@ -103,7 +111,7 @@ function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<st
     if (origin) return { part: origin.part, path: [String(section), origin.index, ...rest] }
     let owners: readonly Part[] = parts
     for (let depth = 1; depth <= path.length && owners.length > 1; depth += 1) {
-      const next = owners.filter((part) => at(part, path.slice(0, depth)) !== undefined)
+      const next = owners.filter((part) => valueIn(part, path.slice(0, depth)) !== undefined)
       if (next.length === 0) break
       owners = next
     }
@@ -111,15 +119,18 @@ function createFinder(parts: readonly [Part, ...Part[]], origins: ReadonlyMap<st
   }
 }
 
-function at({ yaml }: Part, path: Path): unknown {
+/** The value at a path of one file. */
+function valueIn({ yaml }: Part, path: Path): unknown {
   return valueAt(yaml.value, path)
 }
 
+/**
+ * The files that define a path. An empty section (`null`) counts only if no other file defines it.
+ */
 function ownersOf(owners: readonly Part[], path: Path): Part[] {
-  const having = owners.filter((part) => at(part, path) !== undefined)
-  const saying = having.filter((part) => at(part, path) !== null)
-  // An empty section (`null`) defines nothing.
-  return saying.length > 0 ? saying : having.slice(0, 1)
+  const having = owners.filter((part) => valueIn(part, path) !== undefined)
+  const defining = having.filter((part) => valueIn(part, path) !== null)
+  return defining.length > 0 ? defining : having.slice(0, 1)
 }
 
 /** Whether several files may add keys to the mapping at a path. */
@@ -135,8 +146,8 @@ function placeIn({ shown, yaml }: Part, path: Path): string {
 function valueAt(value: unknown, path: Path): unknown {
   let found = value
   for (const step of path) {
-    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, step)
-    found = isThere ? Reflect.get(Object(found), step) : undefined
+    const hasStep = typeof found === 'object' && found !== null && Object.hasOwn(found, step)
+    found = hasStep ? Reflect.get(Object(found), step) : undefined
   }
   return found
 }

@@ -2,12 +2,15 @@ import { lackingOf, PART_NAMES, type Part, partMissing } from '../core/parts.ts'
 import type { TransportKind } from '../core/transport.ts'
 import type { Config } from './load-config.ts'
 
-/** What needs each optional part, such as `gateway team`. */
+/** The users of each optional part, such as `gateway team`. */
 export type Needs = Partial<Record<Part, string[]>>
 
 type Kinds = Readonly<Record<string, Pick<TransportKind, 'part'>>>
 
-/** The optional parts that a configuration needs. Does not see models that skills name themselves. */
+/**
+ * The optional parts that a configuration needs, without those for models that skills name
+ * themselves.
+ */
 export function neededParts(config: Config, kinds: Kinds): Needs {
   const needs: Needs = {}
   const add = (part: Part | undefined, by: string) => {

@@ -5,10 +5,10 @@ import { isJsonObject } from '../core/json.ts'
 import { orNothing } from '../lib/disk.ts'
 import type { Environment } from './environment.ts'
 import { filesOf, isGlob } from './include-pattern.ts'
-import { createFiller, notSet, type Variable } from './variables.ts'
+import { createSubstitution, notSet, type Variable } from './variables.ts'
 import { type Path, type Problem, readYaml, type YamlFile } from './yaml-file.ts'
 
-/** One file of the configuration. `file`: absolute path; `shown`: path for display. */
+/** One file of the configuration. `file`: absolute path. `shown`: path for display. */
 export type Part = {
   file: string
   shown: string
@@ -16,7 +16,7 @@ export type Part = {
 }
 
 /** The files of a configuration, and their problems. */
-export type FilesRead = {
+export type ReadResult = {
   /** routes.yaml, then the included files in the order of their precedence. */
   parts: Part[]
   problems: Problem[]
@@ -25,18 +25,19 @@ export type FilesRead = {
   globs: string[]
 }
 
-/** A pattern that matches more files is probably a mistake. */
+/** Maximum number of files. A pattern that matches more is probably a mistake. */
 const MOST_FILES = 1_000
 
 /**
  * Reads routes.yaml and the files of its `include`, which may include others. A file counts once,
  * where it is first included. Returns the problems of all files instead of throwing.
  */
-export async function readFiles(main: string, cwd: string, env: Environment): Promise<FilesRead> {
-  const read: FilesRead = { parts: [], problems: [], files: [], globs: [] }
+export async function readFiles(main: string, cwd: string, env: Environment): Promise<ReadResult> {
+  const read: ReadResult = { parts: [], problems: [], files: [], globs: [] }
+  /** The real paths of all files. */
   const known = new Set<string>()
 
-  /** `chain`: the real paths of the files that led here. */
+  /** Reads a file and what it includes. `chain`: the real paths of the files that led here. */
   const add = async (file: string, chain: readonly string[]): Promise<void> => {
     read.files.push(file)
     const { yaml, problems } = await readYaml(file, cwd)
@@ -51,17 +52,20 @@ export async function readFiles(main: string, cwd: string, env: Environment): Pr
       await include(entry, path, { file, yaml, chain: [...chain, await realPathOf(file)] })
   }
 
-  const include = async (entry: string, path: Path, from: From): Promise<void> => {
+  const include = async (entry: string, path: Path, from: Includer): Promise<void> => {
     const report = (message: string) => void read.problems.push(from.yaml.problem(path, 'value', message))
     const target = resolve(dirname(from.file), entry)
-    const found = await namedBy(target, read, report)
+    const found = await filesNamedBy(target, read, report)
     for (const file of found) {
       const real = await realPathOf(file)
-      if (from.chain.includes(real)) report(circleOf([...from.chain, real], cwd))
-      else if (!known.has(real) && known.size < MOST_FILES) {
-        known.add(real)
-        await add(file, from.chain)
-      } else if (!known.has(real)) return report(`more than ${MOST_FILES} files`)
+      if (from.chain.includes(real)) {
+        report(circularInclude([...from.chain, real], cwd))
+        continue
+      }
+      if (known.has(real)) continue
+      if (known.size >= MOST_FILES) return report(`more than ${MOST_FILES} files`)
+      known.add(real)
+      await add(file, from.chain)
     }
   }
 
@@ -70,35 +74,36 @@ export async function readFiles(main: string, cwd: string, env: Environment): Pr
   return read
 }
 
-type From = { file: string; yaml: YamlFile; chain: readonly string[] }
+/** The file of an `include`. `chain`: the real paths of the files that led to it, with its own. */
+type Includer = { file: string; yaml: YamlFile; chain: readonly string[] }
 
 /**
  * The entries of `include` with their paths, and with variables substituted. Empty if any of them
  * is invalid.
  */
 function entriesOf(value: unknown, yaml: YamlFile, env: Environment, problems: Problem[]) {
-  const given = isJsonObject(value) ? (value.include ?? []) : []
-  const before = problems.length
+  const include = isJsonObject(value) ? (value.include ?? []) : []
+  const problemsBefore = problems.length
   const report = (path: Path, message: string) => void problems.push(yaml.problem(path, 'value', message))
-  const seen = (variable: Variable) => {
+  const onVariable = (variable: Variable) => {
     if (variable.value === undefined && !variable.optional) report(variable.path, notSet(variable))
   }
-  const fill = createFiller(env, seen, report)
-  const entries = [given].flat().flatMap((entry, at) => {
-    const path = Array.isArray(given) ? ['include', at] : ['include']
+  const substitute = createSubstitution(env, onVariable, report)
+  const entries = [include].flat().flatMap((entry, index) => {
+    const path = Array.isArray(include) ? ['include', index] : ['include']
     const isText = typeof entry === 'string' && entry.trim() !== ''
-    const filled = isText ? fill(entry, path) : undefined
-    if (typeof filled === 'string') return [{ path, entry: filled }]
+    const substituted = isText ? substitute(entry, path) : undefined
+    if (typeof substituted === 'string') return [{ path, entry: substituted }]
     report(path, 'expected a file, a pattern such as routes.d/*.yaml, or a list of them')
     return []
   })
-  return problems.length > before ? [] : entries
+  return problems.length > problemsBefore ? [] : entries
 }
 
-/** The files that an entry names. Records what to watch. */
-async function namedBy(
+/** The files that an entry of `include` names. Adds what to watch to `read`. */
+async function filesNamedBy(
   target: string,
-  read: FilesRead,
+  read: ReadResult,
   report: (message: string) => void,
 ): Promise<string[]> {
   const isPattern = isGlob(target)
@@ -121,7 +126,8 @@ async function realPathOf(file: string): Promise<string> {
   return realpath(file).catch(() => file)
 }
 
-function circleOf(chain: readonly string[], cwd: string): string {
+/** The message for a file that includes itself, directly or through others. */
+function circularInclude(chain: readonly string[], cwd: string): string {
   const names = chain.slice(chain.indexOf(chain.at(-1) ?? '')).map((file) => relative(cwd, file) || file)
   return names.length === 2
     ? `the file includes itself: ${names[0]}`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { currencyOf } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
-import { duration, timerDuration } from '../core/units.ts'
+import { DAY, duration, timerDuration } from '../core/units.ts'
 import { camelKeys } from '../lib/camel.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
 import { fileScheduleSchema } from './schedules.ts'
@@ -18,15 +18,21 @@ import { transcribeSchema } from './schema/transcribe.ts'
 /** A listen address. Port 0 picks a free port. */
 export type Address = { host: string; port: number }
 
+/** An optional host (a name, an IPv4 address, or an IPv6 address in brackets), and the port. */
+const HOST_AND_PORT = /^(?:(\[[0-9a-fA-F:.%\w]+\]|[\w.-]+)?:)?(\d{1,5})$/
+const LARGEST_PORT = 65_535
 const ADDRESS_HINT = 'expected host:port, such as 127.0.0.1:8080'
 
-/** `8080`, `:8080`, `localhost:8080`, `[::1]:8080`. The default host is loopback. */
+/**
+ * An address such as `8080`, `:8080`, `localhost:8080` or `[::1]:8080`. The default host is
+ * loopback.
+ */
 const address = z
   .union([z.string(), z.int()], { error: ADDRESS_HINT })
   .transform((value, context): Address => {
-    const found = /^(?:(\[[0-9a-fA-F:.%\w]+\]|[\w.-]+)?:)?(\d{1,5})$/.exec(String(value).trim())
-    const port = Number(found?.[2])
-    if (found && port <= 65_535) return { host: (found[1] ?? '127.0.0.1').replaceAll(/[[\]]/g, ''), port }
+    const [, host = '127.0.0.1', digits] = HOST_AND_PORT.exec(String(value).trim()) ?? []
+    const port = Number(digits)
+    if (port <= LARGEST_PORT) return { host: host.replaceAll(/[[\]]/g, ''), port }
     context.addIssue({ code: 'custom', message: ADDRESS_HINT, input: value })
     return z.NEVER
   })
@@ -54,7 +60,7 @@ const limits = z
   .describe('The limits of this gateway or topic.')
 const retention = z
   .strictObject({
-    'max-age': duration.default(7 * 86_400_000).describe('How long messages are kept.'),
+    'max-age': duration.default(7 * DAY).describe('How long messages are kept.'),
     'max-count': count.default(1_000_000).describe('Maximum number of messages to keep.'),
     'dead-letters': count
       .default(5_000)
@@ -135,7 +141,10 @@ const queues = z.strictObject({
   prefix: z.string().min(1).default('bull').describe('Prefix of the keys of BullMQ.'),
 })
 
-/** Roles map members (`compileMember`) to skill globs. Strict: a misspelt key would grant everything to everyone. */
+/**
+ * Roles map members (see `compileMember`) to skill globs. Strict: without rules everyone may use
+ * everything, so a misspelt `roles` must not be ignored.
+ */
 const access = z.strictObject({
   roles: z
     .record(

@@ -1,18 +1,17 @@
 import { type Document, isPair, isScalar as isScalarNode, isSeq, Lexer, type Scalar, visit } from 'yaml'
-import { withoutValues } from './environment.ts'
+import { withMaskedSecrets } from './environment.ts'
 
 /**
- * The text of a YAML file with secrets masked as `withoutValues` does, and without the content of
- * comments, which could contain secrets. Keeps the line numbers.
+ * The text of a YAML file with secrets masked as `withMaskedSecrets` does, and without the content
+ * of comments, which could contain secrets. Keeps the line numbers.
  */
 export function shownSource(text: string, document: Document): string {
-  const masked = withoutValues(document.toJS())
+  const masked = withMaskedSecrets(document.toJS())
   const changes = commentsIn(text).map((range) => ({ ...range, text: '# …' }))
   visit(document, {
     Scalar(key, node, ancestors) {
       if (key === 'key' || typeof node.value !== 'string' || !node.range) return
-      const path = pathOf(node, ancestors)
-      const shown = path.length === 0 ? masked : path.reduce<unknown>(stepInto, masked)
+      const shown = pathOf(node, ancestors).reduce<unknown>(stepInto, masked)
       if (shown === node.value) return
       const [from, to] = node.range
       changes.push({ from, to, text: replacement(text.slice(from, to), shown) })
@@ -25,17 +24,21 @@ export function shownSource(text: string, document: Document): string {
   return result
 }
 
-/** The lexer's marks before a document, after a flow error, and before a scalar. */
-const [DOCUMENT, FLOW_END, SCALAR] = ['\u0002', '\u0018', '\u001f']
-const MARKS: readonly (string | undefined)[] = [DOCUMENT, FLOW_END, SCALAR]
+/** Marks that the lexer inserts before a document, after a flow error, and before a scalar. */
+const DOCUMENT_MARK = '\u0002'
+const FLOW_ERROR_MARK = '\u0018'
+const SCALAR_MARK = '\u001f'
+const MARKS: readonly string[] = [DOCUMENT_MARK, FLOW_ERROR_MARK, SCALAR_MARK]
 
+/** The ranges of the comments. */
 function commentsIn(text: string): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = []
-  let [at, isScalar] = [0, false]
+  let at = 0
+  let isScalar = false
   for (const lexeme of new Lexer().lex(text)) {
     // Marks are not part of the text.
     if (MARKS.includes(lexeme)) {
-      isScalar = lexeme === SCALAR
+      isScalar = lexeme === SCALAR_MARK
       continue
     }
     if (!isScalar && lexeme.startsWith('#')) found.push({ from: at, to: at + lexeme.length })
@@ -57,12 +60,12 @@ function replacement(source: string, shown: unknown): string {
 
 type Ancestors = readonly unknown[]
 
-/** The path of a value: its keys and indexes. */
+/** The path of a value: its keys, and indexes as text. */
 function pathOf(node: Scalar, ancestors: Ancestors): string[] {
   const chain = [...ancestors, node]
-  return chain.flatMap((one, at) => {
+  return chain.flatMap((one, index) => {
     if (isPair(one) && isScalarNode(one.key)) return [String(one.key.value)]
-    return isSeq(one) ? [String(one.items.findIndex((item) => item === chain[at + 1]))] : []
+    return isSeq(one) ? [String(one.items.findIndex((item) => item === chain[index + 1]))] : []
   })
 }
 

@@ -7,8 +7,8 @@ import type { RoutedSkill } from './gateways.ts'
 import type { Path } from './yaml-file.ts'
 
 /**
- * Reports errors in the fixed arguments of a skill at a path. `isComplete`: no others come with a message. Ignores async and
- * throwing schemas; those are checked when the skill runs.
+ * Reports errors in the fixed arguments of a skill at a path. `isComplete`: a message supplies no
+ * further arguments. Ignores async and throwing schemas, which are checked when the skill runs.
  */
 export function checkArgs(
   { args: schema, isShipped = false }: RoutedSkill,
@@ -23,15 +23,17 @@ export function checkArgs(
     if (!isComplete && (key === undefined || !Object.hasOwn(args, key))) continue
     checker.report([...path, 'args', ...finding.path], finding.what, finding.message)
   }
-  const known = droppingKeys(schema)
-  for (const key of known ? Object.keys(args).filter((one) => !known.includes(one)) : []) {
-    const message = `the skill has no argument ${quote(key)}${hint(key, known ?? [])}`
+  // Zod drops unknown keys without an error.
+  const known = keysIfOthersAreDropped(schema)
+  if (!known) return
+  for (const key of Object.keys(args).filter((one) => !known.includes(one))) {
+    const message = `the skill has no argument ${quote(key)}${hint(key, known)}`
     checker.report([...path, 'args', key], 'key', message, isShipped ? 'error' : 'warning')
   }
 }
 
-/** The arguments of a schema that silently drops others; undefined where it keeps or refuses them. */
-function droppingKeys(schema: ZodType): string[] | undefined {
+/** The arguments of a schema that silently drops others; undefined if it keeps or refuses them. */
+function keysIfOthersAreDropped(schema: ZodType): string[] | undefined {
   const isDropping = schema instanceof ZodObject && schema.def.catchall === undefined
   return isDropping ? Object.keys(schema.shape) : undefined
 }

@@ -3,15 +3,15 @@ import { dirname, resolve } from 'node:path'
 import type { Checker } from './checker.ts'
 
 /**
- * The absolute paths of the skill folders. Warns about a missing folder that routes.yaml names,
- * which is probably a typo.
+ * The absolute paths of the skill folders. `isGiven`: routes.yaml names them; then a missing one is
+ * probably a typo, and is a warning.
  */
 export function skillFolders(folders: readonly string[], isGiven: boolean, checker: Checker): string[] {
   const base = dirname(checker.fileOf(['skills']))
-  return folders.map((folder, at) => {
+  return folders.map((folder, index) => {
     const path = resolve(base, folder)
     if (isGiven && !existsSync(path))
-      checker.report(['skills', 'folders', at], 'value', `there is no folder ${path}`, 'warning')
+      checker.report(['skills', 'folders', index], 'value', `there is no folder ${path}`, 'warning')
     return path
   })
 }

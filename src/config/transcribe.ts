@@ -5,16 +5,16 @@ import { type Transcribe, transcribeSchema } from './schema/transcribe.ts'
 
 /** Parses `transcribe:`. Reports unknown gateways. */
 export function parseTranscribe(
-  given: unknown,
+  raw: unknown,
   gateways: readonly string[],
   checker: Checker,
 ): Transcribe | undefined {
-  if (given === undefined) return undefined
-  const written = typeof given === 'string' ? { model: given } : given
-  const parsed = checker.section(transcribeSchema, written, ['transcribe'])
-  for (const [at, name] of parsed?.gateways.entries() ?? []) {
+  if (raw === undefined) return undefined
+  const section = typeof raw === 'string' ? { model: raw } : raw
+  const parsed = checker.section(transcribeSchema, section, ['transcribe'])
+  for (const [index, name] of parsed?.gateways.entries() ?? []) {
     if (gateways.some((each) => compilePattern(name).test(each))) continue
-    checker.report(['transcribe', 'gateways', at], 'value', noSuch('gateway', name, gateways))
+    checker.report(['transcribe', 'gateways', index], 'value', noSuch('gateway', name, gateways))
   }
   return parsed
 }

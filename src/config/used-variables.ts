@@ -17,11 +17,14 @@ export function createUsedVariables() {
      * Whether a missing variable explains an error at a path: because the value, or what contains
      * it, uses the variable.
      */
-    explains(at: Path): boolean {
-      return missing([]).some(({ path: gap }) => isUnder(gap, at) || isUnder(at, gap))
+    explains(errorPath: Path): boolean {
+      return missing([]).some(({ path }) => isUnder(path, errorPath) || isUnder(errorPath, path))
     },
 
-    /** Converts a variable's text in `value` to the expected number or boolean; false if impossible. */
+    /**
+     * Changes the text of a variable in `value` to the number or boolean that an issue says is
+     * expected. Returns false if that is impossible, or the text is not of a variable.
+     */
     convert(value: unknown, issue: z.core.$ZodIssue, base: Path): boolean {
       const at = [...base, ...issue.path]
       const last = issue.path.at(-1)
@@ -35,6 +38,7 @@ export function createUsedVariables() {
       return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
     },
 
+    /** The names of all variables, and whether they are set and needed. */
     names() {
       const byName = new Map(
         all.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
@@ -47,6 +51,7 @@ export function createUsedVariables() {
   }
 }
 
+/** Whether a path is `prefix`, or below it. */
 function isUnder(path: Path, prefix: Path): boolean {
   return prefix.every((step, index) => step === path[index])
 }

@@ -8,30 +8,34 @@ import type { Path } from './yaml-file.ts'
  */
 export type Variable = { path: Path; name: string; optional: boolean; value: string | undefined }
 
+/** A variable, or `$${`. An invalid or unclosed one too, which is reported. */
 const TOKEN = /\$?\$\{[^}]*\}?/g
 const VARIABLE = /^\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}$/
 
+/** Maximum characters of an invalid variable in a message. */
+const LONGEST_SHOWN = 40
+
 /**
  * Makes a function that substitutes environment variables in every text of a value: `${NAME}` and
- * `${NAME:-default}`; `$${` is a literal `${`. Calls `seen` for each variable, and `bad` for
- * invalid syntax, which stays as it is.
+ * `${NAME:-default}`; `$${` is a literal `${`. Calls `onVariable` for each variable, and
+ * `onInvalid` for invalid syntax, which stays as it is.
  */
-export function createFiller(
+export function createSubstitution(
   env: Environment,
-  seen: (variable: Variable) => void,
-  bad: (path: Path, message: string) => void,
+  onVariable: (variable: Variable) => void,
+  onInvalid: (path: Path, message: string) => void,
 ) {
   const fillToken = (token: string, path: Path): string => {
     if (token.startsWith('$$')) return token.slice(1)
     const [, name, fallback] = VARIABLE.exec(token) ?? []
     if (name === undefined) {
-      const shown = token.length > 40 ? `${token.slice(0, 39)}…` : token
+      const shown = token.length > LONGEST_SHOWN ? `${token.slice(0, LONGEST_SHOWN - 1)}…` : token
       const instead = `write \${NAME} or \${NAME:-default}, or $\${ for a literal \${`
-      bad(path, `${shown} is not a variable; ${instead}`)
+      onInvalid(path, `${shown} is not a variable; ${instead}`)
       return token
     }
     const value = (Object.hasOwn(env, name) && env[name]) || undefined
-    seen({ path, name, optional: fallback !== undefined, value })
+    onVariable({ path, name, optional: fallback !== undefined, value })
     return value ?? fallback ?? ''
   }
   const fill = (value: unknown, path: Path): unknown => {

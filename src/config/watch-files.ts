@@ -22,16 +22,16 @@ const QUIET = 2 * INTERVAL
  */
 export function watchFiles(files: readonly string[], changed: () => void, quiet = QUIET): () => void {
   let timer: NodeJS.Timeout | undefined
-  const look = (now: Stats, before: Stats) => {
+  const onStats = (now: Stats, before: Stats) => {
     // Reading a file also triggers this listener, as it changes the access time.
     if (now.mtimeMs === before.mtimeMs && now.ino === before.ino) return
     clearTimeout(timer)
     timer = setTimeout(changed, quiet)
   }
-  for (const file of files) watchFile(file, { interval: INTERVAL }, look)
+  for (const file of files) watchFile(file, { interval: INTERVAL }, onStats)
   return () => {
     clearTimeout(timer)
-    for (const file of files) unwatchFile(file, look)
+    for (const file of files) unwatchFile(file, onStats)
   }
 }
 
@@ -50,34 +50,35 @@ export async function watchConfiguration(
   let watched: { files: readonly string[]; found: readonly string[][] } = { files: [], found: [] }
   let globs: readonly string[] = []
   let unwatch = () => {}
-  const over = new AbortController()
+  const stopped = new AbortController()
 
+  /** The files that each glob matches. */
   const expand = () => Promise.all(globs.map((glob) => filesOf(glob).catch(() => [])))
   /** Watches the files that the configuration now names, even if one of them is broken. */
   const refresh = async () => {
     const read = await readFiles(file, cwd, await readEnvironment(cwd, env).catch(() => env))
     globs = read.globs
     const next = { files: [...new Set([file, join(cwd, '.env'), ...read.files])], found: await expand() }
-    if (over.signal.aborted || isDeepStrictEqual(next, watched)) return
+    if (stopped.signal.aborted || isDeepStrictEqual(next, watched)) return
     unwatch()
     watched = next
     unwatch = watchFiles(next.files, onChange)
   }
   const onChange = () => void refresh().then(changed, changed)
-  const look = async () => {
+  const checkGlobs = async () => {
     if (isDeepStrictEqual(await expand(), watched.found)) return
     // New files may be incomplete.
-    await pause(QUIET, over.signal)
+    await pause(QUIET, stopped.signal)
     await refresh()
-    if (!over.signal.aborted) changed()
+    if (!stopped.signal.aborted) changed()
   }
 
   await refresh()
-  const looks = createLoop({ step: () => look().then(() => GLOB_INTERVAL), failed: () => undefined })
-  looks.start()
+  const checks = createLoop({ step: () => checkGlobs().then(() => GLOB_INTERVAL), failed: () => undefined })
+  checks.start()
   return () => {
-    over.abort()
-    void looks.stop()
+    stopped.abort()
+    void checks.stop()
     unwatch()
   }
 }

@@ -3,13 +3,13 @@ import { relative } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
-import { createHider } from './environment.ts'
+import { createRedactor } from './environment.ts'
 import { shownSource } from './shown-source.ts'
 
 /** A problem in the configuration. `line` and `column` count from 1; absent for the environment. */
 export type Problem = {
   severity: 'error' | 'warning'
-  /** Display name: relative to the working directory, or `environment`. */
+  /** For display: a path relative to the working directory, `environment`, or a skill. */
   file: string
   line?: number
   column?: number
@@ -23,7 +23,10 @@ export type Path = readonly PropertyKey[]
 /** A parsed YAML file that maps paths to places. */
 export type YamlFile = NonNullable<Awaited<ReturnType<typeof readYaml>>['yaml']>
 
-/** Clearer texts for parser errors. */
+/** Longer texts are not taken for a variable. */
+const LONGEST_VARIABLE = 200
+
+/** Clearer texts for parser errors, by their code. */
 const MESSAGES: Record<string, string> = {
   BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start in the middle of a line; is a ": " in an unquoted text?',
   TAG_RESOLVE_FAILED: 'unknown tag; quote a text that begins with "!"',
@@ -42,7 +45,7 @@ export async function readYaml(path: string, cwd: string) {
   }
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, merge: true, prettyErrors: false, logLevel: 'error' })
-  const hide = createHider(() => document.toJS())
+  const hide = createRedactor(() => document.toJS())
   const problemAt = (offset: number, message: string, severity: Problem['severity'] = 'error'): Problem => {
     const { line, col } = lineCounter.linePos(offset)
     const source = text.slice(offset - (col - 1)).split(/\r?\n/, 1)[0] ?? ''
@@ -52,8 +55,9 @@ export async function readYaml(path: string, cwd: string) {
   }
   const syntax = [...document.errors, ...document.warnings].map(({ code, message, pos }) => {
     // The parser quotes block headers, which may be secrets that start with `|`.
-    const told = message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
-    return problemAt(pos[0], variableAt(text, pos[0]) ?? MESSAGES[code] ?? told)
+    const plain =
+      message.charAt(0).toLowerCase() + message.slice(1).replace(/( characters| token): .*/s, '$1')
+    return problemAt(pos[0], unquotedVariable(text, pos[0]) ?? MESSAGES[code] ?? plain)
   })
   visit(document, {
     Alias(_, node) {
@@ -67,7 +71,9 @@ export async function readYaml(path: string, cwd: string) {
     },
   })
   // One mistake often causes several errors on its line; the first is the useful one.
-  const problems = syntax.filter(({ line }, at) => syntax.findIndex((other) => other.line === line) === at)
+  const isFirstOfLine = ({ line }: Problem, index: number) =>
+    syntax.findIndex((other) => other.line === line) === index
+  const problems = syntax.filter(isFirstOfLine)
   if (problems.length > 0) return { problems }
   try {
     const offsetOf = (path: Path, what: 'key' | 'value') => findOffset(document, path, what)
@@ -89,9 +95,12 @@ export async function readYaml(path: string, cwd: string) {
   }
 }
 
-/** Explains unquoted variables in `{ … }` and `[ … ]`, whose braces YAML reads as a mapping. */
-function variableAt(text: string, offset: number): string | undefined {
-  const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + 200)) ?? []
+/**
+ * The message for an error at an unquoted variable in `{ … }` or `[ … ]`, whose brace YAML reads as
+ * a mapping; undefined for other errors. `offset`: of the brace.
+ */
+function unquotedVariable(text: string, offset: number): string | undefined {
+  const [variable] = /^\$\{[^}\n]*\}/.exec(text.slice(offset - 1, offset + LONGEST_VARIABLE)) ?? []
   return variable && `inside { … } and [ … ], quote the variable: "${variable}"`
 }
 
@@ -105,7 +114,10 @@ export function formatProblems(problems: readonly Problem[]): string {
   return texts.join('\n')
 }
 
-/** The offset of a path in the text. Follows aliases; merged keys are at the place of the merge. */
+/**
+ * The offset of the key or value at a path; of the nearest parent if it is missing. Follows
+ * aliases.
+ */
 function findOffset(document: ReturnType<typeof parseDocument>, path: Path, what: 'key' | 'value'): number {
   let found: unknown = document.contents
   let offset = { key: 0, value: startOf(found) }
@@ -122,6 +134,7 @@ function findOffset(document: ReturnType<typeof parseDocument>, path: Path, what
   return offset[what]
 }
 
+/** Whether a number may have lost digits. */
 function isLongInteger(value: unknown): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value)
 }

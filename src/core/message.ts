@@ -78,12 +78,6 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
  * If `data.body` is the parsed `text` (webhooks), it is not stored but parsed again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
-  const { line, text } = encodeParts(message)
-  return text === undefined ? line : `${line}\n${text}`
-}
-
-/** The two lines of `encodeMessage`, for a store that can join them itself: here, it would copy the text. */
-export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
   // UTF-8 and SQLite must preserve the raw text. JSON escapes line ends, so the first one ends the JSON.
   const isPlain = text.isWellFormed() && !text.includes('\0')
@@ -101,7 +95,8 @@ export function encodeParts(message: NewMessage): { line: string; text: string |
     attachments: attachments?.length ? attachments : undefined,
     text: isPlain ? undefined : text,
   } satisfies Record<keyof Stored, unknown>
-  return { line: JSON.stringify(stored), text: isPlain ? text : undefined }
+  const line = JSON.stringify(stored)
+  return isPlain ? `${line}\n${text}` : line
 }
 
 function withoutBody(data: JsonObject): object {

@@ -12,48 +12,54 @@ import { defined } from '../lib/defined.ts'
 import type { Access } from '../runtime/access.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 
-/** Runs the target of a message's route: a skill, a BullMQ queue or a Bolt app. */
+/**
+ * Makes the function that runs the target of a message's route: a skill, a BullMQ queue or a Bolt
+ * app. A decision on an approval is handled first, and needs no target.
+ */
 export function createAnswering(parts: {
   gateways: Pick<Gateways, 'get' | 'names'>
   access: Pick<Access, 'callerOf'>
   manager: Pick<SkillManager, 'invoke'>
   queues: Pick<Queues, 'run'>
-  /** Handles a message that is an approval decision, and returns the answer; undefined for other messages. */
+  /**
+   * Handles a message that is an approval decision, and returns the answer; undefined for other
+   * messages.
+   */
   decide(message: Message, caller: Caller): Promise<string | undefined> | undefined
 }): Target {
   const { gateways, access, manager, queues, decide } = parts
-  const listen: Target = ({ message, route: { bolt = '', name, timeout }, signal }) => {
+  const callBolt: Target = ({ message, route: { bolt = '', name, timeout }, signal }) => {
     // The gateway may be off briefly during a reload.
     const listener = gateways.get(message.gateway)
     if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
     return listener.listen(bolt, { message, route: name, signal, timeout })
   }
-  const answer = (dispatched: Dispatch, caller: Caller): Promise<unknown> => {
+  const runTarget = (dispatched: Dispatch, caller: Caller): Promise<unknown> => {
     const { message, route } = dispatched
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
     if (route.queue !== undefined) {
       const progress = (progress: Json) => transport?.progress?.({ ...placeOf(message), progress })
       return queues.run(route.queue, { ...dispatched, progress })
     }
-    if (route.bolt !== undefined) return listen(dispatched)
-    const invoke = (shown: Partial<InvokeOptions>) =>
+    if (route.bolt !== undefined) return callBolt(dispatched)
+    const invoke = (more: Partial<InvokeOptions>) =>
       manager.invoke(targetOf(route), skillArgs(dispatched), {
         ...invokeOptions(dispatched),
-        ...shown,
+        ...more,
         caller,
       })
-    const canShow = transport?.working || transport?.stream
-    return canShow ? showWork(transport, dispatched, invoke) : invoke({})
+    const canShowProgress = transport?.working || transport?.stream
+    return canShowProgress ? showProgress(transport, dispatched, invoke) : invoke({})
   }
   // Not async: that would add three promises to each message.
   return (dispatched) => {
     const { message } = dispatched
-    if (dispatched.isAside) return listen(dispatched)
+    if (dispatched.isAside) return callBolt(dispatched)
     const caller = access.callerOf(message)
     const decision = decide(message, caller)
     return decision
-      ? decision.then((decided) => decided ?? answer(dispatched, caller))
-      : answer(dispatched, caller)
+      ? decision.then((reply) => reply ?? runTarget(dispatched, caller))
+      : runTarget(dispatched, caller)
   }
 }
 
@@ -62,41 +68,47 @@ export function targetOf({ skill, queue, bolt }: Route): string {
   return skill ?? (bolt === undefined ? `queue:${queue}` : `bolt:${basename(bolt)}`)
 }
 
-/** The place of a reply in progress. */
+/** Where a reply in progress is shown. */
 function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
   const target = isJsonObject(data.replyTarget) ? data.replyTarget : undefined
   return { inReplyTo, conversation, ...defined({ target }) }
 }
 
-/** Shows working skills and growing model answers in the conversation, with a way to cancel, if the transport supports it. */
-async function showWork(
+/**
+ * Runs a skill, and shows in the conversation, if the transport supports it, that it is working,
+ * and the answer of a model as it grows. The sender can cancel the run there.
+ */
+async function showProgress(
   transport: Pick<Transport, 'working' | 'stream'>,
   { message, signal }: Dispatch,
-  invoke: (shown: Pick<InvokeOptions, 'signal' | 'onModel'>) => Promise<unknown>,
+  invoke: (more: Pick<InvokeOptions, 'signal' | 'onModel'>) => Promise<unknown>,
 ): Promise<unknown> {
   const place = placeOf(message)
-  const stopped = new AbortController()
-  const shown = transport.working?.(message, () => stopped.abort())
+  const cancelled = new AbortController()
+  const indicator = transport.working?.(message, () => cancelled.abort())
   let text = ''
   const onModel = ({ text: delta, tool, known }: ModelStep) => {
-    if (delta === undefined) return shown?.tool(tool)
+    if (delta === undefined) return indicator?.tool(tool)
     text += delta
     if (!known) transport.stream?.({ ...place, delta, text })
   }
   try {
     return await invoke({
-      ...(shown && { signal: AbortSignal.any([signal, stopped.signal]) }),
+      ...(indicator && { signal: AbortSignal.any([signal, cancelled.signal]) }),
       ...(transport.stream && { onModel }),
     })
   } catch (error) {
-    if (signal.aborted || !stopped.signal.aborted) throw error
+    if (signal.aborted || !cancelled.signal.aborted) throw error
     return `${text}\n\n_Stopped._`.trim()
   } finally {
-    shown?.end()
+    indicator?.end()
   }
 }
 
-/** Arguments of dispatched skills. `sessionId` is the conversation. A merged call gets all texts, and `messages`. */
+/**
+ * The arguments of a dispatched skill. `sessionId`: the conversation. With `while-busy: collect`, a
+ * call gets the texts of all collected messages, and `messages`.
+ */
 function skillArgs({ message, collected, route }: Dispatch): Record<string, unknown> {
   const { from, subject, conversation } = message
   const messages = route['while-busy'] === 'collect' ? [...collected, message] : [message]

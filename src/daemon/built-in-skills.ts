@@ -21,50 +21,53 @@ import { operationSkills } from '../runtime/operation-skills.ts'
 import { callbacks, sessions } from '../runtime/operations.ts'
 import { artifactSave, askPerson, stateSkills } from '../runtime/own-skills.ts'
 
-/** The parts with operations. Each method is a skill with the prefix of its part. */
+/** The parts with operations. Each operation is a skill, whose name has the prefix of its part. */
 const PARTS = {
-  events: { prefix: 'event-', offered: events },
-  gateways: { prefix: 'gateway-', offered: gateways },
-  installs: { prefix: 'slack-', offered: installs },
-  refusals: { prefix: '', offered: refusals },
-  sends: { prefix: 'send-', offered: sends },
-  pauses: { prefix: '', offered: pauses },
-  messages: { prefix: 'message-', offered: messages },
-  conversations: { prefix: 'conversation-', offered: conversations },
-  sessions: { prefix: 'session-', offered: sessions },
-  callbacks: { prefix: 'callback-', offered: callbacks },
-  approvals: { prefix: 'approval-', offered: approvals },
-  deadLetters: { prefix: 'dead-letter-', offered: deadLetters },
-  subscriptions: { prefix: 'subscription-', offered: subscriptions },
-  audit: { prefix: 'audit-', offered: audit },
-  people: { prefix: 'person-', offered: people },
-  longJobs: { prefix: 'job-', offered: longJobs },
-  usage: { prefix: '', offered: usage },
-  calls: { prefix: 'call-', offered: calls },
-  assistant: { prefix: '', offered: assistant },
-  delegations: { prefix: 'delegation-', offered: delegations },
-  schedules: { prefix: 'schedule-', offered: schedules },
-  workbench: { prefix: 'workbench-', offered: workbench },
-  tasks: { prefix: 'task-', offered: tasks },
+  events: { prefix: 'event-', operations: events },
+  gateways: { prefix: 'gateway-', operations: gateways },
+  installs: { prefix: 'slack-', operations: installs },
+  refusals: { prefix: '', operations: refusals },
+  sends: { prefix: 'send-', operations: sends },
+  pauses: { prefix: '', operations: pauses },
+  messages: { prefix: 'message-', operations: messages },
+  conversations: { prefix: 'conversation-', operations: conversations },
+  sessions: { prefix: 'session-', operations: sessions },
+  callbacks: { prefix: 'callback-', operations: callbacks },
+  approvals: { prefix: 'approval-', operations: approvals },
+  deadLetters: { prefix: 'dead-letter-', operations: deadLetters },
+  subscriptions: { prefix: 'subscription-', operations: subscriptions },
+  audit: { prefix: 'audit-', operations: audit },
+  people: { prefix: 'person-', operations: people },
+  longJobs: { prefix: 'job-', operations: longJobs },
+  usage: { prefix: '', operations: usage },
+  calls: { prefix: 'call-', operations: calls },
+  assistant: { prefix: '', operations: assistant },
+  delegations: { prefix: 'delegation-', operations: delegations },
+  schedules: { prefix: 'schedule-', operations: schedules },
+  workbench: { prefix: 'workbench-', operations: workbench },
+  tasks: { prefix: 'task-', operations: tasks },
 } as const
 
 type Parts = typeof PARTS
 
 /** The services behind the skills. */
-export type OperationServices = { [Part in keyof Parts]: ServiceOf<Parts[Part]['offered']> }
+export type OperationServices = { [Part in keyof Parts]: ServiceOf<Parts[Part]['operations']> }
 
 /** The skills that are part of the daemon. */
 export const builtInSkills: readonly Skill[] = [
-  ...Object.entries(PARTS).flatMap(([part, { prefix, offered }]) => {
-    const skills = operationSkills(part, prefix, offered)
-    return offered === assistant || offered === delegations ? skills.map(answeringSlips) : skills
+  ...Object.entries(PARTS).flatMap(([part, { prefix, operations }]) => {
+    const skills = operationSkills(part, prefix, operations)
+    return operations === assistant || operations === delegations ? skills.map(answeringSlips) : skills
   }),
   ...stateSkills,
   artifactSave,
   askPerson,
 ].map(annotated)
 
-/** Finds the methods of services for `ctx.services`. */
+/**
+ * Makes the function that finds the method of a service, for `ctx.services`. It throws if there is
+ * none.
+ */
 export function operationsOf(
   services: Partial<OperationServices>,
 ): (part: string, method: string) => OperationMethod {

@@ -3,17 +3,20 @@ import type { Check } from '../core/transport.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import { wordsOf } from '../runtime/prefix-skills.ts'
 
-/** For `trivium doctor`: broken skills, broken entries of `skills.json`, and words for unknown skills. */
+/**
+ * Checks for `trivium doctor`: broken skills, and words of `skills.json` that refer to unknown
+ * skills.
+ */
 export function checkSkills(manager: Pick<SkillManager, 'errors' | 'list' | 'get'>): Check[] {
   const broken = manager.errors().map(({ name, path, reason, kept }): Check => {
-    const how = kept ? '; its last good version answers' : ''
-    return { name: `skill ${name}`, ok: false, detail: `${path}: ${reason}${how}` }
+    const inUse = kept ? '; its last good version is in use' : ''
+    return { name: `skill ${name}`, ok: false, detail: `${path}: ${reason}${inUse}` }
   })
-  const lost = wordsOf(manager)
+  const unresolved = wordsOf(manager)
     .filter(({ ref }) => !manager.get(ref) && mcpServerOf(ref) === undefined)
     .map(({ name, path = '', ref }): Check => {
-      const detail = `${path}: its ref ${ref} names no skill; the help answers instead`
+      const detail = `${path}: there is no skill ${ref}, to which its ref points; the help answers instead`
       return { name: `word ${name}`, ok: true, warning: true, detail }
     })
-  return [...broken, ...lost]
+  return [...broken, ...unresolved]
 }

@@ -11,10 +11,13 @@ import type { McpServers } from '../runtime/mcp/servers.ts'
 import { checkSkills } from './check-skills.ts'
 import { checkRedisServers } from './open-store.ts'
 
-/** A check, and when it ran (Unix ms) where that is not now. */
+/** The result of a check. `at`: when it ran (Unix ms), if it may not be current. */
 type Finding = Check & { at?: number }
 
-/** What could be wrong. Checks of gateways try what they check: a mailbox sends a mail to itself. They run when asked for. */
+/**
+ * Makes the checks of `trivium doctor`. Checks of gateways really use their provider: a mailbox
+ * sends a mail to itself. They run only on request, and their results are remembered.
+ */
 export function createDoctor(deps: {
   config(): Config
   store: Store
@@ -23,14 +26,15 @@ export function createDoctor(deps: {
   mcp: Pick<McpServers, 'list' | 'try'>
   lastReload(): { ok: boolean; error?: string }
   listening(): boolean
-  /** The documents of the assistant and the workbench that cannot be used. */
+  /** Returns the documents of the assistant and the workbench that cannot be used. */
   checkDocuments(): Promise<Check[]>
   log: Log
   now(): number
 }) {
   const { config, store, gateways } = deps
-  const found = new Map<string, Finding[]>()
-  // Also those that run in the daemon that is not there yet.
+  /** The results of the last checks, by gateway. */
+  const lastChecks = new Map<string, Finding[]>()
+  // From the configuration, because a command without a running daemon has no gateways.
   const enabled = () => config().gateways.filter((gateway) => gateway.enabled)
 
   const checkGateway = async (name: string): Promise<Finding[]> => {
@@ -39,18 +43,18 @@ export function createDoctor(deps: {
     if (!spec) throw noGateway(name, names)
     const at = deps.now()
     const checks = (await gateways.check(spec)).map((check) => ({ ...check, at }))
-    found.set(name, checks)
+    lastChecks.set(name, checks)
     return checks
   }
 
   const checkDaemon = async (): Promise<Check[]> => {
-    const first = [await checkStore(store)]
+    const checks = [await checkStore(store)]
     const reload = deps.lastReload()
     if (!reload.ok) {
       const detail = `the last good one stays in force; ${reload.error}`
-      first.push({ name: 'configuration of the daemon', ok: false, detail })
+      checks.push({ name: 'configuration of the daemon', ok: false, detail })
     }
-    return [...first, ...(await checkRedisServers(config(), deps.log))]
+    return [...checks, ...(await checkRedisServers(config(), deps.log))]
   }
 
   const checkRest = async (): Promise<Check[]> => [
@@ -64,25 +68,26 @@ export function createDoctor(deps: {
     }),
   ]
 
-  /** What the last checks of a gateway found; they are not run again. */
-  const known = (name: string): Finding[] =>
-    found.get(name) ?? [
-      { name: `${name}: check`, ok: true, detail: 'not checked since the start of the daemon' },
-    ]
+  /** The results of the last checks of a gateway, which are not run again. */
+  const lastChecksOf = (name: string): Finding[] => {
+    const detail = 'not checked since the start of the daemon'
+    return lastChecks.get(name) ?? [{ name: `${name}: check`, ok: true, detail }]
+  }
 
-  const together = async (ofGateways: Finding[][] | Promise<Finding[][]>): Promise<Json> => {
-    const [first, ...rest] = await Promise.all([checkDaemon(), ofGateways, checkMcp(deps), checkRest()])
-    return toJson([...first, ...rest.flat(2)])
+  /** All results, with these of the gateways. */
+  const report = async (ofGateways: Finding[][] | Promise<Finding[][]>): Promise<Json> => {
+    const results = await Promise.all([checkDaemon(), ofGateways, checkMcp(deps), checkRest()])
+    return toJson(results.flat(2))
   }
 
   return {
     /** Runs every check, or those of one gateway. Throws `gateway_not_found`. */
     doctor: async (gateway?: string): Promise<Json> =>
       gateway === undefined
-        ? together(Promise.all(enabled().map(({ name }) => checkGateway(name))))
+        ? report(Promise.all(enabled().map(({ name }) => checkGateway(name))))
         : toJson(await checkGateway(gateway)),
-    /** What is known without trying anything at a provider. */
-    diagnosis: async (): Promise<Json> => together(enabled().map(({ name }) => known(name))),
+    /** As `doctor`, but with the last results of the gateways: uses no provider. */
+    diagnosis: async (): Promise<Json> => report(enabled().map(({ name }) => lastChecksOf(name))),
   }
 }
 
@@ -91,22 +96,20 @@ async function checkStore(store: Store): Promise<Check> {
   return { name: `store (${store.kind})`, ok: reason === undefined, detail: reason ?? store.address }
 }
 
-/** Those that a running daemon has, or that can be reached from here. */
-async function checkMcp({
-  mcp,
-  listening,
-  config,
-}: {
+type McpDeps = {
   mcp: Pick<McpServers, 'list' | 'try'>
   listening(): boolean
   config(): Config
-}): Promise<Check[]> {
+}
+
+/** The MCP servers of a running daemon. Without one, connects to each. */
+async function checkMcp({ mcp, listening, config }: McpDeps): Promise<Check[]> {
   const servers = listening() ? mcp.list() : await mcp.try(config().mcp.servers)
   return servers.map(({ name, ok, detail, tools, faults = [] }) => {
-    const odd = faults.map(({ tool, reason, skipped }) => {
+    const warnings = faults.map(({ tool, reason, skipped }) => {
       return `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`
     })
-    const shown = [`${detail}; ${tools} tools`, ...odd].join('\n')
-    return { name: `mcp ${name}`, ok, warning: odd.length > 0, detail: ok ? shown : detail }
+    const details = [`${detail}; ${tools} tools`, ...warnings].join('\n')
+    return { name: `mcp ${name}`, ok, warning: warnings.length > 0, detail: ok ? details : detail }
   })
 }

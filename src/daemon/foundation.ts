@@ -7,6 +7,7 @@ import type { Config } from '../config/load-config.ts'
 import { isForGateway, partsOfMatch } from '../core/match.ts'
 import { compilePattern } from '../core/pattern.ts'
 import type { Note } from '../core/store.ts'
+import { DAY } from '../core/units.ts'
 import { createGateways } from '../engine/gateways.ts'
 import { createLongWork } from '../engine/long-work.ts'
 import { createRefusals } from '../engine/refusals.ts'
@@ -28,8 +29,6 @@ import { openStore } from './open-store.ts'
 import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
 
-const DAY = 86_400_000
-
 export type Foundation = Awaited<ReturnType<typeof makeFoundation>>
 
 /** The base of all other parts: configuration, clock, store, logs, metrics, router and gateways. */
@@ -37,6 +36,7 @@ export async function makeFoundation(options: DaemonOptions) {
   const { log, mode, version, env, logged = () => [] } = options
   let current = await options.load()
   const config = (): Config => current
+  /** Secrets from the store. */
   let hidden: readonly string[] = []
   const { dataDir } = current.daemon
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -47,14 +47,25 @@ export async function makeFoundation(options: DaemonOptions) {
   const metrics = createMetrics({ version })
   const store = await openStore(current.daemon, { log, now, ...defined({ lock: options.lock }) })
   const tracing = mode === 'serve' ? await startTracing(env, log, store.journal.get) : undefined
-  const files = createLogs({ dir: dataDir, now, log })
-  const shared = store.kind === 'redis' ? shareLogs(files, { store, dataDir, log }) : undefined
+  const localLogs = createLogs({ dir: dataDir, now, log })
+  const sharedLogs = store.kind === 'redis' ? shareLogs(localLogs, { store, dataDir, log }) : undefined
   const longWork = createLongWork({ store, owner, log, now })
-  // Files are removed a day after the last message that refers to them.
+  // Files are removed a day or two after the last message that refers to them.
   const keepFor = () => current.daemon.retention.journal.maxAge + 2 * DAY
   const artifacts = createArtifacts(dataDir, store.blobs && { blobs: store.blobs, keepFor })
   return {
-    ...{ mode, version, env, log, logged, now, owner, dataDir, metrics, store, tracing, artifacts },
+    mode,
+    version,
+    env,
+    log,
+    logged,
+    now,
+    owner,
+    dataDir,
+    metrics,
+    store,
+    tracing,
+    artifacts,
     startedAt: now(),
     /** Whether to log each request. */
     isVerbose: /^(debug|trace)$/.test(current.daemon.logLevel),
@@ -63,30 +74,27 @@ export async function makeFoundation(options: DaemonOptions) {
     useConfig(next: Config) {
       current = next
     },
-    /** Secrets on the store, which appear in no log line and no refusal. */
+    /** Sets the secrets from the store, which appear in no log line and no refusal. */
     hide(secrets: readonly string[]) {
       hidden = secrets
       options.hide?.(secrets)
     },
     /** Redacts the secrets of the configuration and of the store in a text. */
     clean: (text: string) => withoutSecrets(text, [...current.secrets, ...hidden]),
-    logs: shared ?? files,
+    logs: sharedLogs ?? localLogs,
     longWork,
-    /** Shows groups again what they have consumed. */
+    /** Redelivers consumed events to groups. */
     replay: createReplayEvents({ topics: store.topics, work: longWork }),
     audit: createAuditLog({ topics: store.topics, now, log }),
     /** Log lines of all daemons on a shared store. */
-    sharedLogs: shared,
+    sharedLogs,
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
     routeTally: createRouteTally(now),
     unrouted: createUnroutedTally((gateway) => isRouted(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     /** Names that a `match` may use. */
-    known: () => ({
-      gateway: current.gateways.map(({ name }) => name),
-      transport: Object.keys(transports),
-    }),
+    known: () => knownNames(current),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
     refusals: createRefusals({
       count: metrics.refused,
@@ -94,7 +102,7 @@ export async function makeFoundation(options: DaemonOptions) {
       log,
       now,
     }),
-    /** Adds to a message's history; failures are logged. */
+    /** Adds to a message's history. Does not wait; failures are logged. */
     note(messageId: string, what: Omit<Note, 'at'>) {
       store.journal
         .note(messageId, [{ at: now(), ...what }])
@@ -105,7 +113,15 @@ export async function makeFoundation(options: DaemonOptions) {
   }
 }
 
-/** Whether a route is for messages of a gateway in general: one with `prefix` leaves all but a few words to others. */
+/** The names that a `match` may use. */
+function knownNames({ gateways }: Config) {
+  return { gateway: gateways.map(({ name }) => name), transport: Object.keys(transports) }
+}
+
+/**
+ * Whether a route is for messages of a gateway in general. One with `prefix` is only for a few
+ * words.
+ */
 function isRouted({ routes, gateways }: Config, gateway: string): boolean {
   const transport = gateways.find(({ name }) => name === gateway)?.transport ?? ''
   return routes.some(({ match }) => {

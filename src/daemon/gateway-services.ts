@@ -14,7 +14,7 @@ import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import { defined } from '../lib/defined.ts'
 
-/** Minutes over which the rate of a gateway is taken. */
+/** The rate of a gateway is the average of this many minutes. */
 const RATE_MINUTES = 5
 
 type GatewayService = Pick<ServiceOf<typeof gatewayOperations>, 'list' | 'reconnect'> &
@@ -31,27 +31,28 @@ export function createGatewayService(deps: {
   owner: string
 }): GatewayService {
   const { gateways, refusals, journal, owner: daemon } = deps
+  /** Throws `forbidden` or `gateway_not_found`. */
   const requireKnown = (name: string, { caller }: Call) => {
     requireGateway(caller, name)
     if (!deps.known().includes(name)) throw noGateway(name, deps.known())
   }
-  const listed = (call: Call) =>
+  const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
 
   return {
-    list: async (_, call) => listed(call),
+    list: async (_, call) => visibleGateways(call),
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
       return gateways.reconnect(name)
     },
     async refused({ gateway: name }, call) {
       if (name !== undefined) requireKnown(name, call)
-      const seen = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
-      const groups = refusals.counts().filter(({ gateway }) => seen.includes(gateway))
+      const visible = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
+      const groups = refusals.counts().filter(({ gateway }) => visible.includes(gateway))
       return {
         daemon,
         groups: groups.map(verdictOf).sort((a, b) => b.last - a.last),
-        refusals: refusals.list(seen),
+        refusals: refusals.list(visible),
       }
     },
     async 'refused-try'({ gateway, id, secret }, call) {
@@ -62,11 +63,11 @@ export function createGatewayService(deps: {
     },
     async 'gateway-traffic'({ gateway: name }, call) {
       if (name !== undefined) requireKnown(name, call)
-      const asked = listed(call).filter((each) => name === undefined || each.name === name)
+      const requested = visibleGateways(call).filter((each) => name === undefined || each.name === name)
       return Promise.all(
-        asked.map(async ({ name: gateway, transport, ok }) => {
+        requested.map(async ({ name: gateway, transport, ok }) => {
           const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
-          const lastAt = lastGoodAt ?? (await lastOf(journal, gateway))
+          const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
           return { gateway, transport, ok, daemon, ...summaryOf(minutes), ...defined({ lastAt }), minutes }
         }),
       )
@@ -74,20 +75,28 @@ export function createGatewayService(deps: {
   }
 }
 
-/** For a gateway without traffic since this daemon started. */
-async function lastOf(journal: Pick<Journal, 'search'>, gateway: string): Promise<number | undefined> {
+/**
+ * The time of the last message (Unix ms), for a gateway without traffic since this daemon started.
+ */
+async function lastMessageTime(
+  journal: Pick<Journal, 'search'>,
+  gateway: string,
+): Promise<number | undefined> {
   const { found } = await journal.search({ gateways: [gateway], limit: 1 })
   return found[0]?.message.receivedAt
 }
 
+/** Sums of the counts per minute (oldest first). */
 function summaryOf({ accepted, refused }: Pick<Traffic, 'accepted' | 'refused'>) {
   const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0)
-  const [good, bad] = [sum(accepted), sum(refused)]
-  const rate = sum(accepted.slice(-RATE_MINUTES)) / RATE_MINUTES
+  const acceptedSum = sum(accepted)
+  const refusedSum = sum(refused)
+  const total = acceptedSum + refusedSum
+  const perMinute = sum(accepted.slice(-RATE_MINUTES)) / RATE_MINUTES
   return {
-    accepted: good,
-    refused: bad,
-    perMinute: Number(rate.toFixed(2)),
-    errorShare: good + bad === 0 ? 0 : Number((bad / (good + bad)).toFixed(4)),
+    accepted: acceptedSum,
+    refused: refusedSum,
+    perMinute: Number(perMinute.toFixed(2)),
+    errorShare: total === 0 ? 0 : Number((refusedSum / total).toFixed(4)),
   }
 }

@@ -1,15 +1,18 @@
 import type { Log } from '../core/log.ts'
 import type { Retention, Store } from '../core/store.ts'
+import { HOUR, MINUTE } from '../core/units.ts'
 import type { History } from '../features/live/history.ts'
 import { repeat } from '../lib/loop.ts'
 
 /** Intervals of the background work in ms. */
-const TRIM_EVERY = 60_000
-const BACKLOG_EVERY = 1_000
-const APPROVALS_EVERY = 2_000
-const SWEEP_EVERY = 3_600_000
+const TRIM_INTERVAL = MINUTE
+const BACKLOG_INTERVAL = 1_000
+const APPROVALS_INTERVAL = 2_000
+const SWEEP_INTERVAL = HOUR
 
-/** Makes the background work of a daemon: retention, history, backlog, approvals and skill state. */
+/**
+ * Makes the background work of a daemon: retention, history, backlog, approvals and skill state.
+ */
 export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
   retention(): Retention
@@ -22,16 +25,16 @@ export function createHousekeeping(deps: {
   const { store, history, log } = deps
   const trim = async () => {
     const { removed } = await store.trim(deps.retention())
-    // The rest follows immediately, in further steps.
-    return removed > 0 ? 0 : TRIM_EVERY
+    // A step removes a limited number; the next one follows immediately.
+    return removed > 0 ? 0 : TRIM_INTERVAL
   }
   const watchBacklog = async () => deps.accept.setBacklog((await store.stats()).dispatch.unpumped)
   const tasks = [
-    repeat(trim, TRIM_EVERY, 'retention', log),
+    repeat(trim, TRIM_INTERVAL, 'retention', log),
     repeat(history.sample, history.every, 'history', log),
-    repeat(watchBacklog, BACKLOG_EVERY, 'backlog', log),
-    repeat(deps.approvals.sweep, APPROVALS_EVERY, 'approvals', log),
-    repeat(deps.runtime.sweep, SWEEP_EVERY, 'state', log),
+    repeat(watchBacklog, BACKLOG_INTERVAL, 'backlog', log),
+    repeat(deps.approvals.sweep, APPROVALS_INTERVAL, 'approvals', log),
+    repeat(deps.runtime.sweep, SWEEP_INTERVAL, 'state', log),
   ]
   return {
     start(): void {

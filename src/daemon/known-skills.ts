@@ -11,12 +11,16 @@ import { builtInSkills } from './built-in-skills.ts'
 /** The folder of shipped skills. */
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
-/** The shipped skills and those in the configured folders, including broken ones, without a daemon. */
+/**
+ * The shipped skills and those in the configured folders, including broken ones, without a daemon.
+ */
 export async function knownSkills(config: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
   return (await loadSkills(config)).known
 }
 
-/** The same, and which of them cannot be loaded: they are loaded as by the daemon. */
+/**
+ * As `knownSkills`, with those that cannot be loaded and why. Skills are loaded as by the daemon.
+ */
 export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],

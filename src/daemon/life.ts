@@ -13,8 +13,8 @@ import type { createReload } from './reload.ts'
 import type { RoadWorkers } from './road-workers.ts'
 import type { makeSkills } from './skills.ts'
 
-/** Minimum time (ms) for replies and responses when a drain has used up its grace period. */
-const LAST_MOMENT = 1_000
+/** Minimum time (ms) for replies and responses, even if the grace period is used up. */
+const LEAST_TIME = 1_000
 
 type Parts = {
   http: ReturnType<typeof createPublicHttp>
@@ -38,7 +38,9 @@ export function createLife(base: Foundation, parts: Parts) {
   const { config, gateways, mode, log } = base
   const { http, control, workers, durable, push } = parts
   return {
-    /** Starts roads and gateways. Resolves with the listen addresses (`host:port`), unless `local`. */
+    /**
+     * Starts roads and gateways. Resolves with the listen addresses (`host:port`), unless `local`.
+     */
     async start() {
       // Gateways first, because replies and skills need them.
       await parts.reloading.first()
@@ -57,24 +59,27 @@ export function createLife(base: Foundation, parts: Parts) {
       const listen = await http.listen(config().daemon.listen)
       return { listen: textOf(listen), control: textOf(address) }
     },
-    /** Drains after the configured delay, within the grace period. Loses nothing acknowledged. Never throws. */
+    /**
+     * Drains after the configured delay, within the grace period, and closes all parts. Loses
+     * nothing that was acknowledged. Never throws.
+     */
     async stop() {
       parts.draining.isDraining = true
       const { grace, drainDelay } = config().daemon
       http.leave()
       if (http.isListening()) await pause(drainDelay)
-      const end = performance.now() + grace
-      /** Remaining grace period, but at least a moment for replies and responses. */
-      const left = () => Math.max(end - performance.now(), Math.min(grace, LAST_MOMENT))
+      const deadline = performance.now() + grace
+      /** The rest of the grace period (ms), but at least the time for replies and responses. */
+      const timeLeft = () => Math.max(deadline - performance.now(), Math.min(grace, LEAST_TIME))
       const steps = [
-        // A just accepted message still starts, as its sender waits for the reply.
-        () => control.answered(Math.min(left(), LAST_MOMENT)),
-        // First, so that stopping gateways do not cause notifications.
+        // Messages that were just submitted here still run, as their senders wait for the replies.
+        () => control.drain(Math.min(timeLeft(), LEAST_TIME)),
+        // Before the gateways, whose end would cause notifications.
         parts.notify.stop,
         () => gateways.stop(),
-        () => Promise.all([workers.drain(left), durable.drain(grace), push.stop(left())]),
+        () => Promise.all([workers.drain(timeLeft), durable.drain(grace), push.stop(timeLeft())]),
         // Closing the gateways ends their pending requests and connections.
-        () => Promise.all([http.close(left()), gateways.close()]),
+        () => Promise.all([http.close(timeLeft()), gateways.close()]),
         ...closingSteps(base, parts),
       ]
       for (const step of steps) {

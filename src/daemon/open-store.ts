@@ -8,9 +8,10 @@ import { createToEvent } from '../engine/message-event.ts'
 import { defined } from '../lib/defined.ts'
 
 /**
- * Opens the configured store: Redis if a URL is set, otherwise the embedded store in the data directory. `lock`: the data directory's
- * lock, if the caller already holds it. `now`: the clock of the embedded store; Redis uses its server's clock, and this one for the
- * times at which something is due here.
+ * Opens the configured store: Redis if a URL is set, otherwise the embedded store in the data
+ * directory. `lock`: the data directory's lock, if the caller already holds it. `now`: the clock of
+ * the embedded store. The Redis store uses the clock of its server, and this one only to compute
+ * when to look again.
  */
 export async function openStore(
   daemon: Pick<DaemonConfig, 'dataDir' | 'redisUrl' | 'redisPrefix' | 'redis'>,
@@ -30,13 +31,15 @@ export async function openStore(
 export async function checkRedisServers({ daemon, queues }: Config, log: Log): Promise<Check[]> {
   const { redisUrl } = daemon
   if (queues.redis === undefined) return []
-  const ofStore = redisUrl === undefined ? [] : await checkStoreServers(redisUrl, daemon, log)
-  if (queues.redis === redisUrl) return ofStore
+  const storeChecks = redisUrl === undefined ? [] : await checkStoreServers(redisUrl, daemon, log)
+  if (queues.redis === redisUrl) return storeChecks
   const { checkRedis } = await import('../stores/redis/check.ts')
-  const found = await checkRedis({ url: queues.redis, log })
+  const checks = await checkRedis({ url: queues.redis, log })
   // A lost queue job is added again, so persistence matters less.
-  const ofQueues = found.filter(({ name }) => !/persistence|appendfsync/.test(name))
-  return [...ofStore, ...ofQueues.map((check) => ({ ...check, name: `queues: ${check.name}` }))]
+  const queueChecks = checks
+    .filter(({ name }) => !/persistence|appendfsync/.test(name))
+    .map((check) => ({ ...check, name: `queues: ${check.name}` }))
+  return [...storeChecks, ...queueChecks]
 }
 
 async function checkStoreServers(url: string, daemon: Config['daemon'], log: Log): Promise<Check[]> {

@@ -3,7 +3,7 @@ import { CLICK_ROUTE } from '../features/approvals/approvals.ts'
 import { WORDS_ROUTE } from '../features/approvals/words.ts'
 import { HANDOVER_ROUTE } from '../features/pauses/click.ts'
 
-/** Adds routes for our buttons (first) and for decisions in words (last). */
+/** Adds the built-in routes: those of buttons first, that of approval decisions in words last. */
 export function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {
   return [CLICK_ROUTE, HANDOVER_ROUTE, ...routes, WORDS_ROUTE]
 }

@@ -10,20 +10,27 @@ import { createJournalPlace, createStorePlaces } from '../features/person/store-
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
 import type { Foundation } from './foundation.ts'
 
-/** Makes the export and erasure of one person: the list of all places with data about people. */
+/**
+ * Makes the export and erasure of a person's data, with the list of all places that have such data.
+ */
 export function makePeople(
   base: Foundation,
-  kept: { values: SkillValues; memory: AssistantMemory; index: SearchIndex },
+  personalData: { values: SkillValues; memory: AssistantMemory; index: SearchIndex },
 ) {
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
-    ...createValuePlaces(store.kv, kept.values, createWithoutLater(store.journal)),
-    ...createFilePlaces({ ...kept, logs: logs.lines, artifacts, copy: copyOf(base) }),
+    ...createValuePlaces(store.kv, personalData.values, createWithoutLater(store.journal)),
+    ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts, copy: copyOf(base) }),
     createJournalPlace(store),
   ]
   return createPeople({
-    ...{ store, artifacts, places, dataDir, log, now },
+    store,
+    artifacts,
+    places,
+    dataDir,
+    log,
+    now,
     work: longWork,
     record: audit.record,
     transcript: logs.lines.messages.entries,
@@ -36,7 +43,7 @@ export function makePeople(
   })
 }
 
-/** On Redis, each data directory has a copy of the assistant's document. */
+/** The copy of the assistant's document, which each data directory has if the store is Redis. */
 function copyOf({ store, dataDir, log }: Foundation): AssistantMemory | undefined {
   if (store.kind !== 'redis') return undefined
   const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })

@@ -15,7 +15,10 @@ import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
 import type { RoadWorkers } from './road-workers.ts'
 
-/** Loads and applies configurations, one at a time. An invalid one leaves the last good one in place. */
+/**
+ * Loads and applies configurations, one at a time. An invalid one leaves the last good one in
+ * place.
+ */
 export function createReload(
   base: Foundation,
   parts: {
@@ -36,7 +39,7 @@ export function createReload(
   const apply = createApply(base, parts)
 
   const warnings = () => [
-    // Routes of skills have no line.
+    // Warnings about routes that skills define have no line.
     ...config().warnings.map(({ file, line, message }) => {
       if (line === undefined) return `${file}: ${message}`
       return config().included.length > 0 ? `${file}:${line}: ${message}` : message
@@ -44,7 +47,7 @@ export function createReload(
     ...parts.push.warnings(),
     ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
   ]
-  const readAgain = async () => {
+  const loadAndApply = async () => {
     const at = now()
     try {
       const next = await load(manager.known())
@@ -61,7 +64,7 @@ export function createReload(
     log.info(counts, 'the configuration is reloaded')
     return toJson({ ok: true, warnings: warnings() })
   }
-  const reread = () => inTurn(readAgain)
+  const reread = () => inTurn(loadAndApply)
 
   return {
     /** Loads the configuration at the start, when the skills are known. */
@@ -73,8 +76,11 @@ export function createReload(
       await manager.reload()
       return reread()
     },
+    /** The result of the last reload. */
     last: () => last,
-    /** What was in force before; undefined if nothing has changed since the start. */
+    /**
+     * The configuration before the last change; undefined if nothing has changed since the start.
+     */
     previous: () => previous,
     warnings,
   }
@@ -85,8 +91,9 @@ function createApply(base: Foundation, parts: Omit<Parameters<typeof createReloa
   const { config, useConfig, access, router, gateways, mode, log } = base
   const { mcp, queues, push, notify, workers } = parts
   return async (next: Config) => {
-    const late = needRestart(config(), next, queues.names())
-    if (late.length > 0) log.warn({ settings: late }, 'these changes take effect at the next start only')
+    const afterRestart = needRestart(config(), next, queues.names())
+    if (afterRestart.length > 0)
+      log.warn({ settings: afterRestart }, 'these changes take effect at the next start only')
     useConfig(next)
     access.use(next)
     await mcp.use(next.mcp.servers, { connect: mode === 'serve' })

@@ -22,10 +22,13 @@ export function skillServices(
   },
 ): Services {
   const { roads, skills, durable, approvals, people, push } = parts
-  const { gateways, ...ofRoads } = roads.services
+  const { gateways, ...roadServices } = roads.services
   const operations: OperationServices = {
-    ...{ ...ofRoads, ...durable.services },
-    ...{ gateways, installs: gateways, refusals: gateways },
+    ...roadServices,
+    ...durable.services,
+    gateways,
+    installs: gateways,
+    refusals: gateways,
     pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,

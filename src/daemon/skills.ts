@@ -19,7 +19,7 @@ import { isOwnRoute } from './own-routes.ts'
 /** Skills built into the daemon. */
 const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
 
-/** Makes the skill manager, which has no skills until it is connected. */
+/** Makes the skill manager, which has no skills before `connect`, and what runs skills with it. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)
@@ -30,10 +30,11 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     budget: () => config().model?.budget,
     prices: () => config().model?.prices ?? {},
     refused: metrics.overBudget,
-    async used({ skill }, { model, inputTokens, outputTokens, sender, ...money }) {
+    async used({ skill }, step) {
+      const { model, inputTokens, outputTokens, money } = step
       metrics.tokens(model, inputTokens, outputTokens)
-      if (money.money !== undefined) metrics.cost(model, money.money)
-      await usage.spent({ model, skill, sender, inputTokens, outputTokens, ...money })
+      if (money !== undefined) metrics.cost(model, money)
+      await usage.spent({ ...step, skill })
     },
     log,
     now,

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import { secretsOf, withoutValues } from '../../src/config/environment.ts'
+import { secretsOf, withMaskedSecrets } from '../../src/config/environment.ts'
 import { loadConfig, readConfig } from '../../src/config/load-config.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import fc from '../fixtures/fast-check.ts'
@@ -158,7 +158,7 @@ test('among the words of a command its secrets are known, and not shown', () => 
       env: { MY_KEY: '[secret]' },
     },
   }
-  assert.deepEqual(withoutValues(file), { mcp: shown })
+  assert.deepEqual(withMaskedSecrets(file), { mcp: shown })
 })
 
 describe('a file that cannot be read is told', () => {

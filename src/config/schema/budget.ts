@@ -1,25 +1,35 @@
 import { z } from 'zod'
 import type { Amount } from '../../core/budget.ts'
 import { patternText } from '../../core/pattern.ts'
-import { parseDuration } from '../../core/units.ts'
+import { DAY, parseDuration } from '../../core/units.ts'
 
+/** Number, thousands or millions, unit (tokens or a currency), and time: `200k tokens/1d`. */
 const FORM = /^(\d{1,12}(?:\.\d{1,6})?)\s*([kM])?\s*(tokens?|[A-Z]{3})\s*\/\s*(\w+)$/
-/** Keeps `month` from being read as `m`, a minute. */
-const NAMED = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
+/** The name of a unit of time. Not just its first letter, which would make `month` a minute. */
+const TIME_UNIT = /^(s|m|h|d|w)(?:ec|econd|in|inute|our|ay|eek)?$/
 const HINT = 'expected an amount per time, such as 200k tokens/1d, 5M tokens/7d or 20 EUR/30d'
-const [SHORTEST, LONGEST] = [1_000, 90 * 86_400_000]
+/** Limits (ms) of the time of a budget. */
+const SHORTEST = 1_000
+const LONGEST = 90 * DAY
+const FACTORS: Readonly<Record<string, number>> = { k: 1e3, M: 1e6 }
 
 const amount = z.string({ error: HINT }).transform((text, context): Amount => {
-  const [, number, times = '', unit = '', span = ''] = FORM.exec(text.trim()) ?? []
-  const [, named = ''] = NAMED.exec(span) ?? []
-  const per = parseDuration(/^\d/.test(span) ? span : span === 'month' ? '30d' : `1${named}`) ?? 0
+  const [, number, factor = '', unit = '', span = ''] = FORM.exec(text.trim()) ?? []
+  const per = parseSpan(span)
   if (Number(number) > 0 && per >= SHORTEST && per <= LONGEST) {
-    const most = Number(number) * (times === 'k' ? 1e3 : times === 'M' ? 1e6 : 1)
+    const most = Number(number) * (FACTORS[factor] ?? 1)
     return { most, unit: unit.startsWith('token') ? 'tokens' : unit, per, text: text.trim() }
   }
   context.addIssue({ code: 'custom', message: HINT, input: text })
   return z.NEVER
 })
+/** Parses `1d`, `day` or `month` to ms; 0 for anything else. */
+function parseSpan(span: string): number {
+  if (/^\d/.test(span)) return parseDuration(span) ?? 0
+  if (span === 'month') return 30 * DAY
+  const [, unit = ''] = TIME_UNIT.exec(span) ?? []
+  return parseDuration(`1${unit}`) ?? 0
+}
 const amounts = z
   .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
   .default([])
@@ -38,7 +48,10 @@ export const budgetSchema = z
   )
 
 const price = z.number().min(0)
-/** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
+/**
+ * Price of a million tokens by `provider:model` or a glob over it, in the currency of the budgets.
+ * The first match counts.
+ */
 export const pricesSchema = z.record(
   patternText,
   z

@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import { duration } from '../../core/units.ts'
+import { DAY, duration, HOUR, MINUTE } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 import { isLoopback } from '../../lib/http.ts'
 
-const DAY = 86_400_000
-
-const MEMBER = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
-/** A member: a verified address, a domain, a group, a subject of the provider, or everyone it knows. */
-const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER)
+const MEMBER_HINT = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
+/**
+ * A member: a verified address, a domain, a group, a subject of the provider, or everyone it knows.
+ */
+const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER_HINT)
 
 /** Providers that anyone can have an account with. For these, `*` would let anyone in. */
-const FOR_EVERYBODY =
+const OPEN_TO_ANYONE =
   /^https:\/\/(?:accounts\.google\.com|login\.microsoftonline\.com\/(?:common|consumers|organizations)|appleid\.apple\.com|gitlab\.com)\b/
 
 /** `console: { oidc }`: people sign in at an identity provider. */
@@ -68,7 +68,7 @@ const oidcSchema = z
   })
   .refine(
     ({ issuer, allow, roles = { operator: [], viewer: [] } }) =>
-      !FOR_EVERYBODY.test(issuer) || ![...allow, ...roles.operator].includes('*'),
+      !OPEN_TO_ANYONE.test(issuer) || ![...allow, ...roles.operator].includes('*'),
     { error: 'anyone can have an account with this provider; name the people instead of *', path: ['allow'] },
   )
   .transform(camelKeys)
@@ -84,8 +84,8 @@ export const consoleSchema = z
       .exactOptional()
       .describe('Address at which people open the console, such as https://trivium.example.com.'),
     session: duration
-      .refine((ms) => ms >= 60_000 && ms <= 30 * DAY, 'expected 1m to 30d')
-      .default(12 * 3_600_000)
+      .refine((ms) => ms >= MINUTE && ms <= 30 * DAY, 'expected 1m to 30d')
+      .default(12 * HOUR)
       .describe('How long people stay signed in.'),
     oidc: oidcSchema.exactOptional().describe('People sign in at an identity provider (OpenID Connect).'),
   })

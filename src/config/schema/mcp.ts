@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { size, timerDuration } from '../../core/units.ts'
+import { MIB, MINUTE, size, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 
 const names = z.array(z.string().min(1)).min(1)
@@ -25,12 +25,13 @@ const oauth = z
   })
   .transform(camelKeys)
 
-const OF_COMMAND = ['args', 'env', 'cwd'] as const
-const OF_URL = ['headers', 'oauth'] as const
+/** Keys that only apply to servers with `command`, and to those with `url`. */
+const COMMAND_KEYS = ['args', 'env', 'cwd'] as const
+const URL_KEYS = ['headers', 'oauth'] as const
 
 /**
- * An entry of `mcp:` in routes.yaml: another MCP server, whose tools are the skills `<name>.<tool>`. Times in
- * ms, sizes in bytes.
+ * An entry of `mcp:` in routes.yaml: another MCP server, whose tools are the skills
+ * `<name>.<tool>`. Times in ms, sizes in bytes.
  */
 export const mcpServerSchema = z
   .strictObject({
@@ -65,8 +66,8 @@ export const mcpServerSchema = z
       .default(false)
       .describe('Allow a login that leads from a public server to private addresses, or to plain http.'),
     tools: names.default(['*']).describe('The tools that become skills; globs are allowed.'),
-    timeout: timerDuration.default(60_000).describe('Timeout of one call.'),
-    'max-result': size.default(4 * 1024 ** 2).describe('Largest result of a call.'),
+    timeout: timerDuration.default(MINUTE).describe('Timeout of one call.'),
+    'max-result': size.default(4 * MIB).describe('Largest result of a call.'),
     approval: z
       .union([z.enum(['destructive', 'always', 'never']), names])
       .default('destructive')
@@ -74,26 +75,26 @@ export const mcpServerSchema = z
     approvers: z.array(z.string()).default([]).describe('People who may approve, in addition to operators.'),
     access: names.exactOptional().describe('Who may use the tools, like `access` of a skill.'),
   })
-  .superRefine((given, context) => {
+  .superRefine((server, context) => {
     const fault = (message: string, ...path: string[]) =>
-      context.addIssue({ code: 'custom', path, message, input: given })
-    const { command, url } = given
+      context.addIssue({ code: 'custom', path, message, input: server })
+    const { command, url } = server
     if ((command === undefined) === (url === undefined)) return fault('expected either `command` or `url`')
-    for (const key of url === undefined ? OF_URL : OF_COMMAND) {
-      if (given[key] === undefined) continue
+    for (const key of url === undefined ? URL_KEYS : COMMAND_KEYS) {
+      if (server[key] === undefined) continue
       fault(`\`${key}\` goes with \`${url === undefined ? 'url' : 'command'}\``, key)
     }
     const { username, password } = new URL(url ?? 'http://none')
     if (username || password) {
       fault('remove user and password from the URL, because URLs are logged; use `headers`', 'url')
     }
-    if (given.oauth?.clientSecret && !given.oauth.issuer) {
+    if (server.oauth?.clientSecret && !server.oauth.issuer) {
       fault(
         '`client-secret` needs `issuer`; otherwise the server could choose who receives the secret',
         'oauth',
       )
     }
-    if (given.oauth?.grant === 'client_credentials' && !given.oauth.clientSecret) {
+    if (server.oauth?.grant === 'client_credentials' && !server.oauth.clientSecret) {
       fault('the grant client_credentials needs `client-id` and `client-secret`', 'oauth')
     }
   })

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { NOTIFY_TOPICS } from '../../core/event.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
-import { rate } from '../../core/units.ts'
+import { MINUTE, rate } from '../../core/units.ts'
 import { type PushSubscription, pushSchema } from './push.ts'
 
-/** Notification kinds, which are the event types on `trivium-operations`. */
+/** Kinds of notifications, which are the event types on the topic `trivium-operations`. */
 const NOTIFY_ON = [
   'dead-letter',
   'gateway-down',
@@ -24,6 +24,7 @@ const toGateway = z.strictObject({
     .union([z.string().min(1), z.number().transform(String)])
     .describe('The address, channel or conversation there.'),
 })
+/** `subscriptionFor` validates these values. */
 const toUrl = z.strictObject({
   url: z
     .unknown()
@@ -57,7 +58,7 @@ export const notifySchema = z
       .union([toGateway, toUrl], { error: TO_HINT })
       .describe('Where to send it: `{ gateway, to }`, or `{ url, secret }`.'),
     'at-most': rate
-      .default({ count: 1, per: 60_000 })
+      .default({ count: 1, per: MINUTE })
       .describe(
         'Maximum rate of notifications; further events are combined. off: one notification per event.',
       ),
@@ -75,7 +76,10 @@ export const notifySchema = z
     return z.NEVER
   })
 
-/** A validated rule. Its target is a place on a gateway, or a URL that gets POSTs like a push subscription. */
+/**
+ * A validated rule. Its target is an address on a gateway, or a URL that gets POSTs as a push
+ * subscription.
+ */
 export type NotifyRule = {
   /** Derived from `on`, `match` and target. */
   id: string
@@ -84,7 +88,10 @@ export type NotifyRule = {
   atMost: { count: number; per: number } | 'off'
 } & ({ to: { gateway: string; to: string } } | { subscription: PushSubscription })
 
-/** The POSTed body has `text` at the top level, as Slack and Mattermost expect. */
+/**
+ * The push subscription of a rule. Its format puts `text` at the top level of the body, as Slack
+ * and Mattermost expect.
+ */
 function subscriptionFor(id: string, { headers, 'allow-private': isPrivate, ...to }: z.output<typeof toUrl>) {
   return pushSchema.safeParse({
     name: `notify-${id}`,

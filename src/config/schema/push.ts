@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
-import { rate, timerDuration } from '../../core/units.ts'
+import { MINUTE, rate, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 
 const secret = z
   .string()
+  // 32 to 90 characters of base64 are 24 to 64 bytes.
   .regex(/^whsec_(?=.{32,90}$)[A-Za-z0-9+/]+={0,2}$/, 'expected whsec_ and 24 to 64 bytes in base64')
 
 const pem = z.string().min(1)
@@ -56,7 +57,7 @@ export const pushSchema = z
       .describe('The URL that events are POSTed to.'),
     secret: z
       .union([secret, z.array(secret).min(1).max(5)])
-      .transform((given) => [given].flat())
+      .transform((secrets) => [secrets].flat())
       .describe('Signing secret (Standard Webhooks); a list while it is rotated.'),
     format: z
       .enum(['event', 'cloudevents', 'cloudevents-binary'])
@@ -86,7 +87,7 @@ export const pushSchema = z
         delay: timerDuration
           .default(5_000)
           .describe('Delay before the second attempt; it doubles each time.'),
-        'max-delay': timerDuration.default(900_000).describe('Longest delay between attempts.'),
+        'max-delay': timerDuration.default(15 * MINUTE).describe('Longest delay between attempts.'),
       })
       .prefault({})
       .describe('When a failed request is sent again.')
@@ -94,12 +95,12 @@ export const pushSchema = z
   })
   .transform(camelKeys)
   .superRefine(({ url, allowPrivate, oauth, headers }, context) => {
-    const message = faultOf(new URL(url), allowPrivate)
-    if (message) context.addIssue({ code: 'custom', path: ['url'], message, input: url })
+    const urlFault = faultOf(new URL(url), allowPrivate)
+    if (urlFault) context.addIssue({ code: 'custom', path: ['url'], message: urlFault, input: url })
     const tokenUrl = oauth?.tokenUrl
-    const fault = tokenUrl === undefined ? undefined : faultOf(new URL(tokenUrl), allowPrivate)
-    if (fault)
-      context.addIssue({ code: 'custom', path: ['oauth', 'token-url'], message: fault, input: tokenUrl })
+    const tokenFault = tokenUrl === undefined ? undefined : faultOf(new URL(tokenUrl), allowPrivate)
+    if (tokenFault)
+      context.addIssue({ code: 'custom', path: ['oauth', 'token-url'], message: tokenFault, input: tokenUrl })
     if (oauth && Object.keys(headers).some((name) => /^authorization$/i.test(name))) {
       const reason = '`oauth` sets this header; remove one of the two'
       context.addIssue({ code: 'custom', path: ['headers'], message: reason, input: headers })
@@ -108,6 +109,7 @@ export const pushSchema = z
 
 export type PushSubscription = z.output<typeof pushSchema>
 
+/** Why events or secrets must not be sent to a URL; undefined if they may. */
 function faultOf(url: URL, allowPrivate: boolean): string | undefined {
   if (url.username || url.password) {
     return 'remove user and password from the URL, because URLs are logged; use `headers`'

@@ -3,7 +3,7 @@ import { approvalSettings } from '../../core/approval-settings.ts'
 import { jsonObjectSchema } from '../../core/json.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import { queueName } from '../../core/queue-name.ts'
-import { timerDuration } from '../../core/units.ts'
+import { MINUTE, timerDuration } from '../../core/units.ts'
 
 const retrySchema = z
   .strictObject({
@@ -15,18 +15,18 @@ const retrySchema = z
         'exponential doubles the delay with each attempt, fixed keeps it. A random 50 to 100 % of it is waited, so that messages which failed together do not return together.',
       ),
     delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
-    'max-delay': timerDuration.default(300_000).describe('Longest delay between attempts.'),
+    'max-delay': timerDuration.default(5 * MINUTE).describe('Longest delay between attempts.'),
   })
-  .transform(({ 'max-delay': most, ...rest }) => ({ ...rest, maxDelay: Math.max(most, rest.delay) }))
+  .transform(({ 'max-delay': maxDelay, ...rest }) => ({ ...rest, maxDelay: Math.max(maxDelay, rest.delay) }))
 
 /** The keys that name the target of a route. A route has exactly one. */
 export const ROUTE_TARGETS = ['skill', 'queue', 'bolt'] as const
 
 /** The keys that only apply to skills. */
-const OF_SKILLS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
+const SKILL_KEYS = ['args', 'model', 'approval', 'while-busy', 'settle'] as const
 
 /** Maximum `settle` in ms: people do not wait longer for a reply. */
-const LONGEST_SETTLE = 600_000
+const LONGEST_SETTLE = 10 * MINUTE
 
 const routeKeys = z.strictObject({
   name: z
@@ -57,7 +57,7 @@ const routeKeys = z.strictObject({
   retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
   timeout: timerDuration
     .refine((ms) => ms > 0, 'a timeout must be greater than 0')
-    .default(60_000)
+    .default(MINUTE)
     .describe('Timeout of one attempt.'),
   /** See `concurrencyOf`. */
   concurrency: z
@@ -113,7 +113,7 @@ export const routeSchema = routeKeys.superRefine((route, context) => {
       `"order" only applies to "bolt"; with "${target}" the messages of a conversation always keep their order`,
     )
   if (target === undefined || target === 'skill') return
-  for (const key of OF_SKILLS) {
+  for (const key of SKILL_KEYS) {
     if (route[key] !== undefined)
       issue(key, `"${key}" only applies to skills; "${target}" gets the whole message`)
   }

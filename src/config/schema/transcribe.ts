@@ -1,9 +1,7 @@
 import { z } from 'zod'
-import { size, timerDuration } from '../../core/units.ts'
+import { MIB, MINUTE, size, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 import { providerOptions } from './provider-options.ts'
-
-const MINUTE = 60_000
 
 const options = z.strictObject({
   model: z
@@ -23,7 +21,7 @@ const options = z.strictObject({
     .regex(/^[a-z]{2,3}$/, 'expected a language such as de')
     .exactOptional()
     .describe('The spoken language; detected by default.'),
-  'max-size': size.default(25 * 1024 * 1024).describe('Larger recordings are not transcribed.'),
+  'max-size': size.default(25 * MIB).describe('Larger recordings are not transcribed.'),
   'max-duration': timerDuration
     .default(15 * MINUTE)
     .describe('Longer recordings are not transcribed, if the file states its duration.'),

@@ -18,11 +18,10 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
   const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
   let sizeBefore = 0
-  /** Changed buckets and their counts before each change, in turn. A map that is cleared again and again would grow in V8's old space. */
-  let undo: number[] = []
+  const countsBefore = new Map<number, number>()
 
   function setCount(bucket: number, count: number): void {
-    undo.push(bucket, countOf(bucket))
+    if (!countsBefore.has(bucket)) countsBefore.set(bucket, countOf(bucket))
     size += count - countOf(bucket)
     counts[bucket] = count
   }
@@ -62,14 +61,12 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
     },
     keep(): void {
       sizeBefore = size
-      undo = []
+      countsBefore.clear()
     },
     rollBack(): void {
-      while (undo.length > 0) {
-        const [bucket = 0, count = 0] = undo.splice(-2)
-        counts[bucket] = count
-      }
+      for (const [bucket, count] of countsBefore) counts[bucket] = count
       size = sizeBefore
+      countsBefore.clear()
     },
   }
 }
