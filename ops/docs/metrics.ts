@@ -4,8 +4,8 @@ import { LABEL_VALUES, REFUSAL_REASONS } from './label-values.ts'
 import { code, page, table } from './markdown.ts'
 
 const INTRODUCTION = `The response of \`GET /metrics\` on the control listener, in the Prometheus text format. The metrics of the Node
-process (\`process_…\`, \`nodejs_…\`) are there too. \`ops/alerts.yaml\` has [alerts](../monitoring.md#alerts) on these,
-\`ops/grafana.json\` a dashboard.
+process (\`process_…\`, \`nodejs_…\`) are there too. \`nodejs_eventloop_lag_…\` includes the 0.05 s between its
+measurements. \`ops/alerts.yaml\` has [alerts](../monitoring.md#alerts) on these, \`ops/grafana.json\` a dashboard.
 
 **Several daemons on one store:** metrics of a *daemon* differ: add them with \`sum\`. Metrics of the *store* are the same on
 all of them: take one with \`max\`. Counters begin at 0 when a daemon starts.`

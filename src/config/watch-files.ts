@@ -11,10 +11,10 @@ import { readFiles } from './read-files.ts'
  * Polling interval of a file, in ms. Polling also notices changes that file events miss: mounts,
  * links, ConfigMaps.
  */
-const INTERVAL = 100
+const INTERVAL = 250
 
-/** How long (ms) a file must stay unchanged before it is read. */
-const QUIET = 2 * INTERVAL
+/** How long (ms) a file must stay unchanged before it is read: longer than the interval, to see a further change. */
+const QUIET = 300
 
 /**
  * Calls `changed` once one of the files, which may be missing, has changed and then stayed the same

@@ -9,7 +9,7 @@ const HIDDEN = /(^|[/\\])(\.|node_modules)/
 const SETTLE_MS = 50
 
 /** Polling interval (ms) for a missing folder. */
-const LOOK_FOR_FOLDER_MS = 500
+const LOOK_FOR_FOLDER_MS = 1_000
 
 /**
  * Calls `changed` after a change to a file whose path matches `kind`, once for all changes within 50 ms. Resolves when it
