@@ -1,5 +1,5 @@
 import type { Config } from '../config/load-config.ts'
-import { CLICK_ROUTE } from '../features/approvals/approvals.ts'
+import { CLICK_ROUTE } from '../features/approvals/click.ts'
 import { WORDS_ROUTE } from '../features/approvals/words.ts'
 import { HANDOVER_ROUTE } from '../features/pauses/click.ts'
 

@@ -3,28 +3,30 @@ import { TriviumError } from '../../core/errors.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
-export const PREFIX = 'approval:'
+/** Key prefix of the requests, by id. */
+export const REQUEST_PREFIX = 'approval:'
 /**
- * Index of requests that are open, or whose invocation has not resumed yet. A sweep reads only
- * these, not every past request.
+ * Key prefix of an index of the requests that are pending, or whose invocation has not resumed yet. A
+ * sweep reads only these, not every past request.
  */
-export const OPEN = 'approval-open:'
-/** How long (ms) a decision is kept after the request would have expired. */
-export const KEPT = 7 * 86_400_000
+export const OPEN_PREFIX = 'approval-open:'
+/** How long a request is kept after its expiry, whether it was decided or not. */
+export const RETENTION_MS = 7 * 86_400_000
+/** Maximum number of requests read by one list. */
+const MAX_LISTED = 10_000
 
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
 
-/** Stores approval requests. `noted` is called once for each decision and each expiry. */
+/** Stores approval requests. `onEvent` is called once for each decision and each expiry. */
 export function createApprovalRecords(deps: {
   kv: KeyValues
-  noted(event: ApprovalEvent, approval: Approval): Promise<void>
+  onEvent(event: ApprovalEvent, approval: Approval): Promise<void>
   now: () => number
 }) {
   const { kv, now } = deps
 
-  /** Reads a request, and marks it as expired if its time is over. */
   const load = async (id: string): Promise<Approval | undefined> => {
-    const entry = await kv.get(PREFIX + id)
+    const entry = await kv.get(REQUEST_PREFIX + id)
     const found = entry && approvalSchema.parse(entry.value)
     if (found?.status !== 'pending' || found.expiresAt > now()) return found
     const status = found.onTimeout === 'approve' ? 'approved' : 'expired'
@@ -32,28 +34,35 @@ export function createApprovalRecords(deps: {
       current.status === 'pending' ? { ...current, status, decidedAt: now() } : undefined,
     )
   }
+
   const change = async (id: string, next: (current: Approval) => Approval | undefined): Promise<Approval> => {
-    let ends = false
-    const value = await updateKv(kv, PREFIX + id, (current) => {
-      if (current === undefined) throw new TriviumError('approval_not_found', { id })
-      const before = approvalSchema.parse(current)
-      const changed = next(before)
-      ends = changed !== undefined && changed.status !== before.status
-      return changed && { value: { ...changed }, ttl: changed.expiresAt + KEPT - now() }
+    let hasNewStatus = false
+    const value = await updateKv(kv, REQUEST_PREFIX + id, (stored) => {
+      if (stored === undefined) throw new TriviumError('approval_not_found', { id })
+      const before = approvalSchema.parse(stored)
+      const after = next(before)
+      hasNewStatus = after !== undefined && after.status !== before.status
+      return after && { value: { ...after }, ttl: after.expiresAt + RETENTION_MS - now() }
     })
-    const stands = approvalSchema.parse(value)
-    if (ends) await deps.noted(stands.decidedBy ? 'approval_decided' : 'approval_expired', stands)
-    return stands
+    const approval = approvalSchema.parse(value)
+    // An expired request has no decider.
+    const event = approval.decidedBy ? 'approval_decided' : 'approval_expired'
+    if (hasNewStatus) await deps.onEvent(event, approval)
+    return approval
   }
+
   return {
+    /** Reads a request. One that is overdue first gets the outcome of its `onTimeout`. */
     load,
     /** Changes a request, unless `next` returns undefined. Throws `approval_not_found`. */
     change,
-    /** Oldest first. */
+    /** The requests under a key prefix whose id starts with `id`, oldest first. */
     async all(prefix: string, id = ''): Promise<Approval[]> {
-      const keys = await kv.list(prefix + id, 10_000)
+      const keys = await kv.list(prefix + id, MAX_LISTED)
       const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
-      return found.filter((one) => one !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
+      return found
+        .filter((approval) => approval !== undefined)
+        .sort((a, b) => a.requestedAt - b.requestedAt)
     },
   }
 }

@@ -8,50 +8,55 @@ import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../../runtime/bounded.ts'
-import { type ApprovalEvent, createApprovalRecords, KEPT, OPEN, PREFIX } from './approval-records.ts'
+import { type ApprovalEvent, createApprovalRecords, OPEN_PREFIX, REQUEST_PREFIX, RETENTION_MS } from './approval-records.ts'
 
 export type ApprovalDeps = {
   store: Pick<Store, 'kv' | 'onSignal'>
+  /**
+   * Dispatches the message of a parked invocation again. It must be idempotent: daemons that sweep at
+   * the same time both call it.
+   */
   resume(approval: Approval): Promise<void>
-  noted(event: ApprovalEvent, approval: Approval): Promise<void>
+  /** Called once for each step of a request. Must not throw. */
+  onEvent(event: ApprovalEvent, approval: Approval): Promise<void>
   now: () => number
 }
 
-/**
- * Approval requests in the message store. `resume` dispatches the message of a parked invocation
- * again. It may be called twice for one approval, and must be idempotent. `noted` is called once
- * for each step, and must not throw.
- */
+/** Approval requests in the message store. */
 export function createApprovalService(deps: ApprovalDeps) {
   const { now } = deps
   const { kv, onSignal } = deps.store
   const { load, change, all } = createApprovalRecords({ ...deps, kv })
 
-  const resumeOnce = async (approval: Approval): Promise<void> => {
-    if (approval.status === 'pending' || !(await kv.get(OPEN + approval.id))) return
+  /** Resumes the invocation of a decided request, unless that has already been done. */
+  const resumeDecided = async (approval: Approval): Promise<void> => {
+    if (approval.status === 'pending' || !(await kv.get(OPEN_PREFIX + approval.id))) return
     if (approval.message) await deps.resume(approval)
-    await kv.delete(OPEN + approval.id)
+    await kv.delete(OPEN_PREFIX + approval.id)
   }
+
   return {
     async request(request) {
       const id = createHash('sha256').update(request.key).digest('hex').slice(0, 16)
-      const standing = await load(id)
-      if (standing) return standing
-      const [requestedAt, ttl] = [now(), request.timeout + KEPT]
+      const existing = await load(id)
+      if (existing) return existing
+      const requestedAt = now()
       const expiresAt = requestedAt + request.timeout
-      const fresh: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
-      await kv.set(OPEN + id, id, { ttl })
-      const made = await kv.set(PREFIX + id, { ...fresh }, { ifVersion: 0, ttl })
-      // A concurrent call has just made the same request.
-      if (made === undefined) return change(id, () => undefined)
-      await deps.noted('approval_required', fresh)
-      return fresh
+      const created: Approval = { ...request, id, status: 'pending', requestedAt, expiresAt }
+      const ttl = request.timeout + RETENTION_MS
+      // The index comes first: after a crash between the two, an index entry without a request is harmless.
+      await kv.set(OPEN_PREFIX + id, id, { ttl })
+      const version = await kv.set(REQUEST_PREFIX + id, { ...created }, { ifVersion: 0, ttl })
+      // A concurrent call has just made the same request, which is read here.
+      if (version === undefined) return change(id, () => undefined)
+      await deps.onEvent('approval_required', created)
+      return created
     },
 
     async decide({ id, approve, reason }, call) {
-      const asked = await load(id)
-      if (!asked) throw new TriviumError('approval_not_found', { id })
-      requireRight(asked, call)
+      const found = await load(id)
+      if (!found) throw new TriviumError('approval_not_found', { id })
+      requireRight(found, call)
       const status: Approval['status'] = approve ? 'approved' : 'denied'
       const decided = await change(id, (current) => {
         if (current.status === status) return undefined
@@ -60,14 +65,14 @@ export function createApprovalService(deps: ApprovalDeps) {
         }
         return { ...current, status, decidedAt: now(), ...deciderOf(call), ...defined({ reason }) }
       })
-      await resumeOnce(decided)
+      await resumeDecided(decided)
       return decided
     },
 
     async list({ id = '', status, limit }) {
-      const found = await all(status === 'pending' ? OPEN : PREFIX, id)
+      const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
       return found
-        .filter((one) => (!id || one.id === id) && (!status || one.status === status))
+        .filter((approval) => (!id || approval.id === id) && (!status || approval.status === status))
         .slice(0, limit)
     },
 
@@ -78,24 +83,25 @@ export function createApprovalService(deps: ApprovalDeps) {
           if (!current) throw new TriviumError('approval_not_found', { id })
           return current.status === 'pending' ? { retryIn: current.expiresAt - now() } : { value: current }
         },
-        watch: (wake) => onSignal(`kv:${PREFIX}${id}`, wake),
+        watch: (wake) => onSignal(`kv:${REQUEST_PREFIX}${id}`, wake),
         timeout,
         signal,
       })
       if (!decided && signal.aborted) throw abortError(signal, `Waiting for approval ${id}`)
       return decided
     },
+
     /**
      * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few
      * seconds.
      */
     async sweep() {
-      for (const approval of await all(OPEN)) await resumeOnce(approval)
+      for (const approval of await all(OPEN_PREFIX)) await resumeDecided(approval)
     },
   } satisfies ApprovalService & Record<'sweep', unknown>
 }
 
-/** A sender may decide only if the request lists them and they are verified. Operators always may. */
+/** Operators may decide every request; others only if they are verified and among its approvers. */
 export function mayDecide({ approvers }: Approval, caller: Caller): boolean {
   if (isOperator(caller)) return true
   return caller.id !== undefined && approvers.some((member) => compileMember(member)(caller))

@@ -7,13 +7,15 @@ import type { Gateways } from '../../engine/gateways.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Access } from '../../runtime/access.ts'
 import { createApprovalService } from './approval-service.ts'
-import { approvalClick, createApprovalAsking, mountApprovalPage } from './approvals.ts'
-import { recordApprovals } from './record.ts'
+import { createApprovalAsking } from './asking.ts'
+import { approvalClick } from './click.ts'
+import { mountApprovalPage } from './page.ts'
+import { createApprovalRecorder } from './recorder.ts'
 import { approvalWords, createApprovalWords } from './words.ts'
 
 export type Approvals = ReturnType<typeof createApprovals>
 
-/** Makes the approvals feature: the service, the requests to people, and the ways to decide. */
+/** Makes the approvals feature: the service, the questions to approvers, and the ways to decide. */
 export function createApprovals(deps: {
   store: Pick<Store, 'journal' | 'kv' | 'onSignal'>
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
@@ -31,18 +33,18 @@ export function createApprovals(deps: {
   const asking = createApprovalAsking(deps)
   const service = createApprovalService({
     store,
-    noted: recordApprovals(logs, deps.audit.record),
+    onEvent: createApprovalRecorder(logs, deps.audit.record),
     async resume(approval) {
-      await asking.decided(approval)
+      await asking.showDecision(approval)
       if (approval.message) await deps.resumeDispatch(approval.message, approval.id)
     },
     now,
   })
   return {
     service,
-    /** Notifies people of a request. */
+    /** Asks the approvers of a request to decide. */
     ask: asking.ask,
-    /** The skills for clicks and words, which have routes of their own. */
+    /** The skills of `CLICK_ROUTE` and `WORDS_ROUTE`. */
     skills: [approvalClick(service), approvalWords],
     /** See `createApprovalWords`. */
     decide: createApprovalWords(service, store.kv),

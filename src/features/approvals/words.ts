@@ -12,14 +12,16 @@ import { isCommandLine } from '../../core/viewer.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { mayDecide } from './approval-service.ts'
 
+/** Transports on which a verified sender may decide by words. */
 const CHATS = ['cli', 'slack', 'websocket']
-const WORDS =
+/** A decision, with the beginning of the id if there is one: `yes`, `No!`, `approve 3fa9`. */
+const DECISION =
   /^\s*(?:(yes|approved?)|no|deny|denied|reject(?:ed)?)(?:\s+(?:approval[- ])?([0-9a-f]{4,16}))?[\s.!]*$/i
 const SKILL = 'approval-words'
 
 /**
- * Comes last: a message without another route may still be a decision. The prefix makes it cheap
- * for all other messages.
+ * This route comes last: a message without another route may still be a decision. `prefix` is a quick
+ * test that rules out most messages before the regex runs.
  */
 export const WORDS_ROUTE = routeSchema.parse({
   name: SKILL,
@@ -27,7 +29,7 @@ export const WORDS_ROUTE = routeSchema.parse({
     prefix: ['yes', 'approve', 'approved', 'no', 'deny', 'denied', 'reject', 'rejected'],
     transport: [...CHATS, 'email', 'webhook'],
     verified: true,
-    text: `/${WORDS.source}/i`,
+    text: `/${DECISION.source}/i`,
   },
   skill: SKILL,
 })
@@ -46,20 +48,20 @@ export function mayDecideByWords({ transport, from, data }: Message): boolean {
 /** Whether a message may be a decision. Such messages are not merged into the call of another one. */
 export function isDecision(message: Message): boolean {
   // Edited and resent messages do not count: they were written for an earlier request.
-  const isSaid = message.data.notice !== true && message.data.resent === undefined
-  return WORDS.test(message.text) && isSaid && mayDecideByWords(message)
+  const isNew = message.data.notice !== true && message.data.resent === undefined
+  return DECISION.test(message.text) && isNew && mayDecideByWords(message)
 }
 
-/** The decision of a message, or the text to answer. */
+/** What a message decides, or the text to answer it with. */
 const verdictSchema = z.union([
   z.object({ id: z.string(), approve: z.boolean() }),
   z.object({ answer: z.string() }),
 ])
 type Verdict = z.infer<typeof verdictSchema>
-/** Tolerated clock difference (ms) of senders. */
-const CLOCKS = 5 * 60_000
-/** Longer than all attempts to answer a message take together. */
-const KEPT = 7 * 86_400_000
+/** Tolerated difference (ms) between our clock and the sender's. */
+const CLOCK_TOLERANCE = 5 * 60_000
+/** Retention (ms) of verdicts: longer than all attempts to answer a message take together. */
+const VERDICT_RETENTION = 7 * 86_400_000
 
 /**
  * Treats "yes", "no" or "approve 3fa9" as a decision on a request in the same conversation (the
@@ -76,34 +78,32 @@ export function createApprovalWords(
 
   async function answer(message: Message, sender: Caller): Promise<string | undefined> {
     const caller: Caller = isCommandLine(message) ? { kind: 'cli' } : sender
-    const found = await updateKv(kv, `${SKILL}:${message.id}`, async (known) => {
-      const value = known ? undefined : await judge(message, caller)
-      return value && { value, ttl: KEPT }
+    const stored = await updateKv(kv, `${SKILL}:${message.id}`, async (earlier) => {
+      const value = earlier ? undefined : await findVerdict(message, caller)
+      return value && { value, ttl: VERDICT_RETENTION }
     })
-    const verdict = verdictSchema.optional().parse(found)
-    return verdict && ('answer' in verdict ? verdict.answer : decide(verdict.id, verdict.approve, caller))
+    const verdict = verdictSchema.optional().parse(stored)
+    if (!verdict) return undefined
+    return 'answer' in verdict ? verdict.answer : decide(verdict.id, verdict.approve, caller)
   }
 
-  async function judge(message: Message, caller: Caller): Promise<Verdict | undefined> {
-    const [, approves, id = ''] = WORDS.exec(message.text) ?? []
+  async function findVerdict(message: Message, caller: Caller): Promise<Verdict | undefined> {
+    const [, approves, id = ''] = DECISION.exec(message.text) ?? []
     const pending = await approvals.list({ status: 'pending', limit: 1000 })
-    const here = pending.filter(
-      (approval) => isAskedIn(message, approval) && (id !== '' || isMeant(message, approval)),
+    const asked = pending.filter(
+      (approval) => isAskedIn(message, approval) && (id !== '' || mayReferTo(message, approval)),
     )
-    const named = here.filter((approval) => approval.id.startsWith(id.toLowerCase()))
-    const [only, ...others] = named.filter((approval) => mayDecide(approval, caller))
-    if (only && others.length > 0)
-      return {
-        answer: `Several requests are waiting. Which one do you mean?\n${[only, ...others].map(line).join('\n')}`,
-      }
-    if (only) return { id: only.id, approve: approves !== undefined }
-    if (here.length === 0 || id === '') return undefined
-    return {
-      answer:
-        named.length > 0
-          ? 'You are not an approver of this request.'
-          : `There is no pending approval ${id} here.`,
+    const matching = asked.filter((approval) => approval.id.startsWith(id.toLowerCase()))
+    const decidable = matching.filter((approval) => mayDecide(approval, caller))
+    const [only, ...others] = decidable
+    if (others.length > 0) {
+      const list = decidable.map(listItem).join('\n')
+      return { answer: `Several requests are waiting. Which one do you mean?\n${list}` }
     }
+    if (only) return { id: only.id, approve: approves !== undefined }
+    if (asked.length === 0 || id === '') return undefined
+    if (matching.length > 0) return { answer: 'You are not an approver of this request.' }
+    return { answer: `There is no pending approval ${id} here.` }
   }
 
   async function decide(id: string, approve: boolean, caller: Caller): Promise<string> {
@@ -133,22 +133,23 @@ export function mailConversation({ id }: Pick<Approval, 'id'>): string {
   return `approval-${id}`
 }
 
-function isAskedIn(said: Message, approval: Approval): boolean {
-  const { gateway, conversation, transport } = said
+/** Whether a request was asked in the conversation of a reply. */
+function isAskedIn(reply: Message, approval: Approval): boolean {
+  const { gateway, conversation, transport } = reply
   if (transport === 'email' && conversation === mailConversation(approval)) return true
   const { message } = approval
-  return message?.gateway === gateway && (message.conversation === conversation || isCommandLine(said))
+  return message?.gateway === gateway && (message.conversation === conversation || isCommandLine(reply))
 }
 
 /**
  * Whether a decision without an id may refer to a request: it was sent after the request, and where
  * several people talk (a Slack channel, a mail with us in copy) it is addressed to the bot.
  */
-function isMeant({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
+function mayReferTo({ receivedAt, transport, to, data }: Message, { requestedAt }: Approval): boolean {
   if (requestedAt > receivedAt) return false
   if (transport === 'email') {
     // The signature of an old mail stays valid if someone sends it again.
-    const isOld = Number(data.date ?? 0) < requestedAt - CLOCKS
+    const isOld = Number(data.date ?? 0) < requestedAt - CLOCK_TOLERANCE
     return !isOld && Array.isArray(data.to) && to !== undefined && data.to.includes(to)
   }
   return (
@@ -156,8 +157,11 @@ function isMeant({ receivedAt, transport, to, data }: Message, { requestedAt }: 
   )
 }
 
-function line({ id, title, args }: Approval): string {
+/** The words that decide a request, its title, and the beginning of the text that it would send. */
+function listItem({ id, title, args }: Approval): string {
+  const shortId = id.slice(0, 6)
+  const firstLine = title.split('\n')[0]
   const text = pathGet(args, 'text')
-  const what = [title.split('\n')[0], ...(typeof text === 'string' ? [headOf(text, 80)] : [])].join(': ')
-  return `- approve ${id.slice(0, 6)}, or deny ${id.slice(0, 6)}: ${what}`
+  const what = typeof text === 'string' ? `${firstLine}: ${headOf(text, 80)}` : firstLine
+  return `- approve ${shortId}, or deny ${shortId}: ${what}`
 }

@@ -8,11 +8,14 @@ import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 
 /** Maximum bytes of a file saved by a skill or program. */
-const MAX_SAVED = 25 * 1024 * 1024
+const MAX_SAVED_BYTES = 25 * 1024 * 1024
+/** Key prefix of access rights: `artifact:<hash of the file>:<digest of the scope>`. */
+const RIGHT_PREFIX = 'artifact:'
 
 /**
- * The files of messages, for skills and programs. Knowing a hash grants no access: files are for operators, for the conversation in
- * which they arrived or were saved, and for the caller who saved them. `keepFor`: how long (ms) rights and files are kept.
+ * The files of messages, for skills and programs. Knowing a hash grants no access: files are for
+ * operators, for the conversation in which they arrived or were saved, and for the caller who saved
+ * them. `keepFor`: how long (ms) rights and files are kept.
  */
 export function createArtifactService(deps: {
   artifacts: Artifacts
@@ -24,7 +27,7 @@ export function createArtifactService(deps: {
   async function requireRight(sha256: string, asking: FileAsking, named?: Message) {
     if (isOperator(asking.caller)) return
     if ([asking.message, named].some((message) => message && filesOf(message).includes(sha256))) return
-    const rights = scopesOf(asking).map((scope) => store.kv.get(rightOf(sha256, scope)))
+    const rights = scopesOf(asking).map((scope) => store.kv.get(rightKey(sha256, scope)))
     if ((await Promise.all(rights)).every((right) => right === undefined))
       throw new TriviumError('artifact_not_found', { sha256 })
   }
@@ -32,9 +35,9 @@ export function createArtifactService(deps: {
   return {
     async save({ name, type, data }, asking) {
       const body = typeof data === 'string' ? Buffer.from(data) : data
-      const saved = await artifacts.save(name.slice(0, 255), type, body, MAX_SAVED)
+      const saved = await artifacts.save(name.slice(0, 255), type, body, MAX_SAVED_BYTES)
       for (const scope of scopesOf(asking))
-        await store.kv.set(rightOf(saved.sha256, scope), saved.sha256, { ttl: deps.keepFor() })
+        await store.kv.set(rightKey(saved.sha256, scope), saved.sha256, { ttl: deps.keepFor() })
       return saved
     },
     async open({ artifact, messageId }, asking) {
@@ -56,41 +59,42 @@ function scopesOf({ caller, message }: FileAsking): string[] {
   return [conversation, isOperator(caller) ? 'operator' : caller.id].filter((scope) => scope !== undefined)
 }
 
-function rightOf(sha256: string, scope: string): string {
-  return `${RIGHT}${sha256}:${hash('sha256', scope, 'base64url')}`
+function rightKey(sha256: string, scope: string): string {
+  return `${RIGHT_PREFIX}${sha256}:${digestOf(scope)}`
 }
 
-const RIGHT = 'artifact:'
+function digestOf(scope: string): string {
+  return hash('sha256', scope, 'base64url')
+}
 
 /**
- * Files that were saved for one of `scopes` (people, or conversations as `gateway/conversation`), and for no
- * one else except operators or one of `beside`.
+ * The hashes of files that were saved for one of `scopes` (people, or conversations as
+ * `gateway/conversation`) and that nobody else may read, apart from operators and `otherScopes`.
  */
 export async function filesSavedFor(
   kv: Pick<Store['kv'], 'list'>,
   scopes: readonly string[],
-  beside: readonly string[],
+  otherScopes: readonly string[],
 ): Promise<string[]> {
-  const digest = (scope: string) => hash('sha256', scope, 'base64url')
-  const theirs = new Set(scopes.map(digest))
-  const others = new Set([...beside, 'operator'].map(digest))
-  const rights = (await kv.list(RIGHT, Number.MAX_SAFE_INTEGER)).map((key) => {
-    const [sha256 = '', scope = ''] = key.slice(RIGHT.length).split(':')
-    return { sha256, scope }
+  const theirs = new Set(scopes.map(digestOf))
+  const allowed = new Set([...scopes, ...otherScopes, 'operator'].map(digestOf))
+  const rights = (await kv.list(RIGHT_PREFIX, Number.MAX_SAFE_INTEGER)).map((key) => {
+    const [sha256 = '', digest = ''] = key.slice(RIGHT_PREFIX.length).split(':')
+    return { sha256, digest }
   })
-  return [...Map.groupBy(rights, ({ sha256 }) => sha256)].flatMap(([sha256, all]) => {
-    const isTheirs = all.some(({ scope }) => theirs.has(scope))
-    return isTheirs && all.every(({ scope }) => theirs.has(scope) || others.has(scope)) ? [sha256] : []
-  })
+  return [...Map.groupBy(rights, ({ sha256 }) => sha256)]
+    .filter(([, all]) => all.some(({ digest }) => theirs.has(digest)))
+    .filter(([, all]) => all.every(({ digest }) => allowed.has(digest)))
+    .map(([sha256]) => sha256)
 }
 
 /** The files of a message. Other hashes in `data` may have been written by the sender. */
 function filesOf({ transport, attachments, data }: Message): string[] {
-  const texts = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
-  return [...attachments.map(({ sha256 }) => sha256), ...texts.map((path) => hashIn(String(path)))]
+  const textPaths = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
+  return [...attachments.map(({ sha256 }) => sha256), ...textPaths.map((path) => hashIn(String(path)))]
 }
 
-/** Extracts the hash from a path. */
+/** The hash at the end of the path of an artifact, or a hash alone. */
 function hashIn(path: string): string {
   return path.split('/').at(-1) ?? ''
 }

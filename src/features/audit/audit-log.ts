@@ -8,22 +8,23 @@ import type { audit } from './operations.ts'
 
 export type AuditLog = ReturnType<typeof createAuditLog>
 
-const PAGE = 500
-/** Maximum entries scanned per call. */
-const MOST_SEEN = 20_000
-/** Default age (ms) and number of kept entries; see `retention: { topics }`. */
-const KEPT = { maxAge: 365 * 86_400_000, maxCount: 100_000 }
+/** Entries read from the store at a time. */
+const PAGE_SIZE = 500
+/** Maximum number of entries that one call reads. */
+const MAX_READ = 20_000
+/** Maximum age (ms) and number of entries, unless `retention: { topics }` has others. */
+const DEFAULT_RETENTION = { maxAge: 365 * 86_400_000, maxCount: 100_000 }
 
 /** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
 export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {
   const { topics, log } = deps
 
-  /** The entries up to a position, newest first. */
-  async function* newestFirst(before: number): AsyncGenerator<{ position: number; entry: AuditEntry }> {
-    for (let end = before; end > 0; end -= PAGE) {
-      const start = Math.max(0, end - PAGE)
-      const page = await read(topics, start, end)
-      // Older entries have expired.
+  /** The entries up to and including a position, newest first. */
+  async function* newestFirst(last: number): AsyncGenerator<{ position: number; entry: AuditEntry }> {
+    for (let end = last; end > 0; end -= PAGE_SIZE) {
+      const start = Math.max(0, end - PAGE_SIZE)
+      const page = await readEntries(topics, start, end)
+      // All older entries have expired.
       if (page.length === 0) return
       yield* page.reverse()
     }
@@ -39,14 +40,16 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
     },
     service: {
       async list({ before, limit, ...filter }) {
-        const accepts = acceptorOf(filter)
+        const matches = createMatcher(filter)
         const entries: AuditEntry[] = []
-        let position = before ?? (await topics.end(AUDIT_TOPIC))
-        let seen = 0
-        for await (const found of newestFirst(position)) {
-          if (entries.length >= limit || seen++ >= MOST_SEEN) return { entries, next: position }
-          position = found.position - 1
-          if (accepts(found.entry)) entries.push(found.entry)
+        // The newest position that is not read yet.
+        let next = before ?? (await topics.end(AUDIT_TOPIC))
+        let read = 0
+        for await (const found of newestFirst(next)) {
+          if (entries.length >= limit || read >= MAX_READ) return { entries, next }
+          read++
+          next = found.position - 1
+          if (matches(found.entry)) entries.push(found.entry)
           if (filter.since !== undefined && found.entry.at < filter.since) break
         }
         return { entries }
@@ -55,8 +58,8 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
   }
 }
 
-/** Events in (`start`, `end`], oldest first. The store may return fewer at a time. */
-async function read(topics: Topics, start: number, end: number) {
+/** Entries after position `start`, up to and including `end`, oldest first. The store may return fewer at a time. */
+async function readEntries(topics: Topics, start: number, end: number) {
   const found: { position: number; entry: AuditEntry }[] = []
   for (let after = start; after < end; ) {
     const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
@@ -72,19 +75,19 @@ async function read(topics: Topics, start: number, end: number) {
 
 type Filter = { by?: string; action?: string; outcome?: string; since?: number; until?: number }
 
-function acceptorOf({ by, action, outcome, since, until }: Filter): (entry: AuditEntry) => boolean {
+function createMatcher({ by, action, outcome, since, until }: Filter): (entry: AuditEntry) => boolean {
   const actions = action === undefined ? undefined : compilePattern(action)
-  const part = by?.toLowerCase()
+  const partOfName = by?.toLowerCase()
   return (entry) =>
-    (part === undefined || entry.by.toLowerCase().includes(part)) &&
+    (partOfName === undefined || entry.by.toLowerCase().includes(partOfName)) &&
     (actions?.test(entry.action) ?? true) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (since === undefined || entry.at >= since) &&
     (until === undefined || entry.at < until)
 }
 
-/** Adds the retention of the audit log. */
+/** Adds the retention of the audit log to that of the other topics. */
 export function withAuditLog(retention: Retention): Retention {
-  const own = { ...KEPT, ...defined({ ...retention.topics?.[AUDIT_TOPIC] }) }
+  const own = { ...DEFAULT_RETENTION, ...defined({ ...retention.topics?.[AUDIT_TOPIC] }) }
   return { ...retention, topics: { ...retention.topics, [AUDIT_TOPIC]: own } }
 }

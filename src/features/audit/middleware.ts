@@ -5,17 +5,17 @@ import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
 import { defineMiddleware, type Middleware, type Skill } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
 
-/** Skills that make permanent changes or decisions. */
-const CHANGES = createNameMatcher(
+/** Built-in skills that make permanent changes or decisions. */
+const AUDITED = createNameMatcher(
   '*-drop *-retry *-bulk *-pause *-resume *-replay *-cancel *-resend *-redrive *-remove *-erase *-export session-delete schedule-create ' +
     'schedule-delete schedule-run subscription-* call-settle gateway-reconnect event-seek approval-decide forget',
 )
-/** Read-only skills, and frequent operations of programs on their own data. */
-const NOT = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
+/** Read-only skills, and frequent operations of programs on their own data. These take precedence. */
+const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-unsubscribe')
 
 /**
- * Records direct calls of people and programs (HTTP, MCP, command line) in the audit log, including refused ones. Calls started by
- * messages and code are in the message's history.
+ * Records direct calls of people and programs (HTTP, MCP, command line) in the audit log, including
+ * refused ones. Calls started by messages are in the history of the message.
  */
 export function createAuditMiddleware(deps: {
   record: RecordAudit
@@ -34,15 +34,15 @@ export function createAuditMiddleware(deps: {
         const { call } = ctx
         if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
         const target = deps.isBuiltIn(skill.name) ? targetOf(ctx.args) : undefined
-        const note = (outcome: string) =>
-          deps.record({ ...whoOf(call), action: skill.name, outcome, ...(target && { target }) })
+        const record = (outcome: string) =>
+          deps.record({ ...authorOf(call), action: skill.name, outcome, ...(target && { target }) })
         try {
           const result = await next()
-          // The service itself records every decision.
-          if (skill.name !== 'approval-decide') await note('ok')
+          // The approval service itself records every decision.
+          if (skill.name !== 'approval-decide') await record('ok')
           return result
         } catch (error) {
-          await note(toTriviumError(error).code)
+          await record(toTriviumError(error).code)
           throw error
         }
       }
@@ -51,37 +51,39 @@ export function createAuditMiddleware(deps: {
 }
 
 function isAudited({ name, metadata }: Skill): boolean {
-  if (NOT.matches(name)) return false
-  return CHANGES.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
+  if (NOT_AUDITED.matches(name)) return false
+  return AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
 }
 
-function whoOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
+function authorOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
   return { by: caller.id ?? 'control', via: viaOf(caller) }
 }
 
-/** Keys of arguments that are names or ids; texts, reasons and addresses are not recorded. */
-const NAMED =
+/** Arguments that are recorded: names, ids, times and flags. Texts, reasons and addresses are not. */
+const RECORDED_ARGUMENTS =
   'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all confirm dryRun force'.split(
     ' ',
   )
-/** Recorded only where they are set. */
+/** Flags that are recorded only if they are true. */
 const FLAGS = new Set(['dryRun', 'force'])
-const LONGEST = 200
-const MOST = 20
+/** Maximum characters of a recorded argument. */
+const MAX_LENGTH = 200
+/** Maximum number of recorded elements of an array. */
+const MAX_ITEMS = 20
 
 function targetOf(args: unknown): Record<string, Json> | undefined {
   if (!isJsonObject(args)) return undefined
-  const shown = NAMED.flatMap((key) => {
-    const value = Object.hasOwn(args, key) ? brief(args[key]) : undefined
+  const recorded = RECORDED_ARGUMENTS.flatMap((key) => {
+    const value = Object.hasOwn(args, key) ? shorten(args[key]) : undefined
     return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
   })
-  return shown.length > 0 ? Object.fromEntries(shown) : undefined
+  return recorded.length > 0 ? Object.fromEntries(recorded) : undefined
 }
 
-function brief(value: unknown): Json | undefined {
-  if (typeof value === 'string') return value.slice(0, LONGEST)
+function shorten(value: unknown): Json | undefined {
+  if (typeof value === 'string') return value.slice(0, MAX_LENGTH)
   if (typeof value === 'number' || typeof value === 'boolean') return value
   if (!Array.isArray(value)) return undefined
-  const items = value.slice(0, MOST).map((item) => String(item).slice(0, LONGEST))
-  return toJson(value.length > MOST ? [...items, `and ${value.length - MOST} more`] : items)
+  const items = value.slice(0, MAX_ITEMS).map((item) => String(item).slice(0, MAX_LENGTH))
+  return toJson(value.length > MAX_ITEMS ? [...items, `and ${value.length - MAX_ITEMS} more`] : items)
 }

@@ -6,117 +6,136 @@ import type { Route } from '../../core/route.ts'
 import { formatDuration } from '../../core/units.ts'
 import { pause } from '../../lib/pause.ts'
 
-/** A message for a queue, with its signal and progress listener. */
-export type Handed = {
+/** The run of a message as a job. */
+export type JobRequest = {
   message: Message
   route: Pick<Route, 'name' | 'retry' | 'timeout'>
+  /** Ends the wait. The job stays in the queue. */
   signal: AbortSignal
+  /** Called with each progress that the worker reports. */
   progress(progress: Json): void
 }
 
 /**
- * What is known of an awaited job, by the monotonic clock: a wall clock that jumps must not time it out. `lookAt`: when to query the
- * queue; absent: the job must be added.
+ * The state of a job whose result is awaited. Times are ms of the monotonic clock: a wall clock that
+ * jumps must not time a job out.
  */
-export type AwaitedJob = Handed & {
-  since: number
-  lookAt?: number | undefined
+export type AwaitedJob = JobRequest & {
+  /** When the time limit of the route started: when the job last became ready for a worker. */
+  limitFrom: number
+  /** When to query the queue. Undefined: the job must be added. */
+  checkAt?: number | undefined
+  /** Whether an event reported that the job was removed. */
   removed?: true
   done?: { result: unknown }
+  /** Runs the next step now. */
   wake(): void
   /** Called on an event that the job was removed. */
-  gone?(): void
+  onRemoved?(): void
 }
 
 export type NewJob = { name: string; data: Message; opts: BulkJobOptions }
 
-/** `add` adds several jobs at once. */
+/** A queue. `add` combines concurrent calls into one command. */
 export type JobQueue = { name: string; queue: Queue; add(job: NewJob): Promise<unknown> }
 
-/** Poll interval (ms), as events are only hints. */
-const LOOK_AGAIN = 15_000
+/** Interval (ms) of queries. Events are faster, but can be lost. */
+const CHECK_INTERVAL = 15_000
 /** Maximum wait (ms) for the events of a removed job. */
-const EVENTS_PAUSE = 5_000
-/** A slower reply (ms) means that the server, and so its workers, were unreachable. */
-const AWAY = 1_000
-/** Retention of finished jobs: seconds, and number. Enough for a daemon that died while waiting, and for the board. */
-const [KEPT, KEPT_DONE] = [7 * 86_400, 1_000]
-/** Log line of a failed job that became a dead letter; when that is retried, the job runs again. */
-const RECORDED = 'Trivium made a dead letter of it'
+const EVENTS_TIMEOUT = 5_000
+/** A slower reply (ms) means that the server was unreachable, also for the workers. */
+const SLOW_REPLY = 1_000
+/** Retention of finished jobs (seconds): enough for a daemon that died while waiting, and for Bull Board. */
+const RETENTION_SECONDS = 7 * 86_400
+/** Maximum number of completed jobs that are kept. */
+const MAX_COMPLETED = 1_000
+/**
+ * Added to the log of a failed job when its message becomes a dead letter. A failed job that already
+ * has it was retried from the dead letters, and runs again.
+ */
+const DEAD_LETTER_MARK = 'Trivium made a dead letter of it'
 
 /** When an awaited job needs its next step (ms, monotonic). */
-export function dueAt({ lookAt = 0, since, route }: AwaitedJob): number {
-  return Math.min(lookAt, since + route.timeout)
+export function dueAt({ checkAt = 0, limitFrom, route }: AwaitedJob): number {
+  return Math.min(checkAt, limitFrom + route.timeout)
 }
 
-/** Adds a job if necessary, or queries it; gives it up after its time limit. Throws `job_failed` and `job_timeout`. */
+/**
+ * The next step of an awaited job: adds it, or queries it if that is due, and removes it after its
+ * time limit. Throws `job_failed` and `job_timeout`.
+ */
 export async function advance(to: JobQueue, job: AwaitedJob): Promise<void> {
-  if (job.lookAt === undefined) await add(to, job)
-  else if (performance.now() >= dueAt(job)) await look(to, job)
-  if (!job.done && performance.now() >= job.since + job.route.timeout) await giveUp(to, job)
+  if (job.checkAt === undefined) await addJob(to, job)
+  else if (performance.now() >= dueAt(job)) await check(to, job)
+  if (!job.done && performance.now() >= job.limitFrom + job.route.timeout) await giveUp(to, job)
 }
 
-async function add({ queue, add }: JobQueue, job: AwaitedJob): Promise<void> {
+async function addJob({ queue, add }: JobQueue, job: AwaitedJob): Promise<void> {
   const { message, route } = job
   const { name, retry } = route
   const opts = {
     jobId: message.id,
     attempts: retry.attempts,
     backoff: { type: retry.backoff, delay: retry.delay },
-    removeOnComplete: { age: KEPT, count: KEPT_DONE },
-    removeOnFail: { age: KEPT },
+    removeOnComplete: { age: RETENTION_SECONDS, count: MAX_COMPLETED },
+    removeOnFail: { age: RETENTION_SECONDS },
   }
-  // Before the reply: the job may be removed before it arrives.
+  // Before the command: the event of a removal may arrive before the reply.
   delete job.removed
-  // A trace is passed with the job, so jobs with one are added separately.
+  // Telemetry passes the current trace with the job, which a shared command cannot.
   if (queue.opts.telemetry) await queue.add(name, message, opts)
   else await add({ name, data: message, opts })
-  job.since = performance.now()
-  job.lookAt ??= performance.now() + LOOK_AGAIN
+  job.limitFrom = performance.now()
+  // An event that arrived before the reply may have asked for an earlier query.
+  job.checkAt ??= performance.now() + CHECK_INTERVAL
 }
 
-async function look(to: JobQueue, job: AwaitedJob): Promise<void> {
+async function check(to: JobQueue, job: AwaitedJob): Promise<void> {
   const { queue } = to
   const { id } = job.message
-  const asked = performance.now()
-  job.lookAt = asked + LOOK_AGAIN
-  // In this order: a job read before its state may lack its result.
+  const askedAt = performance.now()
+  job.checkAt = askedAt + CHECK_INTERVAL
+  // The state first: a job that was read before its state may lack its result.
   const [state, found] = await Promise.all([queue.getJobState(id), queue.getJob(id)])
-  if (state === 'delayed' || performance.now() - asked > AWAY) job.since = performance.now()
+  if (state === 'delayed' || performance.now() - askedAt > SLOW_REPLY) job.limitFrom = performance.now()
   if (!found) {
     if (job.removed) throw failure(to.name, { failedReason: 'somebody removed it' })
     // A server that lost its last writes may have lost the job.
-    return add(to, job)
+    return addJob(to, job)
   }
   if (state === 'completed') job.done = { result: found.returnvalue }
   if (state !== 'failed') return
   const { logs } = await queue.getJobLogs(id)
-  if (!logs.includes(RECORDED)) {
-    await found.log(RECORDED)
+  if (!logs.includes(DEAD_LETTER_MARK)) {
+    await found.log(DEAD_LETTER_MARK)
     throw failure(to.name, found)
   }
   await found.remove()
-  await add(to, job)
+  await addJob(to, job)
 }
 
 async function giveUp(to: JobQueue, job: AwaitedJob): Promise<void> {
-  const isOut = await takeOut(to.queue, job)
+  const wasRemoved = await removeJob(to.queue, job)
+  // The result arrived meanwhile.
   if (job.done) return
   const timeout = formatDuration(job.route.timeout)
-  const what = isOut ? 'it was removed' : 'a worker is still running it, and the next attempt waits for that'
+  const what = wasRemoved ? 'it was removed' : 'a worker is still running it, and the next attempt waits for that'
   throw new TriviumError('job_timeout', { queue: to.name, timeout, what })
 }
 
-/** Removes the job. Events are ordered, so the result of a job that just completed arrives before its removal. */
-async function takeOut(queue: Queue, job: AwaitedJob): Promise<boolean> {
-  const { promise: isGone, resolve } = Promise.withResolvers<void>()
-  job.gone = resolve
+/**
+ * Removes a job from the queue, and waits for the event of its removal. Events are ordered, so the
+ * result of a job that has just completed arrives before. False if the job is running.
+ */
+async function removeJob(queue: Queue, job: AwaitedJob): Promise<boolean> {
+  const { promise: removalEvent, resolve } = Promise.withResolvers<void>()
+  job.onRemoved = resolve
   try {
-    const isOut = (await queue.remove(job.message.id)) === 1
-    if (isOut) await Promise.race([isGone, pause(EVENTS_PAUSE, job.signal)])
-    return isOut
+    const wasRemoved = (await queue.remove(job.message.id)) === 1
+    if (wasRemoved) await Promise.race([removalEvent, pause(EVENTS_TIMEOUT, job.signal)])
+    return wasRemoved
   } finally {
-    delete job.gone
+    delete job.onRemoved
   }
 }
 

@@ -5,25 +5,26 @@ import type { QueueServer } from '../../../transports/bullmq/host.ts'
 import { loadPart } from '../../core/parts.ts'
 import { defined } from '../../lib/defined.ts'
 import { inTime } from '../../lib/pause.ts'
-import type { Handed } from './awaited-job.ts'
-import { createHandOver, type HandOver } from './hand-over.ts'
+import type { JobRequest } from './awaited-job.ts'
+import { createQueueClient, type QueueClient } from './queue-client.ts'
 
 export type Queues = ReturnType<typeof createQueues>
 
 type Connection = Omit<QueueServer, 'options'> & { client: Redis | Cluster; close(): void }
 
+/** Maximum time (ms) for closing the queues: BullMQ waits for unreachable servers. */
 const CLOSE_TIMEOUT = 1_000
 
 /** The BullMQ queues of this daemon. Loads BullMQ and connects on first use. */
 export function createQueues(deps: {
-  /** Default location of queues; `redis` is set if a route has a queue. */
+  /** Default Redis and key prefix of queues; `redis` is set if a route has a queue. */
   where(): { redis?: string; prefix: string }
   connect(url: string): Promise<Connection>
   telemetry?: Telemetry | undefined
 }) {
   const { where, connect, telemetry } = deps
   const connections = new Map<string, Promise<Connection>>()
-  const open = new Map<string, HandOver>()
+  const clients = new Map<string, QueueClient>()
   let board: Promise<RequestHandler> | undefined
 
   const server = async (url = where().redis ?? ''): Promise<QueueServer> => {
@@ -37,35 +38,36 @@ export function createQueues(deps: {
   return {
     /** Opens the queues of routes before the first message, so that their state is known. */
     async use(names: readonly string[]) {
-      for (const name of new Set(names).difference(open)) {
-        open.set(name, await createHandOver(name, await server()))
+      for (const name of new Set(names).difference(clients)) {
+        clients.set(name, await createQueueClient(name, await server()))
+        // The next request makes a board that has the new queue.
         board = undefined
       }
     },
-    /** See `HandOver.run`, for an open queue. */
-    async run(name: string, handed: Handed) {
-      const queue = open.get(name)
-      if (!queue) throw new Error(`queue ${name} is not in use`)
-      return queue.run(handed)
+    /** See `QueueClient.run`. The queue must be open. */
+    async run(name: string, request: JobRequest) {
+      const client = clients.get(name)
+      if (!client) throw new Error(`queue ${name} is not in use`)
+      return client.run(request)
     },
     /** See `QueueHost`. */
     server,
-    /** Bull Board for the queues of routes, mounted at `path`; undefined without queues. Does no authentication. */
+    /** Bull Board for the open queues, mounted at `path`; undefined without queues. Does no authentication. */
     async board(path: string) {
-      if (open.size === 0) return undefined
-      const queues = [...open.values()].map(({ queue }) => queue)
+      if (clients.size === 0) return undefined
+      const queues = [...clients.values()].map(({ queue }) => queue)
       board ??= createBoard(queues, path)
       return board
     },
     /** Names of open queues. */
-    names: () => [...open.keys()],
-    list: () => [...open].map(([name, { trouble }]) => ({ name, ok: !trouble(), detail: trouble() })),
+    names: () => [...clients.keys()],
+    /** The open queues; `detail` says why a queue is unusable. */
+    list: () => [...clients].map(([name, { trouble }]) => ({ name, ok: !trouble(), detail: trouble() })),
     async close() {
-      // BullMQ waits for unreachable servers.
-      const closing = Promise.allSettled([...open.values()].map((each) => each.close()))
+      const closing = Promise.allSettled([...clients.values()].map((client) => client.close()))
       await inTime(closing, AbortSignal.timeout(CLOSE_TIMEOUT))
-      for (const made of await Promise.allSettled(connections.values())) {
-        if (made.status === 'fulfilled') made.value.close()
+      for (const connection of await Promise.allSettled(connections.values())) {
+        if (connection.status === 'fulfilled') connection.value.close()
       }
     },
   }

@@ -10,29 +10,29 @@ export type CallRecord = { key: string; time: string; by: string; messageId?: st
 )
 
 const PREFIX = 'call:'
-/** How long (ms) outcomes are kept. */
-const KEEP_CALLS = 7 * 86_400_000
+/** How long known outcomes are kept. */
+const RETENTION_MS = 7 * 86_400_000
 
-/** The records of calls on the store. `note` logs each record and must not throw. */
+/** The records of calls, by key. `note` writes each new record to the log and must not throw. */
 export function createCallRecords(
   kv: KeyValues,
   note: (record: CallRecord) => Promise<void>,
   now: () => number,
 ) {
   return {
-    /** Replaces a call's record with the result of `work`; undefined writes nothing. Returns the previous record. */
-    async swap(key: string, work: (found: CallRecord | undefined) => CallRecord | undefined) {
+    /** Replaces a call's record with that of `change`; undefined writes nothing. Returns the previous record. */
+    async swap(key: string, change: (found: CallRecord | undefined) => CallRecord | undefined) {
       let before: CallRecord | undefined
       let next: CallRecord | undefined
       await updateKv(kv, PREFIX + key, (value) => {
         before = value !== undefined && isRecord(value) ? value : undefined
-        next = work(before)
-        return next && { value: next, ...kept(next) }
+        next = change(before)
+        return next && { value: next, ...ttlOf(next) }
       })
       if (next) await note(next)
       return before
     },
-    /** Those that are running or have an unknown outcome, oldest first. */
+    /** Calls that are running or have an unknown outcome, oldest first. */
     async list() {
       const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
       const calls = (await Promise.all(keys.map(kv.get))).map((found) => found?.value ?? null)
@@ -41,24 +41,24 @@ export function createCallRecords(
         .filter(isUnfinished)
         .sort((a, b) => (a.time < b.time ? -1 : 1))
     },
-    /** Restores logged records (newest first) if the store has none, because it is new or was lost. */
-    async restore(noted: AsyncIterable<Json>) {
+    /** Restores records from the log (newest first) if the store has none, because it is new or was lost. */
+    async restore(logged: AsyncIterable<Json>) {
       if ((await kv.list(PREFIX, 1)).length > 0) return
-      const newest = new Set<string>()
-      for await (const record of noted) {
-        if (!isRecord(record) || newest.has(record.key)) continue
-        newest.add(record.key)
-        const isOld = Date.parse(record.time) < now() - KEEP_CALLS
+      const restored = new Set<string>()
+      for await (const record of logged) {
+        if (!isRecord(record) || restored.has(record.key)) continue
+        restored.add(record.key)
+        const isOld = Date.parse(record.time) < now() - RETENTION_MS
         if (!isOld || isUnfinished(record))
-          await kv.set(PREFIX + record.key, record, { ...kept(record), ifVersion: 0 })
+          await kv.set(PREFIX + record.key, record, { ...ttlOf(record), ifVersion: 0 })
       }
     },
   }
 }
 
-/** Calls with an unknown outcome never expire. */
-function kept(record: CallRecord) {
-  return isUnfinished(record) ? {} : { ttl: KEEP_CALLS }
+/** Calls without a known outcome never expire. */
+function ttlOf(record: CallRecord) {
+  return isUnfinished(record) ? {} : { ttl: RETENTION_MS }
 }
 
 /** Whether a call is running or its outcome is unknown. */

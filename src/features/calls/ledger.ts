@@ -7,7 +7,11 @@ import { defined } from '../../lib/defined.ts'
 import { type CallRecord, createCallRecords } from './call-records.ts'
 import type * as operations from './operations.ts'
 
-/** The ledger shared by all daemons of a store. `by`: this process; `note` logs each record and must not throw. */
+/**
+ * The ledger of calls with external effects, shared by all daemons of a store: a call with a known
+ * outcome does not run again. `by` names this process; `note` writes each new record to the log and
+ * must not throw.
+ */
 export function createCallLedger(deps: {
   kv: KeyValues
   by: string
@@ -20,6 +24,7 @@ export function createCallLedger(deps: {
   const running = new Map<string, Promise<Json>>()
   const entry = (key: string, messageId?: string) => entryOf(key, by, now(), messageId)
 
+  /** Throws `call_unknown` if an earlier run has no known outcome, and the errors of `call`. */
   const run = async (key: string, call: () => Promise<Json> | Json, messageId?: string): Promise<Json> => {
     const mayRun = (found: CallRecord | undefined) => !found || found.state === 'failed'
     const earlier = await swap(key, (found) =>
@@ -66,13 +71,14 @@ function entryOf(key: string, by: string, now: number, messageId: string | undef
   return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
 }
 
-/** Error codes from before anything was sent. */
-const BEFORE_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** Error codes of connections that were never made, so nothing was sent. */
+const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** Error codes of refusals. */
 const REFUSED = /^(send_rejected|forbidden|skill_args_invalid|skill_not_found|rate_limited)$/
 
 /** True if the error occurred before any external effect, or is a refusal. */
 function didNotHappen(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  return BEFORE_SENT.test(code) || REFUSED.test(code) || didNotHappen(error.cause)
+  return NOT_CONNECTED.test(code) || REFUSED.test(code) || didNotHappen(error.cause)
 }

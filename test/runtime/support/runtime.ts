@@ -35,7 +35,7 @@ export async function startRuntime(
   const { now = Date.now, resume = async () => {} } = options
   const services = {
     ...createRuntimeServices({ store, dataDir, now }),
-    approvals: createApprovalService({ store, resume, noted: async () => {}, now }),
+    approvals: createApprovalService({ store, resume, onEvent: async () => {}, now }),
   }
   const { folders = [SHIPPED] } = options.manager ?? {}
   const shipped = folders.includes(SHIPPED) ? builtInSkills : []

@@ -4,15 +4,15 @@ import type { RecordAudit } from '../../core/audit.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
-/** Records the steps of approvals in events.jsonl, and decisions in the audit log. */
-export function recordApprovals(activity: Activity, record: RecordAudit) {
+/** Returns the function that records the steps of approvals in events.jsonl, and decisions in the audit log. */
+export function createApprovalRecorder(activity: Activity, recordAudit: RecordAudit) {
   return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
     const { skill, title, status, decidedBy: by, decidedVia: via = 'code' } = rest
-    const about = defined({ channel: message?.gateway, messageId: message?.id, by })
-    const what = status === 'pending' ? { title } : { status }
-    await activity.event({ event, ...about, approval, skill, ...what })
+    const source = defined({ channel: message?.gateway, messageId: message?.id, by })
+    const state = status === 'pending' ? { title } : { status }
+    await activity.event({ event, ...source, approval, skill, ...state })
     if (event !== 'approval_decided' || by === undefined) return
     const target = defined({ id: approval, skill, messageId: message?.id, status })
-    await record({ by, via, action: 'approval-decide', target, outcome: 'ok' })
+    await recordAudit({ by, via, action: 'approval-decide', target, outcome: 'ok' })
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import { createHandOver } from '../../../src/features/bullmq/hand-over.ts'
+import { createQueueClient } from '../../../src/features/bullmq/queue-client.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -13,7 +13,7 @@ test('a job that completes at the moment of its time-out keeps its result and do
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null })
   const options = { connection, prefix: 'q' }
   const failed = () => {}
-  const hand = await createHandOver('work', { options, failed, worked() {}, trouble: () => undefined })
+  const client = await createQueueClient('work', { options, failed, worked() {}, trouble: () => undefined })
   const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
   let runs = 0
   const worker = new Worker(
@@ -27,11 +27,11 @@ test('a job that completes at the moment of its time-out keeps its result and do
   )
   t.after(async () => {
     await worker.close()
-    await hand.close()
+    await client.close()
     connection.disconnect()
     await redis.stop()
   })
-  const { queue } = hand
+  const { queue } = client
   const remove = queue.remove.bind(queue)
   queue.remove = async (id, ...rest) => {
     end()
@@ -48,7 +48,7 @@ test('a job that completes at the moment of its time-out keeps its result and do
     receivedAt: Date.now(),
   }
   const retry = { attempts: 1, backoff: 'fixed' as const, delay: 10, maxDelay: 10 }
-  const result = await hand.run({
+  const result = await client.run({
     message: message as never,
     route: { name: 'all', retry, timeout: 300 },
     signal: AbortSignal.timeout(30_000),

@@ -7,17 +7,19 @@ import { createBatcher } from '../../lib/batch.ts'
 import { hasLongNumber } from '../../lib/exact-json.ts'
 import { inTime } from '../../lib/pause.ts'
 import { waitFor } from '../../lib/wait-for.ts'
-import { type AwaitedJob, advance, dueAt, type Handed, type NewJob } from './awaited-job.ts'
+import { type AwaitedJob, advance, dueAt, type JobRequest, type NewJob } from './awaited-job.ts'
 
-/** Maximum clock difference (ms) between servers; events since then are read again, which is harmless. */
+/** Maximum clock difference (ms) to the server. Events of this time are read again, which is harmless. */
 const CLOCK_SKEW = 60_000
-/** Pause (ms) after a refusal by the server. */
-const REFUSED_PAUSE = 2_000
+/** Pause (ms) after a failed command. */
+const RETRY_PAUSE = 2_000
+/** Maximum number of jobs added by one command. */
+const MAX_BATCH = 256
 
-export type HandOver = Awaited<ReturnType<typeof createHandOver>>
+export type QueueClient = Awaited<ReturnType<typeof createQueueClient>>
 
 /** Adds messages to a BullMQ queue, each as a job with the message's id, and waits for their results. */
-export async function createHandOver(name: string, { options, failed, worked, trouble }: QueueServer) {
+export async function createQueueClient(name: string, { options, failed, worked, trouble }: QueueServer) {
   const { Queue, QueueEvents } = await loadPart('queues', () => import('bullmq'))
   const queue = new Queue(name, options)
   const events = new QueueEvents(name, { ...options, lastEventId: `${Date.now() - CLOCK_SKEW}-0` })
@@ -25,20 +27,20 @@ export async function createHandOver(name: string, { options, failed, worked, tr
   events.on('error', failed)
   const waiting = new Map<string, AwaitedJob>()
   followEvents(events, waiting)
-  const adder = createBatcher<NewJob, unknown>({ max: 256, run: (jobs) => queue.addBulk(jobs) })
+  const adder = createBatcher<NewJob, unknown>({ max: MAX_BATCH, run: (jobs) => queue.addBulk(jobs) })
   const to = { name, queue, add: adder.add }
 
   return {
     queue,
     trouble,
     /**
-     * Resolves with the result of the job, which is added if it is missing; waits without limit while the server is away. Throws
-     * `job_failed`, `job_timeout`, or the reason of `signal`.
+     * Resolves with the result of the job, which is added if it is missing. While the server is
+     * unreachable, it waits without limit. Throws `job_failed`, `job_timeout`, or the reason of `signal`.
      */
-    async run(handed: Handed): Promise<unknown> {
-      const { signal } = handed
-      const { id } = handed.message
-      const job: AwaitedJob = { ...handed, since: performance.now(), wake() {} }
+    async run(request: JobRequest): Promise<unknown> {
+      const { signal } = request
+      const { id } = request.message
+      const job: AwaitedJob = { ...request, limitFrom: performance.now(), wake() {} }
       const done = await waitFor<{ result: unknown }>({
         async attempt() {
           try {
@@ -46,14 +48,15 @@ export async function createHandOver(name: string, { options, failed, worked, tr
           } catch (error) {
             if (error instanceof TriviumError) throw error
             failed(error)
-            // Adding an existing job only emits an event.
-            job.lookAt = undefined
-            return { retryIn: REFUSED_PAUSE }
+            // Adds it again: for an existing job, that only emits an event.
+            job.checkAt = undefined
+            return { retryIn: RETRY_PAUSE }
           }
           return job.done ? { value: job.done } : { retryIn: dueAt(job) - performance.now() }
         },
         watch(wake) {
           waiting.set(id, Object.assign(job, { wake }))
+          // Another run of the message may have taken its place.
           return () => waiting.get(id) === job && waiting.delete(id)
         },
         signal,
@@ -67,23 +70,23 @@ export async function createHandOver(name: string, { options, failed, worked, tr
 
 /** Applies the events of the queue to the awaited jobs, and wakes their waiters. */
 function followEvents(events: QueueEvents, waiting: ReadonlyMap<string, AwaitedJob>): void {
-  const tell = (id: string, news: Partial<AwaitedJob>) => {
+  const update = (id: string, changes: Partial<AwaitedJob>) => {
     const job = waiting.get(id)
-    if (job) Object.assign(job, news).wake()
+    if (job) Object.assign(job, changes).wake()
   }
-  events.on('completed', ({ jobId, returnvalue }) => tell(jobId, { done: { result: returnvalue } }))
-  events.on('failed', ({ jobId }) => tell(jobId, { lookAt: 0 }))
+  events.on('completed', ({ jobId, returnvalue }) => update(jobId, { done: { result: returnvalue } }))
+  events.on('failed', ({ jobId }) => update(jobId, { checkAt: 0 }))
   // Already in the queue: added by a previous daemon, or retried from the dead letters.
-  events.on('duplicated', ({ jobId }) => tell(jobId, { lookAt: 0 }))
+  events.on('duplicated', ({ jobId }) => update(jobId, { checkAt: 0 }))
   events.on('removed', ({ jobId }) => {
-    tell(jobId, { lookAt: 0, removed: true })
-    waiting.get(jobId)?.gone?.()
+    update(jobId, { checkAt: 0, removed: true })
+    waiting.get(jobId)?.onRemoved?.()
   })
-  // The job waits again; nothing to do.
-  events.on(
-    'waiting',
-    ({ jobId }) => void Object.assign(waiting.get(jobId) ?? {}, { since: performance.now() }),
-  )
+  // The job waits for a worker again, after a pause between attempts or a stalled worker.
+  events.on('waiting', ({ jobId }) => {
+    const job = waiting.get(jobId)
+    if (job) job.limitFrom = performance.now()
+  })
   events.on('progress', ({ jobId, data }) => waiting.get(jobId)?.progress(toJson(data)))
 }
 
