@@ -5,7 +5,7 @@ import { gateways, installs, refusals } from '../engine/operations/gateways.ts'
 import { longJobs } from '../engine/operations/jobs.ts'
 import { conversations, deadLetters, messages } from '../engine/operations/messages.ts'
 import { approvals } from '../features/approvals/operations.ts'
-import { answeringSlips } from '../features/assistant/answering-slips.ts'
+import { replyWithUserErrors } from '../features/assistant/reply-with-user-errors.ts'
 import { assistant, delegations } from '../features/assistant/operations.ts'
 import { audit } from '../features/audit/operations.ts'
 import { calls } from '../features/calls/operations.ts'
@@ -57,7 +57,7 @@ export type OperationServices = { [Part in keyof Parts]: ServiceOf<Parts[Part]['
 export const builtInSkills: readonly Skill[] = [
   ...Object.entries(PARTS).flatMap(([part, { prefix, operations }]) => {
     const skills = operationSkills(part, prefix, operations)
-    return operations === assistant || operations === delegations ? skills.map(answeringSlips) : skills
+    return operations === assistant || operations === delegations ? skills.map(replyWithUserErrors) : skills
   }),
   ...stateSkills,
   artifactSave,

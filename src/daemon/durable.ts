@@ -47,12 +47,12 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
-  const assistantContext = createAssistantContext({ ...base, manager, outbox, ended, rules })
+  const assistantContext = createAssistantContext({ ...base, manager, outbox, onEnd: ended, rules })
   const { report } = assistantContext
   const schedules = makeSchedules(base, state, permit)
   const runs = createScheduleRuns({ ...base, isPaused, invoke, callerAs, report }, schedules)
   const index = createTranscriptIndex({ dir: dataDir, logs })
-  const assistantParts = { world: assistantContext, state, index, schedules }
+  const assistantParts = { context: assistantContext, state, index, schedules }
   const { overview, ...assistantServices } = makeAssistant(base, assistantParts)
   const sweep = repeat(createArtifactSweep({ ...base, workbenchDir }), SWEEP_INTERVAL, 'artifacts', log)
   const firing = repeat(schedules.tick, RETRY_PAUSE, 'schedules', log)

@@ -10,7 +10,7 @@ import { assistantDocument, LIMITS } from '../../src/features/assistant/assistan
 import type { AssistantContext } from '../../src/features/assistant/context.ts'
 import { readWhen } from '../../src/features/assistant/time-words.ts'
 import { createTranscriptIndex } from '../../src/features/assistant/transcript-index.ts'
-import { beginOf } from '../../src/features/assistant/when/moment.ts'
+import { startOf } from '../../src/features/assistant/when/moment.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { createLogs } from '../../src/features/transcript/logs.ts'
 import { assertPrompt } from '../fixtures/in-time.ts'
@@ -20,7 +20,7 @@ import { callFrom, quiet, temporaryDir } from './kit.ts'
 /** No skills, and nobody to ask. */
 const unknownContext: AssistantContext = {
   words: () => [],
-  isFor: () => false,
+  mayUse: () => false,
   permit: async () => {},
   run: () => assert.fail('there is no skill'),
   report: async () => {},
@@ -44,7 +44,7 @@ function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const schedules = { create: never, list: never, delete: never, next: never }
   const { kv } = createMemoryStore()
   const parts = createAssistant({
-    ...{ state, logs, index, now, log: quiet, kv, world: unknownContext, schedules },
+    ...{ state, logs, index, now, log: quiet, kv, context: unknownContext, schedules },
     scope: () => scope,
   })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
@@ -107,7 +107,7 @@ describe('what the state holds is bounded', () => {
   })
 
   test('senders without proof leave room for the others', async (t) => {
-    const { assistant } = await full(t, notes(LIMITS.unprovenNotes.most, 'open/1'))
+    const { assistant } = await full(t, notes(LIMITS.unverifiedNotes.most, 'open/1'))
     const unproven = callFrom('open', { verified: false, conversation: '2' })
     await assert.rejects(assistant.remember({ text: 'one more' }, unproven), /unverified senders/)
     assert.equal((await assistant.remember({ text: 'one more' }, callFrom('open'))).note.channel, 'open')
@@ -216,7 +216,7 @@ describe('what the state holds is bounded', () => {
     // Words that differ, so that each of the search is counted in each of the notes.
     const word = (at: number) => `${at.toString(36)}`.padStart(3, 'a')
     const text = Array.from({ length: 2_500 }, (_, at) => word(at)).join(' ')
-    const memory = notes(LIMITS.unprovenNotes.most, 'open/1').memory.map((note) => ({ ...note, text }))
+    const memory = notes(LIMITS.unverifiedNotes.most, 'open/1').memory.map((note) => ({ ...note, text }))
     const { assistant } = await full(t, { memory })
     const stranger = callFrom('open', { verified: false, conversation: '1' })
     const longest = await longestHalt(async () => {
@@ -234,7 +234,7 @@ describe('what the state holds is bounded', () => {
       const text = ' 10 minutes '.repeat(200).slice(0, length)
       const begun = performance.now()
       await readWhen(text, options)
-      await beginOf(text, 'UTC', options.now)
+      await startOf(text, 'UTC', options.now)
       return performance.now() - begun
     }
     // The least of several: a busy machine interrupts single runs.

@@ -23,7 +23,7 @@ const stateSchema = z.strictObject({
 /** The content of `state.json`. */
 export type AssistantState = z.infer<typeof stateSchema>
 
-/** The document `state`. Version 0 is from another program; version 1 had no owners of notes. */
+/** The document `state`. Version 0 is a file of another program; in version 1, notes had no owners. */
 export const assistantDocument: DocumentSpec<AssistantState> = {
   name: 'state',
   version: 2,
@@ -43,22 +43,23 @@ export const assistantDocument: DocumentSpec<AssistantState> = {
   }),
 }
 
-/** Migrates notes and other matching content; keeps the rest under `extra`, so that nothing is lost. */
+/** Takes over notes, and other content that fits the schema; the rest goes to `extra`, so that nothing is lost. */
 function fromUnversioned({ memory, schema_version: _, ...rest }: JsonObject): JsonObject {
-  const fitting = stateSchema.partial()
-  const { true: fit = [], false: extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
-    fitting.safeParse({ [key]: value }).success ? 'true' : 'false',
+  const anyField = stateSchema.partial()
+  const { valid = [], extra } = Object.groupBy(Object.entries(rest), ([key, value]) =>
+    anyField.safeParse({ [key]: value }).success ? 'valid' : 'extra',
   )
   return {
     ...assistantDocument.initial(),
-    ...Object.fromEntries(fit),
+    ...Object.fromEntries(valid),
     memory: Array.isArray(memory) ? memory.map(asNote) : [],
     ...(extra && { extra: Object.fromEntries(extra) }),
   }
 }
 
-function asNote(given: Json, index: number): JsonObject {
-  const note = isJsonObject(given) ? given : { text: given }
+function asNote(stored: Json, index: number): JsonObject {
+  const note = isJsonObject(stored) ? stored : { text: stored }
+  // A note without a valid time gets 1970.
   const time = Date.parse(String(note.time)) || 0
   return {
     id: String(note.id ?? `memory-${index + 1}`),
@@ -68,27 +69,32 @@ function asNote(given: Json, index: number): JsonObject {
   }
 }
 
-/** Derives owners of notes from their channel: an operator, or the gateway. Schedules already have creator and gateway. */
+/**
+ * Adds owners. A note belongs to its channel: an operator, or a gateway. A schedule already has its
+ * creator, who gets the gateway in front: `ada` becomes `team:ada`.
+ */
 function withOwners(document: JsonObject): JsonObject {
   const { memory, schedules } = document
   return {
     ...document,
-    memory: changed(memory, (note) => ({ owner: note.channel ?? 'cli', ...note })),
-    schedules: changed(schedules, ({ by, ...rest }) =>
+    memory: mapObjects(memory, (note) => ({ owner: note.channel ?? 'cli', ...note })),
+    schedules: mapObjects(schedules, ({ by, ...rest }) =>
       isJsonObject(by) ? { ...rest, by: { ...by, id: `${rest.channel}:${by.id}` } } : rest,
     ),
   }
 }
 
-function changed(list: Json | undefined, change: (one: JsonObject) => JsonObject): Json {
-  return Array.isArray(list) ? list.map((one) => (isJsonObject(one) ? change(one) : one)) : (list ?? [])
+/** Changes the objects of a list. Other values remain, so that validation reports them. */
+function mapObjects(list: Json | undefined, change: (one: JsonObject) => JsonObject): Json {
+  if (!Array.isArray(list)) return list ?? []
+  return list.map((one) => (isJsonObject(one) ? change(one) : one))
 }
 
 /** Limits of the assistant’s state, which is written as a whole. Lengths are in characters. */
 export const LIMITS = {
   notes: { most: 10_000, what: 'Notes', todo: 'Remove some with `forget`.' },
   /** Total for all unverified senders, so that they cannot use up the space of others. */
-  unprovenNotes: { most: 1_000, what: 'Notes of unverified senders', todo: 'Remove some with `forget`.' },
+  unverifiedNotes: { most: 1_000, what: 'Notes of unverified senders', todo: 'Remove some with `forget`.' },
   /** Per person; operators may use all of the space. */
   ownNotes: { most: 2_000, what: 'Your notes', todo: 'Remove some with `forget`.' },
   note: { most: 10_000, what: 'A note' },
@@ -107,10 +113,10 @@ export const LIMITS = {
   result: { most: 100_000, what: 'A result' },
 } satisfies Record<string, Limit>
 
-/** Changes the state, then logs `entry` once the change is durable. */
+/** Changes the state and resolves with the result of `mutate`. Logs `entry` once the change is durable. */
 export type Change = <T>(
   mutate: (draft: AssistantState) => T,
-  entry: (made: T) => ActivityEntry | undefined,
+  entry: (result: T) => ActivityEntry | undefined,
 ) => Promise<T>
 
 /** Whether work is unfinished. */
@@ -118,20 +124,20 @@ export function isOpen({ status }: Delegation): boolean {
   return status === 'queued' || status === 'working'
 }
 
-/** Throws `not_found`. */
+/** Finds an entry by its id. Throws `not_found`. */
 export function byId<T extends { id: string }>(list: readonly T[], id: string): T {
   const found = list.find((one) => one.id === id)
-  if (!found) throw notThere(id)
+  if (!found) throw notFound(id)
   return found
 }
 
-/** The error for missing entries, and for entries without access. */
-export function notThere(id: string): TriviumError {
+/** The error for an entry that does not exist, or that the caller may not see. */
+export function notFound(id: string): TriviumError {
   return new TriviumError('not_found', { path: id })
 }
 
-/** Returns trimmed text; throws `usage` with a hint if it is empty. */
-export function said(text: string, hint: string): string {
+/** Returns the text. Throws `usage` with a hint if it is empty. */
+export function requireText(text: string, hint: string): string {
   if (text === '') throw new TriviumError('usage', { details: hint })
   return text
 }

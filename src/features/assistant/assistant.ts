@@ -14,16 +14,16 @@ import type * as operations from './operations.ts'
 import { createPlanning, type Schedules } from './planning.ts'
 import { createSearching } from './searching.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import { createHelp } from './words.ts'
+import { createHelp } from './help.ts'
 
-/** Makes the assistant on `state.json` and the transcript. `scope` is read for each call; `now` is Unix ms. */
+/** Makes the assistant on `state.json` and the transcript. `scope` is read at each call; `now` returns Unix ms. */
 export function createAssistant(deps: {
   state: StateDocument<AssistantState>
   logs: Activity
   index: TranscriptIndex
   schedules: Schedules
   kv: KeyValues
-  world: AssistantContext
+  context: AssistantContext
   scope: () => Scope
   now: () => number
   log: Log
@@ -34,10 +34,10 @@ export function createAssistant(deps: {
   const load = async () => (await state.load()).document
 
   const change: Change = async (mutate, entry) => {
-    const { made } = await state.update(mutate)
-    const line = entry(made)
-    if (line) await logs.event(line)
-    return made
+    const { made: result } = await state.update(mutate)
+    const event = entry(result)
+    if (event) await logs.event(event)
+    return result
   }
   const parts = { ...deps, load, change, viewer, time }
   const delegating = createDelegating(parts)
@@ -46,7 +46,7 @@ export function createAssistant(deps: {
     ...createPlanning(parts),
     ...createDigest(parts),
     ...delegating.assistant,
-    ...createHelp(deps.world),
+    ...createHelp(deps.context),
     ...createNotes(parts),
     ...createSearching(parts),
   } satisfies ServiceOf<typeof operations.assistant>

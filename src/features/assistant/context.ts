@@ -2,7 +2,7 @@ import type { AskedBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 
-/** A word that invokes a skill. `verified`: from verified senders only. */
+/** A skill that messages invoke by their first words (`prefixes`). `verified`: from verified senders only. */
 export type Word = {
   name: string
   ref: string
@@ -14,17 +14,17 @@ export type Word = {
 /** Dependencies of the assistant, besides its state. */
 export type AssistantContext = {
   words(): readonly Word[]
-  /** Whether a skill exists and the caller may use it through a word, route or role. Operators may use all. */
-  isFor(skill: string, call: Call): boolean
+  /** Whether a skill exists and the caller may use it by a word, a route or a role. Operators may use all. */
+  mayUse(skill: string, call: Call): boolean
   /** Throws if the call may not run the skill. */
   permit(skill: string, call: Call): Promise<void>
   /** Runs a skill on behalf of the caller, within their call. */
   run(skill: string, args: object, call: Call): Promise<unknown>
-  /** Reports a result to the requester, once per key. `by`: the reporting part. */
-  report(to: AskedBy, telling: { key: string; text: string; by: string }): Promise<void>
-  /** Sends a question to a person, in their conversation or to an address. Returns the reason if that is impossible. */
+  /** Sends a result to its requester, once per key. `by`: the part that reports it. */
+  report(to: AskedBy, result: { key: string; text: string; by: string }): Promise<void>
+  /** Sends a question to a person, in their conversation or to an address. Resolves with the reason if that is impossible. */
   ask(
-    whom: { message: Message } | { gateway: string; to: string },
+    recipient: { message: Message } | { gateway: string; to: string },
     text: string,
     key: string,
     call: Call,

@@ -14,8 +14,8 @@ import type { AccessRule } from '../../runtime/middleware/access.ts'
 import { routedWords } from '../../runtime/prefix-skills.ts'
 import type { AssistantContext } from './context.ts'
 
-/** Match keys that depend only on the text. */
-const SAID = /^(not(\[\d+\])?\.)?(text|prefix|subject)$/
+/** Keys of `match` that depend only on the text. */
+const TEXT_KEYS = /^(not(\[\d+\])?\.)?(text|prefix|subject)$/
 
 /** Implements the assistant's dependencies on the daemon: skills, and messages to people. */
 export function createAssistantContext(deps: {
@@ -24,9 +24,9 @@ export function createAssistantContext(deps: {
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
   router: Pick<Router, 'explain' | 'routes'>
-  /** Called at the final end of a call made here. */
-  ended(rootId: string): Promise<unknown>
-  /** The current roles. */
+  /** Called once a call made here has ended and will not be repeated. */
+  onEnd(rootId: string): Promise<unknown>
+  /** The skills that the configured roles allow. */
   rules(): readonly AccessRule[]
   config(): Config
   now(): number
@@ -35,22 +35,24 @@ export function createAssistantContext(deps: {
   /** Without configured roles, everyone may use all routed skills. */
   const isGranted = (skill: string, caller: Caller) =>
     deps.rules().some(({ who, skills }) => who(caller) && skills.matches(skill))
-  /** Whether some message in this conversation could be routed to the skill. */
+  /** Whether a message with another text, but otherwise like this one, could be routed to the skill without approval. */
   const isRouted = (skill: string, message: Message) =>
     deps.router
       .explain(message)
       .some(
         (route) =>
           route.skill === skill &&
-          route.keys.every(({ key, matched }) => matched || SAID.test(key)) &&
-          !deps.router.routes().some(({ name, approval }) => name === route.route && approval),
+          route.keys.every(({ key, matched }) => matched || TEXT_KEYS.test(key)) &&
+          !needsApproval(route.route),
       )
+  const needsApproval = (route: string) =>
+    deps.router.routes().some(({ name, approval }) => name === route && approval)
 
   const words = () => routedWords(manager, deps.router.routes())
 
   return {
     words,
-    isFor(skill, call) {
+    mayUse(skill, call) {
       const { message, caller } = call
       if (!manager.get(skill)) return false
       if (isOperator(caller) || isCommandLine(message)) return true
@@ -61,30 +63,30 @@ export function createAssistantContext(deps: {
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true
-      // Approvals belong to this call, also when it is repeated; its events and subscriptions are its own.
-      const own = `${rootId}:${skill}`
-      // Each call starts at depth 0, so the recursion limit would not stop a circle of them.
+      // A repetition of this call finds its approvals under the same id. Its events and subscriptions are
+      // separate from those of the outer call.
+      const ownRootId = `${rootId}:${skill}`
+      // Each call starts at depth 0, so the recursion limit does not stop a circle of them.
       if (`${rootId}:`.includes(`:${skill}:`))
         throw new TriviumError('usage', { details: `${skill} is already running this.` })
       try {
         return await manager.invoke(skill, args, {
-          rootId: own,
+          rootId: ownRootId,
           ...defined({ caller, message, route, model, trace, signal, sends }),
         })
       } catch (error) {
         isOver = !goesOn(error, call)
         throw error
       } finally {
-        if (isOver) await deps.ended(own)
+        if (isOver) await deps.onEnd(ownRootId)
       }
     },
-    async report(to, sending) {
-      const { replyTarget } = to.data
-      // It was scheduled for now, so it is not a late answer to an old message.
-      const target =
-        Object(replyTarget).at === undefined ? {} : { replyTarget: { ...Object(replyTarget), at: now() } }
-      const message = messageSchema.parse({ ...to, data: { ...to.data, ...target } })
-      await outbox.reply(message, sending)
+    async report(to, result) {
+      const replyTarget = Object(to.data.replyTarget)
+      // The result is due now, so it must not count as a late answer to an old message.
+      const current = replyTarget.at === undefined ? {} : { replyTarget: { ...replyTarget, at: now() } }
+      const message = messageSchema.parse({ ...to, data: { ...to.data, ...current } })
+      await outbox.reply(message, result)
     },
     ask: createAsk(gateways, outbox),
     message: (id) => store.journal.get(id),
@@ -98,17 +100,17 @@ function createAsk(
   gateways: Pick<Gateways, 'spec'>,
   outbox: Pick<Outbox, 'reply' | 'sendTo'>,
 ): AssistantContext['ask'] {
-  return async (whom, text, key, call) => {
-    const gateway = 'message' in whom ? whom.message.gateway : whom.gateway
+  return async (recipient, text, key, call) => {
+    const gateway = 'message' in recipient ? recipient.message.gateway : recipient.gateway
     const spec = gateways.spec(gateway)
     if (!spec) return `gateway ${gateway} is not running here`
     // As in `gateway-send`, other people can be reached only if the gateway is open.
-    if ((call.message || 'to' in whom) && !spec.open) return `gateway ${gateway} is not \`open\``
+    if ((call.message || 'to' in recipient) && !spec.open) return `gateway ${gateway} is not \`open\``
     try {
       requireGateway(call.caller, gateway)
-      const sending = { key, text, by: `skill ${call.skill}` }
-      if ('message' in whom) return (await outbox.reply(whom.message, sending)).unsent
-      await outbox.sendTo(whom.gateway, whom.to, sending)
+      const question = { key, text, by: `skill ${call.skill}` }
+      if ('message' in recipient) return (await outbox.reply(recipient.message, question)).unsent
+      await outbox.sendTo(recipient.gateway, recipient.to, question)
       return undefined
     } catch (error) {
       return reasonOf(error)

@@ -5,24 +5,24 @@ import type { AssistantState, Change } from './assistant-state.ts'
 import type * as operations from './operations.ts'
 import { mayReach, type Work } from './work.ts'
 
-/** Delegated work as its workers see it: they list and take it, and hand in the result. */
+/** What workers do with delegated work: list it, take it, and hand in the result. */
 export function createDelegations(
   deps: {
     load(): Promise<AssistantState>
     change: Change
     viewer(call: Call): ReturnType<typeof viewerOf>
   },
-  { finishAndTell }: Pick<Work, 'finishAndTell'>,
+  { finishAndReport }: Pick<Work, 'finishAndReport'>,
 ) {
   const { load, change, viewer } = deps
 
   return {
     async list({ status, worker }, call) {
-      const { owner: who, sees } = viewer(call)
+      const { owner: person, sees } = viewer(call)
       return (await load()).delegations.filter(
         (one) =>
           mayReach(one, call.caller) &&
-          (sees(one.owner ?? one.channel) || one.worker === who || one.takenBy === who) &&
+          (sees(one.owner ?? one.channel) || one.worker === person || one.takenBy === person) &&
           (status === undefined || one.status === status) &&
           (worker === undefined || one.worker === worker),
       )
@@ -40,6 +40,6 @@ export function createDelegations(
           next ? { event: 'work_taken', channel: next.channel, id: next.id, worker, by } : undefined,
       )
     },
-    accept: ({ id, result, failed }, call) => finishAndTell(id, result, failed, call),
+    accept: ({ id, result, failed }, call) => finishAndReport(id, result, failed, call),
   } satisfies ServiceOf<typeof operations.delegations>
 }

@@ -14,16 +14,29 @@ import type * as operations from './operations.ts'
 import { readWhen, showTime } from './time-words.ts'
 import type { Line } from './transcript-database.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import { beginOf } from './when/moment.ts'
+import { startOf } from './when/moment.ts'
 
-const [HOUR, DAY] = [3_600_000, 86_400_000]
-/** Period of the first digest, and the maximum period of a digest without a time. */
-const [FIRST, FURTHEST] = [DAY, 7 * DAY]
-/** Key prefix of a person's last digest: its time, start and message. */
-const LAST = 'assistant-digest:'
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Period (ms) of a person's first digest, if they name none. */
+const FIRST_PERIOD = DAY
+/** Maximum period (ms) of a digest for which no period was named. */
+const MAX_PERIOD = 7 * DAY
+/** Key prefix of a person's last digest. */
+const LAST_PREFIX = 'assistant-digest:'
+/** When the digest was made, when its period started (both Unix ms), and the id of the message that asked for it. */
 const lastSchema = z.object({ at: z.number(), since: z.number(), message: z.string() })
-/** Maximum lines read, characters for a model, and conversations and characters listed without one. */
-const [LINES, MATERIAL, LISTED, FIRST_LINE] = [2_000, 60_000, 20, 120]
+/** How long (ms) it is kept. */
+const LAST_RETENTION = 30 * DAY
+/** Maximum number of transcript lines that are read. */
+const MAX_LINES = 2_000
+/** Maximum characters for the model: of all lines, and of each. */
+const MAX_MATERIAL = 60_000
+const MAX_MATERIAL_LINE = 1_200
+/** Maximum number of conversations and entries in a digest without a model, and characters of each. */
+const MAX_LISTED = 20
+const MAX_LISTED_LINE = 120
+/** The skill with which the model writes the digest. */
 const WRITER = 'write-digest'
 
 /** Summarises what the caller may see: by a model if there is one, else by counts and first lines. */
@@ -32,61 +45,58 @@ export function createDigest(deps: {
   viewer(call: Call): ReturnType<typeof viewerOf>
   index: Pick<TranscriptIndex, 'since'>
   kv: Pick<KeyValues, 'get' | 'set'>
-  world: Pick<AssistantContext, 'run' | 'hasModel' | 'timezone'>
+  context: Pick<AssistantContext, 'run' | 'hasModel' | 'timezone'>
   now: () => number
   log: Log
 }) {
-  const { load, viewer, index, kv, world, now, log } = deps
+  const { load, viewer, index, kv, context, now, log } = deps
 
-  /** The time of the last digest; for a retried message, the start of its own digest. */
+  /** The time of the last digest. For a message that is tried again, the start of its own digest. */
   const sinceLast = async (key: string, message: string) => {
     const last = lastSchema.safeParse((await kv.get(key))?.value).data
     if (message !== '' && last?.message === message) return last.since
-    return Math.max(last?.at ?? now() - FIRST, now() - FURTHEST)
+    return Math.max(last?.at ?? now() - FIRST_PERIOD, now() - MAX_PERIOD)
   }
 
   return {
     async 'digest-now'({ text }, call) {
       const { owner, sees, reads } = viewer(call)
-      const key = LAST + owner
+      const key = LAST_PREFIX + owner
       const message = call.message?.id ?? ''
       requireRoom(LIMITS.timed, text)
-      const named = await periodOf(text, now(), world.timezone())
-      const since = named ?? (await sinceLast(key, message))
+      const requestedStart = await readStart(text, now(), context.timezone())
+      const since = requestedStart ?? (await sinceLast(key, message))
       const iso = new Date(since).toISOString()
-      const lines = await index.since(iso, reads, { asking: message, limit: LINES })
+      const lines = await index.since(iso, reads, { asking: message, limit: MAX_LINES })
       const { memory, delegations } = await load()
       const notes = memory.filter((note) => sees(note.owner) && note.time >= iso)
       const open = delegations.filter((one) => isOpen(one) && sees(one.owner ?? one.channel))
-      const people = lines.filter(({ role }) => role === 'user').length
-      const counts = [
-        countOf(people, 'message'),
-        countOf(lines.length - people, 'answer'),
-        countOf(notes.length, 'new note'),
-        countOf(open.length, 'piece of open work', 'pieces of open work'),
-      ].filter((count) => !count.startsWith('0 '))
-      const head = `Since ${showTime(since, world.timezone())}: ${counts.join(', ') || 'nothing happened'}.`
-      const extras = [
+      const counts = countAll(lines, notes.length, open.length)
+      const head = `Since ${showTime(since, context.timezone())}: ${counts || 'nothing happened'}.`
+      const entries = [
         ...notes,
-        ...open.map(({ id, task: text, worker }) => ({ id, text: `${worker}: ${text}` })),
-      ]
-      const listed = [...firstLines(lines), ...extras.map(({ id, text }) => `- ${id}: ${oneLine(text)}`)]
-      const brief = [head, ...listed.slice(0, LISTED)].join('\n')
-      const written = lines.length > 0 && world.hasModel() ? await write(text, lines, call) : undefined
-      if (named === undefined) await kv.set(key, { at: now(), since, message }, { ttl: 30 * DAY })
-      return { text: written === undefined ? brief : `${head}\n\n${written}`, since }
+        ...open.map(({ id, task, worker }) => ({ id, text: `${worker}: ${task}` })),
+      ].map((entry) => `- ${entry.id}: ${oneLine(entry.text)}`)
+      const list = [...firstLines(lines), ...entries].slice(0, MAX_LISTED)
+      const written = lines.length > 0 && context.hasModel() ? await write(text, lines, call) : undefined
+      if (requestedStart === undefined)
+        await kv.set(key, { at: now(), since, message }, { ttl: LAST_RETENTION })
+      return { text: written === undefined ? [head, ...list].join('\n') : `${head}\n\n${written}`, since }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
 
-  /** Undefined if the model fails; the digest then falls back to counts. */
+  /** The digest by the model; undefined if the model fails. */
   async function write(topic: string, lines: readonly Line[], call: Call): Promise<string | undefined> {
-    const said = lines.map(({ time, channel, role, sender, text }) =>
-      `${time} ${channel} ${sender || role}: ${text}`.slice(0, FIRST_LINE * 10),
-    )
-    const text = `${topic ? `Asked for: ${topic}\n\n` : ''}${said.join('\n').slice(-MATERIAL)}`
+    const material = lines
+      .map(({ time, channel, role, sender, text }) =>
+        `${time} ${channel} ${sender || role}: ${text}`.slice(0, MAX_MATERIAL_LINE),
+      )
+      .join('\n')
+      .slice(-MAX_MATERIAL)
+    const text = topic ? `Asked for: ${topic}\n\n${material}` : material
     try {
       // The prompt is the assistant's own, so it runs regardless of the sender's rights.
-      return textOf(await world.run(WRITER, { text }, { ...call, caller: { kind: 'code' } })) || undefined
+      return textOf(await context.run(WRITER, { text }, { ...call, caller: { kind: 'code' } })) || undefined
     } catch (error) {
       if (call.signal.aborted) throw error
       log.warn(
@@ -98,52 +108,69 @@ export function createDigest(deps: {
   }
 }
 
+const PERIODS: Record<string, number> = { hour: HOUR, day: DAY, week: 7 * DAY, month: 30 * DAY }
+
 /**
- * Parses the start of the requested period: "12h", "of today", "since monday", "of the last week", each optionally with "about …".
- * Undefined without a time. Throws `usage` for other words, because an unintended digest would also move the time of the last one.
+ * Parses the requested period and returns its start (Unix ms): "12h", "of today", "since monday", "of
+ * the last week", each optionally with "about …". Undefined if the text names no period. Throws `usage`
+ * for other words, because an unintended digest would also move the time of the last one.
  */
-async function periodOf(text: string, now: number, timezone: string): Promise<number | undefined> {
-  const asked = text.replace(/[\s.!?]+$/, '').replace(/,?\s*\bplease$/i, '')
-  const plain = asked
+async function readStart(text: string, now: number, timezone: string): Promise<number | undefined> {
+  const request = text.replace(/[\s.!?]+$/, '').replace(/,?\s*\bplease$/i, '')
+  const plain = request
     .replace(/(?:^|\s)(?:about|on the subject of)\s+\S.*$/is, '')
     .replace(/^(?:of|for|since|from|over|in|on)\s+/i, '')
     .replace(/^the\s+/i, '')
     .trim()
   if (plain === '') return undefined
-  // A bare number would be milliseconds.
+  // `parseDuration` takes a number without a unit as milliseconds.
   const length = /[a-z]$/i.test(plain) ? parseDuration(plain.replace(/^(?:last|past)\s+/i, '')) : undefined
   if (length !== undefined) return now - length
   const [, unit] = /^(?:(?:last|past|this)\s+)?(hour|day|week|month)$/i.exec(plain) ?? []
-  if (unit !== undefined)
-    return now - ({ h: HOUR, d: DAY, w: 7 * DAY }[unit[0]?.toLowerCase() ?? ''] ?? 30 * DAY)
+  const period = PERIODS[unit?.toLowerCase() ?? '']
+  if (period !== undefined) return now - period
   const isSpan = /^\w+\s+(?:minute|hour|day|week|month)s?$/i.test(plain)
-  const start = await beginOf(isSpan ? `last ${plain}` : plain, timezone, now)
+  const start = await startOf(isSpan ? `last ${plain}` : plain, timezone, now)
   if (start !== undefined && start < now) return start
-  const planned = await readWhen(`digest ${asked}`, { timezone, now }).catch(() => undefined)
+  const planned = await readWhen(`digest ${request}`, { timezone, now }).catch(() => undefined)
   const hint =
     planned?.what === 'digest'
-      ? `Did you mean: schedule digest ${asked}?`
+      ? `Did you mean: schedule digest ${request}?`
       : 'Examples: digest, digest today, digest 12h, digest of the week.'
-  const details = `A digest needs a past period, and "${oneLine(asked)}" is not one. ${hint}`
+  const details = `A digest needs a past period, and "${oneLine(request)}" is not one. ${hint}`
   throw new TriviumError('usage', { details })
 }
 
-/** First line and size of each conversation, most recently active first. */
+/** `3 messages, 2 answers, 1 new note`, without those of which there are none. */
+function countAll(lines: readonly Line[], notes: number, openWork: number): string {
+  const messages = lines.filter(({ role }) => role === 'user').length
+  return [
+    countOf(messages, 'message'),
+    countOf(lines.length - messages, 'answer'),
+    countOf(notes, 'new note'),
+    countOf(openWork, 'piece of open work', 'pieces of open work'),
+  ]
+    .filter((count) => count !== undefined)
+    .join(', ')
+}
+
+/** The first message of each conversation and the number of other lines, latest conversation first. */
 function firstLines(lines: readonly Line[]): string[] {
   const conversations = Map.groupBy(lines, ({ channel, conversation }) => `${channel}/${conversation}`)
-  return [...conversations.values()].reverse().flatMap((said) => {
-    const first = said.find(({ role }) => role === 'user') ?? said[0]
+  return [...conversations.values()].reverse().flatMap((ofConversation) => {
+    const first = ofConversation.find(({ role }) => role === 'user') ?? ofConversation[0]
     if (!first) return []
-    const more = said.length > 1 ? ` (+${said.length - 1})` : ''
-    return `- ${first.channel}${first.sender ? ` ${first.sender}` : ''}: ${oneLine(first.text)}${more}`
+    const source = first.sender ? `${first.channel} ${first.sender}` : first.channel
+    const more = ofConversation.length > 1 ? ` (+${ofConversation.length - 1})` : ''
+    return `- ${source}: ${oneLine(first.text)}${more}`
   })
 }
 
 function oneLine(text: string): string {
   const plain = text.replaceAll(/\s+/g, ' ').trim()
-  return plain.length > FIRST_LINE ? `${plain.slice(0, FIRST_LINE)}…` : plain
+  return plain.length > MAX_LISTED_LINE ? `${plain.slice(0, MAX_LISTED_LINE)}…` : plain
 }
 
-function countOf(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
+function countOf(count: number, one: string, many = `${one}s`): string | undefined {
+  return count === 0 ? undefined : `${count} ${count === 1 ? one : many}`
 }

@@ -2,7 +2,7 @@ import { type Json, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { AssistantState } from './assistant-state.ts'
 
-/** Whether a record belongs to the person; `keys` are texts that may contain a name. */
+/** Whether a record belongs to the person. `keys`: its fields that may name its owner. */
 type IsTheirs = (record: Json, keys: readonly string[]) => boolean
 
 /** Finds and removes the assistant's data about one person, including earlier versions of its document. */
@@ -21,19 +21,17 @@ export function createForgetting(
 }
 
 /**
- * The person's entries, and the lists without them. Searches of others stay, without results about the
- * person.
+ * The entries of the person, and the lists without them. Searches of others stay, without the results
+ * that are about the person.
  */
 function divide({ memory, delegations, schedules, searches }: AssistantState, isTheirs: IsTheirs) {
   const theirs: Json[] = []
   const without = <T extends object>(list: readonly T[], keysOf: (one: T) => (string | undefined)[]) =>
     list.filter((one) => {
-      const isOne = isTheirs(
-        toJson(one),
-        keysOf(one).filter((key) => key !== undefined),
-      )
-      if (isOne) theirs.push(toJson(one))
-      return !isOne
+      const keys = keysOf(one).filter((key) => key !== undefined)
+      const isMatch = isTheirs(toJson(one), keys)
+      if (isMatch) theirs.push(toJson(one))
+      return !isMatch
     })
   const notes = without(memory, ({ owner }) => [owner])
   const others = {
@@ -41,14 +39,14 @@ function divide({ memory, delegations, schedules, searches }: AssistantState, is
     delegations: without(delegations, ({ owner, takenBy }) => [owner, takenBy]),
     schedules: without(schedules, ({ by }) => [by?.id]),
     searches: searches.flatMap((search) => {
-      const { results, ...about } = search
-      if (without([about], ({ owner }) => [owner]).length === 0) return []
-      const left = results.filter(
-        (result) => isKnown(result, memory, notes) && !isTheirs(toJson(result), [result.ref]),
+      const { results, ...rest } = search
+      if (without([rest], ({ owner }) => [owner]).length === 0) return []
+      const remaining = results.filter(
+        (result) => !isOfRemovedNote(result, memory, notes) && !isTheirs(toJson(result), [result.ref]),
       )
-      const found = results.filter((result) => !left.includes(result))
-      if (found.length > 0) theirs.push(toJson({ id: search.id, results: found }))
-      return [{ ...search, results: left }]
+      const removed = results.filter((result) => !remaining.includes(result))
+      if (removed.length > 0) theirs.push(toJson({ id: search.id, results: removed }))
+      return [{ ...search, results: remaining }]
     }),
   }
   return { theirs, others }
@@ -57,8 +55,7 @@ function divide({ memory, delegations, schedules, searches }: AssistantState, is
 type Result = AssistantState['searches'][number]['results'][number]
 type Notes = AssistantState['memory']
 
-/** Whether the found note, if it exists, stays. */
-function isKnown({ source, ref }: Result, before: Notes, after: Notes): boolean {
+function isOfRemovedNote({ source, ref }: Result, before: Notes, after: Notes): boolean {
   const has = (notes: Notes) => notes.some(({ id }) => id === ref)
-  return source !== 'note' || !has(before) || has(after)
+  return source === 'note' && has(before) && !has(after)
 }

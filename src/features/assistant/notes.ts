@@ -5,10 +5,10 @@ import { requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { isCommandLine, viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
-import { type AssistantState, byId, type Change, LIMITS, notThere, said } from './assistant-state.ts'
+import { type AssistantState, byId, type Change, LIMITS, notFound, requireText } from './assistant-state.ts'
 import type * as operations from './operations.ts'
 
-/** Notes that people have kept. */
+/** Stores, finds and removes notes. */
 export function createNotes(deps: {
   load(): Promise<AssistantState>
   change: Change
@@ -18,21 +18,21 @@ export function createNotes(deps: {
   const { load, change, viewer, time } = deps
 
   return {
-    async remember({ text: given }, call) {
-      const text = said(given, 'Say what to remember: remember the milk.')
+    async remember(args, call) {
+      const text = requireText(args.text, 'Say what to remember: remember the milk.')
       const channel = channelOf(call)
       const { owner } = viewer(call)
       const note = await change(
         (draft) => {
           requireRoom(LIMITS.note, text)
           requireRoom(LIMITS.notes, draft.memory.length)
-          if (isUnproven(owner))
-            requireRoom(LIMITS.unprovenNotes, draft.memory.filter((one) => isUnproven(one.owner)).length)
+          if (isUnverified(owner))
+            requireRoom(LIMITS.unverifiedNotes, draft.memory.filter((one) => isUnverified(one.owner)).length)
           else if (!isOperator(call.caller) && !isCommandLine(call.message))
             requireRoom(LIMITS.ownNotes, draft.memory.filter((one) => one.owner === owner).length)
-          const made = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
-          draft.memory.push(made)
-          return made
+          const added = { id: nextId(draft, 'memory'), text, channel, owner, time: time() }
+          draft.memory.push(added)
+          return added
         },
         ({ id }) => ({ event: 'note_stored', channel, owner, id }),
       )
@@ -50,14 +50,14 @@ export function createNotes(deps: {
       const nothing = query ? `No note contains "${query}".` : 'There are no notes yet.'
       return { text: notes.map(({ id, text }) => `${id}: ${text}`).join('\n') || nothing, notes }
     },
-    async forget({ id: named, text }, call) {
-      const id = said(named ?? text, 'Say which note: forget memory-1.')
+    async forget(args, call) {
+      const id = requireText(args.id ?? args.text, 'Say which note: forget memory-1.')
       // Other people see shared notes but cannot remove them; operators can.
       const { sees } = viewerOf(call, 'person')
       const note = await change(
         (draft) => {
           const found = byId(draft.memory, id)
-          if (!sees(found.owner)) throw notThere(id)
+          if (!sees(found.owner)) throw notFound(id)
           draft.memory = draft.memory.filter((one) => one !== found)
           return found
         },
@@ -68,7 +68,7 @@ export function createNotes(deps: {
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
 }
 
-/** Notes of unverified senders belong to a conversation. */
-function isUnproven(owner: string): boolean {
+/** Whether notes of this owner are from an unverified sender: then the owner is `gateway/conversation`. */
+function isUnverified(owner: string): boolean {
   return partsOf(owner).gateway === '' && owner.includes('/')
 }

@@ -5,9 +5,9 @@ import { delegationSchema } from './records.ts'
 const text = z.string().trim().default('')
 
 /**
- * The assistant's commands, invoked by the words of `skills/skills.json`. Durable when resolved;
- * `limit_reached` at a limit. Operators reach everything; a person reaches their own data, with `scope: team`
- * that of their gateway; senders without proof reach the notes of the conversation.
+ * The assistant's commands, invoked by the words of `skills/skills.json`. Changes are durable when a
+ * command resolves. Throws `limit_reached` at a limit. Operators see everything; people see their own
+ * data, with `scope: team` that of their gateway; unverified senders see the notes of the conversation.
  */
 export const assistant = {
   remember: open({
@@ -16,7 +16,7 @@ export const assistant = {
   /** Oldest first. */
   recall: open({
     text: text.describe('Words that the notes must contain'),
-    limit: limit.default(20).describe('Maximum number, newest first'),
+    limit: limit.default(20).describe('Maximum number; the newest are returned'),
   }).describe('Returns the notes that contain all of the words; without words, the newest notes.'),
   /** Only the caller's own notes. Throws `not_found`. */
   forget: open({

@@ -3,22 +3,26 @@ import { identityOf, partsOf } from '../../core/identity.ts'
 import type { AssistantContext } from './context.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 
-/** Makes the function that resolves a person: `gateway:identity`, an address, or a name on the call's gateway. Undefined if unknown. */
+/**
+ * Returns the function that finds a person by `gateway:identity`, by an address, or by a name on the
+ * gateway of the call. It resolves with how to reach them; undefined if nobody is known by that name.
+ */
 export function createPeople(
-  world: Pick<AssistantContext, 'transportOf' | 'message'>,
+  context: Pick<AssistantContext, 'transportOf' | 'message'>,
   index: Pick<TranscriptIndex, 'lastMessage'>,
 ) {
-  return async (named: string, call: Call) => {
-    const { gateway: given, name } = partsOf(named)
-    const gateway = given || call.message?.gateway || ''
-    const transport = world.transportOf(gateway)
+  return async (person: string, call: Call) => {
+    const { gateway: ownGateway, name } = partsOf(person)
+    const gateway = ownGateway || call.message?.gateway || ''
+    const transport = context.transportOf(gateway)
     if (transport === undefined) return undefined
     const identity = `${gateway}:${name}`
-    const last = await index.lastMessage(gateway, name)
-    const message = last === undefined ? undefined : await world.message(last)
-    // Unverified claims to be this person do not count.
-    if (message && identityOf(message) === identity) return { identity, whom: { message } }
-    const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && given !== ''
-    return isAddress ? { identity, whom: { gateway, to: name } } : undefined
+    const messageId = await index.lastMessage(gateway, name)
+    const message = messageId === undefined ? undefined : await context.message(messageId)
+    // A message of an unverified sender may only claim to be of this person.
+    if (message && identityOf(message) === identity) return { identity, recipient: { message } }
+    const isAddress =
+      transport === 'email' ? name.includes('@') : transport === 'slack' && ownGateway !== ''
+    return isAddress ? { identity, recipient: { gateway, to: name } } : undefined
   }
 }

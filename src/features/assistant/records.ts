@@ -2,15 +2,16 @@ import { z } from 'zod'
 import { askedBySchema } from '../../core/asked-by.ts'
 import { isoTime } from '../../core/iso-time.ts'
 
-/**
- * A note (`memory-1`, …). `channel`: where it was written (`channelOf`). `owner`: the author's identity;
- * `gateway/conversation` if the author is not verified; `operator/http` for an operator's call (`viewerOf`); the channel in
- * messages of operators, and in versions before 2.
- */
+/** A note (`memory-1`, …). */
 export const noteSchema = z.strictObject({
   id: z.string(),
   text: z.string(),
+  /** Where it was written, see `channelOf`. */
   channel: z.string(),
+  /**
+   * The author, see `viewerOf`: their identity; `gateway/conversation` if they are not verified;
+   * `operator/http` for a call of an operator. The channel for a message of an operator, and in versions before 2.
+   */
   owner: z.string(),
   time: isoTime,
 })

@@ -13,19 +13,23 @@ export type Line = Record<
   string
 >
 
-/** The log of messages. */
+/** The log of messages: messages.jsonl. */
 export type MessageLog = {
-  /** All entries, or those after the place `seen`, which moves to the end; newest first. */
+  /** All entries, or those after the position `seen`, which moves to the end; newest first. */
   newestMessages(seen: { inode?: number; offset: number }): AsyncIterable<LogEntry>
-  /** Whether the file of a place still exists. */
+  /** Whether the file of a position still exists. */
   hasMessages(inode: number): boolean
 }
 
-/** Maximum number of searchable lines (the newest), and characters of each. */
-const KEPT = 200_000
-const LONGEST = 16_000
-/** Lines processed before other work gets a turn. */
+/** Maximum number of indexed lines: the newest. */
+const MAX_LINES = 200_000
+/** Maximum characters of an indexed line. */
+const MAX_LENGTH = 16_000
+/** Maximum wait (ms) for the lock of another process. */
+const LOCK_TIMEOUT = 10_000
+/** Lines added before other work gets a turn. */
 const BATCH = 500
+/** `place` has one row: the position in the log up to which lines are indexed. */
 const SCHEMA = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -45,72 +49,73 @@ CREATE TRIGGER IF NOT EXISTS line_removed AFTER DELETE ON line BEGIN
 END;
 `
 
+const INSERT_LINE =
+  'INSERT INTO line (time, role, channel, conversation, message, sender, skill, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)'
+
 /** The columns of a `Line` but its text; the table `line` is `l`. */
 export const COLUMNS = 'l.time, l.role, l.channel, l.conversation, l.message, l.sender'
 
-/** `search.db`, which follows the log of messages: each question sees the newest lines. */
+/** `search.db`, which follows the log of messages: each query sees the newest lines. */
 export function createTranscriptDatabase({ dir, logs }: { dir: string; logs: MessageLog }) {
   const path = join(dir, 'search.db')
   const inTurn = createTurns()
-  let open: DatabaseSync | undefined
+  let opened: DatabaseSync | undefined
 
   const database = () => {
-    if (open) return open
-    // SQLite would apply the umask; its other files get the mode of this one.
+    if (opened) return opened
+    // Created here, because SQLite would apply the umask. Its other files get the mode of this one.
     disk.close(disk.open(path, 'a'))
-    const made = new DatabaseSync(path, { timeout: 10_000 })
-    made.exec(SCHEMA)
-    open = made
-    return made
+    const db = new DatabaseSync(path, { timeout: LOCK_TIMEOUT })
+    db.exec(SCHEMA)
+    opened = db
+    return db
   }
 
   const close = () => {
-    open?.close()
-    open = undefined
+    opened?.close()
+    opened = undefined
   }
-  /** Updates and queries the index; rebuilds it if it is unreadable. */
-  const ask = (statement: string, values: Record<string, string | number | null>): Promise<Line[]> =>
+  /** Updates and queries the index. Rebuilds it if it is damaged. */
+  const query = (statement: string, values: Record<string, string | number | null>): Promise<Line[]> =>
     inTurn(async () => {
       const attempt = async () => {
-        await follow(database(), logs)
+        await update(database(), logs)
         return database().prepare(statement).all(values).map(toLine)
       }
       try {
         return await attempt()
       } catch (error) {
-        if (!UNREADABLE.has(Number(pathGet(error, 'errcode')))) throw error
+        if (!DAMAGED.has(Number(pathGet(error, 'errcode')))) throw error
         removeFiles(path, close)
         return attempt()
       }
     })
 
-  return { ask, close, ...createRemoval({ path, inTurn, database, close }) }
+  return { query, close, ...createRemoval({ path, inTurn, database, close }) }
 }
 
-/** Adds new lines since the last update, atomically. */
-async function follow(db: DatabaseSync, logs: MessageLog): Promise<void> {
+/** Adds the lines since the last update, atomically. */
+async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
   db.exec('BEGIN IMMEDIATE')
   try {
     const row = db.prepare('SELECT inode, offset FROM place').get()
     const seen = { inode: Number(row?.inode ?? 0), offset: Number(row?.offset ?? 0) }
-    // The log was removed, so its lines must not be found any more.
+    // The log was removed, so its lines must not be found any more; a new log is read from its start.
     if (row && !logs.hasMessages(seen.inode)) {
       db.exec('DELETE FROM line')
       seen.inode = 0
     }
-    const { offset, inode } = seen
-    const add = db.prepare(
-      'INSERT INTO line (time, role, channel, conversation, message, sender, skill, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    )
+    const before = { ...seen }
+    const insert = db.prepare(INSERT_LINE)
     let added = 0
     for await (const line of logs.newestMessages(seen)) {
-      if (added++ >= KEPT) break
+      if (added++ >= MAX_LINES) break
       if (added % BATCH === 0) await setImmediate()
-      add.run(...columnsOf(line))
+      insert.run(...columnsOf(line))
     }
     if (added > 0)
-      db.exec(`DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY time DESC LIMIT -1 OFFSET ${KEPT})`)
-    if (seen.offset !== offset || seen.inode !== inode) {
+      db.exec(`DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY time DESC LIMIT -1 OFFSET ${MAX_LINES})`)
+    if (seen.offset !== before.offset || seen.inode !== before.inode) {
       db.exec('DELETE FROM place')
       db.prepare('INSERT INTO place VALUES (?, ?)').run(seen.inode, seen.offset)
     }
@@ -123,10 +128,11 @@ async function follow(db: DatabaseSync, logs: MessageLog): Promise<void> {
 
 function removeFiles(path: string, close: () => void): void {
   close()
-  for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }
 
-type Who = Pick<Line, 'channel' | 'conversation' | 'message' | 'sender'>
+/** The fields of a line by which a person's lines are found. */
+type LineSource = Pick<Line, 'channel' | 'conversation' | 'message' | 'sender'>
 
 function createRemoval(deps: {
   path: string
@@ -136,8 +142,8 @@ function createRemoval(deps: {
 }) {
   const { path, inTurn } = deps
   return {
-    /** Number of lines of a person. */
-    count: (isTheirs: (line: Who) => boolean) =>
+    /** The number of indexed lines of a person. */
+    count: (isTheirs: (line: LineSource) => boolean) =>
       inTurn(async () => {
         if (!existsSync(path)) return 0
         const rows = deps.database().prepare(`SELECT ${COLUMNS} FROM line l`).all()
@@ -148,14 +154,17 @@ function createRemoval(deps: {
   }
 }
 
-/** SQLite's codes for a damaged or foreign file. */
-const UNREADABLE = new Set([11, 26])
+/** Result codes of SQLite: SQLITE_CORRUPT, and SQLITE_NOTADB for a foreign file. */
+const DAMAGED = new Set([11, 26])
 
+/** The values of a row of `line`, in the order of `INSERT_LINE`. */
 function columnsOf({ time, role, channel, content, meta }: LogEntry): string[] {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
+  // An answer has the id of the message that it answers.
   const message = text('messageId') || text('inReplyTo')
-  const head = [time, String(role), String(channel), text('conversation'), message]
-  return [...head, role === 'user' ? text('from') : '', text('skill'), String(content).slice(0, LONGEST)]
+  const sender = role === 'user' ? text('from') : ''
+  const indexed = String(content).slice(0, MAX_LENGTH)
+  return [time, String(role), String(channel), text('conversation'), message, sender, text('skill'), indexed]
 }
 
 function toLine(row: Record<string, unknown>): Line {

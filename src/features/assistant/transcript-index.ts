@@ -3,48 +3,51 @@ import { COLUMNS, createTranscriptDatabase, type MessageLog } from './transcript
 
 export type TranscriptIndex = ReturnType<typeof createTranscriptIndex>
 
-/** Skills whose answers quote earlier messages: their questions and answers are excluded from results. */
-const ECHOES =
+/** Skills whose answers quote other messages. Their questions and answers are excluded from results. */
+const QUOTING_SKILLS =
   "('search', 'search-notes', 'digest', 'digest-now', 'recall-notes', 'recall', 'help-words', 'schedule', 'forget-note')"
 
-/** Null parameters match everything. */
-const OF_READER = `(:channel IS NULL OR l.channel = :channel)
+/** Lines that the reader may see, see `Readable`. A parameter that is null matches everything. */
+const IS_READABLE = `(:channel IS NULL OR l.channel = :channel)
   AND (:sender IS NULL OR l.conversation IN (SELECT conversation FROM line WHERE channel = :channel AND sender = :sender))`
-/** Evaluated once, by an index lookup. */
-const NO_ECHO = `(:asking = '' OR l.message <> :asking)
-  AND l.message NOT IN (SELECT message FROM line WHERE skill <> '' AND skill IN ${ECHOES} AND message <> '')`
+/** Leaves out the question itself and quotes. The inner SELECT is evaluated once, by an index. */
+const IS_NO_QUOTE = `(:asking = '' OR l.message <> :asking)
+  AND l.message NOT IN (SELECT message FROM line WHERE skill <> '' AND skill IN ${QUOTING_SKILLS} AND message <> '')`
 
 /**
- * `search.db`: a full-text index of the transcript. Built from messages.jsonl and updated on each query, so it can be deleted at any
- * time. Several processes may share it.
+ * `search.db`: a full-text index of the transcript. It is built from messages.jsonl and updated at
+ * each query, so it can be deleted at any time. Several processes may share it.
  */
 export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }) {
-  const { ask, ...database } = createTranscriptDatabase(sources)
+  const { query, ...database } = createTranscriptDatabase(sources)
 
   return {
-    /** Best matches first. Words (without quotes) match by prefix, ignoring case and accents. */
-    async find(words: readonly string[], of: Readable, { asking = '', channel = '', limit = 10 }) {
-      if (!of || words.length === 0) return []
-      return ask(
+    /**
+     * The lines that contain all words, best matches first. Words must not contain quotes; they match by
+     * prefix, ignoring case and accents. `asking`: the id of the message that searches.
+     */
+    async find(words: readonly string[], reads: Readable, { asking = '', channel = '', limit = 10 }) {
+      if (!reads || words.length === 0) return []
+      return query(
         `SELECT ${COLUMNS}, snippet(words, 0, '', '', '…', 48) AS text FROM words JOIN line l ON l.id = words.rowid
-          WHERE words MATCH :match AND ${OF_READER} AND ${NO_ECHO} AND (:only = '' OR l.channel = :only)
+          WHERE words MATCH :match AND ${IS_READABLE} AND ${IS_NO_QUOTE} AND (:only = '' OR l.channel = :only)
           ORDER BY bm25(words), l.time DESC LIMIT :limit`,
-        { ...readerOf(of), match: words.map((word) => `"${word}"*`).join(' '), asking, only: channel, limit },
+        { ...readerOf(reads), match: words.map((word) => `"${word}"*`).join(' '), asking, only: channel, limit },
       )
     },
     /** The newest `limit` lines since a time (ISO 8601), oldest first. */
-    async since(time: string, of: Readable, { asking = '', limit = 1000 }) {
-      if (!of) return []
-      const lines = await ask(
-        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${OF_READER} AND ${NO_ECHO}
+    async since(time: string, reads: Readable, { asking = '', limit = 1000 }) {
+      if (!reads) return []
+      const lines = await query(
+        `SELECT ${COLUMNS}, l.text FROM line l WHERE l.time >= :time AND ${IS_READABLE} AND ${IS_NO_QUOTE}
           ORDER BY l.time DESC LIMIT :limit`,
-        { ...readerOf(of), time, asking, limit },
+        { ...readerOf(reads), time, asking, limit },
       )
       return lines.reverse()
     },
     /** The id of a person's last message, by their name on a gateway. */
     async lastMessage(channel: string, sender: string): Promise<string | undefined> {
-      const [line] = await ask(
+      const [line] = await query(
         `SELECT ${COLUMNS}, '' AS text FROM line l WHERE channel = :channel AND sender = :sender ORDER BY time DESC LIMIT 1`,
         { channel, sender },
       )

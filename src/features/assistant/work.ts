@@ -8,11 +8,12 @@ import { textOf } from '../../core/skill.ts'
 import type { viewerOf } from '../../core/viewer.ts'
 import { defined } from '../../lib/defined.ts'
 import { nextId } from '../../lib/next-id.ts'
-import { type AssistantState, byId, type Change, isOpen, LIMITS, notThere } from './assistant-state.ts'
+import { type AssistantState, byId, type Change, isOpen, LIMITS, notFound } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
 import type { Delegation } from './records.ts'
 
-const KEPT_FINISHED = 500
+/** Maximum number of finished delegations that are kept. */
+const MAX_FINISHED = 500
 
 export type Work = ReturnType<typeof createWork>
 
@@ -21,85 +22,89 @@ export function createWork(deps: {
   load(): Promise<AssistantState>
   change: Change
   viewer(call: Call): ReturnType<typeof viewerOf>
-  world: Pick<AssistantContext, 'report'>
+  context: Pick<AssistantContext, 'report'>
   time(): string
 }) {
-  const { load, change, viewer, world, time } = deps
+  const { load, change, viewer, context, time } = deps
 
   /** Creates a delegation. The same work of the same message, as in a retry, returns the existing one. */
-  const give = (given: Pick<Delegation, 'worker' | 'task' | 'status'>, call: Call) => {
+  const create = (work: Pick<Delegation, 'worker' | 'task' | 'status'>, call: Call) => {
     const channel = channelOf(call)
     const { owner } = viewer(call)
-    const asked = askedBy(call)
-    requireRoom(LIMITS.task, given.task)
+    const requester = askedBy(call)
+    requireRoom(LIMITS.task, work.task)
     return change(
       (draft) => {
         const isSame = (one: Delegation) =>
-          one.worker === given.worker && one.task === given.task && one.askedBy?.id === asked?.id
-        const standing = asked && draft.delegations.find(isSame)
-        if (standing) return { one: standing, isNew: false }
+          one.worker === work.worker && one.task === work.task && one.askedBy?.id === requester?.id
+        const existing = requester && draft.delegations.find(isSame)
+        if (existing) return { delegation: existing, isNew: false }
         const open = draft.delegations.filter(isOpen)
         requireRoom(LIMITS.openWork, open.length)
         if (!isOperator(call.caller))
           requireRoom(LIMITS.ownWork, open.filter((one) => one.owner === owner).length)
         const id = nextId(draft, 'delegation')
-        const one: Delegation = {
+        const delegation: Delegation = {
           id,
           kind: 'task',
-          ...given,
+          ...work,
           channel,
           owner,
           time: time(),
-          ...defined({ askedBy: asked }),
+          ...defined({ askedBy: requester }),
         }
-        draft.delegations.push(one)
-        return { one, isNew: true }
+        draft.delegations.push(delegation)
+        return { delegation, isNew: true }
       },
-      ({ one: { id, worker }, isNew }) =>
+      ({ delegation: { id, worker }, isNew }) =>
         isNew ? { event: 'work_delegated', channel, id, worker } : undefined,
     )
   }
 
-  /** Records the result of work, once; returns the current state. */
+  /** Records the result of work, unless it has one. Returns the current delegation. */
   const finish = (id: string, result: Json, failed: boolean) => {
     requireRoom(LIMITS.result, JSON.stringify(result))
     return change(
       (draft) => {
-        const one = byId(draft.delegations, id)
-        const isNew = isOpen(one)
-        if (isNew) Object.assign(one, { status: failed ? 'failed' : 'done', finished: time(), result })
-        // Dropped delegations stay in the event log.
-        const finished = draft.delegations.filter((delegation) => !isOpen(delegation))
-        const dropped = new Set(finished.slice(0, -KEPT_FINISHED))
-        draft.delegations = draft.delegations.filter((delegation) => !dropped.has(delegation))
-        return { one, isNew }
+        const delegation = byId(draft.delegations, id)
+        const isNew = isOpen(delegation)
+        if (isNew) Object.assign(delegation, { status: failed ? 'failed' : 'done', finished: time(), result })
+        // The oldest remain in the event log.
+        const finished = draft.delegations.filter((one) => !isOpen(one))
+        const dropped = new Set(finished.slice(0, -MAX_FINISHED))
+        draft.delegations = draft.delegations.filter((one) => !dropped.has(one))
+        return { delegation, isNew }
       },
-      ({ one: { channel, worker }, isNew }) =>
+      ({ delegation: { channel, worker }, isNew }) =>
         isNew ? { event: 'result_accepted', channel, id, worker, ok: !failed } : undefined,
     )
   }
 
-  /** Reports even if the result was recorded before, as the first report may have been interrupted. */
-  const finishAndTell = async (id: string, result: Json, failed: boolean, { caller }: Call) => {
-    if (!mayReach(byId((await load()).delegations, id), caller)) throw notThere(id)
-    const { one } = await finish(id, result, failed)
-    if (one.askedBy) {
-      const key = `delegation:${one.id}:${one.time}`
-      await world.report(one.askedBy, { key, text: reportOf(one), by: `delegation ${one.id}` })
+  /**
+   * Records a result and reports it to the requester, also if it was recorded before: the first report
+   * may have been interrupted.
+   */
+  const finishAndReport = async (id: string, result: Json, failed: boolean, { caller }: Call) => {
+    if (!mayReach(byId((await load()).delegations, id), caller)) throw notFound(id)
+    const { delegation } = await finish(id, result, failed)
+    if (delegation.askedBy) {
+      const key = `delegation:${delegation.id}:${delegation.time}`
+      const text = reportOf(delegation)
+      await context.report(delegation.askedBy, { key, text, by: `delegation ${delegation.id}` })
     }
-    return one
+    return delegation
   }
 
-  return { give, finish, finishAndTell }
+  return { create, finish, finishAndReport }
 }
 
-/** A program limited to some gateways can access work from their messages, and its own. */
-export function mayReach({ askedBy: asked, owner }: Delegation, { gateways, id }: Caller): boolean {
+/** Whether a caller may access work. A program limited to some gateways: work of their messages, and its own. */
+export function mayReach({ askedBy: requester, owner }: Delegation, { gateways, id }: Caller): boolean {
   if (!gateways) return true
-  return asked ? gateways.includes(asked.gateway) : owner === id
+  return requester ? gateways.includes(requester.gateway) : owner === id
 }
 
-/** The result of work, for who asked for it. */
+/** The result of work, as a text for its requester. */
 export function reportOf({ id, worker, status, result = null }: Delegation): string {
   const text = textOf(result)
   const head = `${id} (${worker})`

@@ -1,7 +1,7 @@
 import { type Reader, readOrdinal } from './reader.ts'
 
-/** Sunday is 0, as in cron. */
 export const DAY = /(?:sun|mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur)(?:day)?s?\.?/
+/** Sunday is 0, as in cron. */
 const NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const MONTH =
   /(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)/
@@ -9,8 +9,14 @@ const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', '
 const WEEK = [1, 2, 3, 4, 5]
 const WEEKEND = [0, 6]
 
-/** Days of the week. `isPlural`: `mondays` means every Monday. `isEach`: a later one has its own `every`. */
-export type Days = { days: number[]; isPlural: boolean; isEach?: boolean }
+/** Days of the week. */
+export type Days = {
+  days: number[]
+  /** Whether the words mean every such day, even without `every`: `mondays`, `monday to friday`. */
+  isPlural: boolean
+  /** Whether a later day has an `every` of its own: `every monday and every friday`. */
+  isEach?: boolean
+}
 
 /** `monday`, `mon, wed and fri`, `monday to friday`, `weekdays`. */
 export function readDays(reader: Reader): Days | undefined {
@@ -22,7 +28,7 @@ export function readDays(reader: Reader): Days | undefined {
     for (;;) {
       const more = reader.attempt(() => {
         const isRange = reader.take(/to|-|–|—|through|thru|till|until/)
-        if (isRange) return upTo(found.at(-1), readDay(reader))
+        if (isRange) return rangeOf(found.at(-1), readDay(reader))
         const isListed = reader.take(/,|\/|\+/) !== undefined
         if (!reader.take(/and|&|or/) && !isListed) return undefined
         const word = reader.take(/on|every|each/)
@@ -34,13 +40,7 @@ export function readDays(reader: Reader): Days | undefined {
       found.push(more)
     }
     const days = [...new Set(found.flatMap((one) => one.days))].sort()
-    return {
-      days,
-      isEach,
-      isPlural:
-        found.some(({ isPlural }) => isPlural) ||
-        (found.length > 1 && days.length > 2 && found.some((one) => one.days.length > 1)),
-    }
+    return { days, isEach, isPlural: found.some(({ isPlural }) => isPlural) }
   })
 }
 
@@ -66,7 +66,7 @@ function readDay(reader: Reader): Days | undefined {
 }
 
 /** A range of days, possibly across the end of the week. */
-function upTo(first: Days | undefined, last: Days | undefined): Days | undefined {
+function rangeOf(first: Days | undefined, last: Days | undefined): Days | undefined {
   const [from, to] = [first?.days[0], last?.days[0]]
   if (from === undefined || to === undefined || first?.days.length !== 1 || last?.days.length !== 1)
     return undefined
@@ -74,10 +74,15 @@ function upTo(first: Days | undefined, last: Days | undefined): Days | undefined
   return { days: Array.from({ length }, (_, index) => (from + index) % 7), isPlural: true }
 }
 
-/** Days of a month: numbers, `L` for the last, or `5#L` for a weekday. */
-export type Dates = { dates?: string[]; nth?: string[] }
+/** Days of a month, as in cron: either `dates` or `nth`. */
+export type Dates = {
+  /** Numbers, `L` for the last day, `1W` and `LW` for the first and last working day. */
+  dates?: string[]
+  /** Days of the week with their place in the month: `1#2` is the second Monday, `5#L` the last Friday. */
+  nth?: string[]
+}
 
-/** Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. */
+/** Parses `the 1st and 15th`, `the last day`, `last friday`, `the first working day`. `place`: the ordinal of a day of the week. */
 export function readDates(reader: Reader): (Dates & { place?: number }) | undefined {
   return reader.attempt(() => {
     reader.take(/the/)
@@ -120,6 +125,7 @@ export function readBirthday(reader: Reader): { date: number; month: number } | 
   })
 }
 
+/** `5`, `24th`. */
 function readDate(reader: Reader): number | undefined {
   const word = reader.take(/\d{1,2}(?:st|nd|rd|th)?/)
   return word === undefined ? undefined : Number.parseInt(word, 10)

@@ -7,90 +7,97 @@ export const EDGE = 200
 /** A time found in a text, with its position. */
 export type Moment = Awaited<ReturnType<typeof findMoment>>
 
-/** Finds a time at the start or end of a text. */
+/** Finds a time: at the start of a text, else the last near its end, else the first near its start. `now`: Unix ms. */
 export async function findMoment(text: string, { timezone, now }: { timezone: string; now: number }) {
   const { casual } = await import('chrono-node')
-  // Missing parts are filled in from the current local time.
+  // The library takes missing parts from the current local time.
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const timesFrom = (begin: number) =>
     casual
       .parse(text.slice(begin, begin + EDGE), reference, { forwardDate: true })
-      .map(({ start, end, text: said, index }) => {
-        const isTimed =
-          start.isCertain('hour') || /\b(noon|midnight|morning|afternoon|evening|night|tonight)\b/i.test(said)
+      .map(({ start, end, text: phrase, index }) => {
+        const isTimed = start.isCertain('hour') || PART_OF_DAY.test(phrase)
         const at = begin + index
-        return { start, isSpan: end !== null && end !== undefined, said, at, end: at + said.length, isTimed }
+        return { start, isSpan: end !== null && end !== undefined, phrase, at, end: at + phrase.length, isTimed }
       })
   const [first] = timesFrom(0)
   if (first?.at === 0) return first
   return timesFrom(Math.max(0, text.length - EDGE)).at(-1) ?? first
 }
 
+const MINUTE = 60_000
 const DAY = 86_400_000
-/** An offset from a time of day, without a day. */
-const BESIDE_CLOCK =
+const PART_OF_DAY = /\b(noon|midnight|morning|afternoon|evening|night|tonight)\b/i
+/** A distance from a time of day, without a day: `2 hours after noon`. */
+const RELATIVE_TO_CLOCK =
   /\b(?:before|after|from|past|until|till|to)\s+(?:at\s+)?(?:noon|midday|midnight|\d[\d:.]*(?:\s*[ap]\.?m\.?)?)$/i
-/** Phrases for a time today or a day of this week, even if it has passed. */
+/** Phrases for a time of today and for a day of this week, which may have passed. */
 const THIS_PART = /\bthis\s+(?:morning|noon|midday|lunchtime|afternoon|evening)\b/i
 const THIS_DAY = /\bthis\s+(?:sun|mon|tue|wed|thu|fri|sat)/i
 
 /**
- * The time in ISO 8601, as local time of the zone unless an offset was given. May be in the past. Throws `usage` for an ambiguous or
- * missing time.
+ * The time in ISO 8601: as local time of the zone, or in UTC if the phrase fixes the moment (`in 2
+ * hours`, `9am UTC`). May be in the past. Throws `usage` for an ambiguous time.
  */
 export function isoOf(
-  { start, said, isTimed }: NonNullable<Moment>,
+  { start, phrase, isTimed }: NonNullable<Moment>,
   { timezone, now }: { timezone: string; now: number },
 ): string {
-  requireOneReading(said)
-  requireOneNight(said)
+  requireOneReading(phrase)
+  requireOneNight(phrase)
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
-  const clockTime = (days: number, hour: number, minute: number) =>
+  const localTime = (days: number, hour: number, minute: number) =>
     new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
       .toISOString()
       .slice(0, 19)
   if (start.isCertain('timezoneOffset')) {
     const time = start.date().getTime()
-    const isNow = /^(?:right\s+)?now$/i.test(said)
+    const isNow = /^(?:right\s+)?now$/i.test(phrase)
     // Planned times are whole seconds, and this one must still be in the future when it is stored.
     if (time > now || isNow) return new Date(Math.max(time, Math.ceil(now / 1000 + 1) * 1000)).toISOString()
-    if (BESIDE_CLOCK.test(said))
-      return new Date(time + offsetAt(now, timezone) * 60_000 + DAY).toISOString().slice(0, 19)
-    if (time === now) throw notPossible(said, 'that is right now')
+    if (RELATIVE_TO_CLOCK.test(phrase))
+      return new Date(time + offsetAt(now, timezone) * MINUTE + DAY).toISOString().slice(0, 19)
+    if (time === now) throw notPossible(phrase, 'that is right now')
     const isDaily = !start.isCertain('day') && !start.isCertain('weekday')
     return new Date(isDaily ? time + DAY : time).toISOString()
   }
   // A morning starts at nine, as in `every morning`.
-  const isNine = !isTimed || (!start.isCertain('hour') && /morning/i.test(said))
+  const isNine = !isTimed || (!start.isCertain('hour') && /morning/i.test(phrase))
   const [hour, minute] = isNine ? [9, 0] : [get('hour'), get('minute')]
-  // The library moved a past time to the next day or week.
-  const today = Math.floor((now + offsetAt(now, timezone) * 60_000) / DAY)
+  // `this morning` and `this monday` have passed, but the library moved them to the next day or week.
+  const today = Math.floor((now + offsetAt(now, timezone) * MINUTE) / DAY)
   const ahead = Date.UTC(get('year'), get('month') - 1, get('day')) / DAY - today
   const isMoved = start.isCertain('weekday')
-    ? ahead === 7 && THIS_DAY.test(said)
-    : ahead === 1 && THIS_PART.test(said)
-  return clockTime(isMoved ? -ahead : 0, hour, minute)
+    ? ahead === 7 && THIS_DAY.test(phrase)
+    : ahead === 1 && THIS_PART.test(phrase)
+  return localTime(isMoved ? -ahead : 0, hour, minute)
 }
 
-/** A day that midnight belongs to. */
+/** A day, whose midnight may be its beginning or its end. */
 const OF_DAY = /\b(?:tonight|tomorrow|\w+day|\d)/i
+/** An hour after midnight, which may be of the night before or after the day. */
 const AT_NIGHT = /\b(?:to)?night\b.*?\b(?:at|@)\s*(?:12|[1-5])\b(?!\s*[ap]\.?m)/i
 
 /** Throws `usage` for `friday at midnight` and `tonight at 1`, which may be of this day or the next. */
-function requireOneNight(said: string): void {
-  if (/\bmidnight\b/i.test(said) && OF_DAY.test(said) && !BESIDE_CLOCK.test(said))
-    throw notPossible(said, MIDNIGHT)
-  if (AT_NIGHT.test(said)) throw notPossible(said, 'say the day after midnight: tomorrow at 1:00')
+function requireOneNight(phrase: string): void {
+  if (/\bmidnight\b/i.test(phrase) && OF_DAY.test(phrase) && !RELATIVE_TO_CLOCK.test(phrase))
+    throw notPossible(phrase, MIDNIGHT)
+  if (AT_NIGHT.test(phrase)) throw notPossible(phrase, 'say the day after midnight: tomorrow at 1:00')
 }
 
+/** A date in digits: `5/6`, `5.6.2027`. */
+const DATE =
+  /(?<![\d/.:-])(?<date>(?<first>\d{1,2})(?<mark>[/.-])(?<second>\d{1,2})(?:\k<mark>(?<year>\d{4}|\d{2}))?)(?![\d/:])/
+
 /** Throws `usage` for `5/6`, which may be May 6th or June 5th. */
-function requireOneReading(said: string): void {
-  const [date, one, mark, two, year = ''] =
-    /(?<![\d/.:-])(\d{1,2})([/.-])(\d{1,2})(?:\2(\d{4}|\d{2}))?(?![\d/:])/.exec(said) ?? []
-  if (date === undefined || one === undefined || two === undefined) return
+function requireOneReading(phrase: string): void {
+  const { date, first: firstDigits, mark, second: secondDigits, year = '' } = DATE.exec(phrase)?.groups ?? {}
+  if (date === undefined) return
+  // `9.30` and `9-17` are times of day.
   if (mark !== '/' && year === '') return
-  const [first, second] = [Number(one), Number(two)]
-  if (first === second || first > 12 || second > 12 || first < 1 || second < 1) return
+  const [first, second] = [Number(firstDigits), Number(secondDigits)]
+  const mayBeMonth = (number: number) => number >= 1 && number <= 12
+  if (first === second || !mayBeMonth(first) || !mayBeMonth(second)) return
   const day = (day: number, month: number) => `${day} ${MONTHS[month - 1]}${year && ` ${year}`}`
   throw notPossible(
     date,
@@ -102,8 +109,8 @@ const MONTHS = 'January February March April May June July August September Octo
   ' ',
 )
 
-/** The start (Unix ms) of the day or time that a text consists of, in the zone. */
-export async function beginOf(text: string, timezone: string, now: number): Promise<number | undefined> {
+/** The start (Unix ms) of the day or time that the whole text names, in the zone. Undefined for other texts. */
+export async function startOf(text: string, timezone: string, now: number): Promise<number | undefined> {
   const { casual } = await import('chrono-node')
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
   const [found] = casual.parse(text.slice(0, EDGE), reference)
@@ -112,14 +119,14 @@ export async function beginOf(text: string, timezone: string, now: number): Prom
   if (start.isCertain('timezoneOffset')) return start.date().getTime()
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
   const clock = start.isCertain('hour') ? [get('hour'), get('minute')] : [0, 0]
-  const named = Date.UTC(get('year'), get('month') - 1, get('day'), ...clock)
+  const nearest = Date.UTC(get('year'), get('month') - 1, get('day'), ...clock)
   // The library finds the nearest Monday, but the start of a period lies in the past.
-  const isNext =
-    start.isCertain('weekday') && !start.isCertain('day') && named > now + offsetAt(now, timezone) * 60_000
-  const local = isNext ? named - 7 * 86_400_000 : named
-  // The offset may have changed since then.
-  const near = local - offsetAt(local, timezone) * 60_000
-  return local - offsetAt(near, timezone) * 60_000
+  const localNow = now + offsetAt(now, timezone) * MINUTE
+  const isNext = start.isCertain('weekday') && !start.isCertain('day') && nearest > localNow
+  const local = isNext ? nearest - 7 * DAY : nearest
+  // The zone may have had another offset then. The first step is within hours of it, the second is exact.
+  const approximate = local - offsetAt(local, timezone) * MINUTE
+  return local - offsetAt(approximate, timezone) * MINUTE
 }
 
 /** Minutes by which a zone is ahead of UTC. */

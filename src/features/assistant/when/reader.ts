@@ -1,4 +1,4 @@
-/** A lower-case word with its position in the text. */
+/** A word, number or mark with its position in the text. Lower case, apart from time zone names. */
 export type Token = { word: string; start: number; end: number }
 
 const ZONE = String.raw`(?:[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]+){1,2}|UTC|GMT)(?![\w/])`
@@ -9,9 +9,9 @@ const TOKEN = new RegExp(
 
 /** Splits a text into words, numbers, time zone names and punctuation. */
 export function tokensOf(text: string): Token[] {
-  return [...text.matchAll(TOKEN)].map(({ 0: said, index }) => {
-    const isZone = new RegExp(`^${ZONE}$`).test(said)
-    return { word: isZone ? said : said.toLowerCase(), start: index, end: index + said.length }
+  return [...text.matchAll(TOKEN)].map(({ 0: word, index }) => {
+    const isZone = new RegExp(`^${ZONE}$`).test(word)
+    return { word: isZone ? word : word.toLowerCase(), start: index, end: index + word.length }
   })
 }
 
@@ -21,7 +21,7 @@ export type Reader = ReturnType<typeof createReader>
 export function createReader(tokens: readonly Token[], from: number) {
   let at = from
   const peek = (ahead = 0) => tokens[at + ahead]?.word ?? ''
-  /** Takes the next word if it matches. */
+  /** Takes and returns the next word if the whole word matches. */
   const take = (words: RegExp): string | undefined => {
     const word = peek()
     if (word === '' || !new RegExp(`^(?:${words.source})$`, words.flags).test(word)) return undefined
@@ -35,7 +35,7 @@ export function createReader(tokens: readonly Token[], from: number) {
     at: () => at,
     /** True if there is no space before the next token. */
     isJoined: () => at > 0 && tokens[at]?.start === tokens[at - 1]?.end,
-    /** The result of `read`; if undefined, resets to the position before. */
+    /** The result of `read`. If that is undefined, nothing is taken. */
     attempt<T>(read: () => T | undefined): T | undefined {
       const before = at
       const found = read()
@@ -45,16 +45,17 @@ export function createReader(tokens: readonly Token[], from: number) {
     /** Takes all of these words, or none. */
     takeAll(...words: RegExp[]): boolean {
       const before = at
-      const isThere = words.every((word) => take(word) !== undefined)
-      if (!isThere) at = before
-      return isThere
+      const isComplete = words.every((word) => take(word) !== undefined)
+      if (!isComplete) at = before
+      return isComplete
     },
   }
 }
 
+/** Numbers and ordinals by their index. */
 const NUMBERS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
 const ORDINALS = 'zeroth first second third fourth fifth'.split(' ')
-const MORE: Record<string, number> = {
+const OTHER_NUMBERS: Record<string, number> = {
   a: 1,
   an: 1,
   fifteen: 15,
@@ -64,14 +65,14 @@ const MORE: Record<string, number> = {
   ninety: 90,
 }
 
-/** Parses an integer, in digits or as a word. */
+/** Parses an integer of up to four digits, or one of the number words. */
 export function readNumber(reader: Reader): number | undefined {
-  const word = reader.take(new RegExp(`\\d{1,4}|${[...NUMBERS, ...Object.keys(MORE)].join('|')}`))
+  const word = reader.take(new RegExp(`\\d{1,4}|${[...NUMBERS, ...Object.keys(OTHER_NUMBERS)].join('|')}`))
   if (word === undefined) return undefined
-  return MORE[word] ?? (NUMBERS.includes(word) ? NUMBERS.indexOf(word) : Number(word))
+  return OTHER_NUMBERS[word] ?? (NUMBERS.includes(word) ? NUMBERS.indexOf(word) : Number(word))
 }
 
-/** Parses an ordinal such as `1st` or `second`; `last` is -1. */
+/** Parses an ordinal such as `1st` or `second`. `last` is -1. */
 export function readOrdinal(reader: Reader): number | undefined {
   const word = reader.take(new RegExp(`\\d{1,2}(?:st|nd|rd|th)|${ORDINALS.join('|')}|last`))
   if (word === undefined) return undefined

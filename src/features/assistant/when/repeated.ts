@@ -1,64 +1,71 @@
-import { notPossible, readClocks, readPart, readWindow } from './clock.ts'
+import { notPossible, readClocks, readPartOfDay, readWindow } from './clock.ts'
 import { DAY, type Days, readBirthday, readDates, readDays } from './days.ts'
-import { planOf, type Repetition, type Said, type Unit } from './plan.ts'
+import { planOf, type Repetition, type Parts, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
-/** Parses a recurrence that starts at token `from` and ends before `end`; undefined if there is none. Throws `usage` for an impossible one. */
+/**
+ * Parses a recurrence that starts at token `from` of `text`. `end`: the index of the token after it.
+ * Undefined if there is none. Throws `usage` for an impossible one.
+ */
 export function readRepeated(
   tokens: readonly Token[],
   from: number,
   text: string,
 ): { plan: Repetition; end: number; zone?: string } | undefined {
   const reader = createReader(tokens, from)
-  const said = readParts(reader)
-  if (!said) return undefined
+  const parts = readParts(reader)
+  if (!parts) return undefined
   const [first, last] = [tokens[from], tokens[reader.at() - 1]]
   const words = text.slice(first?.start, last?.end)
-  return { plan: planOf(said, words), end: reader.at(), ...(said.zone ? { zone: said.zone } : {}) }
+  return { plan: planOf(parts, words), end: reader.at(), ...(parts.zone ? { zone: parts.zone } : {}) }
 }
 
-/** Reads the parts, in any order, each once. */
-function readParts(reader: Reader): Said | undefined {
-  let said: Said = {}
+/** Reads the parts, in any order, each once. Undefined unless one of them makes the time a recurring one. */
+function readParts(reader: Reader): Parts | undefined {
+  let parts: Parts = {}
   let isRepeated = false
   for (;;) {
-    const more = reader.attempt(() => {
-      if (Object.keys(said).length > 0) reader.take(/,/)
-      return readPiece(reader, said)
+    const next = reader.attempt(() => {
+      if (Object.keys(parts).length > 0) reader.take(/,/)
+      return readPart(reader, parts)
     })
-    if (!more) break
-    const { isRepeated: makesRepeated = false, ...piece } = more
-    if (Object.keys(piece).some((key) => Object.hasOwn(said, key))) return undefined
+    if (!next) break
+    const { isRepeated: makesRepeated = false, ...added } = next
+    if (Object.keys(added).some((key) => Object.hasOwn(parts, key))) return undefined
     isRepeated ||= makesRepeated
-    said = { ...said, ...piece }
+    parts = { ...parts, ...added }
   }
-  return isRepeated ? said : undefined
+  return isRepeated ? parts : undefined
 }
 
-type Piece = Said & { isRepeated?: boolean }
+/** One or more parts. `isRepeated`: they make the time a recurring one, as `every` does. */
+type Piece = Parts & { isRepeated?: boolean }
 
-function readPiece(reader: Reader, said: Said): Piece | undefined {
-  const isNew = (key: keyof Said) => said[key] === undefined
-  const isShort = said.unit === 'minute' || said.unit === 'hour'
+/** Reads the next part that is still missing. */
+function readPart(reader: Reader, parts: Parts): Piece | undefined {
+  const isMissing = (key: keyof Parts) => parts[key] === undefined
+  const isByHours = parts.unit === 'minute' || parts.unit === 'hour'
   return (
-    (isNew('unit') && reader.attempt(() => readFrequency(reader))) ||
-    (isNew('dates') && isNew('days') && reader.attempt(() => readMonthDates(reader, said))) ||
-    (isNew('birthday') && said.unit === 'year' && reader.attempt(() => readOnBirthday(reader))) ||
-    (isNew('days') && isNew('dates') && reader.attempt(() => readOnDays(reader, said))) ||
-    (isNew('except') && reader.attempt(() => readExcept(reader))) ||
-    (isNew('window') && isShort && pieceOf('window', readWindow(reader))) ||
-    (isNew('clocks') && pieceOf('clocks', readClocks(reader, said.part))) ||
-    (isNew('part') && isNew('clocks') && reader.attempt(() => readOnPart(reader, said))) ||
-    (isNew('zone') && reader.attempt(() => readZone(reader))) ||
+    (isMissing('unit') && reader.attempt(() => readFrequency(reader))) ||
+    (isMissing('dates') && isMissing('days') && reader.attempt(() => readMonthDates(reader, parts))) ||
+    (isMissing('birthday') && parts.unit === 'year' && reader.attempt(() => readOnBirthday(reader))) ||
+    (isMissing('days') && isMissing('dates') && reader.attempt(() => readOnDays(reader, parts))) ||
+    (isMissing('except') && reader.attempt(() => readExcept(reader))) ||
+    (isMissing('window') && isByHours && pieceOf('window', readWindow(reader))) ||
+    (isMissing('clocks') && pieceOf('clocks', readClocks(reader, parts.part))) ||
+    (isMissing('part') && isMissing('clocks') && reader.attempt(() => readOnPart(reader, parts))) ||
+    (isMissing('zone') && reader.attempt(() => readZone(reader))) ||
     undefined
   )
 }
 
-function pieceOf<K extends keyof Said>(key: K, value: Said[K]): Piece | undefined {
+/** A piece of one part; undefined without a value. */
+function pieceOf<K extends keyof Parts>(key: K, value: Parts[K]): Piece | undefined {
   return value === undefined ? undefined : { [key]: value }
 }
 
-const ADVERBS: Record<string, Said> = {
+/** What adverbs of frequency mean. */
+const ADVERBS: Record<string, Parts> = {
   hourly: { unit: 'hour' },
   daily: { unit: 'day' },
   nightly: { unit: 'day', part: { name: 'night', minute: 22 * 60, half: 'pm' } },
@@ -70,6 +77,7 @@ const ADVERBS: Record<string, Said> = {
   annually: { unit: 'year' },
 }
 const ADVERB = new RegExp(Object.keys(ADVERBS).join('|'))
+/** Adverbs that are refused, and why. */
 const AMBIGUOUS: Record<string, string> = {
   biweekly: 'it can mean twice a week or every two weeks',
   bimonthly: 'it can mean twice a month or every two months',
@@ -78,9 +86,11 @@ const AMBIGUOUS: Record<string, string> = {
   biannually: 'it can mean twice a year or every two years',
 }
 
+/** Parses `daily`, `twice a day`, `every …`. Throws `usage` for ambiguous adverbs. */
 function readFrequency(reader: Reader): Piece | undefined {
-  const [word, mark, rest] = [reader.peek(), reader.peek(1), reader.peek(2)]
-  const joined = (word === 'bi' || word === 'semi') && mark === '-' ? word + rest : word
+  const word = reader.peek()
+  const isHyphenated = /^(?:bi|semi)$/.test(word) && reader.peek(1) === '-'
+  const joined = isHyphenated ? word + reader.peek(2) : word
   const why = AMBIGUOUS[joined]
   if (why !== undefined) throw notPossible(joined, why)
   const adverb = reader.take(ADVERB)
@@ -90,9 +100,9 @@ function readFrequency(reader: Reader): Piece | undefined {
 
 /** `twice a day`, `three times per hour`, `once weekly`. */
 function readTimes(reader: Reader): Piece | undefined {
-  const named = { once: 1, twice: 2, thrice: 3 }[reader.take(/once|twice|thrice/) ?? '']
-  const times = named ?? readNumber(reader)
-  if (times === undefined || (named === undefined && !reader.take(/times|x|×/))) return undefined
+  const byAdverb = { once: 1, twice: 2, thrice: 3 }[reader.take(/once|twice|thrice/) ?? '']
+  const times = byAdverb ?? readNumber(reader)
+  if (times === undefined || (byAdverb === undefined && !reader.take(/times|x|×/))) return undefined
   const adverb = reader.take(/hourly|daily|weekly|monthly/)
   if (adverb !== undefined) return { ...ADVERBS[adverb], times, isRepeated: true }
   if (!reader.take(/a|an|per|each|every/)) return undefined
@@ -109,7 +119,7 @@ function readEvery(reader: Reader): Piece | undefined {
   const found =
     reader.attempt(() => readPartOfHour(reader)) ??
     reader.attempt(() => readNamedSpan(reader)) ??
-    reader.attempt(() => valueOfYear(readBirthday(reader))) ??
+    reader.attempt(() => yearlyOn(readBirthday(reader))) ??
     reader.attempt(() => readCounted(reader)) ??
     reader.attempt(() => readEveryDates(reader)) ??
     reader.attempt(() => readEveryDays(reader)) ??
@@ -118,7 +128,8 @@ function readEvery(reader: Reader): Piece | undefined {
   return found && { ...found, isRepeated: true }
 }
 
-function readPartOfHour(reader: Reader): Said | undefined {
+/** `half hour`, `quarter of an hour`. */
+function readPartOfHour(reader: Reader): Parts | undefined {
   const part = reader.take(/half|quarter/)
   if (part === undefined) return undefined
   reader.take(/-|of/)
@@ -126,18 +137,19 @@ function readPartOfHour(reader: Reader): Said | undefined {
   return reader.take(/hours?/) ? { unit: 'minute', count: part === 'half' ? 30 : 15 } : undefined
 }
 
-function readNamedSpan(reader: Reader): Said | undefined {
+/** `quarter`, `other quarter`, `fortnight`. */
+function readNamedSpan(reader: Reader): Parts | undefined {
   const count = reader.take(/other|2/) ? 2 : 1
   if (reader.take(/quarters?/)) return { unit: 'month', count: 3 * count, isQuarter: true }
   return count === 1 && reader.take(/fortnight/) ? { unit: 'week', count: 2 } : undefined
 }
 
-function valueOfYear(birthday: Said['birthday']): Said | undefined {
+function yearlyOn(birthday: Parts['birthday']): Parts | undefined {
   return birthday && { unit: 'year', birthday }
 }
 
 /** `2 hours`, `other day`, `third week`, `hour`. */
-function readCounted(reader: Reader): Said | undefined {
+function readCounted(reader: Reader): Parts | undefined {
   const isOther = reader.take(/other|alternate/) !== undefined
   const ordinal = isOther ? 2 : readOrdinal(reader)
   const count = ordinal ?? readNumber(reader)
@@ -169,7 +181,7 @@ function readUnit(reader: Reader): Unit | undefined {
 const UNITS: Record<string, Unit> = { m: 'minute', h: 'hour', d: 'day', w: 'week', y: 'year' }
 
 /** `every 15th`, `every last friday`, `every 2nd monday of the month`. */
-function readEveryDates(reader: Reader): Said | undefined {
+function readEveryDates(reader: Reader): Parts | undefined {
   const begin = reader.peek()
   const found = readDates(reader)
   if (!found) return undefined
@@ -185,63 +197,73 @@ function readEveryDates(reader: Reader): Said | undefined {
 }
 
 /** `of the month`, `of every other month`, `each month`. */
-function readOfMonth(reader: Reader): Said | undefined {
+function readOfMonth(reader: Reader): Parts | undefined {
   return reader.attempt(() => {
     const isOf = reader.take(/of|in/) !== undefined
     const article = reader.take(/the|each|every|a/)
     if (!isOf && !/^(?:each|every)$/.test(article ?? '')) return undefined
-    const count = article === 'every' ? (reader.take(/other/) ? 2 : readNumber(reader)) : undefined
+    const count = article === 'every' ? readCount(reader) : undefined
     if (!reader.take(/months?/)) return undefined
     return { unit: 'month', ...(count === undefined ? {} : { count }) }
   })
 }
 
-function readEveryDays(reader: Reader): Said | undefined {
+/** `other`, or a number. */
+function readCount(reader: Reader): number | undefined {
+  return reader.take(/other/) ? 2 : readNumber(reader)
+}
+
+/** `monday and friday`, `weekday`. */
+function readEveryDays(reader: Reader): Parts | undefined {
   const days = readDays(reader)
   return days && { unit: 'week', days: days.days }
 }
 
-function readEveryPart(reader: Reader): Said | undefined {
-  const part = readPart(reader)
+/** `morning`. */
+function readEveryPart(reader: Reader): Parts | undefined {
+  const part = readPartOfDay(reader)
   return part && { unit: 'day', part }
 }
 
-function readEveryClock(reader: Reader): Said | undefined {
+/** `9am`. */
+function readEveryClock(reader: Reader): Parts | undefined {
   const clocks = reader.peek() === 'at' ? undefined : readClocks(reader, undefined)
   return clocks && { unit: 'day', clocks }
 }
 
 /** Parses `on the 15th` of a named month, or `the last friday of the month`. */
-function readMonthDates(reader: Reader, said: Said): Piece | undefined {
+function readMonthDates(reader: Reader, parts: Parts): Piece | undefined {
   reader.take(/on/)
   const found = readDates(reader)
   if (!found) return undefined
   const { place: _, ...dates } = found
-  if (said.unit === 'month') {
+  if (parts.unit === 'month') {
     readOfMonth(reader)
     return { dates }
   }
-  const month = said.unit === undefined ? readOfMonth(reader) : undefined
+  const month = parts.unit === undefined ? readOfMonth(reader) : undefined
   return month && { dates, ...month, isRepeated: true }
 }
 
+/** `on 5 may` after `every year`. */
 function readOnBirthday(reader: Reader): Piece | undefined {
   reader.take(/on|in/)
   return pieceOf('birthday', readBirthday(reader))
 }
 
 /** Parses days that belong to another part, or recur by themselves: `mondays`, `monday to friday`. */
-function readOnDays(reader: Reader, said: Said): Piece | undefined {
+function readOnDays(reader: Reader, parts: Parts): Piece | undefined {
   reader.take(/on|,/)
   const isEach = reader.take(/every|each/) !== undefined
   const found = readDays(reader)
   if (!found) return undefined
   const { days, isPlural } = found
-  if ((said.count ?? 1) > 1) requireOneEvery(found)
-  if (said.unit !== undefined) return { days }
+  if ((parts.count ?? 1) > 1) requireOneEvery(found)
+  if (parts.unit !== undefined) return { days }
   return isPlural || isEach ? { days, unit: 'week', isRepeated: true } : undefined
 }
 
+/** `except sunday`, `but not on weekends`. */
 function readExcept(reader: Reader): Piece | undefined {
   if (!reader.take(/except|excluding|without/) && !reader.takeAll(/but/, /not/)) return undefined
   reader.take(/for|on/)
@@ -251,24 +273,25 @@ function readExcept(reader: Reader): Piece | undefined {
 }
 
 /** Parses `morning` after a day, `in the evening`, `at night`. */
-function readOnPart(reader: Reader, said: Said): Piece | undefined {
+function readOnPart(reader: Reader, parts: Parts): Piece | undefined {
   const isIn = reader.take(/in|at|@/) !== undefined
   reader.take(/the/)
-  const part = readPart(reader)
-  return part && (isIn || said.unit !== undefined) ? { part } : undefined
+  const part = readPartOfDay(reader)
+  return part && (isIn || parts.unit !== undefined) ? { part } : undefined
 }
 
+/** `in Europe/Berlin`, `(UTC)`. */
 function readZone(reader: Reader): Piece | undefined {
-  const isOpen = reader.take(/\(/) !== undefined
+  const hasBracket = reader.take(/\(/) !== undefined
   reader.take(/in/)
   const zone = reader.take(/[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]+){1,2}|UTC|GMT/)
   if (zone === undefined) return undefined
   reader.take(/time/)
-  if (isOpen) reader.take(/\)/)
+  if (hasBracket) reader.take(/\)/)
   return { zone }
 }
 
-/** Words that can start a recurrence. A word too many only costs time; without one, its phrases are not found. */
+/** Words that can start a recurrence. A superfluous word only costs time; phrases with a missing one are not found. */
 const BEGINNINGS = [
   /every|everyday|each|once|twice|thrice|on|the|at|in|noon|midnight|last|first/,
   /weekdays?|work(?:ing|days?)|weekends?/,

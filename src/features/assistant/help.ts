@@ -7,20 +7,20 @@ import type * as operations from './operations.ts'
 const APPROVAL_WORDS = '- "yes", "no": decides on an approval in this conversation, if you are an approver.'
 
 /** Lists the words that a caller may use. */
-export function createHelp(world: Pick<AssistantContext, 'words' | 'permit'>) {
+export function createHelp(context: Pick<AssistantContext, 'words' | 'permit'>) {
   return {
     async 'assistant-help'(_, call) {
-      const isProven = call.caller.id !== undefined || isOperator(call.caller)
-      const mayUse = await Promise.all(
-        world.words().map(async (word) => {
-          if (word.verified && !isProven) return []
-          const refused = await world.permit(word.name, call).catch((error: unknown) => error)
-          return refused === undefined ? [word] : []
+      const isVerified = call.caller.id !== undefined || isOperator(call.caller)
+      const permitted = await Promise.all(
+        context.words().map(async (word) => {
+          if (word.verified && !isVerified) return []
+          const refusal = await context.permit(word.name, call).catch((error: unknown) => error)
+          return refusal === undefined ? [word] : []
         }),
       )
-      const words = mayUse.flat()
+      const words = permitted.flat()
       const lines = words.map(({ description }) => `- ${description}`)
-      if (call.message && (isProven || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
+      if (call.message && (isVerified || isCommandLine(call.message))) lines.push(APPROVAL_WORDS)
       const none = 'There are no commands here; routes.yaml determines what answers.'
       return { text: lines.length > 0 ? `Commands:\n${lines.join('\n')}` : none, words }
     },
