@@ -45,7 +45,7 @@ async function writeUntilCrash(
   acknowledged: (count: number) => void,
 ): Promise<number> {
   const manager = createStateManager({
-    backend: createFileBackend({ dir, disk, fullLog: 6000 }),
+    backend: createFileBackend({ dir, disk, maxLogSize: 6000 }),
     documents: [notes],
   })
   let tried = 0

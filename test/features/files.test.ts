@@ -160,7 +160,7 @@ describe('Documents in files', () => {
   test('a full event log is put away, and every moment that is kept can still be seen', async (t) => {
     const { dir } = make(t)
     const open = () =>
-      createStateManager({ backend: createFileBackend({ dir, fullLog: 4000 }), documents: [notes] })
+      createStateManager({ backend: createFileBackend({ dir, maxLogSize: 4000 }), documents: [notes] })
     const first = open()
     for (let i = 0; i < 100; i += 1) await first.update('notes', increment)
     await first.close()

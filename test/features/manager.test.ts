@@ -5,11 +5,8 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
 import type { DocumentBackend, DocumentSpec } from '../../src/features/documents/spec.ts'
-import {
-  createSqliteValues,
-  createStoreBackend,
-  type EventLimits,
-} from '../../src/features/documents/store-backend.ts'
+import { createSqliteValues } from '../../src/features/documents/sqlite-values.ts'
+import { createStoreBackend, type EventLimits } from '../../src/features/documents/store-backend.ts'
 import { type RedisServer, startRedisServer } from '../fixtures/redis-server.ts'
 import { openStore } from '../stores/redis/kit.ts'
 import { eventsOf, increment, notes, temporaryDir, toEvent } from './kit.ts'
@@ -180,7 +177,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.deepEqual(await manager().load('notes'), migrated)
       const before = await manager().replay('notes', { revision: 1 })
       assert.deepEqual(before?.document, { schema_version: 1, total: 7, notes: [] })
-      assert.ok((await open().keep('notes', 'again'))?.includes('again'))
+      assert.ok((await open().backUp('notes', 'again'))?.includes('again'))
     })
 
     test('a version from the future is refused, with its number and what to do', async (t) => {
@@ -248,7 +245,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
 }
 
 describe('the event log of a document on a store', () => {
-  const limits: EventLimits = { every: 10, kept: 30 }
+  const limits: EventLimits = { wholeEvery: 10, minKept: 30 }
   test('keeps the newest events and a whole document before them', async (t) => {
     const open = await onRedis(t, limits)
     const manager = createStateManager({ documents: [notes], backend: open() })

@@ -4,7 +4,8 @@ import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import type { Limit } from '../../core/limits.ts'
 import { scheduleSchema } from '../../core/schedule.ts'
-import { type DocumentSpec, jsonSchemaOf } from '../documents/spec.ts'
+import { jsonSchemaOf } from '../documents/schema.ts'
+import type { DocumentSpec } from '../documents/spec.ts'
 import { type Delegation, delegationSchema, noteSchema, searchSchema } from './records.ts'
 
 const stateSchema = z.strictObject({

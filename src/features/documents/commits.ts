@@ -6,7 +6,7 @@ import type { Actor, Change, Commit, DocumentSpec, Stored } from './spec.ts'
 export const SYSTEM: Actor = { kind: 'system', name: 'trivium' }
 const EDITOR: Actor = { kind: 'human', name: 'editor' }
 
-/** The common parts of writes to one document. */
+/** What all writes to one document need. */
 export type Writing<T extends JsonObject> = {
   spec: DocumentSpec<T>
   reading: Reading<T>
@@ -19,10 +19,10 @@ export function readyCommit<T extends JsonObject>(writing: Writing<T>, stored: S
   const { spec, reading, log } = writing
   if ('missing' in stored) return wholeCommit(writing, stored.revision, 'bootstrap', spec.initial())
   const found = reading.contentOf(stored)
-  const current = reading.upToDate(found)
+  const current = reading.migrate(found)
   const isMigrated = current !== found
   if ('document' in stored && !isMigrated) return undefined
-  const document = isMigrated ? reading.migrated(found, current) : reading.checked(current)
+  const document = isMigrated ? reading.validateMigrated(found, current) : reading.validateStored(current)
   if ('edited' in stored) {
     spec.adopt?.(document, stored.edited.at)
     if (stored.revision > 0) log?.info({ document: spec.name }, 'a change from outside was adopted')
@@ -39,11 +39,12 @@ export function wholeCommit<T extends JsonObject>(
   document: JsonObject,
   actor = SYSTEM,
 ): Commit {
-  const copy = writing.reading.valid(document)
+  const copy = writing.reading.validateNew(document)
   const change = changeOf(writing.now(), revision + 1, event, actor, { document: copy })
   return { change, document: copy }
 }
 
+/** An event at `now` (Unix ms). */
 export function changeOf(
   now: number,
   seq: number,

@@ -2,18 +2,13 @@ import { TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import { changeOf, readyCommit, SYSTEM } from './commits.ts'
-import { told, type Until } from './events.ts'
+import { replayEvents, type Until } from './events.ts'
+import { copyOf } from './migration.ts'
 import { diff } from './patch.ts'
 import { createReading } from './reading.ts'
 import { repairDocument } from './repair.ts'
-import {
-  type Actor,
-  copyOf,
-  type DocumentBackend,
-  type DocumentSpec,
-  type Snapshot,
-  stampOf,
-} from './spec.ts'
+import type { Actor, DocumentBackend, DocumentSpec, Snapshot } from './spec.ts'
+import { stampOf } from './text.ts'
 
 /** One typed document of a manager. Its methods throw the errors listed at `createStateManager`. */
 export type StateDocument<T extends JsonObject = JsonObject> = ReturnType<typeof createDocument<T>>
@@ -49,10 +44,10 @@ export function createDocument<T extends JsonObject>(
      * Throws `state_invalid` with the paths, `document_conflict`, and errors of `mutate` and the guard.
      */
     update: <R>(mutate: (draft: T) => R, options?: UpdateOptions) => inTurn(() => update(mutate, options)),
-    /** The document at a time (Unix ms) or revision, from its events; undefined if they are too short. */
+    /** The document at a time (Unix ms) or revision, from its events; undefined if they do not reach back so far. */
     async replay(until: Until) {
-      const { found, broken } = await told(() => backend.changes(name), until)
-      if (broken) throw broken
+      const { found, error } = await replayEvents(() => backend.changes(name), until)
+      if (error) throw error
       return found
     },
     /** Migrates the document to the current version. Returns the previous version if there was a change. */
@@ -72,7 +67,7 @@ export function createDocument<T extends JsonObject>(
       if (reading.isCurrent(stored)) return reading.currentOf(stored)
       const from = reading.statedVersion(stored)
       if (from !== undefined && from < spec.version) {
-        const kept = await backend.keep(name, `v${from}.${stampOf(now())}`)
+        const kept = await backend.backUp(name, `v${from}.${stampOf(now())}`)
         log?.info({ document: name, from, to: spec.version, kept }, 'a document was migrated')
       }
       await backend.transact(name, (current) => readyCommit(writing, current))
@@ -81,9 +76,10 @@ export function createDocument<T extends JsonObject>(
 
   async function update<R>(mutate: (draft: T) => R, { actor = SYSTEM, expect }: UpdateOptions = {}) {
     for (;;) {
-      const job: { updated?: Snapshot<T> & { made: R } } = {}
+      // A property, because `transact` may call its function several times; the last result counts.
+      const outcome: { updated?: Snapshot<T> & { made: R } } = {}
       await backend.transact(name, (stored) => {
-        delete job.updated
+        delete outcome.updated
         if (!reading.isCurrent(stored)) return undefined
         const { document: before, revision } = reading.currentOf(stored)
         if (expect !== undefined && expect !== revision)
@@ -92,13 +88,14 @@ export function createDocument<T extends JsonObject>(
         const draft = copyOf(before)
         const made = mutate(draft)
         if (actor.kind === 'human') spec.adopt?.(draft, now())
-        const document = reading.valid(draft)
+        const document = reading.validateNew(draft)
         const patch = diff(before, document)
-        job.updated = { document: draft, revision: revision + Math.sign(patch.length), made }
-        if (patch.length === 0) return undefined
+        const isChanged = patch.length > 0
+        outcome.updated = { document: draft, revision: isChanged ? revision + 1 : revision, made }
+        if (!isChanged) return undefined
         return { change: changeOf(now(), revision + 1, 'update', actor, { patch }), document }
       })
-      if (job.updated) return job.updated
+      if (outcome.updated) return outcome.updated
       await ready()
     }
   }

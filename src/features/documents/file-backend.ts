@@ -5,22 +5,18 @@ import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, rotate } from '../../lib/line-file.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
-import {
-  type Commit,
-  type DocumentBackend,
-  fingerprint,
-  formatDocument,
-  isLink,
-  parseDocument,
-  type Stored,
-} from './spec.ts'
+import type { Commit, DocumentBackend, Stored } from './spec.ts'
+import { fingerprint, formatDocument, isLink, parseDocument } from './text.ts'
 
-/** What was found on disk. `document` and `size`: file status of the document, and size of its events. */
-type Seen = { stored: Stored; text: string; document: Stats | undefined; size: number }
+/** The files of a document: its content and text, its file status, and the size of its event log in bytes. */
+type Files = { stored: Stored; text: string; file: Stats | undefined; logSize: number }
 
-const FULL_LOG = 32 * 1024 * 1024
-/** Each log starts with a complete document, which should be a small part of it. */
-const DOCUMENTS_A_LOG = 8
+const MAX_LOG_SIZE = 32 * 1024 * 1024
+/**
+ * A log is at least this many times larger than the document: it starts with a complete one, which
+ * should be a small part of it.
+ */
+const DOCUMENTS_PER_LOG = 8
 
 /**
  * Documents as `<dir>/<name>.json` with their events in `<dir>/<name>.events.jsonl`. A commit writes the new
@@ -31,9 +27,9 @@ export function createFileBackend(options: {
   dir: string
   disk?: Disk
   /** Size in bytes at which an event log is closed and a new one started. */
-  fullLog?: number
+  maxLogSize?: number
 }): DocumentBackend {
-  const { dir, fullLog = FULL_LOG, disk: target = disk } = options
+  const { dir, maxLogSize = MAX_LOG_SIZE, disk: target = disk } = options
   const locks = new Map<string, FileLock>()
   const documentOf = (name: string) => documentFile(dir, name)
 
@@ -46,26 +42,25 @@ export function createFileBackend(options: {
 
   return {
     locate: documentOf,
-    // Without the lock. `transact` checks again under it, as this read may have been in the middle
-    // of a commit.
-    read: async (name) => (await look(dir, name)).stored,
+    // Without the lock, so it may be in the middle of a commit. `transact` reads again under the lock.
+    read: async (name) => (await readFiles(dir, name)).stored,
     transact: (name, work) =>
       locked(name, async () => {
         for (;;) {
-          const seen = await look(dir, name)
-          const commit = work(seen.stored)
-          if (!commit || (await write({ dir, target, fullLog }, name, seen, commit))) return
+          const files = await readFiles(dir, name)
+          const commit = work(files.stored)
+          if (!commit || (await write({ dir, target, maxLogSize }, name, files, commit))) return
         }
       }),
     changes: (name) => readChanges(name, eventsFile(dir, name)),
-    async keep(name, label) {
+    async backUp(name, label) {
       if (!existsSync(documentOf(name))) return undefined
-      const kept = join(dir, `${name}.${label}.backup.json`)
-      await writeWhole(kept, readFileSync(documentOf(name)), target)
-      return kept
+      const backup = join(dir, `${name}.${label}.backup.json`)
+      await writeWhole(backup, readFileSync(documentOf(name)), target)
+      return backup
     },
-    forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await look(dir, name))),
-    putEventsAside: (name, label) =>
+    forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await readFiles(dir, name))),
+    setEventsAside: (name, label) =>
       locked(name, async () => {
         const events = eventsFile(dir, name)
         const files = [events, ...fullFiles(events)].filter((file) => existsSync(file))
@@ -88,37 +83,38 @@ function eventsFile(dir: string, name: string): string {
   return join(dir, `${name}.events.jsonl`)
 }
 
-async function look(dir: string, name: string): Promise<Seen> {
-  const [path, events] = [documentFile(dir, name), eventsFile(dir, name)]
-  const document = statOf(path)
-  const text = document && readFileSync(path, 'utf8')
-  const last = await lastChange(name, events)
-  const size = statOf(events)?.size ?? 0
-  return { stored: storedOf(text, document, last, isLink(path)), text: text ?? '', document, size }
+async function readFiles(dir: string, name: string): Promise<Files> {
+  const [path, log] = [documentFile(dir, name), eventsFile(dir, name)]
+  const file = statOf(path)
+  const text = file && readFileSync(path, 'utf8')
+  const last = await lastChange(name, log)
+  const logSize = statOf(log)?.size ?? 0
+  return { stored: storedOf(text, file, last, isLink(path)), text: text ?? '', file, logSize }
 }
 
 /** Returns false if a person saved the file meanwhile: their text stays, and `work` must run again. */
 async function write(
-  { dir, target, fullLog }: { dir: string; target: Disk; fullLog: number },
+  { dir, target, maxLogSize }: { dir: string; target: Disk; maxLogSize: number },
   name: string,
-  seen: Seen,
+  files: Files,
   { change, document, keepText }: Commit,
 ): Promise<boolean> {
-  const [path, events] = [documentFile(dir, name), eventsFile(dir, name)]
-  const text = keepText ? seen.text : formatDocument(document)
-  const note = async () => {
-    const isFull = seen.size >= Math.max(fullLog, DOCUMENTS_A_LOG * (seen.document?.size ?? 0))
-    if (isFull) await rotate(events, target)
+  const [path, log] = [documentFile(dir, name), eventsFile(dir, name)]
+  const text = keepText ? files.text : formatDocument(document)
+  /** Appends the event. Returns whether the document is still the file that was read. */
+  const appendEvent = async () => {
+    const isFull = files.logSize >= Math.max(maxLogSize, DOCUMENTS_PER_LOG * (files.file?.size ?? 0))
+    if (isFull) await rotate(log, target)
     // A log starts with the complete document.
-    const content = isFull || seen.size === 0 ? { ...change, document } : change
-    await appendLines(events, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
-    const [before, now] = [seen.document, statOf(path)]
-    // A rename changes the inode.
+    const content = isFull || files.logSize === 0 ? { ...change, document } : change
+    await appendLines(log, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
+    const [before, now] = [files.file, statOf(path)]
+    // Editors that write a new file and rename it change the inode.
     return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
   }
   try {
-    if (!keepText) return await writeWhole(path, text, target, { mode: seen.document?.mode, onlyIf: note })
-    await note()
+    if (!keepText) return await writeWhole(path, text, target, { mode: files.file?.mode, onlyIf: appendEvent })
+    await appendEvent()
     return true
   } catch (error) {
     throw unwritable(path, error)
@@ -126,7 +122,7 @@ async function write(
 }
 
 /** Restarts the events with the current document, and removes copies of earlier versions. */
-async function forget(target: Disk, dir: string, name: string, { stored }: Seen): Promise<void> {
+async function forget(target: Disk, dir: string, name: string, { stored }: Files): Promise<void> {
   const events = eventsFile(dir, name)
   const last = await lastChange(name, events)
   if (!last || !('document' in stored)) return
@@ -144,12 +140,12 @@ function storedOf(
   text: string | undefined,
   file: Stats | undefined,
   last: LoggedChange | undefined,
-  linked: boolean,
+  isLinked: boolean,
 ): Stored {
   const revision = last?.seq ?? 0
   if (text === undefined) return { revision, missing: true }
   if (last?.sha !== fingerprint(text))
-    return { revision, edited: { text, at: file?.mtimeMs ?? 0, isLink: linked } }
+    return { revision, edited: { text, at: file?.mtimeMs ?? 0, isLink: isLinked } }
   // A document that was adopted from a person may contain more than their text.
   return { revision, document: last.document ?? parseDocument(text) }
 }

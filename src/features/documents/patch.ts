@@ -6,29 +6,35 @@ import type { Operation } from './spec.ts'
 export function diff(before: Json, after: Json, path = ''): Operation[] {
   if (before === after) return []
   if (Array.isArray(before) && Array.isArray(after)) return diffArrays(before, after, path)
-  // A path must not contain `__proto__`: it is data here, but patch libraries refuse it.
+  // An object with the key `__proto__` is replaced as a whole: patch libraries refuse paths with it.
   const isPlain = ![before, after].some((value) => isJsonObject(value) && Object.hasOwn(value, '__proto__'))
   if (!isPlain || !isJsonObject(before) || !isJsonObject(after))
     return [{ op: 'replace', path, value: after }]
-  const [old, given] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
-  return [...new Map([...old, ...given]).keys()].flatMap((key): Operation[] => {
-    const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    const [was, value] = [old.get(key), given.get(key)]
-    if (value === undefined) return [{ op: 'remove', path: at }]
-    return was === undefined ? [{ op: 'add', path: at, value }] : diff(was, value, at)
+  // Maps, because an object also has inherited properties.
+  const oldValues = new Map(Object.entries(before))
+  const newValues = new Map(Object.entries(after))
+  const keys = new Set([...oldValues.keys(), ...newValues.keys()])
+  return [...keys].flatMap((key): Operation[] => {
+    const keyPath = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    const oldValue = oldValues.get(key)
+    const newValue = newValues.get(key)
+    if (newValue === undefined) return [{ op: 'remove', path: keyPath }]
+    if (oldValue === undefined) return [{ op: 'add', path: keyPath, value: newValue }]
+    return diff(oldValue, newValue, keyPath)
   })
 }
 
-/** Replaces everything between the equal ends at once, as most changes concern one element. */
+/** Replaces the elements between the equal start and the equal end, as most changes concern one element. */
 function diffArrays(before: Json[], after: Json[], path: string): Operation[] {
   const shorter = Math.min(before.length, after.length)
   let start = 0
   while (start < shorter && isDeepStrictEqual(before[start], after[start])) start += 1
-  let tail = 0
-  while (tail < shorter - start && isDeepStrictEqual(before.at(-1 - tail), after.at(-1 - tail))) tail += 1
-  const removed = before.slice(start, before.length - tail)
-  const added = after.slice(start, after.length - tail)
+  let end = 0
+  while (end < shorter - start && isDeepStrictEqual(before.at(-1 - end), after.at(-1 - end))) end += 1
+  const removed = before.slice(start, before.length - end)
+  const added = after.slice(start, after.length - end)
   return [
+    // Each removal moves the next element to `start`.
     ...removed.map((): Operation => ({ op: 'remove', path: `${path}/${start}` })),
     ...added.map((value, index): Operation => ({ op: 'add', path: `${path}/${start + index}`, value })),
   ]
@@ -49,7 +55,7 @@ function applyOne(document: Json, step: Operation): Json {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
   const key = keys.pop()
   if (key === undefined) return step.op === 'remove' ? misfit(step) : step.value
-  const parent = keys.reduce((value: Json | undefined, each) => childOf(value, each), document)
+  const parent = keys.reduce((value: Json | undefined, name) => childOf(value, name), document)
   if (step.op !== 'add' && childOf(parent, key) === undefined) misfit(step)
   if (Array.isArray(parent)) applyToArray(parent, key, step)
   // Assigning `__proto__` to an object would not store data.
@@ -60,6 +66,7 @@ function applyOne(document: Json, step: Operation): Json {
 }
 
 function applyToArray(array: Json[], key: string, step: Operation): void {
+  // RFC 6901: an array index has no leading zeros.
   const index = /^(0|[1-9]\d*)$/.test(key) ? Number(key) : array.length + 1
   if (index > array.length) misfit(step)
   if (step.op === 'remove') array.splice(index, 1)

@@ -1,20 +1,10 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
-import {
-  compileSchema,
-  copyOf,
-  corrupt,
-  type DocumentBackend,
-  type DocumentSpec,
-  failedMigration,
-  LINKED,
-  migrationOf,
-  parseDocument,
-  type Snapshot,
-  type Stored,
-  versionOf,
-} from './spec.ts'
+import { copyOf, migrateDocument, migrationError, versionOf } from './migration.ts'
+import { compileSchema } from './schema.ts'
+import type { DocumentBackend, DocumentSpec, Snapshot, Stored } from './spec.ts'
+import { corruptError, LINK_REASON, parseDocument } from './text.ts'
 
 export type Reading<T extends JsonObject = JsonObject> = ReturnType<typeof createReading<T>>
 
@@ -25,14 +15,24 @@ export function createReading<T extends JsonObject>(
 ) {
   const { name } = spec
   const check = compileSchema<T>(spec)
-  return { isCurrent, currentOf, contentOf, statedVersion, upToDate, checked, migrated, valid }
+  return {
+    isCurrent,
+    currentOf,
+    contentOf,
+    statedVersion,
+    migrate,
+    validateStored,
+    validateMigrated,
+    validateNew,
+  }
 
   function isCurrent(stored: Stored): stored is Snapshot {
     return 'document' in stored && versionOf(stored.document) === spec.version
   }
 
+  /** Validates a document that is current. Throws `state_corrupt`. */
   function currentOf({ document, revision }: Snapshot): Snapshot<T> {
-    return { document: checked(document), revision }
+    return { document: validateStored(document), revision }
   }
 
   /** The stored JSON object, not validated. Throws `state_corrupt` if it is not an object. */
@@ -41,7 +41,7 @@ export function createReading<T extends JsonObject>(
     try {
       return parseDocument('edited' in stored ? stored.edited.text : '')
     } catch (error) {
-      throw unreadable('edited' in stored && stored.edited.isLink ? LINKED : reasonOf(error), error)
+      throw unreadable('edited' in stored && stored.edited.isLink ? LINK_REASON : reasonOf(error), error)
     }
   }
 
@@ -51,34 +51,35 @@ export function createReading<T extends JsonObject>(
   }
 
   /**
-   * The document in the current version; the same object if nothing changes. A valid document
-   * without a version counts as current.
+   * The document in the current version, not validated; the same object if nothing changes. A document
+   * without a version counts as current if it is valid.
    */
-  function upToDate(found: JsonObject): JsonObject {
+  function migrate(found: JsonObject): JsonObject {
     if (versionOf(found) === spec.version) return found
-    const stated = { ...found, schema_version: spec.version }
-    if (found.schema_version === undefined && attempt(() => checked(stated))) return stated
-    return migrationOf(spec, found, backend.locate(name))
+    const withVersion = { ...found, schema_version: spec.version }
+    if (found.schema_version === undefined && attempt(() => validateStored(withVersion))) return withVersion
+    return migrateDocument(spec, found, backend.locate(name))
   }
 
-  function checked(document: JsonObject): T {
+  /** Validates the content of the store. Throws `state_corrupt`. */
+  function validateStored(document: JsonObject): T {
     return check(document, (details) => unreadable(`it does not match its schema: ${details}`))
   }
 
-  /** Validates the result of migrations. */
-  function migrated(found: JsonObject, current: JsonObject): T {
+  /** Validates the result of migrations. Throws `state_version`. */
+  function validateMigrated(found: JsonObject, current: JsonObject): T {
     return check(current, (details) => {
       const what = `The migrations to version ${spec.version} made a document that does not match its schema: ${details}`
-      return failedMigration(spec, versionOf(found), backend.locate(name), what)
+      return migrationError(spec, versionOf(found), backend.locate(name), what)
     })
   }
 
-  /** A validated copy, equal to what a later read returns. */
-  function valid(document: JsonObject): T {
+  /** Validates a new document, and returns a copy that equals what a later read returns. Throws `state_invalid`. */
+  function validateNew(document: JsonObject): T {
     return check(copyOf(document), (details) => new TriviumError('state_invalid', { name, details }))
   }
 
   function unreadable(reason: string, cause?: unknown): TriviumError {
-    return corrupt(name, backend.locate(name), reason, cause)
+    return corruptError(name, backend.locate(name), reason, cause)
   }
 }

@@ -1,33 +1,39 @@
 import type { JsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { type Writing, wholeCommit } from './commits.ts'
-import { told } from './events.ts'
+import { replayEvents } from './events.ts'
 import type { Reading } from './reading.ts'
-import { type DocumentBackend, type Stored, stampOf } from './spec.ts'
+import type { DocumentBackend, Stored } from './spec.ts'
+import { stampOf } from './text.ts'
 
 /**
- * Repairs an unreadable document: `from` its text, else from its events, else from scratch. `of`: the
- * restored revision. `kept`: the location of what was replaced. `nothing`: no repair was needed.
+ * Repairs an unreadable document from its text, else from its events, else from scratch. Resolves with
+ * the new revision, the source (`from`; `nothing` if no repair was needed), the revision that was
+ * restored from events (`of`), and the locations of what was replaced (`kept`). Throws `state_version`
+ * for a newer document, and for one whose migration fails.
  */
 export async function repairDocument<T extends JsonObject>(writing: Writing<T>, backend: DocumentBackend) {
   const { spec, reading, now, log } = writing
   const { name } = spec
   const label = `broken-${stampOf(now())}`
-  const events = await told(() => backend.changes(name))
-  const aside = events.broken ? await backend.putEventsAside?.(name, label) : undefined
-  const kept = aside === undefined ? [] : [aside]
+  const events = await replayEvents(() => backend.changes(name))
+  const eventsAside = events.error ? await backend.setEventsAside?.(name, label) : undefined
+  const kept = eventsAside === undefined ? [] : [eventsAside]
   const stored = await backend.read(name)
   refuseOtherVersions(reading, stored, spec.version)
 
-  const usable = (found?: JsonObject) => found && attempt(() => reading.checked(reading.upToDate(found)))
-  const given = attempt(() => reading.contentOf(stored))
-  const text = usable(given)
-  if (text && reading.isCurrent(stored) && !events.broken)
+  const usable = (found?: JsonObject) =>
+    found && attempt(() => reading.validateStored(reading.migrate(found)))
+  const content = attempt(() => reading.contentOf(stored))
+  const fromText = usable(content)
+  if (fromText && reading.isCurrent(stored) && !events.error)
     return { revision: stored.revision, from: 'nothing' as const, of: undefined, kept }
-  const document = text ?? usable(events.found?.document)
-  const from = text ? ('text' as const) : document ? ('events' as const) : ('initial' as const)
-  const path = text && text === given ? undefined : await backend.keep(name, label)
-  if (path !== undefined) kept.push(path)
+  const fromEvents = fromText ? undefined : usable(events.found?.document)
+  const document = fromText ?? fromEvents
+  const from = sourceOf(fromText, fromEvents)
+  // Content that stays as it is needs no copy.
+  const backup = fromText && fromText === content ? undefined : await backend.backUp(name, label)
+  if (backup !== undefined) kept.push(backup)
   let revision = 0
   await backend.transact(name, (current) => {
     revision = current.revision + 1
@@ -38,11 +44,17 @@ export async function repairDocument<T extends JsonObject>(writing: Writing<T>, 
   return { revision, from, of, kept }
 }
 
+function sourceOf(fromText: unknown, fromEvents: unknown): 'text' | 'events' | 'initial' {
+  if (fromText) return 'text'
+  return fromEvents ? 'events' : 'initial'
+}
+
 /** Throws `state_version` for a newer document, and for one whose migration fails: neither is broken. */
 function refuseOtherVersions<T extends JsonObject>(reading: Reading<T>, stored: Stored, known: number): void {
   const stated = reading.statedVersion(stored)
   if (stated === undefined || stated === known || stated <= 0) return
   const found = reading.contentOf(stored)
-  const current = reading.upToDate(found)
-  if (stated < known) reading.migrated(found, current)
+  // Throws for a newer version.
+  const migrated = reading.migrate(found)
+  if (stated < known) reading.validateMigrated(found, migrated)
 }

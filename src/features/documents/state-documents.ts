@@ -6,8 +6,10 @@ import type { Store } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
 import type { StateDocument } from './document.ts'
 import { createStateManager, type StateManager } from './manager.ts'
-import { type DocumentSpec, migrationOf, readDocument } from './spec.ts'
+import { migrateDocument } from './migration.ts'
+import type { DocumentSpec } from './spec.ts'
 import { createStoreBackend } from './store-backend.ts'
+import { readDocument } from './text.ts'
 
 /**
  * A document in `<name>.json` of the data directory, or in Redis, where the first one is a copy of
@@ -16,7 +18,7 @@ import { createStoreBackend } from './store-backend.ts'
 export function createStateDocuments<T extends JsonObject>(deps: {
   spec: DocumentSpec<T>
   dataDir: string
-  /** Absent: files, regardless of the store. They are safe to use beside a running daemon. */
+  /** Without it, the document is in the file. Commands may use it beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
   /** Called when the manager is closed. */
   close?: () => Promise<void>
@@ -38,17 +40,17 @@ function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string)
   return {
     ...spec,
     initial() {
-      const fresh = spec.initial()
-      if (!existsSync(path)) return fresh
-      // The manager validates its shape, as for every document.
+      const initial = spec.initial()
+      if (!existsSync(path)) return initial
+      // The manager validates it, as every new document.
       const found = readDocument(path, 'move it away to start with an empty one')
-      return Object.assign(fresh, migrationOf(spec, found, path))
+      return { ...initial, ...migrateDocument(spec, found, path) }
     },
   }
 }
 
-/** Update interval of the copy, in ms. */
-const COPY_EVERY = 2_000
+/** How often (ms) the copy is updated. */
+const COPY_INTERVAL = 2_000
 
 /**
  * Keeps `<name>.json` as a copy of a document in Redis. Returns a function that stops after a last
@@ -61,20 +63,20 @@ export function keepStateCopy<T extends JsonObject>(
   log: Log,
 ): () => Promise<void> {
   const files = createStateManager({ dir: dataDir, documents: [spec], log })
-  let copied = 0
+  let copiedRevision = 0
   const copy = async () => {
     const { document, revision } = await state.load()
-    if (revision === copied) return
+    if (revision === copiedRevision) return
     await files.update(spec.name, (draft) => {
       for (const key of Object.keys(draft)) delete draft[key]
       Object.assign(draft, document)
     })
-    copied = revision
+    copiedRevision = revision
   }
-  const copying = repeat(copy, COPY_EVERY, 'copy of the state', log)
-  copying.start()
+  const loop = repeat(copy, COPY_INTERVAL, 'copy of the state', log)
+  loop.start()
   return async () => {
-    await copying.stop()
+    await loop.stop()
     await copy().catch((err) =>
       log.warn({ err }, `${spec.name}.json is not up to date; the document itself is on Redis`),
     )

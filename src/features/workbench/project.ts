@@ -5,7 +5,8 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
 import { disk, writeWhole } from '../../lib/disk.ts'
 import { createStateManager } from '../documents/manager.ts'
-import { type DocumentSpec, formatDocument, readDocument } from '../documents/spec.ts'
+import type { DocumentSpec } from '../documents/spec.ts'
+import { formatDocument, readDocument } from '../documents/text.ts'
 import { agentStateDocument, createWorkbench, taskBoardDocument, type Workbench } from './workbench.ts'
 
 /**
