@@ -5,7 +5,7 @@ import { badRequest } from '../core/invalid-args.ts'
 import { submissionSchema } from '../core/message.ts'
 import { HOUR } from '../core/units.ts'
 import { messageFilter } from '../engine/operations/messages.ts'
-import { createStream, STREAMED } from '../features/live/stream.ts'
+import { createStream, STREAM_EVENTS } from '../features/live/stream.ts'
 import { audited } from './audited.ts'
 import { callerOf, OPERATOR } from './bearer.ts'
 import type { Calls, ResultHandler } from './calls.ts'
@@ -38,7 +38,7 @@ export function addOperatorCalls({ serve, serveResult }: Calls, deps: ControlDep
     const { since, until } = checked(query, historySchema)
     return deps.history(since ?? Date.now() - HOUR, until ?? Date.now())
   })
-  const live = `Live activity as server-sent events: ${STREAMED.join(', ')}, gap.`
+  const live = `Live activity as server-sent events: ${STREAM_EVENTS.join(', ')}, gap.`
   const filter = Object.keys(messageFilter.shape).join('&')
   serve(`get /v1/stream?${filter}&match&only`, live, EVENTS, createStream(deps.read))
   serveResult('get /v1/doctor', 'The results of the last gateway checks.', deps.diagnosis)

@@ -131,7 +131,7 @@ function makeSchedules(base: Foundation, state: ScheduleState, permit: SkillMana
   })
 }
 
-type AssistantParts = Pick<Parameters<typeof createAssistant>[0], 'world' | 'state' | 'index' | 'schedules'>
+type AssistantParts = Pick<Parameters<typeof createAssistant>[0], 'context' | 'state' | 'index' | 'schedules'>
 
 function makeAssistant(base: Foundation, parts: AssistantParts) {
   const { config, store } = base

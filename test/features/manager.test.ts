@@ -254,9 +254,9 @@ describe('the event log of a document on a store', () => {
     const { document: now, revision } = await manager.load('notes')
 
     const kept = await eventsOf(open())
-    assert.ok(kept.length >= limits.kept && kept.length <= limits.kept + limits.every + 1)
+    assert.ok(kept.length >= limits.minKept && kept.length <= limits.minKept + limits.wholeEvery + 1)
     const begin = kept.findIndex((change) => change.document)
-    assert.ok(begin >= 0 && begin < limits.every, `the first whole document is number ${begin}`)
+    assert.ok(begin >= 0 && begin < limits.wholeEvery, `the first whole document is number ${begin}`)
     for (const { seq } of kept.slice(begin)) {
       const then = await manager.replay('notes', { revision: seq })
       const count = Number(now.count) - (revision - seq)

@@ -1,78 +1,80 @@
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
-import { createMessagesSeen } from './messages-seen.ts'
-import { createOverviewSeen, type OverviewDeps } from './overview-seen.ts'
+import { createMessageChanges } from './message-changes.ts'
+import { createOverviewChanges, type OverviewDeps } from './overview-changes.ts'
 import { createReaders } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Poll interval in ms, and polls between updates of slowly changing data. */
-const EVERY = 250
-const SLOWLY = 4
+/** Interval of polls in ms. */
+const POLL_INTERVAL = 250
+/** Slowly changing data is read in every fourth poll, and approvals in every eighth. */
+const SLOW_POLLS = 4
 
 type FeedDeps = OverviewDeps & { store: Pick<Store, 'journal' | 'topics' | 'jobs'> }
 
 /**
- * Sends readers the changes on the store, made by any daemon. Polls, so that accepting messages has no extra cost, and only while there
- * are readers. All readers share one poll.
+ * Sends readers the changes on the store, made by any daemon. It polls, so that accepting messages
+ * costs nothing extra, and only while there are readers. All readers share one poll.
  */
 export function createFeed(deps: FeedDeps) {
-  let watching: ReturnType<typeof startWatching> | undefined
+  let polling: ReturnType<typeof startPolling> | undefined
   return {
     /** Subscribes a reader. Returns a function that unsubscribes. */
     read(reader: Reader): () => void {
-      const current = watching ?? startWatching(deps)
-      watching = current
+      const current = polling ?? startPolling(deps)
+      polling = current
       current.join(reader)
       return () => {
         if (current.leave(reader) > 0) return
         void current.stop()
-        if (watching === current) watching = undefined
+        if (polling === current) polling = undefined
       }
     },
   }
 }
 
-function startWatching(deps: FeedDeps) {
+function startPolling(deps: FeedDeps) {
   const readers = createReaders()
-  const messages = createMessagesSeen(deps.store, readers, deps.now)
-  const overview = createOverviewSeen(deps, readers)
+  const messages = createMessageChanges(deps.store, readers, deps.now)
+  const overview = createOverviewChanges(deps, readers)
   const joining = new Set<Reader>()
-  let hasBegun = false
-  let look = 0
+  let hasStarted = false
+  let polls = 0
 
   const welcome = async (reader: Reader) => {
     readers.add(reader)
     await overview.welcome(reader)
     await messages.replay(reader)
   }
-  const lookSlowly = async () => {
-    overview.tellPoint()
-    if (look % (2 * SLOWLY) === 0) await overview.lookForApprovals()
-    await overview.tellNow()
-    await overview.lookForDeaths()
+  const sendSlowData = async () => {
+    overview.sendPoint()
+    if (polls % (2 * SLOW_POLLS) === 0) await overview.sendApprovals()
+    await overview.sendNow()
+    await overview.sendDeadLetters()
   }
   const loop = createLoop({
     async step() {
-      if (!hasBegun) {
-        await messages.begin()
-        await overview.begin()
-        hasBegun = true
+      if (!hasStarted) {
+        await messages.start()
+        await overview.start()
+        hasStarted = true
       }
       for (const reader of joining) {
         joining.delete(reader)
         await welcome(reader)
       }
-      await messages.lookForMessages()
-      await messages.lookForOutcomes(look % SLOWLY === 0)
-      if (++look % SLOWLY === 0) await lookSlowly()
-      return EVERY
+      await messages.sendMessages()
+      await messages.sendOutcomes(polls % SLOW_POLLS === 0)
+      if (++polls % SLOW_POLLS === 0) await sendSlowData()
+      return POLL_INTERVAL
     },
     failed: () => {
+      // The store is unreachable: new readers get the state of the daemon, and messages once it is back.
       for (const reader of joining) {
         if (!readers.has(reader)) overview.forgetNow()
-        readers.addBlind(reader)
+        readers.addWithoutMessages(reader)
       }
-      void overview.tellNow()
+      void overview.sendNow()
     },
     pause: 1_000,
   })

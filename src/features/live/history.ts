@@ -9,7 +9,7 @@ export type Counts = Record<
   latency: { le: number; count: number }[]
 }
 
-/** Rates per second before `at`, and backlog at that time. Latencies in seconds. */
+/** Rates per second up to `at` (Unix ms), and the backlog. Latencies in seconds. */
 export type Point = Record<CountName, number> & {
   at: number
   latency?: { p50: number; p95: number }
@@ -21,81 +21,80 @@ export type Point = Record<CountName, number> & {
 
 type CountName = Exclude<keyof Counts, 'latency'>
 
-/** Interval (ms) and number of points: an hour, a day and a week. */
-const TIERS = [
-  { every: 5_000, kept: 720 },
-  { every: 2 * MINUTE, kept: 720 },
-  { every: 15 * MINUTE, kept: 672 },
-] as const
-const [{ every: EVERY }] = TIERS
+/** The interval of points in ms, and how many are kept: an hour, a day and a week. */
+type TierSize = { every: number; maxPoints: number }
+const FINE: TierSize = { every: 5_000, maxPoints: 720 }
+const MEDIUM: TierSize = { every: 2 * MINUTE, maxPoints: 720 }
+const COARSE: TierSize = { every: 15 * MINUTE, maxPoints: 672 }
 
 export type History = ReturnType<typeof createHistory>
 
 /**
- * Metrics of this daemon over the last week, in memory, for charts; older points are coarser. Call
- * `sample` every `every` ms. In a coarse point, rates and latencies cover its whole span, and
- * depths are the maximum.
+ * Metrics of this daemon over the last week, in memory, for charts. Older points have longer
+ * intervals; their rates and latencies cover the whole interval, and their backlogs are the maximum.
+ * Call `sample` every `every` ms.
  */
 export function createHistory(deps: {
   counts(): Promise<Counts>
   stats(): Promise<StoreStats>
   now(): number
 }) {
-  const [fine, minutes, quarters] = TIERS.map(createTier)
-  const tiers = [fine, minutes, quarters].filter((tier) => tier !== undefined)
+  const fine = createTier(FINE)
+  const coarse = createTier(COARSE)
+  const tiers = [fine, createTier(MEDIUM), coarse]
   return {
-    every: EVERY,
-    points: (): readonly Point[] => fine?.points() ?? [],
+    every: fine.every,
+    points: fine.points,
     /** The points of a range, in the finest resolution available for all of it, and their interval in ms. */
     range(since: number, until: number): { from: number; to: number; every: number; points: Point[] } {
-      const tier = tiers.find((each) => each.reaches(since)) ?? quarters
-      const known = tier?.points() ?? []
-      const last = known.at(-1)?.at ?? 0
-      // The time since the last coarse point is only in the fine tier.
-      const newer = tier === fine ? [] : (fine?.points() ?? []).filter(({ at }) => at > last)
-      const points = [...known, ...newer].filter(({ at }) => at >= since && at <= until)
-      return { from: since, to: until, every: tier?.every ?? EVERY, points }
+      const tier = tiers.find((one) => one.reaches(since)) ?? coarse
+      const last = tier.points().at(-1)?.at ?? 0
+      // The time since the last point of a longer interval is only in the fine tier.
+      const newer = tier === fine ? [] : fine.points().filter(({ at }) => at > last)
+      const points = [...tier.points(), ...newer].filter(({ at }) => at >= since && at <= until)
+      return { from: since, to: until, every: tier.every, points }
     },
     async sample(): Promise<void> {
       const [counts, stats] = await Promise.all([deps.counts(), deps.stats().catch(() => undefined)])
       const at = deps.now()
-      for (const tier of tiers) tier.add({ at, counts }, stats && depthsOf(stats))
+      for (const tier of tiers) tier.add({ at, counts }, stats && backlogOf(stats))
     },
   }
 }
 
-type Depths = ReturnType<typeof depthsOf>
+type Backlog = ReturnType<typeof backlogOf>
 
-function createTier({ every, kept }: { every: number; kept: number }) {
+function createTier({ every, maxPoints }: TierSize) {
   const points: Point[] = []
   let before: Sample | undefined
-  let deepest: Depths | undefined
-  let isWhole = true
+  let maxBacklog: Backlog | undefined
+  let isComplete = true
   return {
     every,
     points: (): readonly Point[] => points,
     /** Whether the tier still has all points since a time. */
-    reaches: (since: number) => isWhole || (points[0]?.at ?? 0) <= since,
-    add(sample: Sample, depths: Depths | undefined): void {
-      deepest = deeper(deepest, depths)
+    reaches: (since: number) => isComplete || (points[0]?.at ?? 0) <= since,
+    add(sample: Sample, backlog: Backlog | undefined): void {
+      maxBacklog = larger(maxBacklog, backlog)
       before ??= sample
-      const passed = sample.at - before.at
+      const elapsed = sample.at - before.at
       // The clock was set back.
-      if (passed < 0) before = sample
-      // Keep every sample in the fine tier, even an early one.
-      if (passed <= 0 || (every > EVERY && passed < every)) return
-      points.push({ at: sample.at, ...ratesBetween(before, sample), ...deepest })
-      if (points.length > kept) {
+      if (elapsed < 0) before = sample
+      // The fine tier keeps every sample, even one that comes early.
+      const isTooEarly = every > FINE.every && elapsed < every
+      if (elapsed <= 0 || isTooEarly) return
+      points.push({ at: sample.at, ...ratesBetween(before, sample), ...maxBacklog })
+      if (points.length > maxPoints) {
         points.shift()
-        isWhole = false
+        isComplete = false
       }
       before = sample
-      deepest = undefined
+      maxBacklog = undefined
     },
   }
 }
 
-function deeper(a: Depths | undefined, b: Depths | undefined): Depths | undefined {
+function larger(a: Backlog | undefined, b: Backlog | undefined): Backlog | undefined {
   if (!a || !b) return a ?? b
   return {
     waiting: Math.max(a.waiting, b.waiting),
@@ -107,12 +106,14 @@ function deeper(a: Depths | undefined, b: Depths | undefined): Depths | undefine
 
 type Sample = { at: number; counts: Counts }
 
+/** Rates per second and latencies between two samples. */
 function ratesBetween(from: Sample, to: Sample) {
   const seconds = Math.max(0.001, (to.at - from.at) / 1000)
   const rate = (name: CountName) => round((to.counts[name] - from.counts[name]) / seconds)
-  const within = to.counts.latency.map(({ le, count }, index) => {
+  const latency = to.counts.latency.map(({ le, count }, index) => {
     return { le, count: count - (from.counts.latency[index]?.count ?? 0) }
   })
+  const hasLatency = (latency.at(-1)?.count ?? 0) > 0
   return {
     accepted: rate('accepted'),
     done: rate('done'),
@@ -121,32 +122,34 @@ function ratesBetween(from: Sample, to: Sample) {
     unrouted: rate('unrouted'),
     sent: rate('sent'),
     refused: rate('refused'),
-    ...((within.at(-1)?.count ?? 0) > 0 && {
-      latency: { p50: quantile(within, 0.5), p95: quantile(within, 0.95) },
-    }),
+    ...(hasLatency && { latency: { p50: quantile(latency, 0.5), p95: quantile(latency, 0.95) } }),
   }
 }
 
-/** Estimates a quantile like Prometheus: linear within a bucket, at most the last bound. */
+/** Estimates a quantile (0 to 1) like Prometheus: linear within a bucket, at most the last finite bound. */
 function quantile(buckets: Counts['latency'], part: number): number {
-  const wanted = (buckets.at(-1)?.count ?? 0) * part
-  let [below, least] = [0, 0]
-  for (const { le, count } of buckets) {
-    if (count >= wanted) {
-      if (le === Number.POSITIVE_INFINITY) return least
-      return round(least + ((le - least) * (wanted - below)) / Math.max(1, count - below), 5)
+  const rank = (buckets.at(-1)?.count ?? 0) * part
+  let countBelow = 0
+  let lowerBound = 0
+  for (const { le: upperBound, count } of buckets) {
+    if (count >= rank) {
+      if (upperBound === Number.POSITIVE_INFINITY) return lowerBound
+      const share = (rank - countBelow) / Math.max(1, count - countBelow)
+      return round(lowerBound + (upperBound - lowerBound) * share, 5)
     }
-    ;[below, least] = [count, le]
+    countBelow = count
+    lowerBound = upperBound
   }
-  return least
+  return lowerBound
 }
 
-function depthsOf({ dispatch, receive, jobs }: StoreStats) {
-  const of = (name: string) => jobs.find(({ queue }) => queue === name) ?? { waiting: 0, running: 0 }
-  const [own, outbox] = [of('dispatch'), of('outbox')]
+function backlogOf({ dispatch, receive, jobs }: StoreStats) {
+  const countsOf = (name: string) => jobs.find(({ queue }) => queue === name) ?? { waiting: 0, running: 0 }
+  const dispatchJobs = countsOf('dispatch')
+  const outbox = countsOf('outbox')
   return {
-    waiting: dispatch.unpumped + own.waiting,
-    running: own.running,
+    waiting: dispatch.unpumped + dispatchJobs.waiting,
+    running: dispatchJobs.running,
     outbox: outbox.waiting + outbox.running,
     receive: receive.ready,
   }

@@ -1,16 +1,17 @@
 import type { Message } from '../../core/message.ts'
 import { createMatcher, type Outcome } from '../../core/message-query.ts'
 import { rowOf, searchOf } from '../../engine/search.ts'
-import type { Reader, STREAMED } from './stream.ts'
+import type { Reader, STREAM_EVENTS } from './stream.ts'
 
-type Event = (typeof STREAMED)[number]
+type StreamEvent = (typeof STREAM_EVENTS)[number]
 
 /** A message with its outcome. */
-export type Watched = { message: Message; outcome: Outcome }
+export type MessageState = { message: Message; outcome: Outcome }
 
-/** Maximum number of messages replayed to a returning reader, and of watched outcomes. */
-export const REPLAYED = 1_000
-export const WATCHED = 1_000
+/** Maximum number of messages that a returning reader gets. */
+export const MAX_REPLAYED = 1_000
+/** Maximum number of messages whose outcomes are checked. */
+export const MAX_WATCHED = 1_000
 
 export type Readers = ReturnType<typeof createReaders>
 
@@ -23,45 +24,60 @@ export function createReaders() {
     count: () => readers.size,
     add(reader: Reader): void {
       const { outcomes, ...query } = searchOf(reader.filter, { kind: 'http' })
-      readers.set(reader, { matches: remembered(createMatcher(query), reader.fits), outcomes })
+      readers.set(reader, { matches: withRouteKeys(createMatcher(query), reader.fits), outcomes })
     },
     /** Adds a reader without messages, while the store is unreachable. */
-    addBlind: (reader: Reader) => void readers.set(reader, { matches: () => false, outcomes: undefined }),
+    addWithoutMessages: (reader: Reader) => void readers.set(reader, { matches: () => false, outcomes: undefined }),
     remove: (reader: Reader) => readers.delete(reader),
-    tell(event: Event, data: unknown): void {
+    /** Sends an event to all readers that want it. */
+    send(event: StreamEvent, data: unknown): void {
       for (const reader of readers.keys()) if (reader.wants(event)) reader.send(event, data)
     },
     /** Sends new messages that match to one reader, or to all, with the number of omitted ones. */
-    show(found: readonly Watched[], missed: number, only?: Reader): void {
+    show(found: readonly MessageState[], missed: number, only?: Reader): void {
       for (const [reader, { matches, outcomes }] of readers) {
         if ((only && reader !== only) || !reader.wants('message')) continue
         if (missed > 0) reader.missed(missed)
         for (const { message, outcome } of found) {
-          const isMeant = matches(message) && (outcomes?.includes(outcome) ?? true)
-          if (isMeant) reader.send('message', rowOf(message, outcome), message.id)
+          const isWanted = matches(message) && (outcomes?.includes(outcome) ?? true)
+          if (isWanted) reader.send('message', rowOf(message, outcome), message.id)
         }
       }
     },
-    /** A reader that filters by outcome gets a message once it has one of them. */
-    tellOutcome({ message, outcome }: Watched, before: Outcome, at: number): void {
-      for (const [reader, { outcomes: wanted, matches }] of readers) {
+    /**
+     * Sends a new outcome (`at`: Unix ms). A reader that filters by outcome gets the message instead, once
+     * its outcome is one of those.
+     */
+    sendOutcome({ message, outcome }: MessageState, before: Outcome, at: number): void {
+      for (const [reader, { outcomes, matches }] of readers) {
         if (!matches(message)) continue
-        if (wanted && !wanted.includes(before) && reader.wants('message')) {
-          if (wanted.includes(outcome)) reader.send('message', rowOf(message, outcome))
+        const isUnsent = outcomes && !outcomes.includes(before)
+        if (isUnsent && reader.wants('message')) {
+          if (outcomes.includes(outcome)) reader.send('message', rowOf(message, outcome))
         } else if (reader.wants('outcome')) reader.send('outcome', { id: message.id, outcome, at })
       }
     },
   }
 }
 
-/** A match that reads the full message once, when it is shown. Watched messages are shortened later. */
-function remembered(matches: (message: Message) => boolean, fits: Reader['fits']): typeof matches {
-  const known = new Map<string, boolean>()
+/**
+ * A match by the query and by the route keys of a reader (`fits`). The route keys need the whole
+ * message, which only its first event has, so their result is remembered.
+ */
+function withRouteKeys(matches: (message: Message) => boolean, fits: Reader['fits']): typeof matches {
   if (!fits) return matches
+  const results = new Map<string, boolean>()
   return (message) => {
-    const answer = known.get(message.id) ?? fits(message)
-    known.set(message.id, answer)
-    for (const id of known.keys()) if (known.size > WATCHED + REPLAYED) known.delete(id)
-    return answer && matches(message)
+    const result = results.get(message.id) ?? fits(message)
+    results.set(message.id, result)
+    dropOldest(results, MAX_WATCHED + MAX_REPLAYED)
+    return result && matches(message)
   }
+}
+
+/** Removes the oldest entry of a map that has more than `max`. Call it after each addition. */
+export function dropOldest(map: Map<string, unknown>, max: number): void {
+  if (map.size <= max) return
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
 }

@@ -3,47 +3,47 @@ import type { Config } from '../../config/load-config.ts'
 import { formatProblems } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 
-/** Throws for changes that are certainly mistakes; the last good configuration stays. */
+/** Throws `config_invalid` for changes that are certainly mistakes. The last good configuration then stays. */
 export function refuseMistakes(old: Config, next: Config): void {
   refuseEmptied(old, next)
-  refuseOver(old, next)
+  refusePastSchedules(old, next)
 }
 
-/** Throws for an emptied or half-saved file: messages accepted meanwhile would stay unrouted. */
+/** Throws for a file that lost all gateways or routes, as one that is half saved: messages would stay unrouted. */
 function refuseEmptied(old: Config, next: Config): void {
-  const gone = (['gateways', 'routes'] as const).filter(
+  const emptied = (['gateways', 'routes'] as const).filter(
     (part) => old.inFile[part] > 0 && next.inFile[part] === 0,
   )
-  if (gone.length === 0) return
-  const what = `${next.file} has no ${gone.join(' and no ')} any more`
+  if (emptied.length === 0) return
+  const what = `${next.file} has no ${emptied.join(' and no ')} any more`
   throw new TriviumError('config_invalid', { details: `${what}; if this is intended, restart the daemon` })
 }
 
 /** Throws for a new schedule whose only time has passed; an existing one may stay. */
-function refuseOver(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedules'>): void {
-  const problems = next.schedules.flatMap(({ expired, ...schedule }) => {
+function refusePastSchedules(old: Pick<Config, 'schedules'>, next: Pick<Config, 'schedules'>): void {
+  const problems = next.schedules.flatMap(({ expired: problem, ...schedule }) => {
     const isKnown = old.schedules.some(({ name, cron }) => name === schedule.name && cron === schedule.cron)
-    return expired && !isKnown ? [{ ...expired, severity: 'error' as const }] : []
+    return problem && !isKnown ? [{ ...problem, severity: 'error' as const }] : []
   })
   if (problems.length > 0) throw new TriviumError('config_invalid', { details: formatProblems(problems) })
 }
 
-/** Settings that are read on each use. */
-const LIVE = ['grace', 'drainDelay', 'retention', 'publicUrl']
+/** Settings of the daemon that are read on each use. */
+const READ_ON_USE = ['grace', 'drainDelay', 'retention', 'publicUrl']
 
 type Settings = Pick<Config, 'daemon' | 'skills' | 'queues' | 'routes' | 'gateways'>
 
-/** Changed settings that need a restart. `openQueues`: queues used by routes since the start. */
+/** The names of changed settings that need a restart. `openQueues`: the queues that routes have used since the start. */
 export function needRestart(old: Settings, next: Settings, openQueues: readonly string[]): string[] {
   const before: Record<string, unknown> = { ...old.daemon, skills: old.skills }
   const after = { ...next.daemon, skills: next.skills }
-  const late = Object.entries(after).flatMap(([name, value]) =>
-    LIVE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
+  const changed = Object.entries(after).flatMap(([name, value]) =>
+    READ_ON_USE.includes(name) || isDeepStrictEqual(before[name], value) ? [] : [name],
   )
-  return leavesQueuesBehind(old, next, openQueues) ? [...late, 'queues'] : late
+  return leavesQueuesBehind(old, next, openQueues) ? [...changed, 'queues'] : changed
 }
 
-/** Whether `queues:` changed for an open connection: of a route's queue, or of an unchanged gateway. */
+/** Whether `queues:` changed for an open connection: that of a route's queue, or of an unchanged gateway. */
 function leavesQueuesBehind(old: Settings, next: Settings, openQueues: readonly string[]): boolean {
   const changed = (['redis', 'prefix'] as const).filter((key) => old.queues[key] !== next.queues[key])
   if (changed.length === 0) return false
@@ -52,7 +52,7 @@ function leavesQueuesBehind(old: Settings, next: Settings, openQueues: readonly 
     old.gateways.some((one) => isDeepStrictEqual(one, gateway)),
   )
   return unchanged.some(({ enabled, transport, options }) => {
-    const own: object = Object(options)
-    return enabled && transport === 'bullmq' && changed.some((key) => !Object.hasOwn(own, key))
+    const ownOptions: object = Object(options)
+    return enabled && transport === 'bullmq' && changed.some((key) => !Object.hasOwn(ownOptions, key))
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/config/load-config.ts'
-import { needRestart } from '../../src/features/live/changes.ts'
+import { needRestart } from '../../src/features/live/reload-checks.ts'
 import { transports } from '../../transports/registry.ts'
 import { givenFile } from '../config/given.ts'
 

@@ -1,0 +1,140 @@
+import { MESSAGE_TOPIC } from '../../core/event.ts'
+import type { Message } from '../../core/message.ts'
+import { timeOf } from '../../core/message-id.ts'
+import { type Outcome, SEARCHED } from '../../core/message-query.ts'
+import type { Store } from '../../core/store.ts'
+import { MINUTE } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import { dropOldest, MAX_REPLAYED, MAX_WATCHED, type MessageState, type Readers } from './readers.ts'
+import type { Reader } from './stream.ts'
+
+/** Maximum number of messages per poll: 1,200 a second at four polls a second. */
+const PAGE_SIZE = 300
+/** Up to this many outcomes are checked in every poll; more in every fourth. */
+const FEW = 100
+/** Outcomes that change. */
+const UNFINISHED: readonly Outcome[] = ['waiting', 'running', 'retrying', 'approval', 'replying', 'dead']
+/** Outcomes that do not change any more. */
+const FINAL = /^(dropped|merged|bounced|suppressed)$/
+/** Dispatch has ended. If the reply fails, the outcome changes to `replying` or `bounced`. */
+const DISPATCHED = /^(done|unrouted)$/
+/** How long (ms) such outcomes are still checked, in every fourth poll. */
+const DISPATCHED_CHECKED = 5 * MINUTE
+
+/** Sends readers new messages, and later their outcomes. */
+export function createMessageChanges(
+  { journal, topics }: Pick<Store, 'journal' | 'topics'>,
+  readers: Readers,
+  now: () => number,
+) {
+  /** Messages whose outcomes are checked, by id: the unfinished ones, and those that were dispatched lately. */
+  const unfinished = new Map<string, MessageState>()
+  const dispatched = new Map<string, MessageState & { until: number }>()
+  /** The position of the last message that was sent, per partition. */
+  let sent: number[] = []
+  const readEnds = () => {
+    const partitions = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, partition) => partition)
+    return Promise.all(partitions.map((partition) => topics.end(MESSAGE_TOPIC, partition)))
+  }
+  const forget = (id: string) => {
+    unfinished.delete(id)
+    dispatched.delete(id)
+  }
+  const watch = ({ message, outcome }: MessageState) => {
+    forget(message.id)
+    if (FINAL.test(outcome)) return
+    const state = { message: shorten(message), outcome }
+    if (DISPATCHED.test(outcome)) {
+      dispatched.set(message.id, { ...state, until: now() + DISPATCHED_CHECKED })
+      dropOldest(dispatched, MAX_WATCHED)
+    } else {
+      unfinished.set(message.id, state)
+      dropOldest(unfinished, MAX_WATCHED)
+    }
+  }
+  const latelyDispatched = () => {
+    for (const [id, { until }] of dispatched) if (until < now()) dispatched.delete(id)
+    return dispatched.values()
+  }
+  const findNewest = createFindNewest({ journal, topics })
+
+  return {
+    /** Starts at the end: existing messages are not new. */
+    async start(): Promise<void> {
+      sent = await readEnds()
+      const { found } = await journal.search({ limit: PAGE_SIZE, outcomes: UNFINISHED })
+      const { found: newest } = await journal.search({ limit: PAGE_SIZE })
+      const isLatelyDispatched = ({ message: { id }, outcome }: MessageState) =>
+        DISPATCHED.test(outcome) && timeOf(id) > now() - DISPATCHED_CHECKED
+      for (const state of [...newest.filter(isLatelyDispatched), ...found].reverse()) watch(state)
+    },
+    async sendMessages(): Promise<void> {
+      const ends = await readEnds()
+      if (ends.every((end, partition) => end <= (sent[partition] ?? 0))) return
+      const { found, missed } = await findNewest(sent, ends, PAGE_SIZE)
+      sent = ends
+      for (const state of found) watch(state)
+      readers.show(found, missed)
+    },
+    /** Sends outcomes that changed. `isDue`: checks them even if there are many, and those of dispatched messages. */
+    async sendOutcomes(isDue: boolean): Promise<void> {
+      if (unfinished.size > FEW && !isDue) return
+      const all = [...unfinished.values(), ...(isDue ? latelyDispatched() : [])]
+      const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
+      for (const [index, { message, outcome: before }] of all.entries()) {
+        const outcome = outcomes[index]
+        // The message has expired.
+        if (!outcome) forget(message.id)
+        if (!outcome || outcome === before) continue
+        watch({ message, outcome })
+        readers.sendOutcome({ message, outcome }, before, now())
+      }
+    },
+    /** Sends a returning reader the messages since the last one that it received. */
+    async replay(reader: Reader): Promise<void> {
+      const last = topics.placeOf(MESSAGE_TOPIC, reader.after ?? '')
+      if (!last || !reader.wants('message')) return
+      // The reader's positions in other partitions are unknown: the same number of messages is assumed.
+      const count = (sent[last.partition] ?? 0) - last.position
+      if (count <= 0) return
+      const after = sent.map((end) => Math.max(0, end - count))
+      const { found, missed } = await findNewest(after, sent, MAX_REPLAYED)
+      readers.show(found, missed, reader)
+    },
+  }
+}
+
+/**
+ * Returns the function that finds the newest `max` messages after one position and up to another, both
+ * per partition: oldest first, with the number of omitted ones.
+ */
+function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>) {
+  return async (after: readonly number[], ends: readonly number[], max: number) => {
+    const isInRange = ({ message }: MessageState) => {
+      const place = topics.placeOf(MESSAGE_TOPIC, message.id)
+      if (!place) return false
+      const { partition, position } = place
+      // Messages after `ends` are for the next poll.
+      return position > (after[partition] ?? 0) && position <= (ends[partition] ?? 0)
+    }
+    const total = ends.reduce((sum, end, partition) => sum + end - (after[partition] ?? 0), 0)
+    const found: MessageState[] = []
+    let before: string | undefined
+    do {
+      const limit = Math.min(PAGE_SIZE, max - found.length, total - found.length)
+      if (limit <= 0) break
+      const page = await journal.search({ limit, before })
+      const inRange = page.found.filter(isInRange)
+      found.push(...inRange)
+      const last = topics.placeOf(MESSAGE_TOPIC, page.found.at(-1)?.message.id ?? '')
+      const isBeforeRange = inRange.length === 0 && last && last.position <= (after[last.partition] ?? 0)
+      before = isBeforeRange || page.found.length < limit ? undefined : page.next
+    } while (before !== undefined)
+    return { found: found.reverse(), missed: total - found.length }
+  }
+}
+
+/** A message without large fields that filters ignore. The text is copied, as a slice would keep all of it in memory. */
+function shorten({ html: _html, data: { event }, text, ...rest }: Message): Message {
+  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED)).toString() }
+}

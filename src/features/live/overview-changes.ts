@@ -1,0 +1,104 @@
+import type { Approval } from '../../core/approval.ts'
+import { reasonOf } from '../../core/errors.ts'
+import type { DeadLetter, Store } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { defined } from '../../lib/defined.ts'
+import type { History, Point } from './history.ts'
+import type { Readers } from './readers.ts'
+import type { Reader } from './stream.ts'
+
+/** Maximum number of dead letters sent per poll. */
+const MAX_DEAD_LETTERS = 20
+const NO_RATES: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrouted: 0, sent: 0, refused: 0 }
+
+export type OverviewDeps = {
+  store: Pick<Store, 'jobs'>
+  history: Pick<History, 'every' | 'points'>
+  /** Data of the event `now`, besides rates, approvals, dead letters and troubles. */
+  overview(): Promise<{ roads: readonly { road: string; dead?: number }[] } & object>
+  /** The pending approvals. */
+  approvals(): Promise<Approval[]>
+  /** An approval in any state. */
+  approval(id: string): Promise<Approval | undefined>
+  /** Never throws, even if the store is unreachable. */
+  troubles(): Promise<Trouble[]>
+  now(): number
+}
+
+/** Sends readers slowly changing data: daemon state (`now`, `point`), approvals and dead letters. */
+export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
+  const { store, history, now } = deps
+  let pending = new Map<string, Approval>()
+  /** Times (Unix ms) of the newest dead letter and the newest point, and the JSON of `now`, as last sent. */
+  let newestDeadLetter = 0
+  let sentPoint = 0
+  let sentNow = ''
+  const readPending = async () => new Map((await deps.approvals()).map((one) => [one.id, one]))
+  const overview = () => overviewWith(deps, pending.size)
+
+  return {
+    /** Starts with the current state: existing entries are not new. */
+    async start(): Promise<void> {
+      pending = await readPending()
+      const { items } = await store.jobs.deadLetters.list({ limit: 1 })
+      newestDeadLetter = items[0]?.at ?? 0
+      sentPoint = history.points().at(-1)?.at ?? 0
+    },
+    /** Sends a new reader the current state. */
+    async welcome(reader: Reader): Promise<void> {
+      if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
+      const data = await overview()
+      if (readers.count() === 1) sentNow = JSON.stringify(data)
+      if (reader.wants('now')) reader.send('now', { at: now(), ...data })
+    },
+    async sendNow(): Promise<void> {
+      const data = await overview()
+      const text = JSON.stringify(data)
+      if (text !== sentNow) readers.send('now', { at: now(), ...data })
+      sentNow = text
+    },
+    /** Makes the next `sendNow` send in any case. */
+    forgetNow(): void {
+      sentNow = ''
+    },
+    sendPoint(): void {
+      const last = history.points().at(-1)
+      if (last && last.at > sentPoint) readers.send('point', last)
+      sentPoint = last?.at ?? 0
+    },
+    async sendApprovals(): Promise<void> {
+      const current = await readPending()
+      for (const [id, approval] of current) if (!pending.has(id)) readers.send('approval', approval)
+      const ended = [...pending.keys()].filter((id) => !current.has(id))
+      pending = current
+      for (const id of ended) readers.send('approval', (await deps.approval(id)) ?? { id, status: 'expired' })
+    },
+    async sendDeadLetters(): Promise<void> {
+      const { items: letters } = await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS })
+      for (const letter of letters.filter(({ at }) => at > newestDeadLetter).reverse())
+        readers.send('dead', summaryOf(letter))
+      newestDeadLetter = Math.max(newestDeadLetter, letters[0]?.at ?? 0)
+    },
+  }
+}
+
+/** The data of `now`; only the error and the troubles if the store cannot be read. */
+async function overviewWith(deps: OverviewDeps, approvals: number): Promise<object> {
+  try {
+    const [found, troubles] = await Promise.all([deps.overview(), deps.troubles()])
+    const queues = found.roads.flatMap(({ road, dead = 0 }) => (dead > 0 ? [[road, dead] as const] : []))
+    const total = queues.reduce((sum, [, dead]) => sum + dead, 0)
+    const { accepted, done, failed, dead, unrouted, sent, refused } = deps.history.points().at(-1) ?? NO_RATES
+    const rates = { accepted, done, failed, dead, unrouted, sent, refused }
+    const deadLetters = { total, queues: Object.fromEntries(queues) }
+    return { ...found, rates, approvals, deadLetters, troubles }
+  } catch (error) {
+    return { error: reasonOf(error), troubles: await deps.troubles() }
+  }
+}
+
+/** A summary of a dead letter. */
+function summaryOf({ id, queue, group, at, reason, errors, message }: DeadLetter) {
+  const { message: error, code } = errors.at(-1) ?? {}
+  return { id, queue, group, at, reason, ...defined({ error, code, messageId: message?.id }) }
+}
