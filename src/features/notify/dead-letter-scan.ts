@@ -2,73 +2,76 @@ import { z } from 'zod'
 import type { DeadLetter, Page, Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 
-const CURSOR = 'notify:dead-letters'
+/** Key of the cursor: the time (Unix ms) of the newest dead letter that was handled. */
+const CURSOR_KEY = 'notify:dead-letters'
 const cursorSchema = z.object({ at: z.number() })
 
 /** Overlap (ms) of scans, as the clocks of daemons differ. */
 const OVERLAP = MINUTE
-const PAGE = 200
-/** Maximum number of remembered letters. */
-const REMEMBERED = 20_000
+const PAGE_SIZE = 200
+/** Maximum number of letters that this process remembers as handled. */
+const MAX_REMEMBERED = 20_000
 
 /**
- * Finds dead letters, each once per process. The cursor is in the store and moves after `handled`.
- * After a crash in between, letters are found again, so their handling needs keys of its own.
+ * Finds dead letters, each once per process. The cursor in the store moves when `handled` is called.
+ * After a crash before that, letters are found again, so handling a letter must be idempotent.
  */
 export function createDeadLetterScan(store: Pick<Store, 'jobs' | 'kv' | 'stats'>, now: () => number) {
   const { deadLetters } = store.jobs
-  const seen = new Set<string>()
-  let known = ''
+  const handledKeys = new Set<string>()
+  /** The signature of the last scan that was handled. */
+  let lastSignature = ''
   const startedAt = now()
 
   /** A cheap value that changes with each new letter. */
-  const signature = async () => {
+  const readSignature = async () => {
     const [stats, newest] = await Promise.all([
       store.stats(),
       deadLetters.list({ limit: 1 }).then(({ items }) => items[0]),
     ])
     const counts = stats.jobs.map(({ queue, dead }) => [queue, dead])
-    return { newest, text: JSON.stringify([counts, newest?.id, newest?.at]) }
+    return { newest, signature: JSON.stringify([counts, newest?.id, newest?.at]) }
   }
 
-  const since = async (after: number): Promise<DeadLetter[]> => {
+  /** The letters since a time (Unix ms) that are not handled yet, oldest first. */
+  const lettersSince = async (start: number): Promise<DeadLetter[]> => {
     const found: DeadLetter[] = []
     let before: Pick<DeadLetter, 'at' | 'id'> | undefined
     let page: Page<DeadLetter>
     do {
-      page = await deadLetters.list({ limit: PAGE, before })
-      found.push(...page.items.filter((letter) => letter.at >= after && !seen.has(keyOf(letter))))
+      page = await deadLetters.list({ limit: PAGE_SIZE, before })
+      found.push(...page.items.filter((letter) => letter.at >= start && !handledKeys.has(keyOf(letter))))
       before = page.items.at(-1)
-    } while (page.more && before && before.at >= after)
+    } while (page.more && before && before.at >= start)
     return found.reverse()
   }
 
   return {
     /** New letters, oldest first. Call `handled` after handling them. */
-    async look(): Promise<{ letters: DeadLetter[]; handled(): Promise<void> }> {
-      const { newest, text } = await signature()
-      if (text === known) return { letters: [], handled: async () => {} }
-      const stored = cursorSchema.safeParse((await store.kv.get(CURSOR))?.value).data
+    async scan(): Promise<{ letters: DeadLetter[]; handled(): Promise<void> }> {
+      const { newest, signature } = await readSignature()
+      if (signature === lastSignature) return { letters: [], handled: async () => {} }
+      const stored = cursorSchema.safeParse((await store.kv.get(CURSOR_KEY))?.value).data
       // Letters from before the first scan are not news. A cursor in the future comes from a clock
       // that was set back.
       const isUsable = stored !== undefined && stored.at <= now() + OVERLAP
-      const at = isUsable ? stored.at : startedAt
-      const letters = await since(isUsable ? at - OVERLAP : at)
+      const cursor = isUsable ? stored.at : startedAt
+      const letters = await lettersSince(isUsable ? cursor - OVERLAP : cursor)
       return {
         letters,
         async handled() {
-          const last = Math.max(at, newest?.at ?? 0)
-          if (last !== stored?.at) await store.kv.set(CURSOR, { at: last })
-          if (seen.size > REMEMBERED) seen.clear()
-          for (const letter of letters) seen.add(keyOf(letter))
-          known = text
+          const next = Math.max(cursor, newest?.at ?? 0)
+          if (next !== stored?.at) await store.kv.set(CURSOR_KEY, { at: next })
+          if (handledKeys.size > MAX_REMEMBERED) handledKeys.clear()
+          for (const letter of letters) handledKeys.add(keyOf(letter))
+          lastSignature = signature
         },
       }
     },
   }
 }
 
-/** A letter that dies again after a retry counts as new. */
+/** Identifies a dead letter. One that fails again after a retry counts as new. */
 export function keyOf({ queue, id, at }: Pick<DeadLetter, 'queue' | 'id' | 'at'>): string {
   return `${queue} ${id} ${at}`
 }

@@ -6,9 +6,10 @@ import type { OperationsEvent } from './operations-event.ts'
 /** The content of a notification: of one event, or of all events since the last notification. */
 export type NotificationText = { subject: string; text: string }
 
-/** Maximum number of event kinds in a notification. */
-const MOST_SHOWN = 10
-const LONGEST = 500
+/** Maximum number of kinds of events in a text, and of events in a POSTed body. */
+const MAX_SHOWN = 10
+/** Maximum characters of the text of an event. */
+const MAX_TEXT_LENGTH = 500
 
 /** Writes the notification for `events`: oldest first, at least one. */
 export function notificationText(events: readonly Event[]): NotificationText {
@@ -16,13 +17,14 @@ export function notificationText(events: readonly Event[]): NotificationText {
   const [first] = kinds
   if (!first) return { subject: 'Trivium', text: '' }
   const others = events.length - first.count
-  const subject = `${headOf(first)}${others > 0 ? ` and ${others} more` : ''}`
+  const subject = others > 0 ? `${headOf(first)} and ${others} more` : headOf(first)
   return { subject: `[Trivium] ${subject}`, text: textOf(events, kinds, describe) }
 }
 
+/** A head line for several events, what `write` makes of each kind, and the number of the rest. */
 function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: Kind) => string): string {
-  const shown = kinds.slice(0, MOST_SHOWN).map(write)
-  const left = kinds.slice(MOST_SHOWN).reduce((sum, { count }) => sum + count, 0)
+  const shown = kinds.slice(0, MAX_SHOWN).map(write)
+  const left = kinds.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0)
   const head = events.length > 1 ? [`${counted(events.length, 'event')} since ${timeOf(events[0])}:`] : []
   const tail = left > 0 ? [`… and ${left} more: \`trivium troubles\``] : []
   return [...head, ...shown, ...tail].join('\n\n')
@@ -41,7 +43,7 @@ function kindsOf(events: readonly Event[]): Kind[] {
   return [...kinds.values()].sort((a, b) => b.count - a.count)
 }
 
-/** Only the daemon writes to this topic. */
+/** Not validated further, because only the daemon writes to this topic. */
 function isOperations(data: unknown): data is OperationsEvent {
   return typeof Object(data).title === 'string' && typeof Object(data).text === 'string'
 }
@@ -57,14 +59,15 @@ function describe(kind: Kind): string {
 function detailsOf({ data }: Kind): string {
   const { where, text, todo } = data
   const { from, about } = where
-  const whose = from ? `From ${from}${about ? `: ${about}` : ''}\n` : ''
-  return `${whose}${shorten(text)}\nTo do: ${todo}`
+  const sender = about ? `From ${from}: ${about}` : `From ${from}`
+  return [...(from ? [sender] : []), shorten(text), `To do: ${todo}`].join('\n')
 }
 
 function shorten(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text
 }
 
+/** `09:30 UTC`. */
 function timeOf(event: Event | undefined): string {
   return `${new Date(event?.timestamp ?? 0).toISOString().slice(11, 16)} UTC`
 }
@@ -72,11 +75,11 @@ function timeOf(event: Event | undefined): string {
 /** The body of a POSTed notification: `text` at the top level, and the events. */
 export function notificationBody({ subject, text }: NotificationText, events: readonly Event[]) {
   const shown = events
-    .slice(0, MOST_SHOWN)
+    .slice(0, MAX_SHOWN)
     .map(({ id, type, timestamp, data }) => ({ id, type, timestamp, data }))
   const types: NotifyOn[] | string[] = [...new Set(events.map(({ type }) => type))]
   const kinds = kindsOf(events)
-  // The subject already names a single kind.
-  const said = kinds.length === 1 ? textOf(events, kinds, detailsOf) : text
-  return { text: `${subject}\n\n${said}`, subject, count: events.length, types, events: shown }
+  // The subject already names the only kind.
+  const details = kinds.length === 1 ? textOf(events, kinds, detailsOf) : text
+  return { text: `${subject}\n\n${details}`, subject, count: events.length, types, events: shown }
 }

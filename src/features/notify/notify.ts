@@ -9,21 +9,22 @@ import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createDeadLetterScan } from './dead-letter-scan.ts'
-import { approvalHappening, deadLetterHappening, type Happening, isLocal } from './happenings.ts'
-import { createLasting } from './lasting.ts'
+import { approvalEvent, deadLetterEvent, type NotifyEvent, isLocal } from './notify-events.ts'
+import { createTroublePublisher } from './trouble-publisher.ts'
 import { createFailureAnswers } from './on-failure.ts'
 import { createRule } from './rule.ts'
 
 export type Notify = ReturnType<typeof createNotify>
 
-/** The lease of the daemon that looks for dead letters and sends notifications. */
+/** The lease of the daemon that looks for dead letters and sends notifications. Times in ms. */
 const LEASE = 'notify'
 const LEASE_TIME = 9_000
-const RENEW = 3_000
-/** Intervals (ms) for checking dead letters and approvals, and the list of troubles. */
-const LOOK = 1_000
-const LOOK_AT_TROUBLES = 2_000
-const MOST_APPROVALS = 1_000
+const RENEW_INTERVAL = 3_000
+/** Interval (ms) of checks for dead letters and approvals. */
+const CHECK_INTERVAL = 1_000
+/** Minimum interval (ms) of checks of the troubles. */
+const TROUBLES_INTERVAL = 2_000
+const MAX_APPROVALS = 1_000
 
 type NotifyDeps = {
   store: Store
@@ -43,18 +44,19 @@ type NotifyDeps = {
 export function createNotify(deps: NotifyDeps) {
   const { store, log } = deps
   const answers = createFailureAnswers(deps)
-  const holds = createHold(deps)
+  const hasLease = createLeaseCheck(deps)
   let rules: ReturnType<typeof createRule>[] = []
   let isRunning = false
   let listTroubles: () => Promise<readonly Trouble[]> = async () => []
-  const look = createLooks(deps, {
+  const publishNew = createPublisher(deps, {
     answer: answers.answer,
     rules: () => rules.map(({ rule }) => rule),
     troubles: () => listTroubles(),
   })
 
+  /** Sends what is due by the rules. Resolves with the ms until the next check. */
   const send = async (): Promise<number> => {
-    let next = LOOK
+    let next = CHECK_INTERVAL
     for (const rule of rules) {
       let wait = await rule.step()
       while (wait === 0) wait = await rule.step()
@@ -64,20 +66,20 @@ export function createNotify(deps: NotifyDeps) {
   }
   const loop = createLoop({
     async step() {
-      const isOurs = await holds()
-      await look(isOurs)
-      return isOurs ? send() : LOOK
+      const isOurs = await hasLease()
+      await publishNew(isOurs)
+      return isOurs ? send() : CHECK_INTERVAL
     },
     failed: (err) => log.warn({ err }, 'notifications could not be processed; trying again'),
-    pause: LOOK,
+    pause: CHECK_INTERVAL,
   })
 
   return {
     /** Applies rules. Resolves once their consumer groups exist. */
     async use(next: readonly NotifyRule[]): Promise<void> {
-      const made = next.map((rule) => createRule(rule, deps))
-      for (const each of made) await each.begin()
-      rules = made
+      const created = next.map((rule) => createRule(rule, deps))
+      for (const rule of created) await rule.begin()
+      rules = created
     },
     /**
      * The outcome of a message for a waiting request: a failure with an `on-failure` answer counts
@@ -99,20 +101,23 @@ export function createNotify(deps: NotifyDeps) {
 }
 
 /** Whether this daemon has the lease. Renews it every few seconds. */
-function createHold({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 'now'>) {
-  let heldSince = Number.NEGATIVE_INFINITY
+function createLeaseCheck({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 'now'>) {
+  let renewedAt = Number.NEGATIVE_INFINITY
   return async (): Promise<boolean> => {
-    const age = now() - heldSince
-    if (age >= 0 && age < RENEW) return true
+    const age = now() - renewedAt
+    if (age >= 0 && age < RENEW_INTERVAL) return true
     const at = now()
     const isOurs = (await store.leases.acquire(LEASE, owner, LEASE_TIME)) !== undefined
-    heldSince = isOurs ? at : Number.NEGATIVE_INFINITY
+    renewedAt = isOurs ? at : Number.NEGATIVE_INFINITY
     return isOurs
   }
 }
 
-/** Looks for events and publishes them. Events of a daemon are published by that daemon. */
-function createLooks(
+/**
+ * Returns the function that looks for events and publishes them. Those of one daemon are published by
+ * that daemon, all others by the holder of the lease.
+ */
+function createPublisher(
   deps: NotifyDeps,
   parts: {
     answer(letter: DeadLetter): Promise<boolean>
@@ -122,24 +127,21 @@ function createLooks(
 ) {
   const { answer, rules } = parts
   const { store, now, log } = deps
-  const scan = createDeadLetterScan(store, now)
-  const publish = async (happenings: readonly Happening[]) => {
-    const events = happenings.map(({ key, type, data }) => ({
-      key,
-      type,
-      source: 'trivium',
-      data: toJson(data),
-    }))
-    if (events.length > 0) await store.topics.publish(OPERATIONS_TOPIC, events)
+  const deadLetters = createDeadLetterScan(store, now)
+  const publish = async (events: readonly NotifyEvent[]) => {
+    if (events.length === 0) return
+    const newEvents = events.map(({ data, ...rest }) => ({ ...rest, source: 'trivium', data: toJson(data) }))
+    await store.topics.publish(OPERATIONS_TOPIC, newEvents)
   }
-  const lasting = createLasting({ kv: store.kv, publish, now })
-  const asked = new Set<string>()
-  let lookedAt = Number.NEGATIVE_INFINITY
+  const publishTroubles = createTroublePublisher({ kv: store.kv, publish, now })
+  /** The ids of pending approvals that were published. */
+  const publishedApprovals = new Set<string>()
+  let troublesCheckedAt = Number.NEGATIVE_INFINITY
 
-  const lookForLetters = async () => {
-    const { letters, handled } = await scan.look()
+  const publishDeadLetters = async () => {
+    const { letters, handled } = await deadLetters.scan()
     const others = letters.filter((letter) => !isOfNotification(letter, rules()))
-    await publish(others.flatMap((letter) => deadLetterHappening(letter) ?? []))
+    await publish(others.flatMap((letter) => deadLetterEvent(letter) ?? []))
     for (const letter of others) {
       await answer(letter).catch((err) => {
         if (err?.retryable) throw err
@@ -148,30 +150,32 @@ function createLooks(
     }
     await handled()
   }
-  const lookForApprovals = async () => {
-    const open = await deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS })
-    const fresh = open.filter(({ id }) => !asked.has(id))
-    await publish(fresh.map(approvalHappening))
-    asked.clear()
-    for (const { id } of open) asked.add(id)
+  const publishApprovals = async () => {
+    const pending = await deps.approvals.list({ status: 'pending', limit: MAX_APPROVALS })
+    const unpublished = pending.filter(({ id }) => !publishedApprovals.has(id))
+    await publish(unpublished.map(approvalEvent))
+    publishedApprovals.clear()
+    for (const { id } of pending) publishedApprovals.add(id)
   }
-  const lookAtTroubles = async (isOurs: boolean) => {
-    lookedAt = now()
-    const names = new Set(rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])))
-    const found = (await parts.troubles()).filter((one) => !names.has(one.where.subscription ?? ''))
-    await lasting(found.filter((one) => isOurs || isLocal(one)))
+  const checkTroubles = async (isOurs: boolean) => {
+    troublesCheckedAt = now()
+    const ownSubscriptions = new Set(rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])))
+    const found = (await parts.troubles()).filter(
+      ({ where }) => !ownSubscriptions.has(where.subscription ?? ''),
+    )
+    await publishTroubles(found.filter((trouble) => isOurs || isLocal(trouble)))
   }
 
   return async (isOurs: boolean): Promise<void> => {
-    if (isOurs) await lookForLetters()
-    if (isOurs) await lookForApprovals()
-    if (Math.abs(now() - lookedAt) >= LOOK_AT_TROUBLES) await lookAtTroubles(isOurs)
+    if (isOurs) await publishDeadLetters()
+    if (isOurs) await publishApprovals()
+    if (Math.abs(now() - troublesCheckedAt) >= TROUBLES_INTERVAL) await checkTroubles(isOurs)
   }
 }
 
 /**
- * Notifications that could not be sent are not notified about, as this could go on forever. The
- * list of troubles shows them.
+ * Whether a notification itself could not be sent. That is not reported, as it could go on forever; the
+ * list of troubles shows it.
  */
 function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
   if (queue === 'outbox') return id.startsWith('outbox:notify:')

@@ -4,8 +4,8 @@ import { DISPATCH_QUEUE } from '../../engine/dispatch-queue.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
 
-/** Maximum age (ms) of a message that is still answered. */
-const LATEST = 24 * HOUR
+/** Maximum age (ms) of a dead letter whose sender is still answered. */
+const MAX_AGE = 24 * HOUR
 
 /**
  * Answers the sender of a dead letter once, where their message came from, if its route has
@@ -19,14 +19,14 @@ export function createFailureAnswers(deps: {
 }) {
   const { store, router, outbox, now } = deps
 
-  /** Returns whether there is an answer. Idempotent. */
+  /** Resolves with whether there is an answer. Idempotent. */
   const answer = async ({ queue, group, message, at }: DeadLetter): Promise<boolean> => {
-    if (queue !== DISPATCH_QUEUE || !message || at < now() - LATEST) return false
+    if (queue !== DISPATCH_QUEUE || !message || at < now() - MAX_AGE) return false
     const route = router.routes().find(({ name }) => name === group) ?? router.match(message)
     const text = route?.['on-failure']
     if (!route || text === undefined) return false
-    const sending = { key: `on-failure:${message.id}`, text, by: `route ${route.name}` }
-    return (await outbox.reply(message, sending)).unsent === undefined
+    const reply = { key: `on-failure:${message.id}`, text, by: `route ${route.name}` }
+    return (await outbox.reply(message, reply)).unsent === undefined
   }
 
   return {

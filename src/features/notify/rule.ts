@@ -8,16 +8,17 @@ import type { Outbox } from '../../engine/outbox.ts'
 import { notificationBody, notificationText } from './notification-text.ts'
 
 /** Maximum number of events per notification. */
-const MOST = 1_000
+const MAX_EVENTS = 1_000
 
-const sendingSchema = z.object({
+/** A notification. `body`: what a subscription gets. `ids`: the events that it reports. */
+const notificationSchema = z.object({
   key: z.string(),
   subject: z.string(),
   text: z.string(),
   body: z.json(),
   ids: z.array(z.string()),
 })
-type Sending = z.infer<typeof sendingSchema>
+type Notification = z.infer<typeof notificationSchema>
 
 const stateSchema = z.object({
   /** Times of sent notifications (Unix ms) within the period of `at-most`. */
@@ -26,7 +27,7 @@ const stateSchema = z.object({
    * The notification being sent. Stored before the send, so that a crash repeats the same one with
    * the same key.
    */
-  sending: sendingSchema.exactOptional(),
+  sending: notificationSchema.exactOptional(),
 })
 type State = z.infer<typeof stateSchema>
 
@@ -42,14 +43,14 @@ type RuleDeps = {
  */
 export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   const { kv, topics } = store
-  const place = `notify:${rule.id}`
-  const group = `~${place}`
-  const isMeant = wants(rule)
+  const stateKey = `notify:${rule.id}`
+  const group = `~${stateKey}`
+  const isWanted = createFilter(rule)
 
-  const read = async (): Promise<State> => stateSchema.parse((await kv.get(place))?.value ?? {})
-  const write = (state: State) => kv.set(place, toJson(state))
+  const read = async (): Promise<State> => stateSchema.parse((await kv.get(stateKey))?.value ?? {})
+  const write = (state: State) => kv.set(stateKey, toJson(state))
 
-  const deliver = async ({ key, subject, text, body }: Sending): Promise<void> => {
+  const deliver = async ({ key, subject, text, body }: Notification): Promise<void> => {
     if ('to' in rule) {
       await outbox.sendTo(rule.to.gateway, rule.to.to, { key, subject, text, by: 'notify' })
       return
@@ -59,20 +60,20 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
   }
 
   /** Sends the stored notification, then acknowledges its events. Each step can be repeated. */
-  const finish = async (state: State, sending: Sending): Promise<void> => {
-    await deliver(sending)
-    await topics.ack(OPERATIONS_TOPIC, group, sending.ids)
+  const finish = async (state: State, notification: Notification): Promise<void> => {
+    await deliver(notification)
+    await topics.ack(OPERATIONS_TOPIC, group, notification.ids)
     await write({ sent: [...state.sent, now()] })
   }
 
-  /** The waiting events. Acknowledges those that the rule does not want. */
-  const waiting = async (): Promise<Event[]> => {
-    const [batch] = await topics.read(OPERATIONS_TOPIC, [{ group, max: MOST, mode: 'peek' }])
+  /** The waiting events that the rule wants. Acknowledges the others. */
+  const readWaiting = async (): Promise<Event[]> => {
+    const [batch] = await topics.read(OPERATIONS_TOPIC, [{ group, max: MAX_EVENTS, mode: 'peek' }])
     if (!batch) await topics.subscribe(OPERATIONS_TOPIC, group, 'now')
     const events = batch?.items ?? []
-    const others = events.filter((event) => !isMeant(event)).map(({ id }) => id)
+    const others = events.filter((event) => !isWanted(event)).map(({ id }) => id)
     if (others.length > 0) await topics.ack(OPERATIONS_TOPIC, group, others)
-    return events.filter(isMeant)
+    return events.filter(isWanted)
   }
 
   return {
@@ -86,16 +87,16 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
         await finish(state, state.sending)
         return 0
       }
-      const events = await waiting()
+      const events = await readWaiting()
       const [first] = events
       if (!first) return undefined
-      const { recent, wait } = roomIn(rule.atMost, state.sent, now())
+      const { recent, wait } = limitRate(rule.atMost, state.sent, now())
       if (wait > 0) return wait
-      const taken = rule.atMost === 'off' ? [first] : events
-      const said = notificationText(taken)
-      const ids = taken.map(({ id }) => id)
-      const body: Json = toJson(notificationBody(said, taken))
-      const sending = { ...said, body, ids, key: `notify:${rule.id}:${first.id}` }
+      const reported = rule.atMost === 'off' ? [first] : events
+      const text = notificationText(reported)
+      const ids = reported.map(({ id }) => id)
+      const body: Json = toJson(notificationBody(text, reported))
+      const sending = { ...text, body, ids, key: `notify:${rule.id}:${first.id}` }
       await write({ sent: recent, sending })
       await finish({ sent: recent }, sending)
       return 0
@@ -104,17 +105,18 @@ export function createRule(rule: NotifyRule, { store, outbox, now }: RuleDeps) {
 }
 
 /** The sends that count towards the rate, and the time (ms) until the next one is allowed. */
-function roomIn(atMost: NotifyRule['atMost'], sent: readonly number[], now: number) {
+function limitRate(atMost: NotifyRule['atMost'], sent: readonly number[], now: number) {
   if (atMost === 'off') return { recent: [], wait: 0 }
   const { count, per } = atMost
   // A clock that was set back must not delay anything for longer than `per`.
   const recent = sent.filter((at) => at > now - per && at <= now)
-  const oldest = recent.at(-count)
-  return { recent, wait: oldest === undefined ? 0 : oldest + per - now }
+  // The next one is allowed once fewer than `count` are within the period.
+  const blocking = recent.at(-count)
+  return { recent, wait: blocking === undefined ? 0 : blocking + per - now }
 }
 
-/** Makes a test for the events that a rule wants: by `on`, and by `match` as for messages. */
-function wants({ on, match }: NotifyRule): (event: Event) => boolean {
+/** Returns a test for the events that a rule wants: by `on`, and by `match` as for messages. */
+function createFilter({ on, match }: NotifyRule): (event: Event) => boolean {
   const types: readonly string[] = on
   const fits = match && compileMatcher(match)
   return (event) => types.includes(event.type) && (fits?.(asMessage(event)) ?? true)

@@ -4,13 +4,14 @@ import type { Journal } from '../../core/store.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import type { Pauses } from './pauses.ts'
 
-/** How long (ms) an attempt may take to end, and the polling interval. */
-const PATIENCE = 15_000
-const LOOK_EVERY = 100
+/** Maximum wait (ms) for the end of the attempt. */
+const END_TIMEOUT = 15_000
+/** Interval (ms) at which the outcome is read. */
+const POLL_INTERVAL = 100
 
 /**
- * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, its
- * successor ends the attempt before it starts.
+ * `run-cancel`: the daemon with the running attempt aborts it. If that daemon was killed, the daemon
+ * that repeats the attempt ends it before it starts. Throws `message_not_found`, `run_not_running`.
  */
 export function createRunCancel(deps: {
   pauses: Pauses
@@ -34,23 +35,23 @@ export function createRunCancel(deps: {
       const others = cancels.filter((one) => one.messageId !== messageId)
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
     })
-    const ended = await waitFor({
+    const finalOutcome = await waitFor({
       attempt: async () => {
-        const now = await outcomeOf(messageId)
-        return now === 'running' ? {} : { value: now }
+        const current = await outcomeOf(messageId)
+        return current === 'running' ? {} : { value: current }
       },
       watch(wake) {
-        const timer = setInterval(wake, LOOK_EVERY)
+        const timer = setInterval(wake, POLL_INTERVAL)
         return () => clearInterval(timer)
       },
-      timeout: PATIENCE,
+      timeout: END_TIMEOUT,
       signal: call.signal,
     })
-    // The attempt has ended or ignores its signal; the next one is not affected.
+    // The attempt has ended, or ignores its signal. The next attempt must not be cancelled.
     await pauses.change((state) => ({
       ...state,
       cancels: state.cancels.filter((one) => one.messageId !== messageId),
     }))
-    return { ok: true, messageId, cancelled: ended === 'dead', outcome: ended ?? 'running' }
+    return { ok: true, messageId, cancelled: finalOutcome === 'dead', outcome: finalOutcome ?? 'running' }
   }
 }

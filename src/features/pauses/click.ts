@@ -13,9 +13,7 @@ import { defined } from '../../lib/defined.ts'
 import type * as operations from './operations.ts'
 import { HANDOVER_CLICK } from './records.ts'
 
-/**
- * Clicks on "Take over" and "Hand back" are handled by the runtime, even while the conversation is paused.
- */
+/** Clicks on "Take over" and "Hand back" are handled even while the conversation is paused. */
 export const HANDOVER_ROUTE = routeSchema.parse({
   name: HANDOVER_CLICK,
   match: { transport: 'slack', 'data.handover.conversation': '*' },
@@ -24,7 +22,7 @@ export const HANDOVER_ROUTE = routeSchema.parse({
 
 const clickSchema = z.object({ conversation: z.string(), action: z.enum(['take', 'back']) })
 
-/** Settings of a gateway: `by`: who may take over; `for`: for how long (ms). */
+/** The setting `handover` of a gateway. `by`: who may take over; `for`: for how long (ms); `drop`: see `conversation-pause`. */
 const optionsSchema = z.object({
   by: z.array(z.string()),
   for: z.number().exactOptional(),
@@ -46,23 +44,24 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
       const { gateway } = message
       const options = optionsSchema.safeParse(pathGet(deps.gateways.spec(gateway)?.options, 'handover')).data
       const action = click.action === 'take' ? 'conversation-pause' : 'conversation-resume'
-      const note = (outcome: string) =>
+      const recordOutcome = (outcome: string) =>
         deps.record({
           ...{ by: call.caller.id ?? 'unknown', via: 'gateway', action, outcome },
           target: { gateway, conversation: click.conversation },
         })
       if (!options || !mayTakeOver(options, call)) {
-        await note('forbidden')
+        await recordOutcome('forbidden')
         const what = click.action === 'take' ? 'Taking over' : 'Handing back'
-        return privately(`${what} is not allowed: you are not in \`handover: { by }\` of the gateway.`)
+        return privateReply(`${what} is not allowed: you are not in \`handover: { by }\` of the gateway.`)
       }
-      const reply = click.action === 'take' ? take : handBack
+      const handle = click.action === 'take' ? takeOver : handBack
       const pauses = (method: PauseMethod) => services.operation('pauses', method)
-      return reply({ message, click, options, call, pauses, note })
+      return handle({ message, click, options, call, pauses, recordOutcome })
     },
   })
 }
 
+/** The result of `pause-list`. */
 const pausesSchema = z.array(
   z.object({
     ...{ kind: z.string(), name: z.string(), by: z.string(), since: z.number() },
@@ -72,46 +71,48 @@ const pausesSchema = z.array(
 
 type PauseMethod = keyof typeof operations.pauses
 
-type Clicked = {
+type ClickContext = {
   message: Message
   click: z.infer<typeof clickSchema>
   options: z.infer<typeof optionsSchema>
   call: Call
-  /** The operations of pausing. */
+  /** An operation of pauses. */
   pauses(method: PauseMethod): OperationMethod
-  note(outcome: string): Promise<void>
+  /** Adds the outcome of the click to the audit log. */
+  recordOutcome(outcome: string): Promise<void>
 }
 
-async function take({ message, click: { conversation }, options, call, pauses, note }: Clicked) {
+/** Replies with the new state of the buttons; a refusal is visible only to the person who clicked. */
+async function takeOver({ message, click: { conversation }, options, call, pauses, recordOutcome }: ClickContext) {
   const { gateway, receivedAt } = message
   const by = call.caller.id ?? call.caller.kind
   const all = pausesSchema.parse(await pauses('pause-list')({}, call))
-  const standing = all.find(
-    (one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation,
+  const existing = all.find(
+    (pause) => pause.kind === 'conversation' && pause.gateway === gateway && pause.name === conversation,
   )
-  // By this click, if the daemon was killed before it answered.
-  const isDone = standing?.by === by && standing.since >= receivedAt
-  if (standing && !isDone) return privately(`Taken over already, by ${standing.by}.`)
+  // True if the daemon was killed after it had paused because of this click.
+  const isDone = existing?.by === by && existing.since >= receivedAt
+  if (existing && !isDone) return privateReply(`Taken over already, by ${existing.by}.`)
   if (!isDone) {
-    const how = { drop: options.drop, reason: 'taken over in Slack', ...defined({ for: options.for }) }
-    await pauses('conversation-pause')({ conversation, gateway, ...how }, call)
-    await note('ok')
+    const settings = { drop: options.drop, reason: 'taken over in Slack', ...defined({ for: options.for }) }
+    await pauses('conversation-pause')({ conversation, gateway, ...settings }, call)
+    await recordOutcome('ok')
   }
   return { text: '', data: { handover: { state: 'taken', by, ...defined({ for: options.for }) } } }
 }
 
-async function handBack({ message, click: { conversation }, call, pauses, note }: Clicked) {
+async function handBack({ message, click: { conversation }, call, pauses, recordOutcome }: ClickContext) {
   const by = call.caller.id ?? call.caller.kind
   try {
-    const ended = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
-    const { existed } = z.object({ existed: z.boolean() }).parse(ended)
-    if (!existed) return privately('No one has taken over; the bot answers messages here.')
+    const result = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
+    const { existed } = z.object({ existed: z.boolean() }).parse(result)
+    if (!existed) return privateReply('No one has taken over; the bot answers messages here.')
   } catch (error) {
     if (error instanceof TriviumError && error.code === 'not_found')
-      return privately('There is nothing to hand back.')
+      return privateReply('There is nothing to hand back.')
     throw error
   }
-  await note('ok')
+  await recordOutcome('ok')
   return { text: '', data: { handover: { state: 'back', by } } }
 }
 
@@ -120,7 +121,7 @@ function mayTakeOver({ by }: z.infer<typeof optionsSchema>, { caller }: Call): b
   return caller.id !== undefined && by.some((member) => compileMember(member)(caller))
 }
 
-/** Visible only to the person who clicked. */
-function privately(text: string) {
+/** A reply that only the person who clicked sees. */
+function privateReply(text: string) {
   return { text, data: { ephemeral: true } }
 }

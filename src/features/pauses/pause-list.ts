@@ -13,13 +13,14 @@ type Listed =
 
 type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }
 
+/** The parts of the daemon that know of pauses. */
 type Parts = {
   roads: { pauses: { view: { list(): readonly Pause[] } } }
   push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
   durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
 }
 
-/** Adds `pause-list`: pauses of dispatch, then the pushes and schedules that are paused. */
+/** Adds `pause-list`: pauses of dispatch, then paused subscriptions and schedules. */
 export function withPauseList(
   service: PauseService,
   { roads, push, durable }: Parts,
@@ -28,21 +29,23 @@ export function withPauseList(
     ...service,
     async 'pause-list'(_, call): Promise<Listed[]> {
       const { gateways } = call.caller
-      // Routes and skills concern all gateways.
-      const own = roads.pauses.view
-        .list()
-        .filter((pause) => !gateways || gateways.includes(gatewayOf(pause) ?? ''))
-      if (gateways) return own
+      const ofDispatch = roads.pauses.view.list()
+      // A program limited to some gateways sees only their pauses; others concern all gateways.
+      if (gateways) return ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))
       const [subscriptions, schedules] = await Promise.all([
         push.service.list(),
         durable.services.schedules.list({}, call),
       ])
-      return [...own, ...subscriptions.flatMap(pausedPush), ...schedules.flatMap(pausedSchedule)]
+      return [...ofDispatch, ...subscriptions.flatMap(pausedSubscription), ...schedules.flatMap(pausedSchedule)]
     },
   }
 }
 
-function pausedPush({ name, state, paused }: Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>): Listed[] {
+function pausedSubscription({
+  name,
+  state,
+  paused,
+}: Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>): Listed[] {
   return state === 'paused' ? [{ kind: 'subscription', name, ...paused }] : []
 }
 

@@ -2,19 +2,21 @@ import { isDeepStrictEqual } from 'node:util'
 import { TriviumError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import type { Jobs, Store } from '../../core/store.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
 import { createPauseView, type Held } from './view.ts'
 
 /** Polling interval (ms) for pauses, in addition to signals. */
-const ROUND = 5_000
-/** How long (ms) to keep looking for jobs that were claimed before a change and held after it. */
-const SETTLING = 30_000
-/** Interval (ms) of further checks, for daemons that were killed in between. */
-const RECHECK_EVERY = 600_000
-const PAGE = 500
-/** How long (ms) a cancelled run is kept if its daemon was killed. */
-const CANCEL_KEPT = 3_600_000
+const POLL_INTERVAL = 5_000
+/** How long (ms) held jobs are checked after a change: a job that was claimed before may be held after it. */
+const CHECK_AFTER_CHANGE = 30_000
+/** Interval (ms) of further checks, in case the daemon that had to check was killed. */
+const CHECK_INTERVAL = 10 * MINUTE
+/** Held jobs read at a time. */
+const PAGE_SIZE = 500
+/** How long (ms) a cancellation is kept if the daemon that made it was killed. */
+const CANCEL_TTL = HOUR
 
 /**
  * Pauses of gateways, routes, skills and conversations, and cancelled runs: one value in the store,
@@ -31,42 +33,44 @@ export function createPauses(deps: {
   const { store, queues, log, now } = deps
   const records = createPauseRecords(store.kv)
   const view = createPauseView(deps.routes, now)
-  let cancel: (one: Cancel, error: TriviumError) => void = () => {}
-  let seen: unknown
+  let onCancel: (cancel: Cancel, error: TriviumError) => void = () => {}
+  /** The pauses at the last check of held jobs. */
+  let checkedPauses: unknown
   let checkUntil = 0
   let checkedAt = Number.NEGATIVE_INFINITY
-  let off = () => {}
+  let unsubscribe = () => {}
 
   /** Applies a state, and releases jobs that are no longer held. */
-  const use = async (state: PauseState) => {
+  const apply = async (state: PauseState) => {
     view.use(state)
-    for (const one of state.cancels) cancel(one, cancelError(one))
+    for (const cancel of state.cancels) onCancel(cancel, cancelError(cancel))
     const active = view.list()
-    const isChanged = !isDeepStrictEqual(active, seen)
-    if (isChanged) checkUntil = now() + SETTLING
-    if (!isChanged && now() > checkUntil && now() - checkedAt < RECHECK_EVERY) return
-    await recheck(store.jobs, queues.dispatch, view.holds)
-    await recheck(store.jobs, queues.schedules, ({ group }) => view.holdsSkill(group))
-    ;[seen, checkedAt] = [active, now()]
+    const isChanged = !isDeepStrictEqual(active, checkedPauses)
+    if (isChanged) checkUntil = now() + CHECK_AFTER_CHANGE
+    if (!isChanged && now() > checkUntil && now() - checkedAt < CHECK_INTERVAL) return
+    await releaseJobs(store.jobs, queues.dispatch, view.holds)
+    await releaseJobs(store.jobs, queues.schedules, ({ group }) => view.holdsSkill(group))
+    checkedPauses = active
+    checkedAt = now()
   }
 
-  /** Removes pauses that have expired. Returns the ms until the next one does. */
-  const round = async (): Promise<number> => {
+  /** Applies the stored pauses, and removes those that have expired. Resolves with the ms until the next poll. */
+  const poll = async (): Promise<number> => {
     const state = await records.load()
-    await use(state)
-    const isOld = ({ at }: Cancel) => at < now() - CANCEL_KEPT
-    if (state.pauses.some(view.isOver) || state.cancels.some(isOld))
+    await apply(state)
+    const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
+    if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
       await records.change(({ pauses, cancels }) => ({
-        pauses: pauses.filter((one) => !view.isOver(one)),
+        pauses: pauses.filter((one) => !view.isExpired(one)),
         cancels: cancels.filter((one) => !isOld(one)),
       }))
-    const ends = state.pauses.flatMap((one) =>
-      one.kind === 'conversation' && one.until ? one.until - now() : [],
-    )
-    return Math.max(0, Math.min(ROUND, ...ends.filter((ms) => ms > 0)))
+    const timesLeft = state.pauses
+      .map((one) => (one.kind === 'conversation' && one.until ? one.until - now() : 0))
+      .filter((ms) => ms > 0)
+    return Math.min(POLL_INTERVAL, ...timesLeft)
   }
   const loop = createLoop({
-    step: round,
+    step: poll,
     failed: (err) => log.warn({ err }, 'the pauses could not be read; trying again'),
     pause: 1_000,
   })
@@ -76,22 +80,23 @@ export function createPauses(deps: {
     records,
     /** Writes a change and applies it here immediately. */
     async change(change: (state: PauseState) => PauseState | undefined): Promise<void> {
-      await use(await records.change(change))
+      await apply(await records.change(change))
     },
     /** Called for each run to be cancelled. */
-    onCancel(listener: typeof cancel): void {
-      cancel = listener
+    onCancel(listener: typeof onCancel): void {
+      onCancel = listener
     },
-    /** Reads the pauses before anything is dispatched, and follows changes. */
+    /** Reads the pauses. Call it before anything is dispatched. */
     async prepare(): Promise<void> {
       view.use(await records.load())
     },
+    /** Follows changes by all daemons. */
     start(): void {
-      off = store.onSignal(`kv:${PAUSES_KEY}`, loop.wake)
+      unsubscribe = store.onSignal(`kv:${PAUSES_KEY}`, loop.wake)
       loop.start()
     },
     async stop(): Promise<void> {
-      off()
+      unsubscribe()
       await loop.stop()
     },
   }
@@ -99,19 +104,20 @@ export function createPauses(deps: {
 
 export type Pauses = ReturnType<typeof createPauses>
 
-/** Releases jobs that are no longer held. */
-async function recheck(
+/** Releases the jobs of a queue that are not to be held any more. */
+async function releaseJobs(
   jobs: Pick<Jobs, 'held' | 'unhold'>,
   queue: string,
   isHeld: (job: Held) => boolean,
 ): Promise<void> {
-  for (let after = ''; ; ) {
-    const page = await jobs.held(queue, after, PAGE)
+  let after = ''
+  let page: Awaited<ReturnType<typeof jobs.held>>
+  do {
+    page = await jobs.held(queue, after, PAGE_SIZE)
     const free = page.items.filter((job) => !isHeld(job)).map(({ id }) => id)
     if (free.length > 0) await jobs.unhold(queue, free)
-    if (!page.more) return
     after = page.items.at(-1)?.id ?? after
-  }
+  } while (page.more)
 }
 
 /** The reason of a cancelled attempt, as in its dead letter. */

@@ -10,8 +10,8 @@ const common = {
 }
 
 /**
- * One pause. A conversation belongs to a gateway; its pause ends at `until` (Unix ms). With `drop`, its
- * messages need no skill.
+ * One pause. That of a conversation ends at `until` (Unix ms); with `drop`, its messages do not wait but
+ * are recorded as handled by a person.
  */
 const pauseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
@@ -27,8 +27,8 @@ const pauseSchema = z.discriminatedUnion('kind', [
 export type Pause = z.infer<typeof pauseSchema>
 
 /**
- * A running attempt to be cancelled, kept until the message is a dead letter, so that a kill in between has
- * no effect.
+ * A running attempt to be cancelled since `at` (Unix ms). Kept until the message is a dead letter, also if
+ * a daemon is killed before.
  */
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>
@@ -36,6 +36,7 @@ export type Cancel = z.infer<typeof cancelSchema>
 const stateSchema = z.object({ pauses: z.array(pauseSchema), cancels: z.array(cancelSchema) })
 export type PauseState = z.infer<typeof stateSchema>
 
+/** The key of the value with all pauses. */
 export const PAUSES_KEY = 'pauses'
 /** The route and skill of clicks on take-over buttons. A pause of the conversation does not hold them. */
 export const HANDOVER_CLICK = 'handover-click'
@@ -43,24 +44,26 @@ export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
 /** All pauses, in one value of the store that every daemon reads. */
 export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
-  const read = (value: unknown) => stateSchema.safeParse(value).data ?? NOTHING_PAUSED
+  const parse = (value: unknown) => stateSchema.safeParse(value).data ?? NOTHING_PAUSED
   return {
-    load: async () => read((await kv.get(PAUSES_KEY))?.value),
-    /** `change` returns undefined if nothing changes. Returns the current state. */
+    load: async () => parse((await kv.get(PAUSES_KEY))?.value),
+    /** Changes the state, unless `change` returns undefined. Resolves with the current state. */
     async change(change: (state: PauseState) => PauseState | undefined): Promise<PauseState> {
       const value = await updateKv(kv, PAUSES_KEY, (current) => {
-        const next = change(read(current))
+        const next = change(parse(current))
         return next && { value: next }
       })
-      return read(value)
+      return parse(value)
     },
   }
 }
 
+/** Whether two pauses are of the same object. */
 export function isSame(one: Pause, other: Pause): boolean {
   return one.kind === other.kind && one.name === other.name && gatewayOf(one) === gatewayOf(other)
 }
 
+/** The gateway of a pause; undefined for a route or skill. */
 export function gatewayOf(pause: Pause): string | undefined {
   if (pause.kind === 'gateway') return pause.name
   return pause.kind === 'conversation' ? pause.gateway : undefined

@@ -8,24 +8,28 @@ export type ListedRoute = Pick<Route, 'name' | 'skill' | 'queue' | 'bolt' | 'fal
 /** One line of `route-list`: the target, and the pause that holds its messages. */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
   const { name, skill, queue, bolt, fallback, approval } = route
-  const [target, to = ''] =
-    skill !== undefined ? ['skill', skill] : queue !== undefined ? ['queue', queue] : ['bolt', bolt]
   const paused = pauses.find(
     (pause) =>
       (pause.kind === 'route' && pause.name === name) || (pause.kind === 'skill' && pause.name === skill),
   )
   return {
     name,
-    target,
-    to: target === 'bolt' ? basename(to) : to,
+    ...targetOf({ skill, queue, bolt }),
     ...defined({
       fallback: fallback || undefined,
       approval: approval ? true : undefined,
-      paused: paused && aboutPause(paused),
+      paused: paused && summaryOf(paused),
     }),
   }
 }
 
-function aboutPause({ kind, since, by, reason }: Pause) {
+/** `to`: the name of the skill or queue, or the file name of the Bolt app. */
+function targetOf({ skill, queue, bolt = '' }: Pick<Route, 'skill' | 'queue' | 'bolt'>) {
+  if (skill !== undefined) return { target: 'skill', to: skill }
+  if (queue !== undefined) return { target: 'queue', to: queue }
+  return { target: 'bolt', to: basename(bolt) }
+}
+
+function summaryOf({ kind, since, by, reason }: Pause) {
   return { kind, since, by, ...defined({ reason }) }
 }

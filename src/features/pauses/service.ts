@@ -6,13 +6,13 @@ import { noGateway } from '../../engine/receive.ts'
 import { defined } from '../../lib/defined.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { createRunCancel } from './cancel.ts'
-import { createChanges } from './changes.ts'
-import { createHandOver } from './hand-over.ts'
+import { createPauseChanges } from './pause-changes.ts'
+import { createConversationPauses } from './conversation-pauses.ts'
 import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 import { describeRoute, type ListedRoute } from './route-list.ts'
 
-/** All of pausing but `pause-list`, which tells of more than pauses of dispatch. */
+/** All operations of pauses but `pause-list`, which has more than pauses of dispatch. */
 export type PauseService = Omit<ServiceOf<typeof operations.pauses>, 'pause-list'>
 
 /** `…-pause`, `…-resume`, `route-list` and `run-cancel`. */
@@ -28,12 +28,11 @@ export function createPauseService(deps: {
   now(): number
 }): PauseService {
   const { pauses, now } = deps
-
-  const { begin, end } = createChanges(pauses)
+  const { begin, end } = createPauseChanges(pauses)
   const requireKnown = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
-  const about = (call: Call, reason: string | undefined) => ({
+  const fieldsOf = (call: Call, reason: string | undefined) => ({
     since: now(),
     by: call.caller.id ?? call.caller.kind,
     ...defined({ reason }),
@@ -47,7 +46,7 @@ export function createPauseService(deps: {
     async 'gateway-pause'({ gateway: name, reason }, call) {
       requireGateway(call.caller, name)
       requireKnown(name)
-      return begin({ kind: 'gateway', name, ...about(call, reason) })
+      return begin({ kind: 'gateway', name, ...fieldsOf(call, reason) })
     },
     async 'gateway-resume'({ gateway: name }, call) {
       requireGateway(call.caller, name)
@@ -55,15 +54,15 @@ export function createPauseService(deps: {
     },
     async 'route-pause'({ route: name, reason }, call) {
       requireRoute(name)
-      return begin({ kind: 'route', name, ...about(call, reason) })
+      return begin({ kind: 'route', name, ...fieldsOf(call, reason) })
     },
     'route-resume': ({ route: name }) => end({ kind: 'route', name }, () => requireRoute(name)),
     async 'skill-pause'({ skill: name, reason }, call) {
       await deps.permit(name, call)
-      return begin({ kind: 'skill', name, ...about(call, reason) })
+      return begin({ kind: 'skill', name, ...fieldsOf(call, reason) })
     },
     'skill-resume': ({ skill: name }, call) => end({ kind: 'skill', name }, () => deps.permit(name, call)),
-    ...createHandOver({ ...deps, begin, end, about, requireKnown }),
+    ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnown }),
     'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
     'run-cancel': createRunCancel(deps),
   }

@@ -6,12 +6,12 @@ import { defined } from '../../lib/defined.ts'
 import type * as operations from './operations.ts'
 import type { Pauses } from './pauses.ts'
 
-/** A person has taken over. `by`: their name, for people. `for`: ms. */
+/** A person has taken over. `by`: their name; `for`: for how long (ms), else without an end. */
 export type TakeOver = { conversation: string; by: string; reason: string; for?: number; drop: boolean }
 
 /**
- * Pauses a conversation in which a gateway noticed a person. False: the conversation is unknown. A longer
- * pause stays unchanged.
+ * Returns the function that pauses a conversation in which a gateway noticed a person. It resolves with
+ * false if the conversation is unknown. A pause that ends later stays unchanged.
  */
 export function createTakeOver(deps: {
   pauses: Pick<Pauses, 'view'>
@@ -20,12 +20,13 @@ export function createTakeOver(deps: {
   now(): number
 }) {
   return async (gateway: string, { conversation, by, reason, drop, for: ms }: TakeOver): Promise<boolean> => {
-    const standing = deps.pauses.view
-      .list()
-      .find((one) => one.kind === 'conversation' && one.gateway === gateway && one.name === conversation)
     const until = ms === undefined ? Number.POSITIVE_INFINITY : deps.now() + ms
-    if (standing?.kind === 'conversation' && (standing.until ?? Number.POSITIVE_INFINITY) >= until)
-      return true
+    const isPausedLonger = deps.pauses.view
+      .list()
+      .filter((pause) => pause.kind === 'conversation')
+      .filter((pause) => pause.gateway === gateway && pause.name === conversation)
+      .some((pause) => (pause.until ?? Number.POSITIVE_INFINITY) >= until)
+    if (isPausedLonger) return true
     const target = { gateway, conversation }
     try {
       await deps.service['conversation-pause'](

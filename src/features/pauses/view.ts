@@ -1,4 +1,3 @@
-import { defined } from '../../lib/defined.ts'
 import { HANDOVER_CLICK, NOTHING_PAUSED, type Pause, type PauseState } from './records.ts'
 
 /** The fields of a dispatch job that matter here. */
@@ -7,21 +6,22 @@ export type Held = { id: string; lane: string; group: string }
 /** The fields of a route that matter here. */
 type Route = { name: string; skill?: string | undefined }
 
-/** The pauses known to this daemon; checked for every claimed job. Without pauses the check is immediate. */
+/** The pauses known to this daemon, which are checked for every claimed job. Without pauses, the check costs nothing. */
 export function createPauseView(routes: () => readonly Route[], now: () => number) {
   let state = NOTHING_PAUSED
   let isEmpty = true
   /** Gateways, routes and skills by name; conversations as `gateway/conversation`. */
   let names: Record<Pause['kind'], Map<string, Pause>> = byKind([])
 
-  const isOver = (pause: Pause) => pause.kind === 'conversation' && (pause.until ?? Infinity) <= now()
+  const isExpired = (pause: Pause) => pause.kind === 'conversation' && (pause.until ?? Infinity) <= now()
   const find = (kind: Pause['kind'], name: string) => {
     const found = names[kind].get(name)
-    return found && !isOver(found) ? found : undefined
+    return found && !isExpired(found) ? found : undefined
   }
-  const conversationOf = ({ id, lane }: Pick<Held, 'id' | 'lane'>) => {
-    // A message without an order has its own lane.
-    return find('conversation', lane.endsWith(`/${id}`) ? lane.slice(0, -id.length - 1) : lane)
+  const findConversation = ({ id, lane }: Pick<Held, 'id' | 'lane'>) => {
+    // The lane of a message without an order is its conversation and its id.
+    const conversation = lane.endsWith(`/${id}`) ? lane.slice(0, -id.length - 1) : lane
+    return find('conversation', conversation) ?? find('conversation', lane)
   }
 
   return {
@@ -31,41 +31,41 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
       names = byKind(next.pauses)
     },
     state: () => state,
-    list: () => state.pauses.filter((pause) => !isOver(pause)),
-    isOver,
-    /** Whether a dispatch job waits. Messages that a person handles (`drop`) do not wait; they end without their skill. */
+    list: () => state.pauses.filter((pause) => !isExpired(pause)),
+    isExpired,
+    /** Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end without their skill. */
     holds(job: Held): boolean {
       if (isEmpty) return false
       const gateway = job.lane.slice(0, job.lane.indexOf('/'))
       if (find('gateway', gateway) || find('route', job.group)) return true
       if (job.group === HANDOVER_CLICK) return false
-      const conversation = conversationOf(job) ?? find('conversation', job.lane)
+      const conversation = findConversation(job)
       if (conversation?.kind === 'conversation' && !conversation.drop) return true
       if (names.skill.size === 0) return false
-      const { skill } = defined({ skill: routes().find(({ name }) => name === job.group)?.skill })
+      const skill = routes().find(({ name }) => name === job.group)?.skill
       return skill !== undefined && find('skill', skill) !== undefined
     },
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
-    /** The pause of a conversation that a person handles. */
+    /** The pause of a conversation, if it has `drop`. */
     handledIn({ gateway, conversation }: { gateway: string; conversation: string }): Pause | undefined {
       if (isEmpty) return undefined
-      const found = find('conversation', `${gateway}/${conversation}`)
-      return found?.kind === 'conversation' && found.drop ? found : undefined
+      const pause = find('conversation', `${gateway}/${conversation}`)
+      return pause?.kind === 'conversation' && pause.drop ? pause : undefined
     },
     cancelOf: (messageId: string) => state.cancels.find((one) => one.messageId === messageId),
   }
 }
 
 function byKind(pauses: readonly Pause[]): Record<Pause['kind'], Map<string, Pause>> {
-  const of = (kind: Pause['kind']) =>
-    new Map(
-      pauses
-        .filter((pause) => pause.kind === kind)
-        .map((pause) => [
-          pause.kind === 'conversation' ? `${pause.gateway}/${pause.name}` : pause.name,
-          pause,
-        ]),
-    )
-  return { gateway: of('gateway'), route: of('route'), skill: of('skill'), conversation: of('conversation') }
+  const keyOf = (pause: Pause) =>
+    pause.kind === 'conversation' ? `${pause.gateway}/${pause.name}` : pause.name
+  const mapOf = (kind: Pause['kind']) =>
+    new Map(pauses.filter((pause) => pause.kind === kind).map((pause) => [keyOf(pause), pause]))
+  return {
+    gateway: mapOf('gateway'),
+    route: mapOf('route'),
+    skill: mapOf('skill'),
+    conversation: mapOf('conversation'),
+  }
 }

@@ -6,18 +6,18 @@ import type { Trouble } from '../../core/trouble.ts'
 import { keyOf } from './dead-letter-scan.ts'
 import type { OperationsEvent } from './operations-event.ts'
 
-/** Something to notify people about. The same `key` is published once. */
-export type Happening = { key: string; type: NotifyOn; data: OperationsEvent }
+/** An event for the operations topic. The same `key` is published once. */
+export type NotifyEvent = { key: string; type: NotifyOn; data: OperationsEvent }
 
 /**
  * The event for a dead letter; undefined for the run of a schedule, which the list of troubles
  * reports as `schedule-failed`.
  */
-export function deadLetterHappening(letter: DeadLetter): Happening | undefined {
+export function deadLetterEvent(letter: DeadLetter): NotifyEvent | undefined {
   const { id, queue, group, at, errors, message } = letter
   if (queue === SCHEDULES) return undefined
   const { message: reason = 'unknown error', code = '' } = errors.at(-1) ?? {}
-  const where = { queue, ...placeOf(letter), ...(code && { code }), ...senderOf(message) }
+  const where = { queue, ...originOf(letter), ...(code && { code }), ...senderOf(message) }
   return {
     key: `dead-letter ${keyOf(letter)}`,
     type: 'dead-letter',
@@ -45,11 +45,13 @@ function titleOf(queue: string, group: string): string {
   return `Dead letter in ${queue}`
 }
 
-function placeOf({ queue, group, message }: DeadLetter): Record<string, string> {
+/** The gateway or route of a dead letter. */
+function originOf({ queue, group, message }: DeadLetter): Record<string, string> {
   const gateway = message?.gateway ?? (queue === 'outbox' || queue === 'receive' ? group : undefined)
   return { ...(gateway && { gateway }), ...(queue === 'dispatch' && group !== '' && { route: group }) }
 }
 
+/** The sender and the first line of the subject or text. */
 function senderOf(message: Message | undefined): Record<string, string> {
   if (!message) return {}
   const { from, subject, text } = message
@@ -57,13 +59,15 @@ function senderOf(message: Message | undefined): Record<string, string> {
   return { from: from.address ?? from.id, ...(about !== '' && { about: firstLine(about) }) }
 }
 
-const LONGEST_ABOUT = 100
+/** Maximum characters of a line quoted from a message or title. */
+const MAX_LINE_LENGTH = 100
 
 function firstLine(text: string): string {
-  return (text.split('\n')[0] ?? '').slice(0, LONGEST_ABOUT)
+  return (text.split('\n')[0] ?? '').slice(0, MAX_LINE_LENGTH)
 }
 
-export function approvalHappening({ id, title, skill, by, requestedAt, message }: Approval): Happening {
+/** The event for an approval that waits for a decision. */
+export function approvalEvent({ id, title, skill, by, requestedAt, message }: Approval): NotifyEvent {
   return {
     key: `approval-waiting ${id}`,
     type: 'approval-waiting',
@@ -81,19 +85,20 @@ export function approvalHappening({ id, title, skill, by, requestedAt, message }
   }
 }
 
-/** Troubles that last. Each is reported when it begins; those of one daemon by that daemon. */
-const LASTING: Partial<Record<Trouble['code'], NotifyOn>> = {
+/** Troubles that are reported when they begin, and their event types. */
+const REPORTED: Partial<Record<Trouble['code'], NotifyOn>> = {
   'gateway-down': 'gateway-down',
   'subscription-down': 'subscription-down',
   'schedule-failed': 'schedule-failed',
   budget: 'budget',
   refusals: 'refusals',
 }
+/** Troubles of one daemon, which that daemon reports. */
 const LOCAL: readonly Trouble['code'][] = ['gateway-down', 'refusals']
 
-/** The event for a trouble; undefined if `notify:` does not cover it. `began`: first seen (Unix ms). */
-export function troubleHappening(trouble: Trouble, began: number): Happening | undefined {
-  const type = LASTING[trouble.code]
+/** The event for a trouble; undefined if troubles of its kind are not reported. `began`: first seen (Unix ms). */
+export function troubleEvent(trouble: Trouble, began: number): NotifyEvent | undefined {
+  const type = REPORTED[trouble.code]
   if (!type) return undefined
   const { key, title, text, todo, count, since = began } = trouble
   const severity = trouble.severity === 'error' ? 'error' : 'warning'

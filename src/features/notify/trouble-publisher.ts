@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import type { KeyValues } from '../../core/store.ts'
+import type { Trouble } from '../../core/trouble.ts'
+import { MINUTE } from '../../core/units.ts'
+import { type NotifyEvent, troubleEvent } from './notify-events.ts'
+
+/**
+ * How long (ms) the record of a trouble is kept without a renewal: a trouble that returns later counts
+ * as new.
+ */
+const RECORD_TTL = 2 * MINUTE
+const RENEW_INTERVAL = RECORD_TTL / 4
+/** A connection that recovers within this time (ms) is not reported. */
+const RECOVERY_TIME = 10_000
+
+/** `began`: when the trouble was first seen (Unix ms). `told`: whether it was published. */
+const recordSchema = z.object({ began: z.number(), told: z.boolean() })
+
+/**
+ * Returns the function that publishes the new ones of the current troubles. Each is published once,
+ * regardless of crashes and of how many daemons see it: its record is written before the event and
+ * marked afterwards, and the event has an idempotency key.
+ */
+export function createTroublePublisher(deps: {
+  kv: KeyValues
+  publish(events: readonly NotifyEvent[]): Promise<void>
+  now(): number
+}) {
+  const { kv, now } = deps
+  /** When this process last renewed the record of a trouble (Unix ms), by its key. */
+  const renewed = new Map<string, number>()
+
+  const publish = async (trouble: Trouble): Promise<void> => {
+    const recordKey = `notify-trouble:${trouble.key}`
+    await kv.set(recordKey, { began: now(), told: false }, { ifVersion: 0, ttl: RECORD_TTL })
+    const record = recordSchema.safeParse((await kv.get(recordKey))?.value).data
+    if (!record) return
+    const event = record.told ? undefined : troubleEvent(trouble, record.began)
+    if (event) await deps.publish([event])
+    await kv.set(recordKey, { ...record, told: true }, { ttl: RECORD_TTL })
+    renewed.set(trouble.key, now())
+  }
+
+  return async (troubles: readonly Trouble[]): Promise<void> => {
+    const due = troubles.filter((trouble) => {
+      if (!troubleEvent(trouble, 0)) return false
+      if (trouble.code === 'gateway-down' && now() - (trouble.since ?? 0) < RECOVERY_TIME) return false
+      return now() - (renewed.get(trouble.key) ?? 0) > RENEW_INTERVAL
+    })
+    for (const trouble of due) await publish(trouble)
+    const current = new Set(troubles.map(({ key }) => key))
+    for (const key of renewed.keys()) if (!current.has(key)) renewed.delete(key)
+  }
+}
