@@ -4,7 +4,7 @@ import { assistantDocument } from '../features/assistant/assistant-state.ts'
 import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createStateManager } from '../features/documents/manager.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
-import { createWithoutLater } from '../features/person/later.ts'
+import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createPeople } from '../features/person/people.ts'
 import { createJournalPlace, createStorePlaces } from '../features/person/store-places.ts'
 import { createValuePlaces, type SkillValues } from '../features/person/value-places.ts'
@@ -20,7 +20,7 @@ export function makePeople(
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
-    ...createValuePlaces(store.kv, personalData.values, createWithoutLater(store.journal)),
+    ...createValuePlaces(store.kv, personalData.values, createLaterFilter(store.journal)),
     ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts, copy: copyOf(base) }),
     createJournalPlace(store),
   ]

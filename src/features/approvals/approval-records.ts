@@ -1,6 +1,7 @@
 import { type Approval, approvalSchema } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 /** Key prefix of the requests, by id. */
@@ -11,7 +12,7 @@ export const REQUEST_PREFIX = 'approval:'
  */
 export const OPEN_PREFIX = 'approval-open:'
 /** How long a request is kept after its expiry, whether it was decided or not. */
-export const RETENTION_MS = 7 * 86_400_000
+export const RETENTION_MS = 7 * DAY
 /** Maximum number of requests read by one list. */
 const MAX_LISTED = 10_000
 

@@ -7,6 +7,7 @@ import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY, MINUTE } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { isCommandLine } from '../../core/viewer.ts'
 import { headOf } from '../../lib/head-of.ts'
@@ -59,9 +60,9 @@ const verdictSchema = z.union([
 ])
 type Verdict = z.infer<typeof verdictSchema>
 /** Tolerated difference (ms) between our clock and the sender's. */
-const CLOCK_TOLERANCE = 5 * 60_000
+const CLOCK_TOLERANCE = 5 * MINUTE
 /** Retention (ms) of verdicts: longer than all attempts to answer a message take together. */
-const VERDICT_RETENTION = 7 * 86_400_000
+const VERDICT_RETENTION = 7 * DAY
 
 /**
  * Treats "yes", "no" or "approve 3fa9" as a decision on a request in the same conversation (the

@@ -6,9 +6,10 @@ import { isOperator } from '../../core/identity.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
+import { MIB } from '../../core/units.ts'
 
 /** Maximum bytes of a file saved by a skill or program. */
-const MAX_SAVED_BYTES = 25 * 1024 * 1024
+const MAX_SAVED_BYTES = 25 * MIB
 /** Key prefix of access rights: `artifact:<hash of the file>:<digest of the scope>`. */
 const RIGHT_PREFIX = 'artifact:'
 

@@ -2,10 +2,11 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import type { ArtifactStore } from './artifacts.ts'
 
 /** Much longer (ms) than the time between saving files and accepting their message. */
-const MARGIN_MS = 86_400_000
+const MARGIN_MS = DAY
 const HASH = /\b[0-9a-f]{64}\b/g
 /** Files of the data directory that may refer to artifacts: documents, values, sessions. Logs do not count. */
 const REFERRING_FILES = '{*.json,state/**/*.json,sessions/**/*.json}'

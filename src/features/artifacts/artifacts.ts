@@ -7,6 +7,7 @@ import { TriviumError } from '../../core/errors.ts'
 import type { Attachment } from '../../core/message.ts'
 import type { Blobs } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
+import { DAY, MIB } from '../../core/units.ts'
 import { disk, syncDir, temporaryName } from '../../lib/disk.ts'
 
 export type ArtifactStore = Artifacts & {
@@ -21,9 +22,9 @@ export type ArtifactStore = Artifacts & {
 export type SharedArtifacts = { blobs: Blobs; keepFor(): number }
 
 /** The store has artifacts in pieces of this many bytes, so that large ones do not block other commands. */
-const PIECE_BYTES = 1024 * 1024
+const PIECE_BYTES = MIB
 /** Minimum lifetime (ms) of a piece after a renewal, longer than the interval between renewals. */
-const RENEWAL_MS = 2 * 86_400_000
+const RENEWAL_MS = 2 * DAY
 
 /**
  * Files under `<data dir>/artifacts/<first two digits>/<sha256>`. Daemons with other data

@@ -6,7 +6,7 @@ import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { textOf } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { parseDuration } from '../../core/units.ts'
+import { DAY, HOUR, parseDuration } from '../../core/units.ts'
 import type { viewerOf } from '../../core/viewer.ts'
 import { type AssistantState, isOpen, LIMITS } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
@@ -16,8 +16,6 @@ import type { Line } from './transcript-database.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
 import { startOf } from './when/moment.ts'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
 /** Period (ms) of a person's first digest, if they name none. */
 const FIRST_PERIOD = DAY
 /** Maximum period (ms) of a digest for which no period was named. */

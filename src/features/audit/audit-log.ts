@@ -3,6 +3,7 @@ import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import type { Retention, Topics } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import type { audit } from './operations.ts'
 
@@ -13,7 +14,7 @@ const PAGE_SIZE = 500
 /** Maximum number of entries that one call reads. */
 const MAX_READ = 20_000
 /** Maximum age (ms) and number of entries, unless `retention: { topics }` has others. */
-const DEFAULT_RETENTION = { maxAge: 365 * 86_400_000, maxCount: 100_000 }
+const DEFAULT_RETENTION = { maxAge: 365 * DAY, maxCount: 100_000 }
 
 /** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
 export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 /** Record of a call. `unknown`: it ended with an error that does not show whether it took effect. */
@@ -11,7 +12,7 @@ export type CallRecord = { key: string; time: string; by: string; messageId?: st
 
 const PREFIX = 'call:'
 /** How long known outcomes are kept. */
-const RETENTION_MS = 7 * 86_400_000
+const RETENTION_MS = 7 * DAY
 
 /** The records of calls, by key. `note` writes each new record to the log and must not throw. */
 export function createCallRecords(

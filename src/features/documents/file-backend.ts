@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, renameSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileFailure, unwritable } from '../../core/errors.ts'
+import { MIB } from '../../core/units.ts'
 import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
 import { appendLines, fullFiles, rotate } from '../../lib/line-file.ts'
@@ -11,7 +12,7 @@ import { fingerprint, formatDocument, isLink, parseDocument } from './text.ts'
 /** The files of a document: its content and text, its file status, and the size of its event log in bytes. */
 type Files = { stored: Stored; text: string; file: Stats | undefined; logSize: number }
 
-const MAX_LOG_SIZE = 32 * 1024 * 1024
+const MAX_LOG_SIZE = 32 * MIB
 /**
  * A log is at least this many times larger than the document: it starts with a complete one, which
  * should be a small part of it.

@@ -3,7 +3,7 @@ import type { LogEntry } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
-import { type Identities, type Person, placeOf } from './person.ts'
+import { ANY_GATEWAY, type Identities, type Person, conversationKey } from './person.ts'
 
 /** The files of messages, by their SHA-256. */
 export type ErasableArtifacts = {
@@ -12,7 +12,7 @@ export type ErasableArtifacts = {
   remove(sha256: string): Promise<void>
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /**
  * The person's identities per gateway, the conversations that only they took part in, and all
@@ -20,6 +20,7 @@ const PAGE = 500
  */
 export type Scopes = { identities: string[]; conversations: string[]; wroteIn: string[] }
 
+/** Keys of the person's data, found so far. */
 type Found = Record<'messages' | 'conversations' | 'files' | 'identities', Set<string>>
 
 /** Finds the messages of a person, and which of their conversations and files belong to nobody else. */
@@ -29,8 +30,8 @@ export async function collectPerson(
   deps: {
     store: Pick<Store, 'journal' | 'jobs'>
     transcript(): AsyncIterable<LogEntry>
-    /** Files made from the person's data, such as exports. */
-    made(of: Scopes): Promise<readonly string[]>
+    /** The hashes of files made for the person or of their data, such as exports. */
+    derivedFiles(scopes: Scopes): Promise<readonly string[]>
     signal?: AbortSignal | undefined
   },
 ): Promise<Person> {
@@ -40,29 +41,29 @@ export async function collectPerson(
     identities: new Set(identities),
   }
   for (const { gateway, name } of who.wanted) {
-    const gateways = gateway === '*' ? undefined : [gateway]
+    const gateways = gateway === ANY_GATEWAY ? undefined : [gateway]
     for await (const page of pagesOf(store.journal, { gateways, sender: name }, signal))
-      for (const message of page) if (who.isSender(message)) take(found, message)
+      for (const message of page) if (who.isSender(message)) addMessage(found, message)
   }
-  for await (const message of buried(store.jobs)) if (who.isSender(message)) take(found, message)
-  for await (const entry of deps.transcript()) takeLine(found, entry, who)
+  for await (const message of deadLetterMessages(store.jobs)) if (who.isSender(message)) addMessage(found, message)
+  for await (const entry of deps.transcript()) addLine(found, entry, who)
   const wroteIn = [...found.conversations]
-  await leaveOthers(found, who, deps)
+  await excludeShared(found, who, deps)
   const scopes = { identities: [...found.identities], conversations: [...found.conversations], wroteIn }
-  for (const sha256 of await deps.made(scopes)) found.files.add(sha256)
+  for (const sha256 of await deps.derivedFiles(scopes)) found.files.add(sha256)
   return { ...found, identities }
 }
 
-function take(found: Found, message: Message): void {
+function addMessage(found: Found, message: Message): void {
   const { gateway, from } = message
   found.messages.add(message.id)
   found.identities.add(`${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`)
-  found.conversations.add(placeOf(message))
+  found.conversations.add(conversationKey(message))
   for (const sha256 of filesOf(message)) found.files.add(sha256)
 }
 
-/** The transcript also covers messages that retention has removed. */
-function takeLine(found: Found, { channel, role, meta }: LogEntry, who: Identities): void {
+/** Adds a message that only the transcript still has, because retention removed it. */
+function addLine(found: Found, { channel, role, meta }: LogEntry, who: Identities): void {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
   if (role !== 'user' || !who.isOn(String(channel), text('from'))) return
   if (text('messageId') !== '') found.messages.add(text('messageId'))
@@ -70,19 +71,19 @@ function takeLine(found: Found, { channel, role, meta }: LogEntry, who: Identiti
 }
 
 /** Excludes conversations in which others wrote, and files that others sent. */
-async function leaveOthers(
+async function excludeShared(
   found: Found,
   who: Identities,
   { store, transcript, signal }: Parameters<typeof collectPerson>[2],
 ): Promise<void> {
   if (found.conversations.size + found.files.size === 0) return
-  const leave = (message: Message) => {
+  const exclude = (message: Message) => {
     if (found.messages.has(message.id)) return
-    found.conversations.delete(placeOf(message))
+    found.conversations.delete(conversationKey(message))
     for (const sha256 of filesOf(message)) found.files.delete(sha256)
   }
-  for await (const page of pagesOf(store.journal, {}, signal)) page.forEach(leave)
-  for await (const message of buried(store.jobs)) leave(message)
+  for await (const page of pagesOf(store.journal, {}, signal)) page.forEach(exclude)
+  for await (const message of deadLetterMessages(store.jobs)) exclude(message)
   for await (const { channel, role, meta } of transcript()) {
     const from = String(pathGet(meta, 'from') ?? '')
     if (role === 'user' && !who.isOn(String(channel), from))
@@ -100,26 +101,29 @@ async function* pagesOf(
   let before: string | undefined
   do {
     signal?.throwIfAborted()
-    const { found, next } = await journal.search({ ...query, before, limit: PAGE })
+    const { found, next } = await journal.search({ ...query, before, limit: PAGE_SIZE })
     yield found.map(({ message }) => message)
     before = next
   } while (before !== undefined)
 }
 
 /** The messages in dead letters, which may be gone from the journal. */
-async function* buried({ deadLetters }: Store['jobs']): AsyncGenerator<Message> {
+async function* deadLetterMessages({ deadLetters }: Store['jobs']): AsyncGenerator<Message> {
   let before: { at: number; id: string } | undefined
   for (;;) {
-    const { items } = await deadLetters.list({ before, limit: PAGE })
+    const { items } = await deadLetters.list({ before, limit: PAGE_SIZE })
     before = items.at(-1)
     if (!before) return
-    for (const { message, collected = [] } of items) yield* [...collected, ...(message ? [message] : [])]
+    for (const { message, collected = [] } of items) {
+      yield* collected
+      if (message) yield message
+    }
   }
 }
 
 const HASH = /[0-9a-f]{64}/
 
-/** For mail, long texts and HTML are files too. */
+/** The files of a message. For mail, long texts and HTML are files too. */
 function filesOf({ transport, attachments, data }: Message): string[] {
   const paths = transport === 'email' ? [data.textPath, data.fullTextPath, data.htmlPath] : []
   return [

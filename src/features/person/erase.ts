@@ -2,24 +2,26 @@ import { z } from 'zod'
 import type { RecordAudit } from '../../core/audit.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { pause } from '../../lib/pause.ts'
 import type { DataDirs } from './data-dirs.ts'
-import { fromStored, type Person, personSchema, SUBJECT, toStored } from './person.ts'
+import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
 export const KIND = 'person-erase'
-const SUBJECT_KEPT = 30 * 86_400_000
-/** Running work may write something during the erasure; how often the search is repeated. */
-const MOST_ROUNDS = 5
-/** How long (ms) daemons collect counts and lines before they store them. */
-const SETTLES = 6_000
+const SUBJECT_TTL = 30 * DAY
+/** Maximum number of rounds. Further ones find what running work wrote during the erasure. */
+const MAX_ROUNDS = 5
+/** Longer (ms) than daemons collect counts and lines in memory before they store them. */
+const FLUSH_TIME = 6_000
 
 const dataSchema = z.object({
   identities: z.array(z.string()),
   round: z.number().default(1),
+  /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
-  /** Only free space remains to be overwritten, and no names are needed any more. */
+  /** Only free space remains to be overwritten. The identities are no longer needed. */
   isErased: z.boolean().default(false),
 })
 type Data = z.infer<typeof dataSchema>
@@ -38,16 +40,16 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   const { store, places, dirs } = deps
   return {
     kind: KIND,
-    async run({ id, by, data: given }, tools) {
-      const data = dataSchema.parse(given)
+    async run({ id, by, data: stored }, tools) {
+      const data = dataSchema.parse(stored)
       try {
         if (!data.isErased) await eraseAll(id, data, tools)
       } catch (error) {
-        // Needed by a job that continues later.
-        if (isEnd(error, tools.signal)) await store.kv.delete(SUBJECT + id)
+        // A job that continues later needs it.
+        if (isFinal(error, tools.signal)) await store.kv.delete(SUBJECT_PREFIX + id)
         throw error
       }
-      await store.kv.delete(SUBJECT + id)
+      await store.kv.delete(SUBJECT_PREFIX + id)
       await tools.save({ data: { ...data, identities: [], isErased: true }, at: 'free space' })
       await store.erasing.overwrite()
       const total = Object.values(data.counts).reduce((sum, count) => sum + count, 0)
@@ -63,51 +65,53 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
   }
 
   async function eraseAll(id: string, data: Data, tools: JobTools): Promise<void> {
-    const subject = deps.subjectOf(await known(id, data, tools))
+    const subject = deps.subjectOf(await loadPerson(id, data, tools))
     await endRuns(store, subject.person, tools)
-    for (; data.round <= MOST_ROUNDS; data.round++) {
+    while (data.round <= MAX_ROUNDS) {
       const erased = await eraseRound(places, subject, data, tools)
       if (erased === 0 && data.round > 1) break
       await tools.save({ data, at: 'data in the memory of daemons' })
-      await pause(SETTLES, tools.signal)
+      await pause(FLUSH_TIME, tools.signal)
+      data.round++
     }
     await dirs.eraseOthers(id, tools)
   }
 
-  /** The person's data is found once, because later a part of it is gone. */
-  async function known(id: string, { identities }: Data, { save, signal }: JobTools): Promise<Person> {
-    const stored = personSchema.safeParse((await store.kv.get(SUBJECT + id))?.value).data
+  /** The person is collected once, because in later rounds a part of their data is gone. */
+  async function loadPerson(id: string, { identities }: Data, { save, signal }: JobTools): Promise<Person> {
+    const stored = personSchema.safeParse((await store.kv.get(SUBJECT_PREFIX + id))?.value).data
     if (stored) return fromStored(stored)
     await save({ at: 'looking' })
     const person = await deps.collect(identities, signal)
-    await store.kv.set(SUBJECT + id, toStored(person), { ttl: SUBJECT_KEPT })
+    await store.kv.set(SUBJECT_PREFIX + id, toStored(person), { ttl: SUBJECT_TTL })
     return person
   }
 }
 
 /** Whether the job is cancelled or failed permanently, so that no daemon continues it. */
-function isEnd(error: unknown, { aborted }: AbortSignal): boolean {
+function isFinal(error: unknown, { aborted }: AbortSignal): boolean {
   if (!(error instanceof TriviumError)) return !aborted
   return error.code === 'job_cancelled' || (!aborted && !error.retryable)
 }
 
-/** How long (ms) to wait for running work, and how often to check. */
-const [PATIENCE, LOOK_EVERY] = [120_000, 500]
-const PAGE = 500
+/** Maximum wait (ms) for running work. */
+const RUNS_TIMEOUT = 120_000
+/** Interval (ms) at which running work is checked. */
+const CHECK_INTERVAL = 500
+/** Number of messages whose outcomes are read together. */
+const PAGE_SIZE = 500
 
-/**
- * Waiting work does not start any more. Running work may finish, because it would otherwise write after the
- * erasure.
- */
+/** Removes waiting work, and waits for the end of running work, which would otherwise write after the erasure. */
 async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person, { save, signal }: JobTools) {
   const ids = [...person.messages]
-  for (const end = performance.now() + PATIENCE; performance.now() < end; ) {
+  const deadline = performance.now() + RUNS_TIMEOUT
+  while (performance.now() < deadline) {
     signal.throwIfAborted()
     let running = 0
-    for (let at = 0; at < ids.length; at += PAGE) {
-      const some = ids.slice(at, at + PAGE)
-      const outcomes = await journal.outcomes(some)
-      const waiting = some.filter((_, index) => /^(waiting|retrying)$/.test(outcomes[index] ?? ''))
+    for (let at = 0; at < ids.length; at += PAGE_SIZE) {
+      const page = ids.slice(at, at + PAGE_SIZE)
+      const outcomes = await journal.outcomes(page)
+      const waiting = page.filter((_, index) => /^(waiting|retrying)$/.test(outcomes[index] ?? ''))
       running += outcomes.filter((outcome) => outcome === 'running').length
       await erasing.dropJobs(
         waiting.map((id) => ({ state: 'unfinished', queue: 'dispatch', id, content: null })),
@@ -115,26 +119,27 @@ async function endRuns({ journal, erasing }: EraseDeps['store'], person: Person,
     }
     if (running === 0) return
     await save({ at: `${running} running attempts` })
-    await pause(LOOK_EVERY, signal)
+    await pause(CHECK_INTERVAL, signal)
   }
 }
 
+/** Erases once in all places. Resolves with the number of erased records. */
 async function eraseRound(
   places: readonly Place[],
   subject: Subject,
   data: Data,
   { save, signal }: JobTools,
 ): Promise<number> {
-  let all = 0
+  let total = 0
   for (const [at, { name, erase }] of places.entries()) {
     await save({ data, at: name, ...(data.round === 1 && { done: at }) })
     for await (const count of erase(subject)) {
       signal.throwIfAborted()
-      all += count
+      total += count
       data.counts[name] = (data.counts[name] ?? 0) + count
       await save({ data })
     }
   }
   await save({ data, done: places.length })
-  return all
+  return total
 }

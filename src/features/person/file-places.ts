@@ -16,7 +16,9 @@ export type AssistantMemory = {
   erase(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<void>
 }
 
+/** The full-text index of the transcript. */
 export type SearchIndex = {
+  /** The number of indexed lines of a person. */
   count(
     isTheirs: (line: Record<'channel' | 'conversation' | 'message' | 'sender', string>) => boolean,
   ): Promise<number>
@@ -24,6 +26,7 @@ export type SearchIndex = {
   remove(): Promise<void>
 }
 
+/** Number of lines exported at a time. */
 const BATCH = 500
 
 /** The places in the data directory of each daemon. */
@@ -39,9 +42,9 @@ export function createFilePlaces(deps: {
   return [
     memoryPlace('assistant', copy ? 'store' : 'data dir', memory),
     ...(copy ? [memoryPlace('copy of the assistant', 'data dir', copy)] : []),
-    linesPlace('transcript', logs.messages, isSaidBy),
-    linesPlace('activity', logs.events, isNamedIn),
-    linesPlace('calls', logs.calls, isNamedIn),
+    linesPlace('transcript', logs.messages, isLineOf),
+    linesPlace('activity', logs.events, mentionsPerson),
+    linesPlace('calls', logs.calls, mentionsPerson),
     indexPlace(deps.index),
     filesPlace(deps.artifacts),
   ]
@@ -70,19 +73,16 @@ function linesPlace(
   })
 }
 
-/**
- * What the person said, and what was said to them. Messages of others stay, even if they mention
- * the person.
- */
-function isSaidBy({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
+/** Whether a line is from the person or to them. Messages of others stay, even if they mention the person. */
+function isLineOf({ channel, role, meta }: LogEntry, { about, person }: Subject): boolean {
   const text = (path: string) => String(pathGet(meta, path) ?? '')
-  const on = String(channel)
+  const gateway = String(channel)
   if (person.messages.has(text('messageId')) || person.messages.has(text('inReplyTo'))) return true
-  if (person.conversations.has(`${on}/${text('conversation')}`)) return true
-  return role === 'user' ? about.isOn(on, text('from')) : about.isOn(on, text('to'))
+  if (person.conversations.has(`${gateway}/${text('conversation')}`)) return true
+  return about.isOn(gateway, role === 'user' ? text('from') : text('to'))
 }
 
-function isNamedIn(entry: LogEntry, { about }: Subject): boolean {
+function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
   return about.refersTo(toJson(entry))
 }
 
@@ -102,7 +102,7 @@ function memoryPlace(name: string, where: Place['where'], memory: AssistantMemor
   })
 }
 
-/** Rebuilt from the transcript, which is erased before it. */
+/** The search index. The next search rebuilds it from the transcript, which is erased before. */
 function indexPlace(index: SearchIndex): Place {
   return definePlace<number>({
     name: 'search index',

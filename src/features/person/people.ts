@@ -10,13 +10,14 @@ import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { Store } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
+import { DAY, GIB } from '../../core/units.ts'
 import type { LongWork } from '../../engine/long-work.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
 import type * as operations from './operations.ts'
-import { ANY, createIdentities, createReferences, type Person } from './person.ts'
+import { ANY_GATEWAY, createIdentities, createReferences, type Person } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
 export type PeopleDeps = {
@@ -26,7 +27,7 @@ export type PeopleDeps = {
   /** The places where data of a person may be. Messages come last, because the others are found through them. */
   places: readonly Place[]
   transcript(): AsyncIterable<LogEntry>
-  /** Files saved for these people or conversations and for no one else, except in conversations in which they `wroteIn`. */
+  /** The hashes of files saved for `scopes` (people and conversations) and for nobody else, apart from those `wroteIn`. */
   savedFor(scopes: readonly string[], wroteIn: readonly string[]): Promise<string[]>
   /** The names of the gateways in routes.yaml. */
   gateways(): readonly string[]
@@ -38,33 +39,32 @@ export type PeopleDeps = {
   now(): number
 }
 
-/** Exports about a person, which are removed when that person is erased. */
-const EXPORT = 'person-export:'
+/** Key prefix of exports, by their hash. An export is removed when its person is erased. */
+const EXPORT_PREFIX = 'person-export:'
 const exportSchema = z.object({ identities: z.array(z.string()), sha256: z.string() })
-const EXPORT_KEPT = 7 * 86_400_000
-const LARGEST_EXPORT = 16 * 2 ** 30
-const MOST_EXPORTS = 10_000
+/** How long (ms) exports are remembered. */
+const EXPORT_TTL = 7 * DAY
+const MAX_EXPORT_BYTES = 16 * GIB
+const MAX_EXPORTS = 10_000
 
-/** Exports and erases the data of one person, using one list of places. */
+/** Exports and erases the data of one person. Both use the same list of places. */
 export function createPeople(deps: PeopleDeps) {
   const { store, work, places, now } = deps
   const subjectOf = (person: Person): Subject => {
     const who = createIdentities(person.identities, deps.isCaseless)
     return { person, about: createReferences(person, who) }
   }
-  const exported = () => store.kv.list(EXPORT, MOST_EXPORTS)
-  const made = async ({ identities, conversations, wroteIn }: Scopes) => {
-    const keys = await exported()
-    const found = await Promise.all(
-      keys.map(async (key) => exportSchema.safeParse((await store.kv.get(key))?.value)),
-    )
-    const exports = found.flatMap(({ data }) =>
-      data?.identities.some((identity) => identities.includes(identity)) ? [data.sha256] : [],
-    )
+  const exportKeys = () => store.kv.list(EXPORT_PREFIX, MAX_EXPORTS)
+  const derivedFiles = async ({ identities, conversations, wroteIn }: Scopes) => {
+    const records = await Promise.all((await exportKeys()).map(store.kv.get))
+    const exports = records
+      .map((record) => exportSchema.safeParse(record?.value).data)
+      .filter((record) => record?.identities.some((identity) => identities.includes(identity)))
+      .flatMap((record) => record?.sha256 ?? [])
     return [...exports, ...(await deps.savedFor([...conversations, ...identities], wroteIn))]
   }
   const collect = (identities: readonly string[], signal?: AbortSignal) =>
-    collectPerson(identities, createIdentities(identities, deps.isCaseless), { ...deps, made, signal })
+    collectPerson(identities, createIdentities(identities, deps.isCaseless), { ...deps, derivedFiles, signal })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
@@ -72,7 +72,7 @@ export function createPeople(deps: PeopleDeps) {
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
     for (const identity of identities) {
       const { gateway } = partsOf(identity)
-      if (gateway === ANY || deps.gateways().includes(gateway)) continue
+      if (gateway === ANY_GATEWAY || deps.gateways().includes(gateway)) continue
       const subject = subjectOf(await collect([identity], signal))
       if (sumOf(await countsOf(places, subject, signal)) > 0) continue
       const hint = didYouMean(gateway, deps.gateways())
@@ -84,14 +84,14 @@ export function createPeople(deps: PeopleDeps) {
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
-      const person = withoutExports(await collect(identity, call.signal), await exported())
+      const person = withoutExports(await collect(identity, call.signal), await exportKeys())
       const subject = { ...subjectOf(person), withFiles: attachments }
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
-      const file = await deps.artifacts.save(name, 'application/jsonl', Readable.from(lines), LARGEST_EXPORT)
+      const file = await deps.artifacts.save(name, 'application/jsonl', Readable.from(lines), MAX_EXPORT_BYTES)
       const { sha256 } = file
-      await store.kv.set(EXPORT + sha256, { identities: identity, sha256 }, { ttl: EXPORT_KEPT })
+      await store.kv.set(EXPORT_PREFIX + sha256, { identities: identity, sha256 }, { ttl: EXPORT_TTL })
       return { file, counts, total: sumOf(counts) }
     },
     async erase({ identity, confirm, wait }, call) {
@@ -110,9 +110,9 @@ export function createPeople(deps: PeopleDeps) {
   return { service, start: dirs.start, stop: dirs.stop }
 }
 
-/** An export does not contain earlier exports. */
+/** The person without earlier exports, which a new export does not include. */
 function withoutExports(person: Person, keys: readonly string[]): Person {
-  const exports = new Set(keys.map((key) => key.slice(EXPORT.length)))
+  const exports = new Set(keys.map((key) => key.slice(EXPORT_PREFIX.length)))
   return { ...person, files: new Set([...person.files].filter((sha256) => !exports.has(sha256))) }
 }
 
@@ -125,6 +125,7 @@ function sumOf(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0)
 }
 
+/** Number of records about a person, by place. */
 async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
   const counts: Record<string, number> = {}
   for (const { name, records } of places) {
@@ -139,7 +140,8 @@ async function countsOf(places: readonly Place[], subject: Subject, signal: Abor
 }
 
 /**
- * The first line describes the file; the last has the counts per place. Without it the file is incomplete.
+ * The lines of an export. The first describes the file. The last has the counts per place and the hash of
+ * all others; without it, the file is incomplete. Fills in `counts`.
  */
 async function* linesOf(
   places: readonly Place[],

@@ -3,14 +3,14 @@ import { partsOf, withoutCase } from '../../core/identity.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 
-/**
- * One person, and what leads to their data: the ids of their messages, conversations in which nobody else
- * wrote (`gateway/conversation`), and files that nobody else sent (SHA-256).
- */
+/** One person, and the keys of their data. */
 export type Person = {
   identities: readonly string[]
+  /** The ids of their messages. */
   messages: ReadonlySet<string>
+  /** Conversations in which nobody else wrote, as `gateway/conversation`. */
   conversations: ReadonlySet<string>
+  /** The SHA-256 of files that nobody else sent. */
   files: ReadonlySet<string>
 }
 
@@ -22,10 +22,10 @@ export const personSchema = z.object({
 })
 
 /**
- * The person that a job erases, kept until it ends: the ids of their messages are needed after the messages
- * are gone.
+ * Key prefix of the person that a job erases, by the job's id. Kept until the job ends, because the ids of
+ * their messages are needed after the messages are gone.
  */
-export const SUBJECT = 'person-erase-subject:'
+export const SUBJECT_PREFIX = 'person-erase-subject:'
 
 export type StoredPerson = z.infer<typeof personSchema>
 
@@ -47,46 +47,48 @@ export function fromStored({ identities, messages, conversations, files }: Store
   }
 }
 
-export const placeOf = ({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>) =>
+/** Identifies a conversation: the same id may exist on several gateways. */
+export const conversationKey = ({ gateway, conversation }: Pick<Message, 'gateway' | 'conversation'>) =>
   `${gateway}/${conversation}`
 
-/** Stands for all gateways. */
-export const ANY = '*'
-const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
+/** As the gateway of an identity: all gateways. */
+export const ANY_GATEWAY = '*'
+const MESSAGE_ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g
+/** The SHA-256 of a file. */
 const HASH = /\b[0-9a-f]{64}\b/g
 /** Fields that name a person in objects with a gateway. */
-const NAMED_IN = ['from', 'sender', 'user', 'by', 'to', 'recipient']
-/** A name inside a longer text does not make the text the person's. */
-const NAMING = 500
+const NAME_FIELDS = ['from', 'sender', 'user', 'by', 'to', 'recipient']
+/** Maximum characters of a text that can be about a person because it contains their name. */
+const MAX_NAMING_TEXT = 500
 
-/** Recognises these people. Addresses ignore case, as do identities of gateways without case. */
+/** Recognises the identities of one person. Addresses ignore case, as do identities of gateways without case. */
 export function createIdentities(identities: readonly string[], isCaseless: (gateway: string) => boolean) {
   const wanted = identities.map((identity) => {
     const { gateway, name, external } = partsOf(identity)
-    const caseless = name.includes('@') || (gateway !== ANY && isCaseless(gateway))
+    const caseless = name.includes('@') || (gateway !== ANY_GATEWAY && isCaseless(gateway))
     return { gateway, external, caseless, name: caseless ? withoutCase(name) : name }
   })
   /**
-   * An id without its gateway may belong to someone else on another gateway. Only addresses, and ids given
-   * for every gateway, are sufficient.
+   * Identities that are recognised without their gateway: addresses, and ids given for every gateway. Other
+   * ids may belong to someone else on another gateway.
    */
-  const alone = wanted.filter(({ gateway, name }) => gateway === ANY || name.includes('@'))
+  const unambiguous = wanted.filter(({ gateway, name }) => gateway === ANY_GATEWAY || name.includes('@'))
   const isName = (text: string) =>
-    alone.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
-  const isOn = (on: string, who: string, isExternal = false) =>
+    unambiguous.some(({ name, caseless }) => (caseless ? withoutCase(text) : text) === name)
+  const isOn = (onGateway: string, name: string, isExternal = false) =>
     wanted.some(
-      ({ gateway, name, external, caseless }) =>
-        (gateway === ANY || gateway === on) &&
-        external === isExternal &&
-        (caseless ? withoutCase(who) : who) === name,
+      (identity) =>
+        (identity.gateway === ANY_GATEWAY || identity.gateway === onGateway) &&
+        identity.external === isExternal &&
+        identity.name === (identity.caseless ? withoutCase(name) : name),
     )
   return {
-    ...{ wanted, alone, isName },
-    /** Whether this is the person on a gateway, by address or id. */
+    ...{ wanted, unambiguous, isName },
+    /** Whether an address or id on a gateway is the person's. `isExternal`: it is of another workspace. */
     isOn,
     isSender: ({ gateway, from }: Pick<Message, 'gateway' | 'from'>) =>
       [from.address, from.id].some(
-        (who) => who !== undefined && who !== '' && isOn(gateway, who, from.external),
+        (name) => name !== undefined && name !== '' && isOn(gateway, name, from.external),
       ),
   }
 }
@@ -94,86 +96,95 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
 export type Identities = ReturnType<typeof createIdentities>
 export type References = ReturnType<typeof createReferences>
 
-/** Recognises values about a person, by their names or by what leads to their data. */
-export function createReferences(person: Person, { wanted, alone, isName, isOn, isSender }: Identities) {
-  const tokens = wanted.map(({ gateway, name, external, caseless }) => {
-    const on = gateway === ANY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
-    const who = `${on}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`
-    return new RegExp(String.raw`(?<![\w.@+-])${who}(?![\w@+-]|\.\w)`, caseless ? 'i' : '')
+/** Recognises values about a person, by their names and by the keys of their data. */
+export function createReferences(person: Person, { wanted, unambiguous, isName, isOn, isSender }: Identities) {
+  /** The identities with their gateways, as `email:ada@example.com` or `email/ada@example.com`. */
+  const identityPatterns = wanted.map(({ gateway, name, external, caseless }) => {
+    const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
+    return wordPattern(`${gatewaySource}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`, caseless)
   })
-  const names = alone
-    .filter(({ name }) => name.includes('@') || name.length >= 8)
-    .map(({ name, caseless }) => {
-      const source = String.raw`(?<![\w.@+-])${RegExp.escape(name)}(?![\w@+-]|\.\w)`
-      return new RegExp(source, caseless ? 'i' : '')
-    })
-  const places = [...person.conversations]
-  const isTheirPlace = (text: string) =>
-    person.conversations.has(text) || places.some((place) => text.includes(place) && isWhole(text, place))
+  const namePatterns = unambiguous
+    .filter(({ name }) => name.includes('@') || name.length >= MIN_NAME_LENGTH)
+    .map(({ name, caseless }) => wordPattern(RegExp.escape(name), caseless))
+  const conversations = [...person.conversations]
+  const namesConversation = (text: string) =>
+    person.conversations.has(text) || conversations.some((conversation) => includesWhole(text, conversation))
 
-  /** Whether a text names the person or their data, as an id, a key or a lane does. */
+  /** Whether a text, such as an id, a key or a lane, names the person or their data. */
   function mentions(text: string): boolean {
     if (text === '') return false
-    for (const [id] of text.matchAll(ID)) if (person.messages.has(id)) return true
+    for (const [id] of text.matchAll(MESSAGE_ID)) if (person.messages.has(id)) return true
     for (const [hash] of text.matchAll(HASH)) if (person.files.has(hash)) return true
-    if (text.length > NAMING) return false
-    return isName(text) || tokens.some((token) => token.test(text)) || isTheirPlace(text)
+    if (text.length > MAX_NAMING_TEXT) return false
+    return isName(text) || identityPatterns.some((pattern) => pattern.test(text)) || namesConversation(text)
   }
 
   /** Whether an object names the person and the gateway. */
   function isTheirs(value: JsonObject): boolean {
-    const on = value.gateway ?? value.channel
-    if (typeof on !== 'string') return false
-    return NAMED_IN.some((key) => {
-      const { address, id, external } = Object(value[key])
-      const given = typeof value[key] === 'string' ? [value[key]] : [address, id]
-      return given.some((who) => typeof who === 'string' && isOn(on, who, external === true))
+    const gateway = value.gateway ?? value.channel
+    if (typeof gateway !== 'string') return false
+    return NAME_FIELDS.some((field) => {
+      const { address, id, external } = Object(value[field])
+      const names = typeof value[field] === 'string' ? [value[field]] : [address, id]
+      return names.some((name) => typeof name === 'string' && isOn(gateway, name, external === true))
     })
   }
 
   /** Whether the whole object is about the person. */
   const isAbout = (value: JsonObject) =>
-    isTheirs(value) || Object.values(value).some((each) => typeof each === 'string' && mentions(each))
+    isTheirs(value) || Object.values(value).some((field) => typeof field === 'string' && mentions(field))
 
+  /** Whether something in a value is about the person. */
   function refersTo(value: Json): boolean {
     if (typeof value === 'string') return mentions(value)
     if (Array.isArray(value)) return value.some(refersTo)
     if (!isJsonObject(value)) return false
-    return isTheirs(value) || Object.entries(value).some(([key, each]) => mentions(key) || refersTo(each))
+    return isTheirs(value) || Object.entries(value).some(([key, field]) => mentions(key) || refersTo(field))
   }
 
-  /** The value without the smallest parts that are about the person; undefined if nothing remains. */
+  /** The value without the smallest parts that are about the person; undefined if no object or text remains. */
   function without(value: Json): Json | undefined {
     if (!refersTo(value)) return value
-    if (Array.isArray(value)) return value.map(without).filter((each) => each !== undefined)
+    if (Array.isArray(value)) return value.map(without).filter((element) => element !== undefined)
     if (!isJsonObject(value)) return undefined
     if (isAbout(value)) return undefined
-    const left = Object.entries(value).flatMap(([key, each]) => {
-      const kept = mentions(key) ? undefined : without(each)
-      return kept === undefined ? [] : [[key, kept] as const]
+    const remaining = Object.entries(value).flatMap(([key, field]) => {
+      const rest = mentions(key) ? undefined : without(field)
+      return rest === undefined ? [] : [[key, rest] as const]
     })
-    return left.length === 0 ? undefined : Object.fromEntries(left)
+    return remaining.length === 0 ? undefined : Object.fromEntries(remaining)
   }
 
   /** The parts that `without` removes. */
-  function partsOf(value: Json): Json[] {
+  function partsAbout(value: Json): Json[] {
     if (!refersTo(value)) return []
-    if (Array.isArray(value)) return value.flatMap(partsOf)
+    if (Array.isArray(value)) return value.flatMap(partsAbout)
     if (!isJsonObject(value)) return [value]
     if (isAbout(value)) return [value]
-    return Object.entries(value).flatMap(([key, each]) => (mentions(key) ? [{ [key]: each }] : partsOf(each)))
+    return Object.entries(value).flatMap(([key, field]) =>
+      mentions(key) ? [{ [key]: field }] : partsAbout(field),
+    )
   }
 
   return {
-    ...{ isOn, isSender, isName, mentions, refersTo, without, partsOf },
-    /** Like `mentions`, but also if a name is a part of a key. */
-    isInKey: (key: string) => mentions(key) || names.some((name) => name.test(key)),
+    ...{ isOn, isSender, isName, mentions, refersTo, without, partsAbout },
+    /** Like `mentions`, but also if a key contains a name without its gateway. */
+    isInKey: (key: string) => mentions(key) || namePatterns.some((pattern) => pattern.test(key)),
   }
 }
 
-/** Whether `part` occurs in `text` as a whole name, and not as a part of another. */
-function isWhole(text: string, part: string): boolean {
-  const at = text.indexOf(part)
-  const [before, after] = [text[at - 1] ?? '', text[at + part.length] ?? '']
+/** A shorter id is too likely to be a part of something else. */
+const MIN_NAME_LENGTH = 8
+
+/** A pattern for a name that is not a part of a longer one. */
+function wordPattern(source: string, isCaseless: boolean): RegExp {
+  return new RegExp(String.raw`(?<![\w.@+-])${source}(?![\w@+-]|\.\w)`, isCaseless ? 'i' : '')
+}
+
+/** Whether `name` occurs in `text` as a whole, and not as a part of another name. */
+function includesWhole(text: string, name: string): boolean {
+  const at = text.indexOf(name)
+  if (at < 0) return false
+  const [before, after] = [text[at - 1] ?? '', text[at + name.length] ?? '']
   return !/[\w.-]/.test(before) && !/\w/.test(after)
 }

@@ -1,15 +1,13 @@
 import type { Json } from '../../core/json.ts'
 import type { Person, References } from './person.ts'
 
-/** The person to look for, with references to their data. */
+/** The person to look for, with a test for data about them. `withFiles`: an export includes the content of files. */
 export type Subject = { person: Person; about: References; withFiles?: boolean }
 
-/**
- * A place that may contain data about a person. Export and erasure use the same list of places.
- * `where`: in the shared store, or in the data directory of each daemon.
- */
+/** A place that may contain data about a person. Export and erasure use the same list of places. */
 export type Place = {
   name: string
+  /** In the shared store, or in the data directory of each daemon. */
   where: 'store' | 'data dir'
   /** All data about the person, for the export. */
   records(subject: Subject): AsyncIterable<Json>
@@ -17,15 +15,18 @@ export type Place = {
   erase(subject: Subject): AsyncIterable<number>
 }
 
+/** A place whose data is found as values of `T`. */
 type Definition<T> = {
   name: string
   where: Place['where']
   /** Finds the data in batches. Erasing one batch does not affect the next. */
   find(subject: Subject): AsyncIterable<readonly T[]>
+  /** The data as JSON, for the export. */
   record(found: T, subject: Subject): Json | Promise<Json>
   erase(found: readonly T[], subject: Subject): Promise<unknown>
 }
 
+/** Makes a place from its definition. */
 export function definePlace<T>({ name, where, find, record, erase }: Definition<T>): Place {
   return {
     name,

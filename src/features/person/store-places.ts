@@ -4,38 +4,39 @@ import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter, Note, Store } from '../../core/store.ts'
-import { createWithoutLater, type WithoutLater } from './later.ts'
+import { createLaterFilter, type LaterFilter } from './later-messages.ts'
 import type { Person } from './person.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
-type Kept = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
+type Stores = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 
-const PAGE = 200
+const PAGE_SIZE = 200
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** The author in audit entries of a person who was erased. */
+/** Replaces the name of an erased person in entries that stay. */
 export const ERASED = 'an erased person'
 
-export function createStorePlaces(store: Kept): Place[] {
-  const withoutLater = createWithoutLater(store.journal)
+/** The places in the store other than the journal and keys and values. */
+export function createStorePlaces(store: Stores): Place[] {
+  const withoutLater = createLaterFilter(store.journal)
   return [
     jobsPlace(store, withoutLater),
-    lettersPlace(store, withoutLater),
+    deadLettersPlace(store, withoutLater),
     notesPlace(store, withoutLater),
     topicsPlace(store, withoutLater),
   ]
 }
 
-/** Last, because other places are found by the ids of messages. */
-export function createJournalPlace({ journal, erasing }: Kept): Place {
+/** The messages with their histories. Erased last, because data elsewhere is found by their ids. */
+export function createJournalPlace({ journal, erasing }: Stores): Place {
   type Found = { message: Message; history: Note[] }
   return definePlace<Found>({
     name: 'messages',
     where: 'store',
     async *find({ person }) {
       const ids = [...person.messages]
-      for (let at = 0; at < ids.length; at += PAGE) {
-        const found = ids.slice(at, at + PAGE).map(async (id): Promise<Found[]> => {
+      for (let at = 0; at < ids.length; at += PAGE_SIZE) {
+        const found = ids.slice(at, at + PAGE_SIZE).map(async (id): Promise<Found[]> => {
           const message = await journal.get(id)
           return message ? [{ message, history: await journal.history(id) }] : []
         })
@@ -47,8 +48,8 @@ export function createJournalPlace({ journal, erasing }: Kept): Place {
   })
 }
 
-/** Processes the parts of a list; removing items of one part does not shift the next. */
-async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGenerator<T[]> {
+/** Reads a list in parts. Removing the items of one part does not shift the next. */
+async function* readParts<T>(read: (after?: string) => Promise<Part<T>>): AsyncGenerator<T[]> {
   let after: string | undefined
   do {
     const { items, next } = await read(after)
@@ -60,13 +61,13 @@ async function* partsOf<T>(read: (after?: string) => Promise<Part<T>>): AsyncGen
 /**
  * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and stored results.
  */
-function jobsPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
+function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<KeptJob>({
     name: 'jobs',
     where: 'store',
     async *find(subject) {
       const { about, person } = subject
-      for await (const jobs of partsOf(erasing.jobs)) {
+      for await (const jobs of readParts(erasing.jobs)) {
         const theirs = jobs.filter(
           (job) => !isLater(job, person) && (about.mentions(job.id) || about.refersTo(job.content)),
         )
@@ -78,22 +79,22 @@ function jobsPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
   })
 }
 
-/** Messages that arrive during the erasure are dispatched as usual. */
+/** Whether a job dispatches a message that arrived during the erasure. */
 function isLater({ state, queue, id }: KeptJob, { messages }: Person): boolean {
   return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
 
-function lettersPlace({ jobs: { deadLetters } }: Kept, withoutLater: WithoutLater): Place {
+function deadLettersPlace({ jobs: { deadLetters } }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<DeadLetter>({
     name: 'dead letters',
     where: 'store',
     async *find(subject) {
       let before: DeadLetter | undefined
       for (;;) {
-        const { items } = await deadLetters.list({ before, limit: PAGE })
+        const { items } = await deadLetters.list({ before, limit: PAGE_SIZE })
         if (items.length === 0) return
         before = items.at(-1)
-        const theirs = items.filter((letter) => isAbout(letter, subject))
+        const theirs = items.filter((letter) => isLetterAbout(letter, subject))
         yield await withoutLater(theirs, toJson, subject)
       }
     },
@@ -104,8 +105,8 @@ function lettersPlace({ jobs: { deadLetters } }: Kept, withoutLater: WithoutLate
   })
 }
 
-/** The message of a dead letter names its owner: others may mention anybody. */
-function isAbout(
+/** A dead letter belongs to the sender of its message. Messages of others may mention anybody. */
+function isLetterAbout(
   { message, id, lane, data, errors, collected = [] }: DeadLetter,
   { about }: Subject,
 ): boolean {
@@ -114,13 +115,13 @@ function isAbout(
 }
 
 /** Lines that name the person in the histories of other messages, such as who cancelled a run. */
-function notesPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
+function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
   return definePlace<KeptNote>({
     name: 'histories',
     where: 'store',
     async *find(subject) {
       const { about, person } = subject
-      for await (const notes of partsOf(erasing.notes)) {
+      for await (const notes of readParts(erasing.notes)) {
         const theirs = notes.filter(({ content }) => {
           const { messageId, detail = null } = Object(content)
           return !person.messages.has(messageId) && about.refersTo(detail)
@@ -133,27 +134,29 @@ function notesPlace({ erasing }: Kept, withoutLater: WithoutLater): Place {
   })
 }
 
-type FoundEvent = { topic: string; event: Event; isWhole: boolean }
+/** `isWholeTopic`: all events of the topic are the person's. */
+type FoundEvent = { topic: string; event: Event; isWholeTopic: boolean }
 
 /** Replies that programs fetch, the audit log, copies of logs, and published events. */
-function topicsPlace({ topics, erasing }: Kept, withoutLater: WithoutLater): Place {
-  const isTheirs = (topic: string, { person }: Subject) =>
+function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Place {
+  const isReplyTopic = (topic: string, { person }: Subject) =>
     topic.startsWith(REPLY_TOPICS) && person.conversations.has(topic.slice(REPLY_TOPICS.length))
 
   async function* find(subject: Subject): AsyncGenerator<FoundEvent[]> {
     for (const topic of await erasing.topics()) {
-      const isWhole = isTheirs(topic, subject)
+      const isWholeTopic = isReplyTopic(topic, subject)
       // Excludes events published meanwhile, such as rewritten audit entries.
       const end = await topics.end(topic)
-      for (let after = 0; after < end; ) {
-        const { items } = await topics.tail(topic, after, PAGE)
+      let after = 0
+      while (after < end) {
+        const { items } = await topics.tail(topic, after, PAGE_SIZE)
         const last = items.at(-1)
         if (!last) break
         after = last.position
         const theirs = items
           .filter(({ position }) => position <= end)
-          .map(({ event }) => ({ topic, event, isWhole }))
-          .filter(({ event }) => isWhole || isOf(topic, event, subject))
+          .map(({ event }) => ({ topic, event, isWholeTopic }))
+          .filter(({ event }) => isWholeTopic || isEventAbout(topic, event, subject))
         yield await withoutLater(theirs, ({ event }) => toJson(event), subject)
       }
     }
@@ -165,33 +168,35 @@ function topicsPlace({ topics, erasing }: Kept, withoutLater: WithoutLater): Pla
     find,
     record: ({ event }) => toJson(event),
     async erase(found, subject) {
-      for (const [topic, some] of Map.groupBy(found, (each) => each.topic)) {
-        if (topic === AUDIT_TOPIC) await publishWithout(some, subject)
-        await erasing.dropEvents(
-          topic,
-          some.map(({ event }) => event.id),
-        )
-        if (some[0]?.isWhole && (await topics.tail(topic, 0, 1)).items.length === 0)
+      for (const [topic, ofTopic] of Map.groupBy(found, (one) => one.topic)) {
+        if (topic === AUDIT_TOPIC) await republishAnonymous(ofTopic, subject)
+        const ids = ofTopic.map(({ event }) => event.id)
+        await erasing.dropEvents(topic, ids)
+        if (ofTopic[0]?.isWholeTopic && (await topics.tail(topic, 0, 1)).items.length === 0)
           await erasing.dropTopic(topic)
       }
     },
   })
 
-  /** Audit entries stay, without the person. Their key prevents a repeated call from adding them again. */
-  async function publishWithout(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
+  /** Publishes audit entries without the person. The key prevents a repeated call from adding them again. */
+  async function republishAnonymous(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
       const { by, from: _, target, ...entry } = isJsonObject(data) ? data : {}
-      const who = typeof by === 'string' && about.mentions(by) ? ERASED : (by ?? ERASED)
-      const kept = target === undefined ? undefined : about.without(target)
-      const left: Json = { ...entry, by: who, ...(kept !== undefined && { target: kept }) }
-      return { type, source: String(who), data: left, timestamp, key: `erased:${id}` }
+      const author = typeof by === 'string' && !about.mentions(by) ? by : ERASED
+      const restOfTarget = target === undefined ? undefined : about.without(target)
+      const rest: Json = {
+        ...entry,
+        by: author,
+        ...(restOfTarget !== undefined && { target: restOfTarget }),
+      }
+      return { type, source: author, data: rest, timestamp, key: `erased:${id}` }
     })
     await topics.publish(AUDIT_TOPIC, entries)
   }
 }
 
 /** An event about a message belongs to its sender; other messages may mention the person. */
-function isOf(
+function isEventAbout(
   topic: string,
   { source, data, rootContextId = '' }: Event,
   { about, person }: Subject,

@@ -1,3 +1,4 @@
+import { DAY, MINUTE } from '../../../core/units.ts'
 import { notPossible } from './clock.ts'
 import { MIDNIGHT } from './plan.ts'
 
@@ -25,8 +26,6 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
   return timesFrom(Math.max(0, text.length - EDGE)).at(-1) ?? first
 }
 
-const MINUTE = 60_000
-const DAY = 86_400_000
 const PART_OF_DAY = /\b(noon|midnight|morning|afternoon|evening|night|tonight)\b/i
 /** A distance from a time of day, without a day: `2 hours after noon`. */
 const RELATIVE_TO_CLOCK =
