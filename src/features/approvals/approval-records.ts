@@ -61,9 +61,7 @@ export function createApprovalRecords(deps: {
     async all(prefix: string, id = ''): Promise<Approval[]> {
       const keys = await kv.list(prefix + id, MAX_LISTED)
       const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
-      return found
-        .filter((approval) => approval !== undefined)
-        .sort((a, b) => a.requestedAt - b.requestedAt)
+      return found.filter((approval) => approval !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
     },
   }
 }

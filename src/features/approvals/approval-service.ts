@@ -8,7 +8,13 @@ import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../../runtime/bounded.ts'
-import { type ApprovalEvent, createApprovalRecords, OPEN_PREFIX, REQUEST_PREFIX, RETENTION_MS } from './approval-records.ts'
+import {
+  type ApprovalEvent,
+  createApprovalRecords,
+  OPEN_PREFIX,
+  REQUEST_PREFIX,
+  RETENTION_MS,
+} from './approval-records.ts'
 
 export type ApprovalDeps = {
   store: Pick<Store, 'kv' | 'onSignal'>

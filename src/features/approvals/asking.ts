@@ -31,7 +31,9 @@ export function createApprovalAsking(deps: {
     const { id, title, by, skill, approvers } = approval
     const members = [...approvers, 'role:operator'].flatMap(access.expand)
     const buttons = members.some((member) => mayBeOn(message.gateway, member))
-    const data = { approval: { id, title, status: 'pending', by, skill, args: shortArguments(approval), buttons } }
+    const data = {
+      approval: { id, title, status: 'pending', by, skill, args: shortArguments(approval), buttons },
+    }
     // On Slack, people decide by the buttons.
     const offersWords = message.transport !== BUTTON_TRANSPORT && mayDecideByWords(message)
     const byWords = offersWords && (buttons || message.transport === 'cli')

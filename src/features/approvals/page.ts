@@ -31,7 +31,10 @@ export function mountApprovalPage(
   approvals: ApprovalService,
   callerAs: Access['callerAs'],
 ): void {
-  const respond = async (token: string, decision: string | null): Promise<{ status: number; html: string }> => {
+  const respond = async (
+    token: string,
+    decision: string | null,
+  ): Promise<{ status: number; html: string }> => {
     const link = await findLink(kv, token)
     const [approval] = link ? await approvals.list({ id: link.id, limit: 1 }) : []
     if (!link || !approval) return { status: 404, html: '<p>This link is invalid or has expired.</p>' }

@@ -9,12 +9,12 @@ import type { AssistantState, Change } from './assistant-state.ts'
 import type { AssistantContext } from './context.ts'
 import { createDelegating } from './delegating.ts'
 import { createDigest } from './digest.ts'
+import { createHelp } from './help.ts'
 import { createNotes } from './notes.ts'
 import type * as operations from './operations.ts'
 import { createPlanning, type Schedules } from './planning.ts'
 import { createSearching } from './searching.ts'
 import type { TranscriptIndex } from './transcript-index.ts'
-import { createHelp } from './help.ts'
 
 /** Makes the assistant on `state.json` and the transcript. `scope` is read at each call; `now` returns Unix ms. */
 export function createAssistant(deps: {

@@ -79,7 +79,12 @@ export function createDelegating(deps: {
       const isWorker = one.worker === owner || one.takenBy === owner
       if (!isWorker && !sees(one.owner ?? one.channel)) throw notFound(id)
       if (!isOpen(one)) return { text: `${id} is already ${one.status}.`, delegation: one }
-      const done = await finishAndReport(id, requireText(result, `Add the result: done ${id}: all paid.`), false, call)
+      const done = await finishAndReport(
+        id,
+        requireText(result, `Add the result: done ${id}: all paid.`),
+        false,
+        call,
+      )
       return {
         text: `Recorded the result of ${id}${done.askedBy ? ' and sent it to the requester' : ''}.`,
         delegation: done,

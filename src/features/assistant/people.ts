@@ -21,8 +21,7 @@ export function createPeople(
     const message = messageId === undefined ? undefined : await context.message(messageId)
     // A message of an unverified sender may only claim to be of this person.
     if (message && identityOf(message) === identity) return { identity, recipient: { message } }
-    const isAddress =
-      transport === 'email' ? name.includes('@') : transport === 'slack' && ownGateway !== ''
+    const isAddress = transport === 'email' ? name.includes('@') : transport === 'slack' && ownGateway !== ''
     return isAddress ? { identity, recipient: { gateway, to: name } } : undefined
   }
 }

@@ -16,8 +16,11 @@ const SELF = 'schedule-in-words'
 const HINT =
   'Say when, then what: schedule every weekday at 9 digest, schedule tomorrow at 10: call Ada, schedule list, schedule cancel schedule-1.'
 
+/** `digest of the week`, `echo: hello`. */
+const SKILL_AND_TEXT = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s
 /** `cancel schedule-1`. Of a message with this text, the prefix `cancel schedule` leaves only `-1`. */
 const CANCEL = /^(?:(?:cancel|delete|remove|stop|end)\s+)?(?:schedule)?-?(\d+)$/i
+/** Maximum characters of the text quoted in an error. */
 const SHOWN_LENGTH = 80
 
 /** The arguments of `schedule-create` that words can express. */
@@ -56,7 +59,7 @@ export function createPlanning(deps: {
     const isIn = (prefix: string) => compilePrefix(prefix).test(text)
     const word = context.words().find(({ prefixes }) => prefixes.some(isIn))
     if (word) return { skill: word.name, args: { text } }
-    const [, skill = '', rest = ''] = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s.exec(text) ?? []
+    const [, skill = '', rest = ''] = SKILL_AND_TEXT.exec(text) ?? []
     if (skill !== '' && context.mayUse(skill, call)) return { skill, args: { text: rest } }
     return { skill: 'remind', args: { text } }
   }
@@ -88,7 +91,7 @@ export function createPlanning(deps: {
       })
     const { what, when, ...times } = found
     const run = skillFor(requireText(what, `Say what to do ${when}: schedule ${when} digest.`), call)
-    if (isPlanning(run.skill, context))
+    if (createsSchedules(run.skill, context))
       throw new TriviumError('usage', { details: 'A schedule cannot create schedules.' })
     if (schedules.next({ ...times, created: new Date(now()).toISOString() }, now()) === undefined)
       throw new TriviumError('usage', { details: `"${when}" has passed.` })
@@ -122,6 +125,6 @@ function shorten(text: string): string {
 }
 
 /** Whether a skill creates schedules from words, under whatever name. */
-function isPlanning(skill: string, { words }: Pick<AssistantContext, 'words'>): boolean {
+function createsSchedules(skill: string, { words }: Pick<AssistantContext, 'words'>): boolean {
   return skill === SELF || words().some(({ name, ref }) => name === skill && ref === SELF)
 }

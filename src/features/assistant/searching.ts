@@ -36,7 +36,13 @@ export function createSearching(deps: {
       if (at % BATCH === BATCH - 1) await setImmediate()
       const score = scoreOf(text, words)
       if (score > 0)
-        scored.push({ source: 'note', ref, text: shorten(text, MAX_RESULT_LENGTH), channel, score: 1 + score })
+        scored.push({
+          source: 'note',
+          ref,
+          text: shorten(text, MAX_RESULT_LENGTH),
+          channel,
+          score: 1 + score,
+        })
     }
     const notes = scored.sort((a, b) => b.score - a.score).slice(0, limit)
     const asking = call.message?.id ?? ''

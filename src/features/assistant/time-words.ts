@@ -128,7 +128,8 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   return { start, end, plan, isTimed, isOnce: true, ...defined({ zone: zone?.groups?.zone }) }
 }
 
-const TIME_OF_DAY = /\bat\s+(?:\d|noon|midnight|half|quarter)|\d\s*[ap]\.?m\b|\d[:.]\d\d|\b(?:noon|midnight)\b/i
+const TIME_OF_DAY =
+  /\bat\s+(?:\d|noon|midnight|half|quarter)|\d\s*[ap]\.?m\b|\d[:.]\d\d|\b(?:noon|midnight)\b/i
 const hasTimeOfDay = (phrase: string) => TIME_OF_DAY.test(phrase)
 
 // The words that `requireWhole` looks for beside a time.

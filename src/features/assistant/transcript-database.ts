@@ -114,7 +114,9 @@ async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
       insert.run(...columnsOf(line))
     }
     if (added > 0)
-      db.exec(`DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY time DESC LIMIT -1 OFFSET ${MAX_LINES})`)
+      db.exec(
+        `DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY time DESC LIMIT -1 OFFSET ${MAX_LINES})`,
+      )
     if (seen.offset !== before.offset || seen.inode !== before.inode) {
       db.exec('DELETE FROM place')
       db.prepare('INSERT INTO place VALUES (?, ?)').run(seen.inode, seen.offset)

@@ -32,7 +32,13 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
         `SELECT ${COLUMNS}, snippet(words, 0, '', '', '…', 48) AS text FROM words JOIN line l ON l.id = words.rowid
           WHERE words MATCH :match AND ${IS_READABLE} AND ${IS_NO_QUOTE} AND (:only = '' OR l.channel = :only)
           ORDER BY bm25(words), l.time DESC LIMIT :limit`,
-        { ...readerOf(reads), match: words.map((word) => `"${word}"*`).join(' '), asking, only: channel, limit },
+        {
+          ...readerOf(reads),
+          match: words.map((word) => `"${word}"*`).join(' '),
+          asking,
+          only: channel,
+          limit,
+        },
       )
     },
     /** The newest `limit` lines since a time (ISO 8601), oldest first. */

@@ -119,7 +119,9 @@ async function giveUp(to: JobQueue, job: AwaitedJob): Promise<void> {
   // The result arrived meanwhile.
   if (job.done) return
   const timeout = formatDuration(job.route.timeout)
-  const what = wasRemoved ? 'it was removed' : 'a worker is still running it, and the next attempt waits for that'
+  const what = wasRemoved
+    ? 'it was removed'
+    : 'a worker is still running it, and the next attempt waits for that'
   throw new TriviumError('job_timeout', { queue: to.name, timeout, what })
 }
 

@@ -114,7 +114,8 @@ async function write(
     return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
   }
   try {
-    if (!keepText) return await writeWhole(path, text, target, { mode: files.file?.mode, onlyIf: appendEvent })
+    if (!keepText)
+      return await writeWhole(path, text, target, { mode: files.file?.mode, onlyIf: appendEvent })
     await appendEvent()
     return true
   } catch (error) {

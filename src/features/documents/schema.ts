@@ -28,7 +28,9 @@ export function jsonSchemaOf(type: ZodType): JsonObject {
 const AJV_OPTIONS = { allErrors: true, discriminator: true, allowUnionTypes: true }
 
 function explain(errors: readonly ErrorObject[]): string {
-  const lines = errors.map((error) => `${pathOf(error)} ${error.message ?? error.keyword}${allowedValues(error)}`)
+  const lines = errors.map(
+    (error) => `${pathOf(error)} ${error.message ?? error.keyword}${allowedValues(error)}`,
+  )
   return [...new Set(lines)].join('; ')
 }
 

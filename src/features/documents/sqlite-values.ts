@@ -33,7 +33,8 @@ export function createSqliteValues(path: string): Values & { close(): void } {
         const row = db.prepare(SET).get({ key, value: JSON.stringify(value), expected: ifVersion ?? null })
         return row && Number(row.version)
       }),
-    delete: async (key) => withDatabase((db) => db.prepare('DELETE FROM entry WHERE key = ?').run(key).changes > 0),
+    delete: async (key) =>
+      withDatabase((db) => db.prepare('DELETE FROM entry WHERE key = ?').run(key).changes > 0),
     list: async (prefix, limit) =>
       withDatabase((db) => {
         const rows = db.prepare('SELECT key FROM entry WHERE key >= ? AND key < ? ORDER BY key LIMIT ?')

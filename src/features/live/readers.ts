@@ -27,7 +27,8 @@ export function createReaders() {
       readers.set(reader, { matches: withRouteKeys(createMatcher(query), reader.fits), outcomes })
     },
     /** Adds a reader without messages, while the store is unreachable. */
-    addWithoutMessages: (reader: Reader) => void readers.set(reader, { matches: () => false, outcomes: undefined }),
+    addWithoutMessages: (reader: Reader) =>
+      void readers.set(reader, { matches: () => false, outcomes: undefined }),
     remove: (reader: Reader) => readers.delete(reader),
     /** Sends an event to all readers that want it. */
     send(event: StreamEvent, data: unknown): void {

@@ -9,10 +9,10 @@ import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createDeadLetterScan } from './dead-letter-scan.ts'
-import { approvalEvent, deadLetterEvent, type NotifyEvent, isLocal } from './notify-events.ts'
-import { createTroublePublisher } from './trouble-publisher.ts'
+import { approvalEvent, deadLetterEvent, isLocal, type NotifyEvent } from './notify-events.ts'
 import { createFailureAnswers } from './on-failure.ts'
 import { createRule } from './rule.ts'
+import { createTroublePublisher } from './trouble-publisher.ts'
 
 export type Notify = ReturnType<typeof createNotify>
 
@@ -159,7 +159,9 @@ function createPublisher(
   }
   const checkTroubles = async (isOurs: boolean) => {
     troublesCheckedAt = now()
-    const ownSubscriptions = new Set(rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])))
+    const ownSubscriptions = new Set(
+      rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])),
+    )
     const found = (await parts.troubles()).filter(
       ({ where }) => !ownSubscriptions.has(where.subscription ?? ''),
     )

@@ -83,7 +83,14 @@ type ClickContext = {
 }
 
 /** Replies with the new state of the buttons; a refusal is visible only to the person who clicked. */
-async function takeOver({ message, click: { conversation }, options, call, pauses, recordOutcome }: ClickContext) {
+async function takeOver({
+  message,
+  click: { conversation },
+  options,
+  call,
+  pauses,
+  recordOutcome,
+}: ClickContext) {
   const { gateway, receivedAt } = message
   const by = call.caller.id ?? call.caller.kind
   const all = pausesSchema.parse(await pauses('pause-list')({}, call))

@@ -36,7 +36,11 @@ export function withPauseList(
         push.service.list(),
         durable.services.schedules.list({}, call),
       ])
-      return [...ofDispatch, ...subscriptions.flatMap(pausedSubscription), ...schedules.flatMap(pausedSchedule)]
+      return [
+        ...ofDispatch,
+        ...subscriptions.flatMap(pausedSubscription),
+        ...schedules.flatMap(pausedSchedule),
+      ]
     },
   }
 }

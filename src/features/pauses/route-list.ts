@@ -7,14 +7,14 @@ export type ListedRoute = Pick<Route, 'name' | 'skill' | 'queue' | 'bolt' | 'fal
 
 /** One line of `route-list`: the target, and the pause that holds its messages. */
 export function describeRoute(route: ListedRoute, pauses: readonly Pause[]) {
-  const { name, skill, queue, bolt, fallback, approval } = route
+  const { name, skill, fallback, approval } = route
   const paused = pauses.find(
     (pause) =>
       (pause.kind === 'route' && pause.name === name) || (pause.kind === 'skill' && pause.name === skill),
   )
   return {
     name,
-    ...targetOf({ skill, queue, bolt }),
+    ...targetOf(route),
     ...defined({
       fallback: fallback || undefined,
       approval: approval ? true : undefined,

@@ -3,7 +3,7 @@ import type { LogEntry } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
-import { ANY_GATEWAY, type Identities, type Person, conversationKey } from './person.ts'
+import { ANY_GATEWAY, conversationKey, type Identities, type Person } from './person.ts'
 
 /** The files of messages, by their SHA-256. */
 export type ErasableArtifacts = {
@@ -45,7 +45,8 @@ export async function collectPerson(
     for await (const page of pagesOf(store.journal, { gateways, sender: name }, signal))
       for (const message of page) if (who.isSender(message)) addMessage(found, message)
   }
-  for await (const message of deadLetterMessages(store.jobs)) if (who.isSender(message)) addMessage(found, message)
+  for await (const message of deadLetterMessages(store.jobs))
+    if (who.isSender(message)) addMessage(found, message)
   for await (const entry of deps.transcript()) addLine(found, entry, who)
   const wroteIn = [...found.conversations]
   await excludeShared(found, who, deps)

@@ -64,7 +64,11 @@ export function createPeople(deps: PeopleDeps) {
     return [...exports, ...(await deps.savedFor([...conversations, ...identities], wroteIn))]
   }
   const collect = (identities: readonly string[], signal?: AbortSignal) =>
-    collectPerson(identities, createIdentities(identities, deps.isCaseless), { ...deps, derivedFiles, signal })
+    collectPerson(identities, createIdentities(identities, deps.isCaseless), {
+      ...deps,
+      derivedFiles,
+      signal,
+    })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
@@ -89,7 +93,12 @@ export function createPeople(deps: PeopleDeps) {
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
-      const file = await deps.artifacts.save(name, 'application/jsonl', Readable.from(lines), MAX_EXPORT_BYTES)
+      const file = await deps.artifacts.save(
+        name,
+        'application/jsonl',
+        Readable.from(lines),
+        MAX_EXPORT_BYTES,
+      )
       const { sha256 } = file
       await store.kv.set(EXPORT_PREFIX + sha256, { identities: identity, sha256 }, { ttl: EXPORT_TTL })
       return { file, counts, total: sumOf(counts) }

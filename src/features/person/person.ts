@@ -97,7 +97,10 @@ export type Identities = ReturnType<typeof createIdentities>
 export type References = ReturnType<typeof createReferences>
 
 /** Recognises values about a person, by their names and by the keys of their data. */
-export function createReferences(person: Person, { wanted, unambiguous, isName, isOn, isSender }: Identities) {
+export function createReferences(
+  person: Person,
+  { wanted, unambiguous, isName, isOn, isSender }: Identities,
+) {
   /** The identities with their gateways, as `email:ada@example.com` or `email/ada@example.com`. */
   const identityPatterns = wanted.map(({ gateway, name, external, caseless }) => {
     const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)

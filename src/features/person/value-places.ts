@@ -125,8 +125,8 @@ function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject[
 const restOfState: RestOf = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))
 
 /**
- * Removes the entries of the person's messages. If there are any, also removes `summary` and `agent`
- * of the other entries, because these were derived from all entries.
+ * Removes the entries of the person's messages. `summary` and `agent` of the other entries are removed
+ * too, because these were derived from all entries.
  */
 const restOfSession: RestOf = (key, value, { about, person }) => {
   const { session, entries } = Object(value)

@@ -123,8 +123,7 @@ function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
     const isHour = reader.take(/o[’']clock|h|hrs|uhr/) !== undefined
     const isPlain = !hasMinutes && half === undefined
     // Military time: 1730.
-    if (isPlain && isFourDigits)
-      return isPlainFine ? clockOf(Math.floor(hour / 100), hour % 100) : undefined
+    if (isPlain && isFourDigits) return isPlainFine ? clockOf(Math.floor(hour / 100), hour % 100) : undefined
     if (isPlain && !isPlainFine && !isHour) return undefined
     // A percentage, a date or a fraction.
     if (/^(?:%|\/)$/.test(reader.peek())) return undefined

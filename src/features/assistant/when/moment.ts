@@ -19,7 +19,14 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
       .map(({ start, end, text: phrase, index }) => {
         const isTimed = start.isCertain('hour') || PART_OF_DAY.test(phrase)
         const at = begin + index
-        return { start, isSpan: end !== null && end !== undefined, phrase, at, end: at + phrase.length, isTimed }
+        return {
+          start,
+          isSpan: end !== null && end !== undefined,
+          phrase,
+          at,
+          end: at + phrase.length,
+          isTimed,
+        }
       })
   const [first] = timesFrom(0)
   if (first?.at === 0) return first

@@ -59,7 +59,8 @@ export function planOf(parts: Parts, words: string): Repetition {
   const at = timesOfDay(parts, refuse)
   const step = count > 1 ? { step: `${count} ${unit}s` } : {}
   if (unit === 'year') return { cron: cronOf(at, dateOfYear(parts, refuse)), ...yearly(count) }
-  if (unit === 'month') return { cron: cronOf(at, datesOf(parts, refuse)), ...(quartersOf(parts) ? {} : step) }
+  if (unit === 'month')
+    return { cron: cronOf(at, datesOf(parts, refuse)), ...(quartersOf(parts) ? {} : step) }
   const days = daysOf(parts)
   if (days.length === 0) throw refuse('no day is left')
   if (parts.dates) throw refuse('say the days of the week, or those of the month')
@@ -89,7 +90,8 @@ function planOfHours(parts: Parts, refuse: Refuse): Repetition {
     return minutes === 60 ? { cron: '0 * * * *' } : { every: minutes * 60_000 }
   if (days.length === 0) throw refuse('no day is left')
   const { from, to } = window ?? { from: 0, to: MINUTES_OF_DAY - 1 }
-  if (!window && MINUTES_OF_DAY % minutes !== 0) throw refuse('say from when to when: every 5 hours from 8 to 18')
+  if (!window && MINUTES_OF_DAY % minutes !== 0)
+    throw refuse('say from when to when: every 5 hours from 8 to 18')
   const at: number[] = []
   for (let minute = from; minute <= to; minute += minutes) at.push(minute)
   const cron = cronOf(at, onDays(days))

@@ -1,6 +1,6 @@
 import { notPossible, readClocks, readPartOfDay, readWindow } from './clock.ts'
 import { DAY, type Days, readBirthday, readDates, readDays } from './days.ts'
-import { planOf, type Repetition, type Parts, type Unit } from './plan.ts'
+import { type Parts, planOf, type Repetition, type Unit } from './plan.ts'
 import { createReader, type Reader, readNumber, readOrdinal, type Token } from './reader.ts'
 
 /**

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createIdentities, createReferences } from '../../src/features/person/person.ts'
+
+const IDENTITIES = ['chat:ada']
+
+function references(conversations: readonly string[]) {
+  const person = {
+    identities: IDENTITIES,
+    messages: new Set<string>(),
+    conversations: new Set(conversations),
+    files: new Set<string>(),
+  }
+  return createReferences(
+    person,
+    createIdentities(IDENTITIES, () => false),
+  )
+}
+
+describe('data about a person', () => {
+  test('is recognised by their conversation, also behind the longer name of another one', () => {
+    const { mentions } = references(['chat/room-1'])
+    assert.equal(mentions('reply:chat/room-1:2'), true)
+    assert.equal(mentions('reply:chat/room-12'), false)
+    assert.equal(mentions('moved:chat/room-12:chat/room-1'), true)
+  })
+})
