@@ -27,34 +27,12 @@ export function createMessageChanges(
   readers: Readers,
   now: () => number,
 ) {
-  /** Messages whose outcomes are checked, by id: the unfinished ones, and those that were dispatched lately. */
-  const unfinished = new Map<string, MessageState>()
-  const dispatched = new Map<string, MessageState & { until: number }>()
+  const watched = createWatched(now)
   /** The position of the last message that was sent, per partition. */
   let sent: number[] = []
   const readEnds = () => {
     const partitions = Array.from({ length: topics.partitions(MESSAGE_TOPIC) }, (_, partition) => partition)
     return Promise.all(partitions.map((partition) => topics.end(MESSAGE_TOPIC, partition)))
-  }
-  const forget = (id: string) => {
-    unfinished.delete(id)
-    dispatched.delete(id)
-  }
-  const watch = ({ message, outcome }: MessageState) => {
-    forget(message.id)
-    if (FINAL.test(outcome)) return
-    const state = { message: shorten(message), outcome }
-    if (DISPATCHED.test(outcome)) {
-      dispatched.set(message.id, { ...state, until: now() + DISPATCHED_CHECKED })
-      dropOldest(dispatched, MAX_WATCHED)
-    } else {
-      unfinished.set(message.id, state)
-      dropOldest(unfinished, MAX_WATCHED)
-    }
-  }
-  const latelyDispatched = () => {
-    for (const [id, { until }] of dispatched) if (until < now()) dispatched.delete(id)
-    return dispatched.values()
   }
   const findNewest = createFindNewest({ journal, topics })
 
@@ -66,27 +44,28 @@ export function createMessageChanges(
       const { found: newest } = await journal.search({ limit: PAGE_SIZE })
       const isLatelyDispatched = ({ message: { id }, outcome }: MessageState) =>
         DISPATCHED.test(outcome) && timeOf(id) > now() - DISPATCHED_CHECKED
-      for (const state of [...newest.filter(isLatelyDispatched), ...found].reverse()) watch(state)
+      for (const state of [...newest.filter(isLatelyDispatched), ...found].reverse()) watched.add(state)
     },
     async sendMessages(): Promise<void> {
       const ends = await readEnds()
       if (ends.every((end, partition) => end <= (sent[partition] ?? 0))) return
       const { found, missed } = await findNewest(sent, ends, PAGE_SIZE)
       sent = ends
-      for (const state of found) watch(state)
+      for (const state of found) watched.add(state)
       readers.show(found, missed)
     },
     /** Sends outcomes that changed. `isDue`: checks them even if there are many, and those of dispatched messages. */
     async sendOutcomes(isDue: boolean): Promise<void> {
-      if (unfinished.size > FEW && !isDue) return
-      const all = [...unfinished.values(), ...(isDue ? latelyDispatched() : [])]
+      const unfinished = watched.unfinished()
+      if (unfinished.length > FEW && !isDue) return
+      const all = isDue ? [...unfinished, ...watched.latelyDispatched()] : unfinished
       const outcomes = await journal.outcomes(all.map(({ message }) => message.id))
       for (const [index, { message, outcome: before }] of all.entries()) {
         const outcome = outcomes[index]
         // The message has expired.
-        if (!outcome) forget(message.id)
+        if (!outcome) watched.forget(message.id)
         if (!outcome || outcome === before) continue
-        watch({ message, outcome })
+        watched.add({ message, outcome })
         readers.sendOutcome({ message, outcome }, before, now())
       }
     },
@@ -100,6 +79,37 @@ export function createMessageChanges(
       const after = sent.map((end) => Math.max(0, end - count))
       const { found, missed } = await findNewest(after, sent, MAX_REPLAYED)
       readers.show(found, missed, reader)
+    },
+  }
+}
+
+/** The messages whose outcomes are checked: up to `MAX_WATCHED` of each kind. */
+function createWatched(now: () => number) {
+  const unfinished = new Map<string, MessageState>()
+  const dispatched = new Map<string, MessageState & { until: number }>()
+  const forget = (id: string) => {
+    unfinished.delete(id)
+    dispatched.delete(id)
+  }
+  return {
+    /** Adds a message with its current outcome, unless that is final. */
+    add({ message, outcome }: MessageState): void {
+      forget(message.id)
+      if (FINAL.test(outcome)) return
+      const state = { message: shorten(message), outcome }
+      if (DISPATCHED.test(outcome)) {
+        dispatched.set(message.id, { ...state, until: now() + DISPATCHED_CHECKED })
+        dropOldest(dispatched, MAX_WATCHED)
+      } else {
+        unfinished.set(message.id, state)
+        dropOldest(unfinished, MAX_WATCHED)
+      }
+    },
+    forget,
+    unfinished: (): MessageState[] => [...unfinished.values()],
+    latelyDispatched(): MessageState[] {
+      for (const [id, { until }] of dispatched) if (until < now()) dispatched.delete(id)
+      return [...dispatched.values()]
     },
   }
 }

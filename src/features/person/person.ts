@@ -186,8 +186,10 @@ function wordPattern(source: string, isCaseless: boolean): RegExp {
 
 /** Whether `name` occurs in `text` as a whole, and not as a part of another name. */
 function includesWhole(text: string, name: string): boolean {
-  const at = text.indexOf(name)
-  if (at < 0) return false
-  const [before, after] = [text[at - 1] ?? '', text[at + name.length] ?? '']
-  return !/[\w.-]/.test(before) && !/\w/.test(after)
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const before = text[at - 1] ?? ''
+    const after = text[at + name.length] ?? ''
+    if (!/[\w.-]/.test(before) && !/\w/.test(after)) return true
+  }
+  return false
 }

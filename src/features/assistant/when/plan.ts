@@ -72,6 +72,8 @@ export function planOf(parts: Parts, words: string): Repetition {
   }
   if (times !== undefined && times > 1 && parts.days?.length !== times)
     throw refuse('say on which days: every monday and thursday')
+  if (!parts.days && !days.includes(MONDAY))
+    throw refuse('a week without a day is on monday; say on which day')
   return { cron: cronOf(at, onDays(parts.days ? days : [MONDAY])), ...step }
 }
 
@@ -132,8 +134,8 @@ function datesOf(parts: Parts, refuse: Refuse): string {
 }
 
 /** The last three fields of a cron: one day of every year. */
-function dateOfYear({ birthday, days, dates }: Parts, refuse: Refuse): string {
-  if (!birthday || days || dates) throw refuse('say on which day: every year on 5 May')
+function dateOfYear({ birthday, days, dates, except, times = 1 }: Parts, refuse: Refuse): string {
+  if (!birthday || days || dates || except || times > 1) throw refuse('say on which day: every year on 5 May')
   const { date, month } = birthday
   // 2024 is a leap year, so it has every date.
   if (date > new Date(Date.UTC(2024, month, 0)).getUTCDate()) throw refuse('there is no such day')
