@@ -1,6 +1,6 @@
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
-import { megabytes, table } from '../terminal.ts'
+import { age, megabytes, table } from '../terminal.ts'
 import { begun } from './jobs.ts'
 
 export function humanExport(result: Json): string {
@@ -14,13 +14,22 @@ export function humanExport(result: Json): string {
 
 export function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
-  if (isJsonObject(job)) return begun({ job })
+  if (isJsonObject(job)) return [begun({ job }), ...laterLines(job)].join('\n')
   if (Number(total) === 0) return 'Nothing is kept about this person.'
   return [
     countTable(Object(counts)),
     '',
     `${counted(Number(total), 'record')}. Nothing was erased; --confirm erases them.`,
   ].join('\n')
+}
+
+/** Data directories of daemons that do not run. */
+function laterLines(job: JsonObject): string[] {
+  const later = objectsIn(pathGet(job, 'result.later'))
+  return later.map(
+    ({ host, lastSeen }) =>
+      `The data directory on ${host} is erased when its daemon runs again (last seen ${age(lastSeen)} ago).`,
+  )
 }
 
 function countTable(counts: JsonObject): string {

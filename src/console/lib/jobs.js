@@ -89,7 +89,13 @@ function aboutJob({ kind, target }) {
 
 function resultOf(result) {
   if (result.events !== undefined) return `${result.events.toLocaleString('en')} events were replayed`
-  if (result.records !== undefined) return `${result.records.toLocaleString('en')} records were erased`
+  if (result.records !== undefined)
+    return [`${result.records.toLocaleString('en')} records were erased`, ...laterOf(result)].join('; ')
   if (result.count !== undefined) return `${result.count.toLocaleString('en')} were there`
   return JSON.stringify(result).slice(0, 200)
+}
+
+/** Data directories of daemons that did not run. */
+function laterOf({ later = [] }) {
+  return later.map(({ host }) => `the data directory on ${host} is erased when its daemon runs again`)
 }

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { z } from 'zod'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { DAY, HOUR } from '../../core/units.ts'
+import { DAY } from '../../core/units.ts'
 import type { JobTools } from '../../engine/long-work.ts'
 import { repeat } from '../../lib/loop.ts'
 import { pause } from '../../lib/pause.ts'
@@ -12,19 +13,25 @@ import type { Place, Subject } from './place.ts'
 
 export type DataDirs = ReturnType<typeof createDataDirs>
 
-/** Key prefix of data directories, which their daemons register. */
+/** A data directory whose daemon did not run when the person was erased. */
+export const dirSchema = z.object({ host: z.string(), lastSeen: z.number() })
+export type Dir = z.infer<typeof dirSchema>
+
+/** Key prefix of data directories, which their daemons register. Kept for a week after the daemon was last seen. */
 const DIR_PREFIX = 'data-dir:'
-/** A data directory that was not registered for this time (ms) does not hold up a job any more. */
 const DIR_TTL = 7 * DAY
-const REGISTER_INTERVAL = HOUR
+/** Key prefix of directories whose daemon runs. A job waits only for these. */
+const RUNNING_PREFIX = 'data-dir-running:'
+const RUNNING_TTL = 30_000
+const REGISTER_INTERVAL = 10_000
 /** Key prefix of the requests of jobs to data directories: `<job>:<dir>`. A daemon deletes a request that it has handled. */
 const REQUEST_PREFIX = 'person-erase-dir:'
-/** Interval (ms) at which daemons look for requests. */
+/** Key prefix of the persons of finished jobs, for the daemons that have not handled their request yet. */
+const LATER_PREFIX = 'person-erase-later:'
 const POLL_INTERVAL = 3_000
-/** Maximum number of data directories and of requests. */
 const MAX_LISTED = 10_000
 
-/** Erases in the data directories of other daemons: each daemon does its own. */
+/** Erases in the data directories of other daemons: each daemon does its own, if it is down with its next start. */
 export function createDataDirs(deps: {
   kv: KeyValues
   /** Whether several daemons may share this store. */
@@ -35,46 +42,94 @@ export function createDataDirs(deps: {
   log: Log
   now(): number
 }) {
-  const { kv, places } = deps
-  const own = hash('sha256', `${hostname()}:${realpathSync(deps.dataDir)}`).slice(0, 16)
+  const { kv, places, log } = deps
+  const host = hostname()
+  const own = hash('sha256', `${host}:${realpathSync(deps.dataDir)}`).slice(0, 16)
+  let isStarted = false
   let registeredAt = Number.NEGATIVE_INFINITY
-  const register = async () => {
-    if (deps.now() - registeredAt <= REGISTER_INTERVAL) return
-    await kv.set(DIR_PREFIX + own, { host: hostname(), at: deps.now() }, { ttl: DIR_TTL })
-    registeredAt = deps.now()
-  }
+
+  const register = () => kv.set(DIR_PREFIX + own, { host, lastSeen: deps.now() }, { ttl: DIR_TTL })
   const poll = async () => {
-    await register()
-    const requests = (await kv.list(REQUEST_PREFIX, MAX_LISTED)).filter((key) => key.endsWith(`:${own}`))
-    for (const key of requests) {
-      const job = key.slice(REQUEST_PREFIX.length, -own.length - 1)
-      const stored = personSchema.safeParse((await kv.get(SUBJECT_PREFIX + job))?.value).data
-      if (stored) await eraseIn(places, deps.subjectOf(fromStored(stored)))
-      await kv.delete(key)
+    if (performance.now() - registeredAt > REGISTER_INTERVAL) {
+      await register()
+      await kv.set(RUNNING_PREFIX + own, true, { ttl: RUNNING_TTL })
+      registeredAt = performance.now()
     }
+    const requests = (await kv.list(REQUEST_PREFIX, MAX_LISTED)).filter((key) => key.endsWith(`:${own}`))
+    for (const key of requests) await handle(key, key.slice(REQUEST_PREFIX.length, -own.length - 1))
   }
-  const loop = repeat(poll, POLL_INTERVAL, 'erasing in this data directory', deps.log)
+  const handle = async (key: string, job: string) => {
+    const found = (await kv.get(SUBJECT_PREFIX + job)) ?? (await kv.get(LATER_PREFIX + job))
+    const stored = personSchema.safeParse(found?.value).data
+    if (stored) await eraseIn(places, deps.subjectOf(fromStored(stored)))
+    await kv.delete(key)
+    await forgetIfDone(kv, job)
+  }
+  const isRunning = async (dir: string) => (await kv.get(RUNNING_PREFIX + dir)) !== undefined
+  const loop = repeat(poll, POLL_INTERVAL, 'erasing in this data directory', log)
 
   return {
-    start: loop.start,
-    stop: loop.stop,
-    /** Resolves when the daemons of all other data directories have erased the person of a job. */
-    async eraseOthers(job: string, { save, signal }: JobTools): Promise<void> {
+    start(): void {
       if (!deps.isShared) return
-      const others = (await kv.list(DIR_PREFIX, MAX_LISTED))
-        .map((key) => key.slice(DIR_PREFIX.length))
-        .filter((dir) => dir !== own)
-      if (others.length === 0) return
-      for (const dir of others) await kv.set(`${REQUEST_PREFIX}${job}:${dir}`, true, { ttl: DIR_TTL })
+      isStarted = true
+      loop.start()
+    },
+    /** From now on no job waits for this daemon. */
+    async stop(): Promise<void> {
+      await loop.stop()
+      if (!isStarted) return
+      await register()
+      await kv.delete(RUNNING_PREFIX + own)
+    },
+    /**
+     * Resolves when all daemons that run have erased the person in their data directories, with the directories
+     * that are left. Their daemons erase the person when they run again, if that is within a week.
+     */
+    async eraseOthers(job: string, { save, signal }: JobTools): Promise<Dir[]> {
+      if (!deps.isShared) return []
+      const known = (await kv.list(DIR_PREFIX, MAX_LISTED)).map((key) => key.slice(DIR_PREFIX.length))
+      for (const dir of known.filter((each) => each !== own))
+        await kv.set(`${REQUEST_PREFIX}${job}:${dir}`, true, { ttl: DIR_TTL })
       for (;;) {
         signal.throwIfAborted()
-        const open = await kv.list(`${REQUEST_PREFIX}${job}:`, MAX_LISTED)
-        if (open.length === 0) return
-        await save({ at: `the data directories of ${open.length} other daemons` })
+        const open = await openIn(kv, job)
+        const running = await filter(open, isRunning)
+        if (running.length === 0) return handOver(kv, job, open)
+        const hosts = (await Promise.all(running.map((dir) => infoOf(kv, dir)))).map((dir) => dir.host)
+        await save({ at: `the data directories of daemons on ${hosts.join(', ')}` })
         await pause(POLL_INTERVAL / 3, signal)
       }
     },
   }
+}
+
+/** The directories whose daemons have not handled the request of this job yet. */
+async function openIn(kv: KeyValues, job: string): Promise<string[]> {
+  const keys = await kv.list(`${REQUEST_PREFIX}${job}:`, MAX_LISTED)
+  return keys.map((key) => key.slice(REQUEST_PREFIX.length + job.length + 1))
+}
+
+/** Keeps the person for the daemons that do not run. Returns their directories. */
+async function handOver(kv: KeyValues, job: string, open: readonly string[]): Promise<Dir[]> {
+  const person = open.length === 0 ? undefined : (await kv.get(SUBJECT_PREFIX + job))?.value
+  if (person === undefined) return []
+  await kv.set(LATER_PREFIX + job, person, { ttl: DIR_TTL })
+  // One of them may have come back meanwhile.
+  await forgetIfDone(kv, job)
+  return Promise.all(open.map((dir) => infoOf(kv, dir)))
+}
+
+async function forgetIfDone(kv: KeyValues, job: string): Promise<void> {
+  if ((await openIn(kv, job)).length === 0) await kv.delete(LATER_PREFIX + job)
+}
+
+async function infoOf(kv: KeyValues, dir: string): Promise<Dir> {
+  return dirSchema.safeParse((await kv.get(DIR_PREFIX + dir))?.value).data ?? { host: 'unknown', lastSeen: 0 }
+}
+
+async function filter<T>(items: readonly T[], test: (item: T) => Promise<boolean>): Promise<T[]> {
+  const passed = await Promise.all(items.map(test))
+  return items.filter((_, at) => passed[at])
 }
 
 async function eraseIn(places: readonly Place[], subject: Subject): Promise<void> {

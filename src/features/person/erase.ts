@@ -5,7 +5,7 @@ import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
 import type { JobTools, WorkKind } from '../../engine/long-work.ts'
 import { pause } from '../../lib/pause.ts'
-import type { DataDirs } from './data-dirs.ts'
+import { type DataDirs, dirSchema } from './data-dirs.ts'
 import { fromStored, type Person, personSchema, SUBJECT_PREFIX, toStored } from './person.ts'
 import type { Place, Subject } from './place.ts'
 
@@ -21,6 +21,8 @@ const dataSchema = z.object({
   round: z.number().default(1),
   /** Number of erased records by place. */
   counts: z.record(z.string(), z.number()).default({}),
+  /** Data directories that are erased when their daemons run again. */
+  later: z.array(dirSchema).default([]),
   /** Only free space remains to be overwritten. The identities are no longer needed. */
   isErased: z.boolean().default(false),
 })
@@ -60,7 +62,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
         target: { job: id, records: total },
         outcome: 'ok',
       })
-      return { counts: data.counts, records: total }
+      return { counts: data.counts, records: total, ...(data.later.length > 0 && { later: data.later }) }
     },
   }
 
@@ -74,7 +76,7 @@ export function createEraseKind(deps: EraseDeps): WorkKind {
       await pause(FLUSH_TIME, tools.signal)
       data.round++
     }
-    await dirs.eraseOthers(id, tools)
+    data.later = await dirs.eraseOthers(id, tools)
   }
 
   /** The person is collected once, because in later rounds a part of their data is gone. */

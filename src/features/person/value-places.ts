@@ -22,7 +22,7 @@ type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 
 /** Keys that other places cover, that belong to the erasure itself, or that are operators' configuration. */
 const EXCLUDED_KEYS =
-  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir:|trivium:(groups|push-made)$)/
+  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:(groups|push-made)$)/
 /** Values shared by all people, from which only the person's part is removed. */
 const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
 
