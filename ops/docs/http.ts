@@ -23,7 +23,8 @@ export function httpPage(openapi: JsonObject): string {
     table(['Call', 'What it does'], calls.filter((each) => !isSkill(each)).map(row)),
     '## Skills',
     `The body is a JSON object with the arguments; \`*\` marks required ones. [The commands](commands.md) and \`/docs\` explain
-them. Skills that only Trivium itself calls, such as the handlers of buttons, are left out.`,
+them. Skills that only Trivium itself calls, such as the handlers of buttons, are left out.
+\`trivium message list\` calls \`message-search\`, which has more filters than \`message-list\`.`,
     table(
       ['Call', 'What it does', 'Arguments'],
       calls.filter((each) => isSkill(each) && !INTERNAL.test(each.call)).map(skillRow),
@@ -32,7 +33,7 @@ them. Skills that only Trivium itself calls, such as the handlers of buttons, ar
 }
 
 /** Handlers of clicks and words in messages. */
-const INTERNAL = /-(click|words)$/
+const INTERNAL = /(approval|handover)-(click|words)$/
 
 /** The names of the arguments, required ones with a star. */
 function argumentsOf(openapi: JsonObject, operation: JsonObject): string {

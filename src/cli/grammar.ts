@@ -129,6 +129,6 @@ export function listNouns(program: Command): void {
 
 /** Operator skills whose names are one word. */
 const ALONE = [
-  ['troubles', 'what is wrong now, since when, and what to do'],
+  ['troubles', 'what is wrong now, since when, and what to do; exits with 1 if there is an error'],
   ['cost', 'tokens and cost of models, with the budgets'],
 ] as const

@@ -6,6 +6,8 @@ import type { Terminal } from './terminal.ts'
 
 /** Stands for a secret that comes from stdin. */
 const FROM_STDIN = '-'
+const HOW =
+  'Type it at a terminal, or pipe it to stdin. In a container, a terminal needs `exec -it`, and a pipe `exec -i`.'
 
 /**
  * Asks for secrets that are required and were not given, or as `-`: at a terminal without showing what is typed, else
@@ -24,7 +26,7 @@ export async function askForSecrets(
   const asked: JsonObject = {}
   for (const [name] of wanted) {
     const secret = process.stdin.isTTY ? await prompt(`${name}: `, terminal) : await firstLine()
-    if (secret === '') throw usage(`No ${name} was given: type it, or pipe it to stdin.`)
+    if (secret === '') throw usage(`No ${name} was given. ${HOW}`)
     asked[name] = secret
   }
   return { ...args, ...asked }

@@ -17,6 +17,7 @@ import { commandFor, type Described, described, readPositional } from './skill-f
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
+import { hasError } from './troubles.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])
@@ -79,6 +80,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
     if (WAITING.has(name) && isNothing) context.exit(EXIT_NOTHING)
+    if (name === 'troubles' && hasError(result)) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' })
 }

@@ -17,6 +17,11 @@ export function humanTroubles(result: Json): string {
     .join('\n')
 }
 
+/** Whether messages are lost, refused or stuck. */
+export function hasError(result: Json): boolean {
+  return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
+}
+
 /** The troubles in `status`, one line each, except those covered by other lines. */
 export function troubleLines(troubles: readonly JsonObject[], room: number): string[] {
   const shown = troubles.filter(({ code }) => !TOLD_ELSEWHERE.has(String(code)))

@@ -45,7 +45,9 @@ for (const store of ['embedded', 'redis'] as const) {
 
     test('says that all is well', async () => {
       assert.deepEqual(await list(), [])
-      assert.match((await suite.site.run(['troubles'])).out, /All is well/)
+      const { code, out } = await suite.site.run(['troubles'])
+      assert.match(out, /All is well/)
+      assert.equal(code, 0)
     })
 
     test('judges 120 deliveries with a rotated secret: since when, which share, the last good one, the cause', async () => {
@@ -76,6 +78,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const severities = (await list()).map(({ severity }) => severity)
       assert.deepEqual(severities, severities.toSorted())
       const printed = await suite.site.run(['troubles', '--json'])
+      assert.equal(printed.code, 1, 'there is an error')
       assert.deepEqual(
         troublesSchema.parse(JSON.parse(printed.out)).troubles.map(({ code }) => code),
         (await list()).map(({ code }) => code),

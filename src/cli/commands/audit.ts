@@ -12,7 +12,7 @@ export const addAudit: AddCommand = (program, context) => {
     .option('--action <name>', 'only this action (or a glob such as dead-letter-*)')
     .option('--outcome <code>', 'only with this outcome: ok, or an error code')
     .option('--since <time>', 'only since a time, or an age such as 2h')
-    .option('--until <time>', 'only before a time')
+    .option('--until <time>', 'only before a time, or older than an age (2h)')
     .option('--before <number>', 'only older entries: `next` of the previous page', wholeNumber('--before'))
     .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
     .action((filter: object) =>

@@ -26,7 +26,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
       .option('--error <text>', 'only if the last error contains this text')
       .option('--code <code>', 'only if the last error has this code')
       .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or an age (2h)')
-      .option('--until <time>', 'dead before a time')
+      .option('--until <time>', 'dead before a time, or for longer than an age (2h)')
 
   const list = filtered('list', true)
     .description('newest first')

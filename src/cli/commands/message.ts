@@ -94,7 +94,7 @@ export const addMessage: AddCommand = (program, context) => {
   filtered(message.command('list'))
     .description('the newest messages, or the matches of a search')
     .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or an age (2h)')
-    .option('--until <time>', 'before a time')
+    .option('--until <time>', 'before a time, or older than an age (2h)')
     .option('--before <id>', 'older than this message')
     .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
     .action((args: SearchArgs) =>

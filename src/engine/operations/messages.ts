@@ -43,7 +43,7 @@ export const messageFilter = closed({
     .exactOptional()
     .describe(`The outcome, or several separated by commas: ${OUTCOMES.join(', ')}`),
   since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
-  until: time.exactOptional().describe('Only before a time'),
+  until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
   search: searchWords,
 })
 
@@ -110,7 +110,9 @@ export const conversations = {
   }).describe('Shows the newest messages and replies of a conversation, oldest first.'),
 }
 
-const letterQueue = { queue: optional('dispatch, receive, outbox, subscriptions or push/NAME') }
+const letterQueue = {
+  queue: optional('dispatch, receive, events, outbox, subscriptions, schedules or push/NAME'),
+}
 const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQueue }
 const letterFilter = {
   ...letterQueue,
@@ -119,7 +121,7 @@ const letterFilter = {
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
   since: time.exactOptional().describe('Dead since a time, or an age such as 2h'),
-  until: time.exactOptional().describe('Dead before a time'),
+  until: time.exactOptional().describe('Dead before a time, or for longer than an age such as 2h'),
 }
 /**
  * One dead letter, or with `all` those that match the filter: up to `limit`, oldest first, to keep their
@@ -148,7 +150,7 @@ export const deadLetters = {
   ),
   drop: someLetters.describe('Removes dead letters permanently.'),
   bulk: closed({
-    do: z.enum(['retry', 'drop']).describe('What to do with the dead letters'),
+    do: z.enum(['retry', 'drop']).describe('retry or drop'),
     ...letterFilter,
   }).describe('Retries or drops all dead letters that match the filter, as a job with progress.'),
 }

@@ -8,7 +8,7 @@ export const audit = {
     action: optional('Only this action, or a glob such as dead-letter-*'),
     outcome: optional('Only with this outcome: ok, or the code of an error'),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
-    until: time.exactOptional().describe('Only before a time'),
+    until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
     before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),
     limit: limit.default(50).describe('Maximum number of entries'),
   }).describe('Lists decisions and changes with their author, newest first; `next` continues the list.'),

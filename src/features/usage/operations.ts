@@ -10,7 +10,7 @@ export const usage = {
       .describe(
         'From this time, or an age such as 30d; default: 7d. Exact to 5 minutes within the last day, else to days (UTC)',
       ),
-    until: time.exactOptional().describe('Up to this time'),
+    until: time.exactOptional().describe('Up to this time, or an age such as 2h'),
     model: optional('Only this model'),
     skill: optional('Only this skill'),
     sender: optional('Only this sender'),
@@ -22,7 +22,7 @@ export const usage = {
       .describe(
         'From this time, or an age; default: 7d. Exact to 5 minutes within the last day, else to days',
       ),
-    until: time.exactOptional().describe('Up to this time'),
+    until: time.exactOptional().describe('Up to this time, or an age such as 2h'),
   }).describe(
     'Shows statistics of skills, of the last seven days by default: runs, errors, p95, cost and callers.',
   ),
