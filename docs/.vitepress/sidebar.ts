@@ -47,6 +47,7 @@ export const sidebar: Group[] = [
     items: [
       folded('Install and configure', [
         'operating',
+        'other-machines',
         'command-line',
         'parts',
         'several-files',

@@ -112,7 +112,7 @@ export function refuseRebinding(bearerOf: BearerOf): RequestHandler {
     if (isLocal && !isLocalName(request.hostname) && !(await bearerOf(request))) {
       throw new TriviumError('forbidden', {
         what: `Asking for ${request.baseUrl} by the name ${request.hostname}`,
-        reason: 'use localhost or the address, or give the control token',
+        reason: 'use localhost or the address, or give a token',
       })
     }
     next()

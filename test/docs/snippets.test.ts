@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { validate } from 'dockerfile-utils'
 import { parseDocument } from 'yaml'
 import { parseDotenv } from '../../src/config/dotenv.ts'
 import { type Block, blocksOf, pages, placeOf, root } from './blocks.ts'
@@ -17,11 +18,11 @@ import { yamlProblem } from './yaml.ts'
 
 /**
  * Blocks that cannot run here. Raise it only for something that no machine of a developer has: half of them need root and systemd,
- * Docker or Kubernetes.
+ * Docker or Kubernetes, and some a proxy or another program.
  */
-const MOST_NOT_RUN = 27
+const MOST_NOT_RUN = 31
 
-const LANGUAGES = ['sh', 'yaml', 'ts', 'js', 'json', 'python', 'bash', 'markdown', 'dotenv', 'redis', 'text']
+const LANGUAGES = 'sh yaml ts js json python bash markdown dotenv dockerfile redis text'.split(' ')
 const ATTRIBUTES: Record<string, readonly string[]> = { text: ['output', 'diagram', 'chat'] }
 
 /** Where a page has one of these, it gets a project. */
@@ -70,10 +71,11 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('in JSON, Python, JavaScript and .env files can be parsed', () => {
+  test('in JSON, Python, JavaScript, Dockerfiles and .env files can be parsed', () => {
     for (const block of blocks) {
       const { code, language } = block
       if (language === 'dotenv') assert.doesNotThrow(() => parseDotenv(code, () => undefined), placeOf(block))
+      if (language === 'dockerfile') assert.deepEqual(validate(code), [], placeOf(block))
       if (language === 'json') assert.doesNotThrow(() => JSON.parse(code), placeOf(block))
       const parser = {
         python: ['python3', '-c', 'import ast, sys; ast.parse(sys.stdin.read())'],

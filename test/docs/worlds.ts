@@ -171,5 +171,9 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
     configure: /hooks.jobs/,
     ranIn: { python: ANSWERING, bash: ANSWERING },
   },
+  'docs/other-machines.md': { routes: JOBS },
+  'docs/webhook.md': {
+    prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
+  },
   'docs/stores.md': { ranIn: { redis: 'test/stores/redis/failures.test.ts' } },
 }

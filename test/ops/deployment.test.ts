@@ -22,11 +22,11 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
     const dir = temporaryDir(t)
-    const files = ['', '-ingress', '-monitor', '-restore'].map((part) => `kubernetes${part}.yaml`)
+    const files = ['', '-ingress', '-control', '-monitor', '-restore'].map((part) => `kubernetes${part}.yaml`)
     const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
     // The Prometheus operator brings this kind.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
-    assert.deepEqual([all.length, objects.length], [7, 6])
+    assert.deepEqual([all.length, objects.length], [8, 7])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     const lines = objects.map((object, at) => {
       const group = object.apiVersion === 'v1' ? 'core/v1' : object.apiVersion.replace('.k8s.io/', '/')
@@ -39,6 +39,16 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       cwd: dir,
     })
     assert.equal(status, 0, String(stdout))
+    const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec
+    assert.deepEqual(policy.podSelector, objects[0].spec.selector)
+    const opened = policy.ingress.map((rule: { ports: { port: string }[]; from?: object[] }) => [
+      rule.ports[0]?.port,
+      rule.from?.length ?? 'everyone',
+    ])
+    assert.deepEqual(opened, [
+      ['public', 'everyone'],
+      ['control', 2],
+    ])
     const { containers, volumes } = objects[0].spec.template.spec
     const [{ ports, volumeMounts, ...pod }] = containers
     const names = (list: { name: string }[]) => list.map(({ name }) => name).sort()

@@ -17,8 +17,13 @@ const ROUTES = `
 gateways:
   jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: bearer, secret: a-long-secret }, respond: result }
   chat: { transport: websocket, path: /ws, tokens: { ada: a-long-token } }
-routes: [{ name: rest, skill: echo }]
+  work: { transport: webhook, path: /hooks/work, verify: { scheme: bearer, secret: a-long-secret } }
+tokens:
+  - { name: worker, token: the-token-of-a-worker, skills: [gateway-receive, gateway-ack], gateways: [work] }
+routes: [{ name: rest, match: { gateway: [jobs, chat] }, skill: echo }]
 `
+
+const TOKEN = 'the-token-of-a-worker'
 
 describe('a proxy of ops/', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
@@ -57,6 +62,43 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
       socket.on('open', () => socket.send('{"type":"message","text":"hello"}'))
       await until(() => frames.some((frame) => frame.includes('You said: hello')), 'a reply', 30_000)
       socket.terminate()
+    })
+
+    test(`${name} lets a worker take messages, and reach nothing else`, async (t) => {
+      const binary = proxyServer(name)
+      if (binary === undefined) return t.skip(`there is no ${name} here: install the Debian package`)
+      const { daemon } = suite
+      const port = await (name === 'caddy' ? startCaddy : startNginx)(t, binary, daemon)
+      const host = 'api.example.com'
+      const ask = (path: string, token?: string, body?: string) =>
+        send(
+          {
+            ...{ port, servername: host, path, method: body === undefined ? 'GET' : 'POST' },
+            headers: {
+              ...{ host, connection: 'close', 'content-type': 'application/json' },
+              ...(token && { authorization: `Bearer ${token}` }),
+            },
+          },
+          body,
+        )
+      await until(
+        async () => /403/.test(await ask('/').catch((error: unknown) => String(error))),
+        `${name} to listen`,
+        30_000,
+      )
+      const call = async (skill: string, args: object) =>
+        JSON.parse(await ask(`/v1/skills/${skill}`, TOKEN, JSON.stringify(args))).result
+      const waiting = call('gateway-receive', { gateway: 'work', lease: 60_000 })
+      await daemon.post('/hooks/work', 'a job', { authorization: 'Bearer a-long-secret' })
+      const { text, receipt } = await waiting
+      assert.equal(text, 'a job')
+      assert.deepEqual(await call('gateway-ack', { receipt }), { ok: true })
+      assert.match(await ask('/metrics', TOKEN), /trivium_/)
+
+      await assert.rejects(ask('/metrics'), /403/, 'metrics need a token here')
+      await assert.rejects(ask('/v1/skills/gateway-receive', undefined, '{}'), /401/)
+      for (const path of ['/v1/status', '/v1/skillset', '/docs', '/queues', '/', '/v1/skills/../status'])
+        await assert.rejects(ask(path, daemon.token), /40[034]/, path)
     })
   }
 })
@@ -118,7 +160,7 @@ function run(t: TestContext, binary: string, args: string[], env: NodeJS.Process
 }
 
 /** The body of the answer; throws where the status is none of success, except for an unknown path. */
-function send(options: RequestOptions, body: string): Promise<string> {
+function send(options: RequestOptions, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = { host: '127.0.0.1', rejectUnauthorized: false, ...options }
     const asked = request(all, (response) => {
