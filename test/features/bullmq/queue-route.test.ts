@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { after, describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Queue, QueueEvents } from 'bullmq'
+import { Redis } from 'ioredis'
 import { openSite } from '../../fixtures/daemon.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type QueueWorker, startQueueWorker } from '../../fixtures/queue-worker.ts'
@@ -42,6 +43,25 @@ test('the worker of docs/queues.md answers as it stands there, to a daemon that 
   assert.equal((await site.run(['reload'])).code, 0)
   const { out } = await site.run(['message', 'cli', 'invoice 7'])
   assert.match(out, /Booked: invoice 7/)
+})
+
+test('the rights in docs/stores.md are enough for queues on the Redis of the store', {
+  timeout: 300_000,
+}, async (t) => {
+  const text = readFileSync(new URL('../../../docs/stores.md', import.meta.url), 'utf8')
+  const [, rules = ''] = /ACL SETUSER trivium on (.*)/.exec(text) ?? []
+  const [, keys = ''] = /^\| \[BullMQ queues\].*?`(~[^`]+)`/m.exec(text) ?? []
+  const redis = await startRedisServer()
+  t.after(redis.stop)
+  const admin = new Redis(redis.url)
+  await admin.call('ACL', 'SETUSER', 'trivium', 'on', ...rules.split(' '), keys)
+  admin.disconnect()
+  const url = redis.url.replace('//', '//trivium:secret@')
+  const site = openSite({ routes: 'routes: [{ name: all, queue: invoices }]', env: { REDIS_URL: url } })
+  const worker = await startQueueWorker(url, 'invoices')
+  t.after(worker.kill)
+  await site.start()
+  assert.match((await site.run(['message', 'cli', 'progress'])).out, /did progress/)
 })
 
 test('a URL of queues that is none is said to be theirs', { timeout: 300_000 }, async () => {
