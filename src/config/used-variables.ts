@@ -38,12 +38,13 @@ export function createUsedVariables() {
       return text !== '' && !Number.isNaN(Number(text)) && Reflect.set(parent, last, Number(text))
     },
 
-    /** The names of all variables, and whether they are set and needed. */
+    /** The names of all variables, and whether they are set. A variable is optional if all its uses are. */
     names() {
-      const byName = new Map(
-        all.map(({ name, value, optional }) => [name, { name, isSet: !!value, optional }]),
-      )
-      return [...byName.values()]
+      return [...Map.groupBy(all, ({ name }) => name)].map(([name, uses]) => ({
+        name,
+        isSet: uses.some(({ value }) => !!value),
+        optional: uses.every(({ optional }) => optional),
+      }))
     },
 
     /** The substituted values, for redaction in logs. */

@@ -123,6 +123,15 @@ describe('variables', () => {
     assert.equal(told((await read(t, slack(`\${constructor}`))).problems).length, 1)
   })
 
+  test('are optional if every use has a default', async (t) => {
+    const text = slack(`\${A}\${B:-b}\${A:-a}`)
+    const { config } = await read(t, text, { env: { A: 'alpha' } })
+    assert.deepEqual(config?.asRead.variables, [
+      { name: 'A', isSet: true, optional: false },
+      { name: 'B', isSet: false, optional: true },
+    ])
+  })
+
   test('come from .env too, but the environment wins', async (t) => {
     const cwd = await givenFile(t, slack(`\${A}\${B}`))
     await writeFile(join(cwd, '.env'), '# mine\nA="from file"\nB=file\nTRIVIUM_LOG_LEVEL=debug\n')
