@@ -239,6 +239,15 @@ describe('a call that makes a push subscription', () => {
     assert.ok(!JSON.stringify(await one.show('crm')).includes('k1'))
   })
 
+  test('shows no query of a URL, which may contain a key', async (t) => {
+    const one = await pushing(t, await openStore(t))
+    const oauth = { tokenUrl: 'http://127.0.0.1:9/t?key=k-token', clientId: 'me', clientSecret: 'k-client' }
+    await one.call('create', { ...orders('http://127.0.0.1:9/hook?key=k-hook'), oauth })
+    const { settings } = await one.show('crm')
+    assert.equal(settings.oauth.tokenUrl, 'http://127.0.0.1:9/t')
+    assert.doesNotMatch(JSON.stringify(settings), /k-(token|hook|client)/)
+  })
+
   test('may have any name that the file allows', async (t) => {
     const { call, names } = await pushing(t, await openStore(t))
     const { url } = await receiver(t)

@@ -10,7 +10,7 @@ import type * as operations from './operations.ts'
 import { createRecords } from './records.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
-import { type KnownNames, secretsIn, withMaskedSecrets } from './stored-settings.ts'
+import { type KnownNames, maskedSettings, secretsIn } from './stored-settings.ts'
 import { createStoredSubscriptions } from './stored-subscriptions.ts'
 
 export type PushDeps = ServeDeps & {
@@ -60,7 +60,7 @@ export function createPush(deps: PushDeps) {
       const known = serving.isStored(name) ? (await stored.all())[name] : undefined
       if (!known) return info ?? null
       const { given, at: createdAt, by: createdBy, updatedAt } = known
-      const settings = withMaskedSecrets(given)
+      const settings = maskedSettings(given)
       return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
     },
     async pause({ name }, { caller }) {

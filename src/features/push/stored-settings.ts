@@ -48,12 +48,12 @@ export function withChanges(before: JsonObject, changes: JsonObject): JsonObject
   return Object.fromEntries(Object.entries({ ...before, ...changes }).filter(([, value]) => value !== null))
 }
 
-/** The settings with masked secrets. A URL loses its query, which may contain a key. */
-export function withMaskedSecrets(settings: JsonObject): JsonObject {
+/** The settings for display: secrets are masked, and URLs lose their query, which may contain a key. */
+export function maskedSettings(settings: JsonObject): JsonObject {
   const entries = Object.entries(settings).map(([key, value]): [string, Json] => {
     if (SECRET_SETTINGS.has(key)) return [key, masked(value)]
-    if (key === 'url') return [key, String(value).split('?')[0] ?? '']
-    return [key, key !== 'match' && isJsonObject(value) ? withMaskedSecrets(value) : value]
+    if (key === 'url' || key === 'tokenUrl') return [key, String(value).split('?')[0] ?? '']
+    return [key, key !== 'match' && isJsonObject(value) ? maskedSettings(value) : value]
   })
   return Object.fromEntries(entries)
 }
