@@ -6,8 +6,9 @@ const KOREAN =
 const TAIWANESE = /^(?:(?:cn-|x-x-)?big-?5(?:-hkscs)?|csbig5)$/
 
 /**
- * Decodes Korean as Windows does and Traditional Chinese as Hong Kong writes it, like browsers. The platform's decoders lack over
- * 8,000 Korean syllables and all letters of Cantonese. Undefined for other charsets. Invalid bytes become `\ufffd`.
+ * Decodes Korean as code page 949 and Traditional Chinese as Big5-HKSCS, like browsers. Node's
+ * TextDecoder lacks over 8,000 Korean syllables and all letters of Cantonese. Undefined for other
+ * charsets. Invalid bytes become `\ufffd`.
  */
 export function decodeAsBrowsers(bytes: Uint8Array, label: string): string | undefined {
   const name = label.toLowerCase()

@@ -5,28 +5,33 @@ import type { JWTVerifyGetKey } from 'jose'
 export const BY_SECRET = ['HS256', 'HS384', 'HS512']
 export const BY_PUBLIC_KEY = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
-/** Timeout for an issuer's keys, and pause between fetches for an unknown key (ms). */
-const [WITHIN, COOLDOWN] = [5_000, 30_000]
+/** Of the request for an issuer's keys. */
+const TIMEOUT_MS = 5_000
+/** Minimum pause between two fetches because of an unknown key. */
+const COOLDOWN_MS = 30_000
 
 type TokenKey = KeyObject | Uint8Array
 type TokenKeys = () => Promise<readonly (TokenKey | JWTVerifyGetKey)[]>
 
-/** The keys for verification: `known`, else those published at `jwks`. Key URLs in tokens are ignored. */
+/**
+ * Creates the source of keys for verification: `known`, or those published at `jwks`. Key URLs in
+ * tokens are ignored.
+ */
 export function createTokenKeys(
   jwks: string | undefined,
   known: readonly TokenKey[],
-  cooldown = COOLDOWN,
+  cooldown = COOLDOWN_MS,
 ): TokenKeys {
   if (jwks === undefined) return async () => known
   let remote: JWTVerifyGetKey | undefined
   return async () => {
     const { createRemoteJWKSet } = await import('jose')
-    remote ??= createRemoteJWKSet(new URL(jwks), { timeoutDuration: WITHIN, cooldownDuration: cooldown })
+    remote ??= createRemoteJWKSet(new URL(jwks), { timeoutDuration: TIMEOUT_MS, cooldownDuration: cooldown })
     return [remote]
   }
 }
 
-/** Why a token is invalid, without expected values, as strangers see the text. */
+/** Why a token is invalid, by an error of jose. Without expected values, because strangers see the text. */
 export function reasonForToken(
   error: { code: string; claim?: string; payload?: { exp?: number } },
   now: number,

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 
-/** Encodings of secrets. */
+/** Encodings of secrets in routes.yaml. */
 export const SECRET_ENCODINGS = ['text', 'hex', 'base64'] as const
 type SecretEncoding = (typeof SECRET_ENCODINGS)[number]
 
@@ -12,7 +12,10 @@ export function keyOfSecret(text: string, encoding: SecretEncoding): Buffer {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/** Decodes a Standard Webhooks secret: base64 after `whsec_` or, as shown by Supabase, `v1,whsec_`. Throws for anything else. */
+/**
+ * Decodes a Standard Webhooks secret: base64 after `whsec_` or, as shown by Supabase, `v1,whsec_`.
+ * Throws for anything else.
+ */
 export function standardKey(text: string): Buffer {
   const encoded = text.trim().replace(/^(v1,)?whsec_/, '')
   if (!/^[\w+/-]+={0,2}$/.test(encoded)) throw new TypeError('not base64')
@@ -31,7 +34,10 @@ export function publicKey(text: string): KeyObject {
   return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' })
 }
 
-/** Reads a public key in any form that providers show: PEM, DER in base64, or the 32 bytes of Ed25519 in hex or base64. */
+/**
+ * Reads a public key in any form that providers show: PEM, DER in base64, or the 32 bytes of Ed25519 in
+ * hex or base64.
+ */
 export function anyPublicKey(text: string): KeyObject {
   const bare = text.trim()
   if (/^[\da-f]{64}$/i.test(bare)) return ed25519Key(bare)
@@ -39,7 +45,7 @@ export function anyPublicKey(text: string): KeyObject {
   return raw.length === 32 ? ed25519Key(raw.toString('hex')) : publicKey(bare)
 }
 
-/** The keys in options: a public key, or secrets. */
+/** The keys that options have: the public key, or one per secret. */
 export function keysIn(options: {
   secret?: string[]
   'secret-encoding': SecretEncoding

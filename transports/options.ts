@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
 import { TriviumError } from '../src/core/errors.ts'
 import type { Check, PublicHttp } from '../src/core/transport.ts'
-import { size } from '../src/core/units.ts'
+import { MIB, size } from '../src/core/units.ts'
 import { isLocalName, isLoopback } from '../src/lib/http.ts'
 
 /** Option: a path on the public listener. */
@@ -10,13 +10,21 @@ export const publicPath = z
   .string()
   .regex(/^\/[^\s?#]*$/, 'expected a path that starts with /, without ? and #')
 
-/** Option: maximum size of a message, which passes as a whole through store, routes and skills. Also GitHub's limit. */
+/** Also GitHub's limit. */
+const MAX_BODY_BYTES = 25 * MIB
+/** Maximum characters of an origin in an error. */
+const MAX_ORIGIN = 200
+
+/** Option: maximum size of a message, which passes as a whole through store, routes and skills. */
 export const bodySize = size.refine(
-  (bytes) => bytes <= 25 * 1024 * 1024,
+  (bytes) => bytes <= MAX_BODY_BYTES,
   'expected at most 25mb, because a message passes as a whole through the store, routes and skills; let senders link to larger content',
 )
 
-/** Option: one secret, or a list during rotation; parses to a list. `what`: error text if missing. */
+/**
+ * Option: one secret, or a list during rotation; parses to a list. `what`: describes the secret in the
+ * error if it is missing.
+ */
 export function secretsOf(what?: string) {
   return z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
@@ -29,24 +37,30 @@ export function secretsOf(what?: string) {
 export const secrets = secretsOf()
 
 /**
- * Protects gateways without authentication. On a loopback listener they are for this machine, but not for web pages open here, which could
- * use DNS rebinding; such requests are recognised by their host and origin. Throws `forbidden`; `option` enables authentication.
+ * Refuses requests of web pages to a gateway without authentication. On a loopback listener, such a
+ * gateway is for programs on this machine, but not for web pages that are open here, which could use
+ * DNS rebinding. Their requests are recognised by host and origin. Throws `forbidden`. `option`: the
+ * option that enables authentication, for the error.
  */
 export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
   const { host, origin } = headers
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined
-  const isOwn = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
-  if (isOwn && isLocalName(host)) return
-  const what = `A request from the web page ${(origin ?? String(host)).slice(0, 200)}`
+  const isSameOrigin = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
+  if (isSameOrigin && isLocalName(host)) return
+  const what = `A request from the web page ${(origin ?? String(host)).slice(0, MAX_ORIGIN)}`
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }
 
-/** For `doctor`: warns about a gateway without authentication, also on a local address, which a proxy or tunnel may expose. */
-export function checkDoor({ isLocal }: PublicHttp, name: string, proof: string | undefined): Check {
-  if (proof !== undefined) return { name, ok: true, detail: proof }
-  const reach = isLocal
+/**
+ * For `doctor`: warns about a gateway without authentication, also on a local address, which a proxy or
+ * tunnel may expose. `name`: the option that enables it. `scheme`: how senders are verified; undefined
+ * if they are not.
+ */
+export function checkProtection({ isLocal }: PublicHttp, name: string, scheme: string | undefined): Check {
+  if (scheme !== undefined) return { name, ok: true, detail: scheme }
+  const exposure = isLocal
     ? 'every program on this machine, and everyone behind a proxy or tunnel to it, can send'
     : 'everyone who reaches the listener can send'
-  return { name, ok: true, warning: true, detail: `senders are not verified: ${reach}; set \`${name}\`` }
+  return { name, ok: true, warning: true, detail: `senders are not verified: ${exposure}; set \`${name}\`` }
 }

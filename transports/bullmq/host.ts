@@ -11,7 +11,9 @@ export type QueueHost = {
 export type QueueServer = {
   /** Options for queues and workers; an explicit prefix takes precedence over this one. */
   options: { connection: Redis | Cluster; prefix: string; telemetry?: Telemetry }
+  /** Reports that a command failed. `trouble` returns the error from then on. */
   failed(error: unknown): void
+  /** Reports that a command succeeded, which ends the trouble. */
   worked(): void
   /** Why it is currently unusable; undefined if it is usable. */
   trouble(): string | undefined

@@ -10,7 +10,7 @@ import { formatDuration, timerDuration } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { hasLongNumber } from '../../src/lib/exact-json.ts'
 import { inTime } from '../../src/lib/pause.ts'
-import { awaitReply, refuseTarget, sendToRequest } from '../kept-reply.ts'
+import { awaitReply, refuseTarget, sendToRequest } from '../reply-to-request.ts'
 import type { QueueHost, QueueServer } from './host.ts'
 
 const bullmqOptions = z.strictObject({
@@ -32,7 +32,10 @@ const name = z.string().min(1).max(255)
 /** Reserved names in `data`. */
 const RESERVED = ['format', 'body', 'respond', 'replyTarget']
 
-/** A job added by a program. Other fields become `data` of the message, along with those of its own `data`. */
+/**
+ * A job added by a program. Other fields become `data` of the message, along with those of its own
+ * `data`.
+ */
 const jobData = z
   .object({
     text: z.string().default(''),
@@ -47,13 +50,17 @@ const jobData = z
     `the names ${RESERVED.join(', ')} are reserved; choose others`,
   )
 
-/** Pause (ms) before a job that was refused temporarily is retried. */
-const AGAIN = 1_000
-const CLOSE_TIMEOUT = 1_000
-/** After this time (ms) without a renewal, another daemon takes a daemon's jobs. */
-const LOCK = 10_000
+/** Pause before a job with a temporary error is tried again. */
+const RETRY_DELAY_MS = 1_000
+/** Time that the worker has to close its connections. */
+const CLOSE_TIMEOUT_MS = 1_000
+/** After this time without a renewal, another daemon takes over the job. */
+const LOCK_MS = 10_000
 
-/** The bullmq transport: jobs that programs add to a queue become messages, and complete once these are durable. */
+/**
+ * The bullmq transport: jobs that programs add to a queue become messages, and complete once these are
+ * durable.
+ */
 export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
   kind: 'bullmq',
   part: 'queues',
@@ -64,7 +71,7 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
     return {
       async start() {
         server = await deps.queueServer(options.redis)
-        stop = await takeJobs(server, options, deps)
+        stop = await startWorker(server, options, deps)
       },
       requireTarget: async () => refuseTarget(deps.gateway),
       send: (reply) => sendToRequest(deps, reply),
@@ -88,29 +95,30 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
 }
 
 /**
- * Starts a worker whose jobs become messages. A retryable TriviumError returns the job without counting an attempt; other errors fail it
- * permanently. Returns a function that stops the worker and releases unfinished jobs.
+ * Starts a worker that turns jobs into messages. After a retryable error, a job returns to the queue
+ * without counting an attempt; other errors fail it permanently. Returns a function that stops the
+ * worker and releases unfinished jobs.
  */
-async function takeJobs(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
+async function startWorker(server: QueueServer, options: BullmqOptions, deps: TransportDeps) {
   const { DelayedError, UnrecoverableError, Worker } = await loadPart('queues', () => import('bullmq'))
   const { queue, prefix = server.options.prefix, concurrency, respond, timeout } = options
   const { gateway } = deps
   const stopping = new AbortController()
   const { signal } = stopping
 
-  const work = async (job: Job, token?: string) => {
+  const processJob = async (job: Job, token?: string) => {
     try {
-      return await take(job)
+      return await acceptJob(job)
     } catch (error) {
       const { retryable, message } = toTriviumError(error)
       if (!retryable) throw new UnrecoverableError(message)
-      await job.moveToDelayed(Date.now() + (signal.aborted ? 0 : AGAIN), token)
+      await job.moveToDelayed(Date.now() + (signal.aborted ? 0 : RETRY_DELAY_MS), token)
       throw new DelayedError(message)
     }
   }
 
-  /** Resolves with the job's result. Throws `bad_request` for an invalid message, or the error of `accept`. */
-  const take = async (job: Job): Promise<Json> => {
+  /** Resolves with the job's result. Throws `bad_request` for an invalid message. */
+  const acceptJob = async (job: Job): Promise<Json> => {
     const { id, duplicate } = await deps.accept(messageOf(job, await dataOf(job)))
     if (respond === 'accepted') return { id, ...(duplicate ? { duplicate } : {}) }
     const reply = await awaitReply(deps, { id }, undefined, timeout, signal)
@@ -120,8 +128,8 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     }
     const outcome = await deps.settled(id, 0)
     if (outcome === 'done') return null
-    const late = `not within ${formatDuration(timeout)}`
-    const why = outcome === 'failed' ? 'its message became a dead letter' : late
+    const isDeadLetter = outcome === 'failed'
+    const why = isDeadLetter ? 'its message became a dead letter' : `not within ${formatDuration(timeout)}`
     throw new TriviumError('no_reply', { id, why })
   }
 
@@ -132,17 +140,17 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     return raw === null ? data : (parseJson(raw) ?? data)
   }
 
-  const messageOf = ({ id = '', name: event, timestamp }: Job, given: unknown): NewMessage => {
+  const messageOf = ({ id = '', name: event, timestamp }: Job, content: unknown): NewMessage => {
     // BullMQ's own ids are numbers, which restart in an emptied queue; custom ids cannot be numbers.
     const key = /^\d+$/.test(id) ? `${id}@${timestamp}` : id
-    const { data: said, error } = jobData.safeParse(given)
-    if (!said) {
-      const hint = isJsonObject(given) ? z.prettifyError(error) : 'it is no JSON object'
+    const { data: parsed, error } = jobData.safeParse(content)
+    if (!parsed) {
+      const hint = isJsonObject(content) ? z.prettifyError(error) : 'it is not a JSON object'
       const reason = `job ${key} of queue ${queue} is not a message such as {"text":"hi","sender":"shop"}: ${hint}`
-      deps.refused('bad_request', { from: queue, why: reason, body: JSON.stringify(given) })
+      deps.refused('bad_request', { from: queue, why: reason, body: JSON.stringify(content) })
       throw new TriviumError('bad_request', { reason })
     }
-    const { text, sender = queue, conversation, subject, data, ...more } = said
+    const { text, sender = queue, conversation, subject, data, ...more } = parsed
     return {
       gateway,
       transport: 'bullmq',
@@ -154,12 +162,12 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
     }
   }
 
-  const worker = new Worker(queue, work, {
+  const worker = new Worker(queue, processJob, {
     ...server.options,
     prefix,
     concurrency,
-    lockDuration: LOCK,
-    stalledInterval: LOCK / 2,
+    lockDuration: LOCK_MS,
+    stalledInterval: LOCK_MS / 2,
     // Jobs of a dead daemon may be taken any number of times, as repetitions are deduplicated.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
   })
@@ -167,6 +175,6 @@ async function takeJobs(server: QueueServer, options: BullmqOptions, deps: Trans
   return async () => {
     await worker.pause(true)
     stopping.abort()
-    await inTime(worker.close(), AbortSignal.timeout(CLOSE_TIMEOUT))
+    await inTime(worker.close(), AbortSignal.timeout(CLOSE_TIMEOUT_MS))
   }
 }

@@ -44,7 +44,10 @@ function parameter(header: string, name: string): string | undefined {
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Decodes a body, and removes a byte order mark. Throws `bad_request` if it is not valid in its charset. */
+/**
+ * Decodes a body, and removes a byte order mark. Throws `bad_request` if it is not valid in its
+ * charset.
+ */
 export function decodeText(raw: Buffer, charset: string): string {
   // Most bodies are ASCII, which is the same in Latin-1.
   if (charset === 'utf-8' && isAscii(raw)) return raw.toString('latin1')
@@ -64,7 +67,7 @@ function decodeStrictly(raw: Buffer, charset: string): string {
 
 /** Bytes labelled as ASCII, or with an unknown label, are decoded as UTF-8 if valid. */
 function decoderFor(raw: Buffer, charset: string): TextDecoder {
-  if (/^utf-?8$/i.test(charset)) return raw[0] === 0xff || raw[0] === 0xfe ? marked(raw) : UTF_8
+  if (/^utf-?8$/i.test(charset)) return raw[0] === 0xff || raw[0] === 0xfe ? decoderByMark(raw) : UTF_8
   if (/^(us-)?ascii$/i.test(charset) && isUtf8(raw)) return UTF_8
   return knownDecoder(charset) ?? (isUtf8(raw) ? UTF_8 : new TextDecoder('windows-1252'))
 }
@@ -78,8 +81,8 @@ function knownDecoder(charset: string): TextDecoder | undefined {
   }
 }
 
-/** UTF-16 has a byte order mark, which is not valid UTF-8. */
-function marked(raw: Buffer): TextDecoder {
+/** The decoder that the byte order mark asks for. That of UTF-16 is not valid UTF-8. */
+function decoderByMark(raw: Buffer): TextDecoder {
   const label = raw[0] === 0xff && raw[1] === 0xfe ? 'utf-16le' : raw[1] === 0xff ? 'utf-16be' : 'utf-8'
   return new TextDecoder(label, { fatal: true })
 }
@@ -89,12 +92,12 @@ function marked(raw: Buffer): TextDecoder {
  * the given charset only if that fails.
  */
 export function decodeJsonText(raw: Buffer, charset: string): string {
-  const isPlain = (isAscii(raw) || isUtf8(raw)) && !startsWithZero(raw)
-  return decodeText(raw, isPlain ? 'utf-8' : charset)
+  const isUtf8Text = (isAscii(raw) || isUtf8(raw)) && !hasZeroAtStart(raw)
+  return decodeText(raw, isUtf8Text ? 'utf-8' : charset)
 }
 
 /** Whether one of the first four bytes is zero, as in UTF-16 and UTF-32. */
-function startsWithZero(raw: Buffer): boolean {
+function hasZeroAtStart(raw: Buffer): boolean {
   return raw[0] === 0 || raw[1] === 0 || raw[2] === 0 || raw[3] === 0
 }
 

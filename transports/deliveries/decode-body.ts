@@ -53,6 +53,7 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
     case 'unknown':
       if (!isUtf8(raw)) return BINARY
   }
+  // `guess`, `form`, and `unknown` in UTF-8.
   const text = decodeText(raw, charset)
   // `curl -d '{…}'` labels JSON as a form, and no real form has a field named `{"a":1}`.
   return guessJson(text) ?? (kind === 'form' ? readForm(raw, charset) : { format: 'text', text })
@@ -96,12 +97,15 @@ function readForm(raw: Buffer, charset: string): DecodedBody {
   return { format: 'form', text, body: payloadOf(form)?.body ?? form }
 }
 
-/** The fields of a form. Escaped bytes that are not UTF-8 are in its charset, or in that of its own field (PayPal, HTML). */
+/**
+ * The fields of a form. Escaped bytes that are not UTF-8 are in the charset that a field of the form
+ * names (PayPal, HTML), or in `charset`.
+ */
 function pairsIn(raw: Buffer, text: string, charset: string): [string, string][] {
   const pairs = [...new URLSearchParams(text)]
   if (!pairs.some(([name, value]) => name.includes('\ufffd') || value.includes('\ufffd'))) return pairs
-  const own = pairs.find(([name]) => name === 'charset' || name === '_charset_')?.[1]
-  const decode = (escaped: string) => decodeField(bytesOf(escaped), own, charset)
+  const declared = pairs.find(([name]) => name === 'charset' || name === '_charset_')?.[1]
+  const decode = (escaped: string) => decodeField(unescapedBytes(escaped), declared, charset)
   const pieces = raw.toString('latin1').split('&')
   return pieces.flatMap((piece): [string, string][] => {
     if (piece === '') return []
@@ -110,8 +114,8 @@ function pairsIn(raw: Buffer, text: string, charset: string): [string, string][]
   })
 }
 
-/** The bytes that a name or value of a form stands for. */
-function bytesOf(escaped: string): Buffer {
+/** The bytes of a URL-encoded name or value. */
+function unescapedBytes(escaped: string): Buffer {
   const plain = escaped.replaceAll('+', ' ')
   const binary = plain.replaceAll(/%([\da-f]{2})/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

@@ -1,11 +1,13 @@
 import { pathGet } from '../../src/core/json.ts'
-import type { Signed } from '../../src/lib/signatures.ts'
 import { json, type Preset } from './preset.ts'
 import { HUBSPOT_SPLIT } from './split-presets.ts'
 
 /** Providers that only need an HMAC, and the places of the values in a delivery. */
 export const HMAC_PRESETS = {
-  /** https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; deliveries have no id. */
+  /**
+   * https://developer.calendly.com/api-docs/overview/webhooks/webhook-signatures; deliveries have no
+   * id.
+   */
   calendly: {
     signature: [
       {
@@ -39,7 +41,10 @@ export const HMAC_PRESETS = {
       return pathGet(body, 'type') === 'sync' && challenge !== undefined ? json({ challenge }) : undefined
     },
   },
-  /** https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation, version 3 */
+  /**
+   * https://developers.hubspot.com/docs/apps/developer-platform/build-apps/authentication/request-validation,
+   * version 3
+   */
   hubspot: {
     signature: [
       {
@@ -49,7 +54,7 @@ export const HMAC_PRESETS = {
         template: '{method}{url}{body}{timestamp}',
       },
     ],
-    claims: (request) => [request, { ...request, url: partlyDecoded(request.url ?? '') }],
+    signedVariants: (request) => [request, { ...request, url: partlyDecoded(request.url ?? '') }],
     split: HUBSPOT_SPLIT,
     key: '+.eventId #',
     event: '*.subscriptionType',
@@ -117,6 +122,6 @@ export const HMAC_PRESETS = {
 } satisfies Record<string, Preset>
 
 /** HubSpot signs the URL with these characters decoded: `:/?@!$'()*,;`. */
-function partlyDecoded(url: string): NonNullable<Signed['url']> {
+function partlyDecoded(url: string): string {
   return url.replaceAll(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/gi, (code) => decodeURIComponent(code))
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration } from '../../src/core/units.ts'
+import { duration, MINUTE } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
 import { keyOfSecret, publicKey, SECRET_ENCODINGS } from '../keys.ts'
 import { secretsOf } from '../options.ts'
@@ -40,26 +40,22 @@ export const jwt = z
         'The claim with the SHA-256 of the body, in hex or base64. Without it, a token verifies the sender but not the body.',
       ),
     tolerance: duration
-      .default(300_000)
+      .default(5 * MINUTE)
       .describe('Clock tolerance, and maximum age of tokens without expiry.'),
   })
   .superRefine((options, context) => {
-    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+    const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
     const { secret, jwks, audience, claims } = options
-    const ways = [secret, jwks, options['public-key']].filter((way) => way !== undefined)
-    if (ways.length !== 1) fault('expected one of secret, public-key and jwks: what proves the tokens')
-    if (
-      jwks !== undefined &&
-      audience === undefined &&
-      claims === undefined &&
-      options['body-hash'] === undefined
-    )
-      fault('jwks needs audience (or claims, or body-hash): an issuer signs tokens for others too')
+    const keySources = [secret, jwks, options['public-key']].filter((source) => source !== undefined)
+    if (keySources.length !== 1) report('expected one of secret, public-key and jwks: what proves the tokens')
+    const restrictions = [audience, claims, options['body-hash']]
+    if (jwks !== undefined && restrictions.every((option) => option === undefined))
+      report('jwks needs audience (or claims, or body-hash): an issuer signs tokens for others too')
     if (secret?.some((one) => attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined))
-      fault(`expected a secret in ${options['secret-encoding']}`)
+      report(`expected a secret in ${options['secret-encoding']}`)
     const key = options['public-key']
     if (key !== undefined && attempt(() => publicKey(key)) === undefined)
-      fault('expected a public key in PEM or base64')
+      report('expected a public key in PEM or base64')
   })
 
 export type JwtOptions = z.output<typeof jwt>

@@ -6,7 +6,10 @@ import { keysIn } from '../keys.ts'
 import type { JwtOptions } from './jwt-options.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 
-/** Makes the check of tokens. Rejects with `keys_unavailable` if the issuer's keys cannot be fetched. */
+/**
+ * Creates the check of the token of a delivery. It resolves with the reason why it is refused,
+ * undefined if it is valid, and rejects with `keys_unavailable` if the issuer's keys cannot be fetched.
+ */
 export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDeps) {
   const { audience, issuer, tolerance, claims = {} } = options
   const bodyHash = options['body-hash']
@@ -41,8 +44,9 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
         return undefined
       } catch (error) {
         if (error instanceof TriviumError) throw error
-        const isFetch = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
-        if (isFetch || error.code === 'ERR_JOSE_GENERIC')
+        const isNetworkError = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
+        // jose throws its generic error for a response that is not a JWKS.
+        if (isNetworkError || error.code === 'ERR_JOSE_GENERIC')
           throw new TriviumError('keys_unavailable', { gateway, reason: reasonOf(error) }, { cause: error })
         reason = reasonForToken(error, now())
       }

@@ -13,21 +13,25 @@ export type Multipart = { fields: JsonObject; files: BodyFile[] }
 const LIMITS = { maxParts: 1_000, maxHeaderSize: 8 * 1024 }
 /** Limited because each is written to disk before the delivery is acknowledged. */
 const MAX_FILES = 100
+/** RFC 2046, section 5.1.1. */
+const MAX_BOUNDARY = 70
 
 /** Reads `multipart/form-data`, synchronously and without copying files. Throws `bad_request`. */
 export function readMultipart(raw: Buffer, boundary: string | undefined): Multipart {
   if (!boundary) throw unreadable('its Content-Type names no boundary')
-  if (boundary.length > 70) throw unreadable('its boundary is longer than 70 characters')
+  if (boundary.length > MAX_BOUNDARY)
+    throw unreadable(`its boundary is longer than ${MAX_BOUNDARY} characters`)
   const start = raw.indexOf(`--${boundary}`)
   if (start < 0) throw unreadable('it does not begin with its boundary')
   try {
-    const size = { maxFileSize: raw.length, maxTotalSize: raw.length }
-    const parts = [...parseMultipart(raw.subarray(start), { boundary, ...LIMITS, ...size })]
-    return partsOf(parts)
+    // The size of the body is already limited.
+    const noLimit = { maxFileSize: raw.length, maxTotalSize: raw.length }
+    const parts = [...parseMultipart(raw.subarray(start), { boundary, ...LIMITS, ...noLimit })]
+    return fieldsAndFiles(parts)
   } catch (error) {
     if (error instanceof TriviumError) throw error
-    const isOfParser = error instanceof MultipartParseError
-    throw unreadable(isOfParser ? reasonOf(error) : 'the head of a part is not valid UTF-8', error)
+    const isParseError = error instanceof MultipartParseError
+    throw unreadable(isParseError ? reasonOf(error) : 'the head of a part is not valid UTF-8', error)
   }
 }
 
@@ -37,7 +41,7 @@ export function boundaryIn(raw: Buffer): string | undefined {
   return boundary
 }
 
-function partsOf(parts: readonly MultipartPart[]): Multipart {
+function fieldsAndFiles(parts: readonly MultipartPart[]): Multipart {
   const charsets = charsetsOf(parts)
   const fields = new Map<string, Json>()
   const files: BodyFile[] = []
@@ -67,10 +71,10 @@ function partsOf(parts: readonly MultipartPart[]): Multipart {
 
 /** SendGrid's Inbound Parse has a field with the charsets of the other fields. */
 function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | undefined> {
-  const said = parts.find(({ name }) => name === 'charsets')
-  const found = said && parseForeignJson(decodeField(bytesOf(said)))
-  const charsets = isJsonObject(found) ? Object.entries(found) : []
-  return Object.fromEntries(charsets.map(([name, charset]) => [name, String(charset)]))
+  const part = parts.find(({ name }) => name === 'charsets')
+  const charsets = part && parseForeignJson(decodeField(bytesOf(part)))
+  const entries = isJsonObject(charsets) ? Object.entries(charsets) : []
+  return Object.fromEntries(entries.map(([name, charset]) => [name, String(charset)]))
 }
 
 /** The content of a part: one chunk, or none if empty. */
@@ -79,7 +83,10 @@ function bytesOf({ content, bytes }: MultipartPart): Uint8Array {
   return others.length === 0 ? (only ?? new Uint8Array()) : bytes
 }
 
-/** Browsers, curl and fetch escape exactly these three: https://html.spec.whatwg.org/#multipart-form-data */
+/**
+ * Browsers, curl and fetch escape exactly these three:
+ * https://html.spec.whatwg.org/#multipart-form-data
+ */
 function unescaped(name: string): string {
   return name.replace(/%(22|0D|0A)/gi, (code) => decodeURIComponent(code))
 }

@@ -3,41 +3,41 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Json, type JsonObject, pathGet } from '../../src/core/json.ts'
 
 /**
- * Locations in a delivery, separated by spaces; the first that leads to a text or number counts.
- * `header.NAME`; `cookie.NAME` (as a hash); a path in the body. In a path, `*` stands for all items
- * that have the rest, if their values are equal, and `+` joins the values of all items. `#` is the
- * hash of the body. Or a function of the delivery.
+ * Locations in a delivery, separated by spaces; the first that leads to a non-empty text or a number
+ * counts. A location is `header.NAME`, `cookie.NAME` (its value is hashed), `#` (the hash of the body)
+ * or a path in the body. In a path, `*` gives the value that all items have in common (items without
+ * one do not count), and `+` joins the values of all items. Or a function of the delivery.
  */
-export type Pointers = string | ((delivery: Readable) => string | undefined)
+export type Pointers = string | ((delivery: ReadableDelivery) => string | undefined)
 
-export type Readable = {
+export type ReadableDelivery = {
   headers: IncomingHttpHeaders
   body?: Json | undefined
   text: string
-  /** The surroundings of one element of a split delivery. */
+  /** For an element of a split delivery: the fields around it. */
   envelope?: JsonObject | undefined
 }
 
-/** The value that the pointers lead to, as text. */
-export function found(pointers: Pointers | undefined, delivery: Readable): string | undefined {
+/** The value that the pointers lead to, as text; undefined if there is none. */
+export function valueAt(pointers: Pointers | undefined, delivery: ReadableDelivery): string | undefined {
   if (typeof pointers === 'function') return pointers(delivery)
   if (pointers === undefined) return undefined
-  for (const pointer of parsed(pointers)) {
+  for (const pointer of parseAll(pointers)) {
     const value = follow(pointer, delivery)
     if (value !== undefined) return value
   }
   return undefined
 }
 
-/** The value of `text`: an empty text or null becomes an empty text; undefined if there is nothing. */
-export function wordsAt(pointer: string | undefined, place: Readable): string | undefined {
+/** As `valueAt`, for the option `text`: an empty text or null gives an empty text. */
+export function textAt(pointer: string | undefined, place: ReadableDelivery): string | undefined {
   const path = pointer?.replace(/^data\./, '')
   if (path === undefined) return undefined
-  return found(path, place) ?? (isEmptyAt(path, place) ? '' : undefined)
+  return valueAt(path, place) ?? (isEmptyAt(path, place) ? '' : undefined)
 }
 
-function isEmptyAt(pointer: string, { headers, body }: Readable): boolean {
-  const { header, path } = parse(pointer)
+function isEmptyAt(pointer: string, { headers, body }: ReadableDelivery): boolean {
+  const { header, path } = parseOne(pointer)
   const value = header === undefined ? pathGet(body, path) : headers[header]
   return value === '' || value === null
 }
@@ -51,16 +51,16 @@ type Pointer = {
   isPlain: boolean
 }
 
-/** Cached: presets and options use few pointers, for every delivery. */
-const known = new Map<string, Pointer[]>()
+/** Presets and options use few pointers, for every delivery. */
+const cache = new Map<string, Pointer[]>()
 
-function parsed(pointers: string): Pointer[] {
-  const found = known.get(pointers) ?? pointers.split(' ').map(parse)
-  known.set(pointers, found)
-  return found
+function parseAll(pointers: string): Pointer[] {
+  const parsed = cache.get(pointers) ?? pointers.split(' ').map(parseOne)
+  cache.set(pointers, parsed)
+  return parsed
 }
 
-function parse(path: string): Pointer {
+function parseOne(path: string): Pointer {
   const [, kind, name] = /^(header|cookie)\.(.*)/.exec(path) ?? []
   return {
     path,
@@ -71,7 +71,7 @@ function parse(path: string): Pointer {
   }
 }
 
-function follow(pointer: Pointer, { headers, body, text }: Readable): string | undefined {
+function follow(pointer: Pointer, { headers, body, text }: ReadableDelivery): string | undefined {
   const { header, cookie, path, steps, isPlain } = pointer
   if (header !== undefined) return asText(headers[header])
   if (cookie !== undefined) return hashOfCookie(headers.cookie, cookie)

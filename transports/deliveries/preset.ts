@@ -6,16 +6,22 @@ import type { Pointers } from './pointers.ts'
 import type { Split } from './split-presets.ts'
 
 /**
- * The result of an accepted delivery. `reply`: the skill's reply, with `respond: result`. `ids`:
- * for a split delivery; then `duplicate` means that all messages existed, and `duplicates` is their
- * number.
+ * The result of an accepted delivery. `reply`: the skill's reply, with `respond: result`. `ids`: the
+ * messages of a split delivery. Then `duplicates` is the number of those that existed before, and
+ * `duplicate` says that all did.
  */
-export type Taken = { id?: string; ids?: string[]; duplicate?: boolean; duplicates?: number; reply?: string }
+export type AcceptedDelivery = {
+  id?: string
+  ids?: string[]
+  duplicate?: boolean
+  duplicates?: number
+  reply?: string
+}
 
 /** A response in the format of a provider. */
 export type Answer = { status: number; type?: string; text?: string }
 
-/** What is specific to a provider. Deliveries are proven by one of `signature`, `header` and `inBody`. */
+/** What is specific to a provider. One of `signature`, `header` and `inBody` verifies deliveries. */
 export type Preset = {
   /** Alternatives; the first whose header is present applies. */
   signature?: readonly Scheme[]
@@ -25,13 +31,14 @@ export type Preset = {
    * Variants of the request that the provider may have signed, if they differ from the received
    * one. Any of them is accepted.
    */
-  claims?(request: Signed): Signed[]
+  signedVariants?(request: Signed): Signed[]
   /** Whether the signed URL includes the form fields or a hash of the body. */
   isBodyInUrl?: boolean
+  /** The header with the secret. */
   header?: string
   /** The field with the secret in each item of the body's list `value`. */
   inBody?: string
-  /** The delivery id that stays the same over retries. Signed ids come first. */
+  /** The delivery id, which retries repeat. Signed ids come first. */
   key?: Pointers
   event?: Pointers
   from?: Pointers
@@ -40,18 +47,18 @@ export type Preset = {
   /** How a delivery is split into messages, unless the gateway waits for a result. */
   split?: Split
   /**
-   * Answers the check that we listen at this URL, before any verification. A text is the reason of
-   * a refusal.
+   * Answers the request by which a provider checks the URL, before any verification. A text is the
+   * reason for a refusal, undefined means that this is not such a request.
    */
-  greet?(method: string, query: URLSearchParams, own: Own): Answer | string | undefined
-  /** The same for checks that the provider has signed. There is no message to accept. */
-  handshake?(body: Json | undefined, own: Own, headers: IncomingHttpHeaders): Answer | undefined
+  greet?(method: string, query: URLSearchParams, own: PresetOptions): Answer | string | undefined
+  /** The same for checks that the provider signs. They become no message. */
+  handshake?(body: Json | undefined, own: PresetOptions, headers: IncomingHttpHeaders): Answer | undefined
   /** The response that the provider expects for an accepted delivery. */
-  answer?(taken: Taken, body: Json | undefined): Answer
+  answer?(taken: AcceptedDelivery, body: Json | undefined): Answer
 }
 
 /** The options of a gateway that presets use. */
-export type Own = { secret: string[]; 'verify-token'?: string }
+export type PresetOptions = { secret: string[]; 'verify-token'?: string }
 
 /** 200 with JSON, for providers that accept no other status. */
 export function json(value: object): Answer {

@@ -4,11 +4,11 @@ import { type Json, pathGet } from '../../src/core/json.ts'
 import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { type Scheme, SLACK } from '../../src/lib/signatures.ts'
 import { ed25519Key, publicKey, standardKey } from '../keys.ts'
-import { twilioClaims } from './claims.ts'
 import { HMAC_PRESETS } from './hmac-presets.ts'
-import { found } from './pointers.ts'
-import { type Answer, json, type Preset, plain, type Taken } from './preset.ts'
+import { valueAt } from './pointers.ts'
+import { type AcceptedDelivery, type Answer, json, type Preset, plain } from './preset.ts'
 import { GRAPH_SPLIT, META_SPLIT, SENDGRID_SPLIT } from './split-presets.ts'
+import { twilioVariants } from './twilio.ts'
 
 /** The providers with a preset. */
 export const PRESETS = {
@@ -18,7 +18,10 @@ export const PRESETS = {
     key: 'header.x-request-uuid',
     from: 'actor.account_id actor.uuid actor.name',
   },
-  /** https://docs.discord.com/developers/interactions/overview and …/events/webhook-events (`type` 0 is their ping) */
+  /**
+   * https://docs.discord.com/developers/interactions/overview and …/events/webhook-events (`type` 0 is
+   * their ping)
+   */
   discord: {
     signature: [timed('x-signature-ed25519', 'x-signature-timestamp', 'hex')],
     keyOf: ed25519Key,
@@ -33,11 +36,17 @@ export const PRESETS = {
     },
     answer: answerDiscord,
   },
-  /** https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries, also Gitea's and Forgejo's */
+  /**
+   * https://docs.github.com/webhooks/using-webhooks/validating-webhook-deliveries, also Gitea's and
+   * Forgejo's
+   */
   github: { signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }] },
   /** https://docs.gitlab.com/user/project/integrations/webhooks */
   gitlab: { header: 'x-gitlab-token' },
-  /** https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: only the token is signed */
+  /**
+   * https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: only the
+   * token is signed
+   */
   mailgun: {
     signature: [mailgun('signature.'), mailgun('')],
     key: 'signature.token token',
@@ -45,7 +54,10 @@ export const PRESETS = {
     from: 'sender event-data.recipient',
     answer: json,
   },
-  /** https://developers.facebook.com/docs/graph-api/webhooks/getting-started: Facebook, Instagram, WhatsApp */
+  /**
+   * https://developers.facebook.com/docs/graph-api/webhooks/getting-started: Facebook, Instagram,
+   * WhatsApp
+   */
   meta: {
     signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }],
     split: META_SPLIT,
@@ -74,7 +86,9 @@ export const PRESETS = {
       return method === 'POST' && token !== null ? plain(token) : undefined
     },
   },
-  /** https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features */
+  /**
+   * https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features
+   */
   sendgrid: {
     signature: [
       timed('x-twilio-email-event-webhook-signature', 'x-twilio-email-event-webhook-timestamp', 'base64'),
@@ -99,8 +113,8 @@ export const PRESETS = {
     signature: [SLACK],
     key: (delivery) =>
       pathGet(delivery.body, 'event_id')
-        ? `${found('team_id', delivery) ?? ''}:${found('event_id', delivery)}`
-        : found('trigger_id', delivery),
+        ? `${valueAt('team_id', delivery) ?? ''}:${valueAt('event_id', delivery)}`
+        : valueAt('trigger_id', delivery),
     event: 'event.type',
     handshake(body) {
       const challenge = pathGet(body, 'challenge')
@@ -115,12 +129,15 @@ export const PRESETS = {
     key: 'event_id',
     from: 'merchant_id',
   },
-  /** https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same headers */
+  /**
+   * https://github.com/standard-webhooks/standard-webhooks, with the older `svix-` names of the same
+   * headers
+   */
   'standard-webhooks': {
-    signature: [standard('webhook'), standard('svix')],
+    signature: [standardWebhooks('webhook'), standardWebhooks('svix')],
     keyOf: standardKey,
     key: (delivery) =>
-      found(
+      valueAt(
         `header.${delivery.headers['webhook-signature'] === undefined ? 'svix' : 'webhook'}-id`,
         delivery,
       ),
@@ -144,24 +161,22 @@ export const PRESETS = {
     from: '*.from.id *.sender_chat.id',
     conversation: '*.chat.id *.message.chat.id',
   },
-  /**
-   * https://www.twilio.com/docs/usage/security#validating-requests; a call requests the same URL
-   * repeatedly.
-   */
+  /** https://www.twilio.com/docs/usage/security#validating-requests */
   twilio: {
     signature: [{ header: 'x-twilio-signature', algorithm: 'sha1', encoding: 'base64', template: '{url}' }],
-    claims: twilioClaims,
+    signedVariants: twilioVariants,
     isBodyInUrl: true,
+    // Calls have no key: each step of a call requests the same URL with the same CallSid.
     key(delivery) {
-      const status = found('MessageStatus SmsStatus', delivery)
+      const status = valueAt('MessageStatus SmsStatus', delivery)
       return status
-        ? `${found('MessageSid', delivery)} ${status}`
-        : found('+.id header.i-twilio-idempotency-token', delivery)
+        ? `${valueAt('MessageSid', delivery)} ${status}`
+        : valueAt('+.id header.i-twilio-idempotency-token', delivery)
     },
     event: 'EventType MessageStatus SmsStatus CallStatus *.type',
     from: 'From Author',
     conversation: ({ body, ...rest }) =>
-      found(`ConversationSid CallSid ${pathGet(body, 'MessageStatus') ? 'To' : 'From'}`, { body, ...rest }),
+      valueAt(`ConversationSid CallSid ${pathGet(body, 'MessageStatus') ? 'To' : 'From'}`, { body, ...rest }),
     answer: answerTwilio,
   },
   /** https://www.typeform.com/developers/webhooks/secure-your-webhooks */
@@ -177,8 +192,8 @@ export const PRESETS = {
   zendesk: {
     signature: [timed('x-zendesk-webhook-signature', 'x-zendesk-webhook-signature-timestamp', 'base64')],
     key(delivery) {
-      const isEvent = found('type', delivery)?.startsWith('zen:')
-      return found(isEvent ? 'id' : 'header.x-zendesk-webhook-invocation-id', delivery)
+      const isEvent = valueAt('type', delivery)?.startsWith('zen:')
+      return valueAt(isEvent ? 'id' : 'header.x-zendesk-webhook-invocation-id', delivery)
     },
   },
   ...HMAC_PRESETS,
@@ -199,8 +214,8 @@ export const PRESETS = {
   },
 } satisfies Record<string, Preset>
 
-function timed(header: string, time: string, encoding: 'hex' | 'base64'): Scheme {
-  return { header, time: { header: time }, encoding, template: '{timestamp}{body}' }
+function timed(header: string, timeHeader: string, encoding: 'hex' | 'base64'): Scheme {
+  return { header, time: { header: timeHeader }, encoding, template: '{timestamp}{body}' }
 }
 
 /**
@@ -208,12 +223,16 @@ function timed(header: string, time: string, encoding: 'hex' | 'base64'): Scheme
  * joined without a separator, so the number of digits is fixed: a longer time would turn a captured
  * token into a different, shorter one.
  */
-function mailgun(at: string): Scheme {
-  const time = { field: `${at}timestamp`, digits: 10 }
-  return { field: `${at}signature ${at}parent-signature`, time, template: `{timestamp}{body.${at}token}` }
+function mailgun(path: string): Scheme {
+  const time = { field: `${path}timestamp`, digits: 10 }
+  return {
+    field: `${path}signature ${path}parent-signature`,
+    time,
+    template: `{timestamp}{body.${path}token}`,
+  }
 }
 
-function standard(family: string): Scheme {
+function standardWebhooks(family: string): Scheme {
   return {
     header: `${family}-signature`,
     prefix: 'v1,',
@@ -223,22 +242,28 @@ function standard(family: string): Scheme {
   }
 }
 
+/** Types of Discord's interactions, and of the responses to them. */
+const INTERACTION = { click: 3, autocomplete: 4 }
+const RESPONSE = { message: 4, pendingMessage: 5, pendingUpdate: 6, choices: 8 }
+const MAX_DISCORD_TEXT = 2_000
+
 /**
  * https://docs.discord.com/developers/interactions/receiving-and-responding: without a reply, the
  * user sees a pending state until a follow-up is sent with the `token` of the interaction.
  */
-function answerDiscord({ reply }: Taken, body: Json | undefined): Answer {
+function answerDiscord({ reply }: AcceptedDelivery, body: Json | undefined): Answer {
   if (pathGet(body, 'event') !== undefined) return { status: 204 }
   const type = pathGet(body, 'type')
-  if (type === 4) return json({ type: 8, data: { choices: [] } })
-  if (reply !== undefined) return json({ type: 4, data: { content: reply.slice(0, 2_000) } })
-  return json({ type: type === 3 ? 6 : 5 })
+  if (type === INTERACTION.autocomplete) return json({ type: RESPONSE.choices, data: { choices: [] } })
+  if (reply !== undefined)
+    return json({ type: RESPONSE.message, data: { content: reply.slice(0, MAX_DISCORD_TEXT) } })
+  return json({ type: type === INTERACTION.click ? RESPONSE.pendingUpdate : RESPONSE.pendingMessage })
 }
 
 /** TwiML, the only format that Twilio accepts. https://www.twilio.com/docs/messaging/twiml */
-function answerTwilio({ reply }: Taken, body: Json | undefined): Answer {
+function answerTwilio({ reply }: AcceptedDelivery, body: Json | undefined): Answer {
   const verb = pathGet(body, 'CallSid') === undefined ? 'Message' : 'Say'
-  const said = reply === undefined ? '' : `<${verb}>${escapeUTF8(reply)}</${verb}>`
-  const text = `<?xml version="1.0" encoding="UTF-8"?><Response>${said}</Response>`
+  const content = reply === undefined ? '' : `<${verb}>${escapeUTF8(reply)}</${verb}>`
+  const text = `<?xml version="1.0" encoding="UTF-8"?><Response>${content}</Response>`
   return { status: 200, type: 'text/xml', text }
 }

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import type { RefusedTry } from '../../src/core/transport.ts'
-import { MIB } from '../../src/core/units.ts'
+import { HOUR, MIB } from '../../src/core/units.ts'
 import { createVerifier } from './verifier.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
-/** Number of refused deliveries kept per gateway, for how long (ms), and their total size in bytes. */
-const MOST = 20
-const KEPT = 3_600_000
-const MOST_BYTES = MIB
+/** Limits of the refused deliveries of a gateway: their number, age, and total size. */
+const MAX_DELIVERIES = 20
+const MAX_AGE_MS = HOUR
+const MAX_BYTES = MIB
 
 type Kept = Delivery & { id: string; at: number }
 
@@ -20,16 +20,16 @@ type Kept = Delivery & { id: string; at: number }
 export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
   const { gateway, now } = deps
   let kept: Kept[] = []
-  const isKept = ({ at }: Kept) => at > now() - KEPT
+  const isRecent = ({ at }: Kept) => at > now() - MAX_AGE_MS
 
   return {
-    /** Returns the id for the trial; undefined if it is too large, or the scheme has no secret. */
+    /** Returns the id for `try`; undefined if the delivery is too large, or the scheme has no secret. */
     keep(delivery: Delivery): string | undefined {
-      if (!hasSecret(verify) || delivery.raw.length > MOST_BYTES) return undefined
+      if (!hasSecret(verify) || delivery.raw.length > MAX_BYTES) return undefined
       const id = randomUUID()
-      const rest = kept.filter(isKept).slice(0, MOST - 1)
-      let room = MOST_BYTES - delivery.raw.length
-      const fitting = rest.filter(({ raw }) => {
+      const others = kept.filter(isRecent).slice(0, MAX_DELIVERIES - 1)
+      let room = MAX_BYTES - delivery.raw.length
+      const fitting = others.filter(({ raw }) => {
         room -= raw.length
         return room >= 0
       })
@@ -38,30 +38,34 @@ export function createRefusedDeliveries(verify: Verify, deps: VerifierDeps) {
       return id
     },
     /**
-     * Checks kept deliveries with another secret. Accepts nothing, and does not keep the secret. Throws
-     * `refused_gone`, `usage`.
+     * Checks the kept deliveries with another secret. Returns the result of the one with this id, by
+     * default the newest, and how many of all would be valid (`fits`). Accepts nothing, and does not
+     * keep the secret. Throws `refused_gone`, `usage`.
      */
     async try({ id, secret }: { id?: string | undefined; secret: string }): Promise<RefusedTry> {
       if (!hasSecret(verify)) {
         const details = `gateway ${gateway} has verify: { scheme: ${verify.scheme} }, which uses no secret`
         throw new TriviumError('usage', { details })
       }
-      const here = kept.filter(isKept)
-      const [wanted] = id === undefined ? here : here.filter((one) => one.id === id)
-      if (!wanted) throw new TriviumError('refused_gone', { gateway })
-      const reasons = await Promise.all(here.map((one) => checkWith(one, secret)))
-      const reason = await checkWith(wanted, secret)
+      const recent = kept.filter(isRecent)
+      const chosen = id === undefined ? recent[0] : recent.find((delivery) => delivery.id === id)
+      if (!chosen) throw new TriviumError('refused_gone', { gateway })
+      const reasons = await Promise.all(recent.map((delivery) => checkWith(delivery, secret)))
+      const reason = await checkWith(chosen, secret)
       return {
         ok: reason === undefined,
         ...(reason !== undefined && { reason }),
-        at: wanted.at,
-        fits: reasons.filter((one) => one === undefined).length,
-        tried: here.length,
+        at: chosen.at,
+        fits: reasons.filter((each) => each === undefined).length,
+        tried: recent.length,
       }
     },
   }
 
-  /** At the time of arrival, because signatures contain a time. */
+  /**
+   * Checks with the clock at its arrival, because signatures contain a time. Returns the reason of a
+   * refusal.
+   */
   async function checkWith(delivery: Kept, secret: string): Promise<string | undefined> {
     if (!hasSecret(verify)) return 'its check uses no secret'
     try {

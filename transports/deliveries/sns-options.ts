@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration } from '../../src/core/units.ts'
+import { duration, HOUR } from '../../src/core/units.ts'
 
 const arn = z
   .string({
@@ -26,7 +26,7 @@ export const sns = z.strictObject({
       'Confirm subscriptions to these topics automatically; otherwise the request becomes a message.',
     ),
   tolerance: duration
-    .default(7_200_000)
+    .default(2 * HOUR)
     .describe('Accepted difference between the message time and now. Amazon retries for at most an hour.'),
 })
 

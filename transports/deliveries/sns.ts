@@ -3,21 +3,21 @@ import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson } from '../../src/core/foreign-json.ts'
 import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
 import { attempt } from '../../src/lib/attempt.ts'
-import { found, type Readable } from './pointers.ts'
+import { type ReadableDelivery, valueAt } from './pointers.ts'
 import { json, type Preset } from './preset.ts'
 import type { SnsOptions } from './sns-options.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 
 /** https://docs.aws.amazon.com/sns/latest/dg/sns-message-and-json-formats.html */
 export const SNS: Preset = {
-  key: (delivery) => found('MessageId', withJson(delivery)),
-  event: (delivery) => found('Type', withJson(delivery)),
-  from: (delivery) => found('TopicArn', withJson(delivery)),
+  key: (delivery) => valueAt('MessageId', withJson(delivery)),
+  event: (delivery) => valueAt('Type', withJson(delivery)),
+  from: (delivery) => valueAt('TopicArn', withJson(delivery)),
   answer: json,
 }
 
 /** SNS labels its JSON as text/plain. */
-function withJson(delivery: Readable): Readable {
+function withJson(delivery: ReadableDelivery): ReadableDelivery {
   return { ...delivery, body: delivery.body ?? parseJson(delivery.text) }
 }
 
@@ -30,15 +30,17 @@ const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Toke
 /** The fields that are signed in both kinds. */
 export const SNS_SIGNED = NOTIFICATION.filter((name) => CONFIRMATION.includes(name))
 const HASHES: Record<string, string> = { 1: 'sha1', 2: 'sha256' }
-/** Timeout (ms) of a request to Amazon, and maximum bytes of the response. */
-const [WITHIN, LARGEST] = [5_000, 64 * 1024]
+/** Of a request to Amazon. */
+const TIMEOUT_MS = 5_000
+const MAX_RESPONSE_BYTES = 64 * 1024
 /** Maximum number of cached certificates, and of concurrent requests. Amazon has one per region. */
-const MOST = 20
-/** How long (ms) to wait before a failed certificate is requested again. */
-const AGAIN = 10_000
+const MAX_CERTIFICATES = 20
+/** Pause before a certificate is requested again after a failure. */
+const RETRY_DELAY_MS = 10_000
+const CERTIFICATE_PATH = /^\/SimpleNotificationService-[\w-]{1,80}\.pem$/
 
 /**
- * Makes the verifier for SNS. Accepts only certificates from Amazon's own host for the region of
+ * Creates the verifier for SNS. Accepts only certificates from Amazon's own host for the region of
  * the topic.
  */
 export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Verifier {
@@ -48,32 +50,28 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
     async check({ raw }) {
       const message = readMessage(raw)
       if (!message) return 'it is not a message of SNS; is raw message delivery on for the subscription?'
-      const said = (name: string) => textAt(message, name) ?? ''
-      const topic = said('TopicArn')
+      const fieldOf = (name: string) => textAt(message, name) ?? ''
+      const topic = fieldOf('TopicArn')
       if (!options.topic.includes(topic)) return 'it belongs to another topic'
-      const algorithm = HASHES[said('SignatureVersion')]
+      const algorithm = HASHES[fieldOf('SignatureVersion')]
       if (algorithm === undefined) return 'its SignatureVersion is neither 1 nor 2'
-      const address = attempt(() => new URL(said('SigningCertURL')))
-      if (
-        !address ||
-        !isAmazon(address, topic) ||
-        !/^\/SimpleNotificationService-[\w-]{1,80}\.pem$/.test(address.pathname)
-      )
+      const address = attempt(() => new URL(fieldOf('SigningCertURL')))
+      if (!address || !isAmazon(address, topic) || !CERTIFICATE_PATH.test(address.pathname))
         return 'its SigningCertURL is not an address of SNS in the region of the topic'
       const certificate = await certificateAt(address)
-      const at = new Date(now())
-      if (certificate.validFromDate > at || certificate.validToDate < at)
+      const today = new Date(now())
+      if (certificate.validFromDate > today || certificate.validToDate < today)
         return 'the certificate of its signature is not valid now'
-      const names = said('Type') === 'Notification' ? NOTIFICATION : CONFIRMATION
+      const names = fieldOf('Type') === 'Notification' ? NOTIFICATION : CONFIRMATION
       const signed = names.flatMap((name) => (typeof message[name] === 'string' ? [name, message[name]] : []))
-      const text = Buffer.from(signed.map((one) => `${one}\n`).join(''))
-      const signature = Buffer.from(said('Signature'), 'base64')
-      const isGood = attempt(() => verify(algorithm, text, certificate.publicKey, signature))
-      if (!isGood) return 'its signature does not match'
-      const away = Math.abs(now() - Date.parse(said('Timestamp')))
-      return away <= options.tolerance
+      const text = Buffer.from(signed.map((line) => `${line}\n`).join(''))
+      const signature = Buffer.from(fieldOf('Signature'), 'base64')
+      const isValid = attempt(() => verify(algorithm, text, certificate.publicKey, signature))
+      if (!isValid) return 'its signature does not match'
+      const difference = Math.abs(now() - Date.parse(fieldOf('Timestamp')))
+      return difference <= options.tolerance
         ? undefined
-        : `its time is ${Math.round(away / 1000)} s away from now; check the clock`
+        : `its time is ${Math.round(difference / 1000)} s away from now; check the clock`
     },
     /** Confirms a subscription of this gateway, at Amazon's own host. */
     async handshake(raw) {
@@ -86,8 +84,8 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       }
       if (type !== 'SubscriptionConfirmation' || !options.confirm) return undefined
       const address = attempt(() => new URL(textAt(message, 'SubscribeURL') ?? ''))
-      const asked = address?.searchParams
-      const isOurs = asked?.get('Action') === 'ConfirmSubscription' && asked.get('TopicArn') === topic
+      const query = address?.searchParams
+      const isOurs = query?.get('Action') === 'ConfirmSubscription' && query.get('TopicArn') === topic
       if (!address || !isAmazon(address, topic) || !isOurs)
         throw new TriviumError('signature_invalid', {
           gateway,
@@ -114,21 +112,21 @@ function isAmazon({ protocol, host, username, password }: URL, topic: string): b
 
 /**
  * Certificates by URL, each fetched once. Strangers can name many URLs, so few are fetched at a
- * time, and failed ones not again soon.
+ * time, and a failed one is not fetched again for a while.
  */
 function createCertificates({ gateway, now }: VerifierDeps) {
-  const known = new Map<string, X509Certificate>()
+  const cached = new Map<string, X509Certificate>()
   const pending = new Map<string, Promise<X509Certificate>>()
   const failed = new Map<string, { at: number; error: unknown }>()
   const fetchFrom = async (address: URL): Promise<X509Certificate> => {
     const { href } = address
     try {
       const certificate = new X509Certificate(await request(address, gateway))
-      keep(known, href, certificate)
+      setLimited(cached, href, certificate)
       failed.delete(href)
       return certificate
     } catch (error) {
-      keep(failed, href, { at: now(), error })
+      setLimited(failed, href, { at: now(), error })
       throw error
     } finally {
       pending.delete(href)
@@ -137,13 +135,13 @@ function createCertificates({ gateway, now }: VerifierDeps) {
   return async (address: URL): Promise<X509Certificate> => {
     const { href } = address
     const failure = failed.get(href)
-    if (failure && now() - failure.at < AGAIN) throw failure.error
-    const found = known.get(href) ?? pending.get(href)
-    if (found) return found
-    if (pending.size >= MOST) {
+    if (failure && now() - failure.at < RETRY_DELAY_MS) throw failure.error
+    const existing = cached.get(href) ?? pending.get(href)
+    if (existing) return existing
+    if (pending.size >= MAX_CERTIFICATES) {
       throw new TriviumError('keys_unavailable', {
         gateway,
-        reason: `${MOST} certificates are being fetched`,
+        reason: `${MAX_CERTIFICATES} certificates are being fetched`,
       })
     }
     const fetched = fetchFrom(address)
@@ -152,22 +150,24 @@ function createCertificates({ gateway, now }: VerifierDeps) {
   }
 }
 
-function keep<T>(all: Map<string, T>, key: string, value: T): void {
-  const [oldest] = all.keys()
-  if (oldest !== undefined && all.size >= MOST) all.delete(oldest)
-  all.set(key, value)
+/** Adds an entry. Removes the oldest one if there are too many. */
+function setLimited<T>(map: Map<string, T>, key: string, value: T): void {
+  const [oldest] = map.keys()
+  if (oldest !== undefined && map.size >= MAX_CERTIFICATES) map.delete(oldest)
+  map.set(key, value)
 }
 
 /** Requests a URL of Amazon. Throws `keys_unavailable`. */
 async function request(address: URL, gateway: string): Promise<Buffer> {
   try {
-    const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(WITHIN) })
+    const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) })
     if (!response.ok) throw new Error(`${address.host} answered ${response.status}`)
     const chunks: Uint8Array[] = []
     let size = 0
     for await (const chunk of response.body ?? []) {
       size += chunk.length
-      if (size > LARGEST) throw new Error(`${address.host} answered with more than ${LARGEST} bytes`)
+      if (size > MAX_RESPONSE_BYTES)
+        throw new Error(`${address.host} answered with more than ${MAX_RESPONSE_BYTES} bytes`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks)

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../src/core/json.ts'
-import { found, type Pointers } from './pointers.ts'
+import { type Pointers, valueAt } from './pointers.ts'
 import { type Part, part, partsAt, scalarsOf } from './split.ts'
 
 /** How a provider's delivery is split into one message per element. Pointers refer to one element. */
@@ -17,9 +17,9 @@ export type Split = {
 export const HUBSPOT_SPLIT: Split = {
   parts: (body) => partsAt(body, ''),
   key(delivery) {
-    const id = found('eventId', delivery)
-    const about = ['subscriptionId', 'objectId fromObjectId', 'occurredAt', 'propertyName', 'messageId']
-    return id && [id, ...about.map((name) => found(name, delivery))].filter(Boolean).join(':')
+    const id = valueAt('eventId', delivery)
+    const fields = ['subscriptionId', 'objectId fromObjectId', 'occurredAt', 'propertyName', 'messageId']
+    return id && [id, ...fields.map((field) => valueAt(field, delivery))].filter(Boolean).join(':')
   },
   event: 'subscriptionType',
   from: 'portalId',
@@ -50,12 +50,12 @@ export const META_SPLIT: Split = {
     return entries.flatMap((entry: Json) => partsOfEntry(entry, scalarsOf(body)))
   },
   key(delivery) {
-    const message = found('value.messages.0.id', delivery)
+    const message = valueAt('value.messages.0.id', delivery)
     if (message) return message
-    const status = found('value.statuses.0.id', delivery)
-    if (status) return `${status} ${found('value.statuses.0.status', delivery) ?? ''}`
-    // Without a time of its own, it has that of its entry.
-    const entry = found('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
+    const status = valueAt('value.statuses.0.id', delivery)
+    if (status) return `${status} ${valueAt('value.statuses.0.status', delivery) ?? ''}`
+    // Equal elements without a time differ by the time of their entry.
+    const entry = valueAt('timestamp', delivery) ? undefined : pathGet(delivery.envelope, 'entry')
     return `sha256:${hash('sha256', (entry ? JSON.stringify(entry) : '') + delivery.text)}`
   },
   event: ({ body, envelope }) =>
@@ -69,21 +69,25 @@ function partsOfEntry(entry: Json, outer: JsonObject): Part[] {
   const envelope = { ...outer, entry: scalarsOf(entry) }
   const events = ['messaging', 'standby'].flatMap((name) => listAt(entry, name))
   const changes = listAt(entry, 'changes').flatMap(changesIn)
-  const all = [...events, ...changes]
-  return all.length > 0 ? all.map((one) => part(one, envelope)) : [part(entry, outer)]
+  const elements = [...events, ...changes]
+  return elements.length > 0 ? elements.map((body) => part(body, envelope)) : [part(entry, outer)]
 }
 
+/**
+ * One change for each message and status in a change. A message keeps only the contact of its sender,
+ * if listed.
+ */
 function changesIn(change: Json): Json[] {
   const value = isJsonObject(change) ? change.value : undefined
   if (!isJsonObject(change) || !isJsonObject(value)) return [change]
   const { messages: _messages, statuses: _statuses, contacts, ...rest } = value
-  const withOne = (more: JsonObject): Json => ({ ...change, value: { ...rest, ...more } })
+  const changeWith = (content: JsonObject): Json => ({ ...change, value: { ...rest, ...content } })
   const messages = listAt(value, 'messages').map((message) => {
-    const own = objectsIn(contacts).filter(({ wa_id: id }) => id === pathGet(message, 'from'))
-    const known = own.length > 0 ? own : contacts
-    return withOne({ ...(known === undefined ? {} : { contacts: known }), messages: [message] })
+    const ofSender = objectsIn(contacts).filter(({ wa_id: id }) => id === pathGet(message, 'from'))
+    const kept = ofSender.length > 0 ? ofSender : contacts
+    return changeWith({ ...(kept === undefined ? {} : { contacts: kept }), messages: [message] })
   })
-  const statuses = listAt(value, 'statuses').map((status) => withOne({ statuses: [status] }))
+  const statuses = listAt(value, 'statuses').map((status) => changeWith({ statuses: [status] }))
   const all = [...messages, ...statuses]
   return all.length > 0 ? all : [change]
 }

@@ -15,10 +15,14 @@ const MAX_PARTS = 5_000
 export function partsAt(body: Json | undefined, path: string): Part[] | undefined {
   const steps = path === '' ? [] : path.replaceAll('[]', '.*').split('.')
   const parts: Part[] = []
-  const isThere = body !== undefined && collect(body, steps, (inner) => inner, parts)
-  return isThere ? parts : undefined
+  const hasList = body !== undefined && collect(body, steps, (inner) => inner, parts)
+  return hasList ? parts : undefined
 }
 
+/**
+ * Adds the elements at a path below `value` to `parts`. `wrap` adds the fields of the objects around
+ * `value` to an envelope. Returns false if the path leads to no list.
+ */
 function collect(
   value: Json,
   steps: string[],
@@ -28,12 +32,12 @@ function collect(
   const [step, ...rest] = steps
   if (step === undefined || (step === '*' && rest.length === 0)) {
     if (!Array.isArray(value)) return false
-    for (const one of value) parts.push(part(one, wrap({})))
+    for (const item of value) parts.push(part(item, wrap({})))
     return true
   }
   if (step === '*') {
     if (!Array.isArray(value)) return false
-    for (const one of value) if (!collect(one, rest, wrap, parts)) parts.push(part(one, wrap({})))
+    for (const item of value) if (!collect(item, rest, wrap, parts)) parts.push(part(item, wrap({})))
     return true
   }
   if (!isJsonObject(value)) return false
@@ -48,6 +52,7 @@ function collect(
   )
 }
 
+/** In characters of JSON. */
 const MAX_ENVELOPE = 4_096
 
 /** Makes an element. Omits an envelope that is too large to repeat in each message. */
@@ -67,17 +72,17 @@ function isEmpty(value: JsonObject): boolean {
 }
 
 /** Throws `limit_reached` if there are more messages than the store accepts in one step. */
-export function requireFew(parts: readonly Part[]): void {
+export function requirePartCount(parts: readonly Part[]): void {
   if (parts.length <= MAX_PARTS) return
   const what = `A delivery with ${parts.length} elements`
   throw new TriviumError('limit_reached', { what, limit: MAX_PARTS, todo: 'Send fewer at a time.' })
 }
 
-/** Maximum total size of the messages of a delivery, including repeated envelopes. */
+/** Maximum total bytes of the messages of a delivery, including repeated envelopes. */
 const MAX_TOTAL = 32 * 1024 * 1024
 
 /** Throws `limit_reached` for a delivery that would become much larger when it is split. */
-export function requireSmall(size: number): void {
+export function requireTotalSize(size: number): void {
   if (size <= MAX_TOTAL) return
   const what = 'The total size of the messages of a delivery, each with its headers'
   throw new TriviumError('limit_reached', { what, limit: '32 MB', todo: 'Send fewer at a time.' })

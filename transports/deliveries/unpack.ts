@@ -2,23 +2,24 @@ import { promisify } from 'node:util'
 import { brotliDecompress, inflateRaw, unzip, zstdDecompress } from 'node:zlib'
 import { TriviumError } from '../../src/core/errors.ts'
 
-/** Maximum total bytes of bodies that are being unpacked or written, or wait for that. */
-const TOTAL = 64 * 1024 * 1024
-const FULL = { what: 'The gateway', limit: 'compressed bodies and files', seconds: 1 }
+/** Memory (bytes) for bodies that are being unpacked or written, or wait for that. */
+const MEMORY_BYTES = 64 * 1024 * 1024
+const MAX_PARALLEL = 8
+const OVERLOADED = { what: 'The gateway', limit: 'compressed bodies and files', seconds: 1 }
 
 /** Whether a `Content-Encoding` says that a body is compressed. Some clients write its charset there. */
-export function isPacked(encoding: string | undefined): boolean {
+export function isCompressed(encoding: string | undefined): boolean {
   return encoding !== undefined && !/^\s*(?:identity|none|utf-?8)?\s*$/i.test(encoding)
 }
 
-/** Makes a function that decompresses bodies, up to `limit` bytes each. */
+/** Creates a function that decompresses bodies, up to `limit` bytes each. */
 export function createUnpack(gateway: string, limit: number) {
   /** Resolves with the decompressed body. Throws `body_too_large`, `bad_request`. */
   return async (encoding: string, raw: Buffer): Promise<Buffer> => {
-    if (!isPacked(encoding)) return raw
+    if (!isCompressed(encoding)) return raw
     const unpack = METHODS.get(encoding.trim().toLowerCase())
     if (!unpack) {
-      const reason = 'its Content-Encoding is none of gzip, deflate, br and zstd'
+      const reason = 'its Content-Encoding is not one of gzip, deflate, br and zstd'
       throw new TriviumError('bad_request', { reason })
     }
     try {
@@ -32,27 +33,30 @@ export function createUnpack(gateway: string, limit: number) {
 
 /**
  * Limits the memory for processing bodies after they were read: a small compressed one may become
- * `limit` bytes. At most half of the total is being processed. Waiting bodies count too; above the
- * total they are refused with `overloaded`.
+ * `limit` bytes. Half of `memory` is for the bodies as they were read, waiting or not; above it, they
+ * are refused with `overloaded`. The other half is for their unpacked content: the bodies that do not
+ * fit wait.
  */
-export function createWorkroom(limit: number, total = TOTAL) {
-  // Decompression holds the pieces and the result.
-  const places = Math.max(1, Math.min(8, Math.floor(total / 4 / limit)))
+export function createMemoryLimit(limit: number, memory = MEMORY_BYTES) {
+  // While it decompresses, zlib holds the chunks as well as the result.
+  const fitting = Math.floor(memory / 2 / (2 * limit))
+  const maxRunning = Math.max(1, Math.min(MAX_PARALLEL, fitting))
   const waiting: (() => void)[] = []
-  let working = 0
-  let held = 0
+  let running = 0
+  let heldBytes = 0
+  /** Runs `work` for a body of this size (bytes). */
   return async <Result>(size: number, work: () => Promise<Result>): Promise<Result> => {
-    if (held > 0 && held + size > total / 2) throw new TriviumError('overloaded', FULL)
-    held += size
-    if (working < places) working++
+    if (heldBytes > 0 && heldBytes + size > memory / 2) throw new TriviumError('overloaded', OVERLOADED)
+    heldBytes += size
+    if (running < maxRunning) running++
     else await new Promise<void>((resolve) => waiting.push(resolve))
     try {
       return await work()
     } finally {
-      held -= size
+      heldBytes -= size
       const next = waiting.shift()
       if (next) next()
-      else working--
+      else running--
     }
   }
 }
@@ -60,18 +64,21 @@ export function createWorkroom(limit: number, total = TOTAL) {
 type Unpack = (raw: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>
 
 /** Detects gzip and zlib by their header. */
-const unzipped: Unpack = promisify(unzip)
-const inflated: Unpack = promisify(inflateRaw)
+const gunzip: Unpack = promisify(unzip)
+const inflate: Unpack = promisify(inflateRaw)
 
 /** Some clients send `deflate` without the header of zlib, against RFC 9110. */
 const deflate: Unpack = (raw, options) => {
-  const isZlib = ((raw[0] ?? 0) & 15) === 8 && (((raw[0] ?? 0) << 8) | (raw[1] ?? 0)) % 31 === 0
-  return isZlib || raw[0] === 0x1f ? unzipped(raw, options) : inflated(raw, options)
+  const [first = 0, second = 0] = raw
+  // RFC 1950: the lower bits are the method (8 is deflate), and both bytes are a multiple of 31.
+  const isZlib = (first & 15) === 8 && ((first << 8) | second) % 31 === 0
+  const isGzip = first === 0x1f
+  return isZlib || isGzip ? gunzip(raw, options) : inflate(raw, options)
 }
 
 const METHODS = new Map<string, Unpack>([
-  ['gzip', unzipped],
-  ['x-gzip', unzipped],
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
   ['deflate', deflate],
   ['br', promisify(brotliDecompress)],
   ['zstd', promisify(zstdDecompress)],

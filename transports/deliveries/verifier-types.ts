@@ -16,8 +16,8 @@ export type Verifier = {
   /** The header `WWW-Authenticate`, if the scheme has one. */
   challenge?: string
   /**
-   * Removes the secret from a body that contains it, because readers of messages could otherwise
-   * forge deliveries.
+   * Removes the secret from a body that contains it: readers of its message could otherwise forge
+   * deliveries.
    */
   conceal?(raw: Buffer): Buffer
   /** Answers a verified delivery that is not a message. */

@@ -6,11 +6,11 @@ import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../..
 import { anyPublicKey, keyOfSecret } from '../keys.ts'
 import { type BodyOption, decodeBody } from './decode-body.ts'
 import { createJwtCheck } from './jwt.ts'
-import { found } from './pointers.ts'
+import { valueAt } from './pointers.ts'
 import type { Preset } from './preset.ts'
 import { PRESETS } from './presets.ts'
 import { createSnsVerifier, SNS } from './sns.ts'
-import { isPacked } from './unpack.ts'
+import { isCompressed } from './unpack.ts'
 import type { Verifier, VerifierDeps } from './verifier-types.ts'
 import type { Verify } from './verify.ts'
 
@@ -21,8 +21,8 @@ export function presetOf({ scheme }: Verify): Preset | undefined {
 }
 
 /**
- * Makes the verifier of a gateway. All comparisons take constant time, regardless of which secret
- * matches. Throws `config_invalid`.
+ * Creates the verifier of a gateway. All comparisons take constant time, regardless of which secret
+ * matches. Throws `config_invalid` if the URL that the provider signs is unknown.
  */
 export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
   switch (options.scheme) {
@@ -32,10 +32,10 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
       return { ...withSecret('authorization', options.secret, /^bearer +(\S+) *$/i), challenge: 'Bearer' }
     case 'basic': {
       // RFC 7617, with UTF-8.
-      const known = options.secret.map((secret) =>
+      const credentials = options.secret.map((secret) =>
         Buffer.from(`${options.user}:${secret}`).toString('base64'),
       )
-      const verifier = withSecret('authorization', known, /^basic +([\w+/=-]+) *$/i)
+      const verifier = withSecret('authorization', credentials, /^basic +([\w+/=-]+) *$/i)
       return { ...verifier, challenge: 'Basic realm="trivium", charset="UTF-8"' }
     }
     case 'header':
@@ -69,10 +69,11 @@ function schemePreset(options: Extract<Verify, { scheme: 'hmac' | 'public-key' }
   return { signature: [scheme], keyOf }
 }
 
-type Known = { secret: string[]; tolerance?: number; url?: string }
+type PresetSettings = { secret: string[]; tolerance?: number; url?: string }
 
-function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps: VerifierDeps): Verifier {
-  const { signature, keyOf = Buffer.from, claims, header = '', inBody } = preset
+function withPreset(preset: Preset, settings: PresetSettings, deps: VerifierDeps): Verifier {
+  const { secret, tolerance = 0, url } = settings
+  const { signature, keyOf = Buffer.from, signedVariants, header = '', inBody } = preset
   if (inBody) return withSecretInBody(inBody, secret, deps.body)
   if (!signature) return withSecret(header, secret)
   const isAddressSigned = signature.some(({ template }) => template?.includes('{url}'))
@@ -81,15 +82,14 @@ function withPreset(preset: Preset, { secret, tolerance = 0, url }: Known, deps:
   const keys = secret.map((text) => keyOf(text))
   const check = createSignatureCheck(signature, keys, tolerance, deps.now)
   // Most providers sign only the body and headers.
-  const isPlain = claims === undefined && !signature.some(readsMore)
-  if (isPlain) return { check }
+  if (!signedVariants && !signature.some(readsMore)) return { check }
   return {
     check({ url: path, ...delivery }) {
-      const own = isAddressSigned ? address() : undefined
+      const publicUrl = isAddressSigned ? address() : undefined
       const request: Signed = { ...delivery, path, field: fieldReader(delivery, deps.body) }
-      if (own !== undefined) request.url = own + queryIn(path)
-      if (!claims) return check(request)
-      const reasons = claims(request).map(check)
+      if (publicUrl !== undefined) request.url = publicUrl + queryIn(path)
+      if (!signedVariants) return check(request)
+      const reasons = signedVariants(request).map(check)
       return reasons.includes(undefined) ? undefined : (reasons[0] ?? 'the body differs from the signed one')
     },
   }
@@ -106,46 +106,50 @@ function noAddress(gateway: string): TriviumError {
 }
 
 /**
- * Makes a function that reads fields of a body, decoded on first use: the first path that leads to
- * a text or number. Reads no compressed bodies, whose content could differ from what was signed.
+ * Creates a function that reads fields of a body, decoded on first use: the first of several paths
+ * that leads to a text, number or boolean. Compressed bodies are not read, because their content
+ * could differ from what was signed.
  */
 function fieldReader(
   { headers, raw }: Pick<Signed, 'headers' | 'raw'>,
   as: BodyOption | undefined,
 ): NonNullable<Signed['field']> {
   let body: Json | undefined
-  let isRead = isPacked(headers['content-encoding'])
+  let isRead = isCompressed(headers['content-encoding'])
   return (paths) => {
     if (!isRead) body = decodeBody(headers['content-type'], raw, as).body
     isRead = true
     for (const path of paths.split(' ')) {
       const value = pathGet(body, path)
-      if (typeof value === 'string' ? value !== '' : /^(number|boolean)$/.test(typeof value))
-        return String(value)
+      const isScalar = typeof value === 'number' || typeof value === 'boolean'
+      if (isScalar || (typeof value === 'string' && value !== '')) return String(value)
     }
     return undefined
   }
 }
 
-/** One of the known secrets in a header, alone or within `pattern`. */
+/**
+ * Requires one of the known secrets in a header: as the first group of `pattern`, by default the whole
+ * value.
+ */
 function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verifier {
   const indexOf = createSecretCheck(known)
   return {
     check({ headers: { [header]: value = '' } }) {
-      const [, given = ''] = pattern.exec(String(value)) ?? []
-      if (given === '') return `its credentials are missing: the header ${header}`
-      return indexOf(given) < 0 ? 'its credentials are wrong' : undefined
+      const [, candidate = ''] = pattern.exec(String(value)) ?? []
+      if (candidate === '') return `its credentials are missing: the header ${header}`
+      return indexOf(candidate) < 0 ? 'its credentials are wrong' : undefined
     },
   }
 }
 
-/** One of the known secrets in each notification of the body's list `value`. */
+/** Requires one of the known secrets in each notification of the body's list `value`. */
 function withSecretInBody(field: string, known: string[], as: BodyOption | undefined): Verifier {
   const indexOf = createSecretCheck(known)
   return {
     check({ headers, raw }) {
       const items = pathGet(decodeBody(headers['content-type'], raw, as).body, 'value')
-      const isOurs = (body: Json) => indexOf(found(field, { headers, body, text: '' }) ?? '') >= 0
+      const isOurs = (body: Json) => indexOf(valueAt(field, { headers, body, text: '' }) ?? '') >= 0
       if (Array.isArray(items) && items.length > 0 && items.every(isOurs)) return undefined
       return `one of its notifications has another ${field}`
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { duration } from '../../src/core/units.ts'
+import { DAY, duration, MINUTE } from '../../src/core/units.ts'
 import { attempt } from '../../src/lib/attempt.ts'
 import { PLACEHOLDERS, signsBody, unknownPlaceholders } from '../../src/lib/signatures.ts'
 import { anyPublicKey, keyOfSecret, SECRET_ENCODINGS } from '../keys.ts'
@@ -10,19 +10,19 @@ import { PRESETS } from './presets.ts'
 import { sns } from './sns-options.ts'
 
 const tolerance = duration
-  .default(300_000)
+  .default(5 * MINUTE)
   .describe('Accepted difference between the signed time and now (replay window).')
 
 /**
  * For providers whose retries may have the time of the first attempt. They also sign an id, so
  * replays are recognised.
  */
-const longTolerance = tolerance.unwrap().default(86_400_000)
+const longTolerance = tolerance.unwrap().default(DAY)
 
 const url = z
   .url({
     protocol: /^https?$/,
-    error: 'expected url: https://HOST/PATH, this gateway as the provider has it, which it signs',
+    error: 'expected url: https://HOST/PATH, the address of this gateway that the provider calls and signs',
   })
   .refine((text) => !/[?#]/.test(text), 'expected an address without ? and #')
   .exactOptional()
@@ -45,9 +45,9 @@ const template = z
     'the template must name {body} exactly once, its hash as {body-sha256}, or fields of it as {body.PATH}',
   )
   .superRefine((text, context) => {
-    for (const one of unknownPlaceholders(text)) {
+    for (const unknown of unknownPlaceholders(text)) {
       const known = PLACEHOLDERS.map((name) => `{${name}}`).join(', ')
-      context.addIssue({ code: 'custom', message: `there is no ${one}; known: ${known}`, input: text })
+      context.addIssue({ code: 'custom', message: `there is no ${unknown}; known: ${known}`, input: text })
     }
   })
 
@@ -56,7 +56,7 @@ const field = z
   .regex(/^\S+$/, 'expected a path in the body, such as signature.timestamp')
   .transform((path) => path.replace(/^data\.body\./, ''))
 
-const secret = called('the secret that you and the sender share')
+const secret = secretOption('the secret that you and the sender share')
 
 /** Where the signature is, and what it covers. */
 const signature = {
@@ -107,27 +107,28 @@ const hmac = z.strictObject({
 /** A signature with a private key of the provider (RSA, ECDSA, Ed25519). */
 const signedByKey = z.strictObject({
   scheme: z.literal('public-key'),
-  secret: called('the public key of the provider: PEM, DER in base64, or the 32 bytes of Ed25519'),
+  secret: secretOption('the public key of the provider: PEM, DER in base64, or the 32 bytes of Ed25519'),
   ...signature,
   encoding: encoding.default('base64'),
 })
 
-/** Reports a signature without a place, a time that is nowhere, and a key that cannot be read. */
-function requireScheme(
+/** Reports a missing place of the signature or of its time, and invalid keys. */
+function checkSignatureOptions(
   options: z.output<typeof hmac> | z.output<typeof signedByKey>,
   context: z.RefinementCtx,
 ): void {
   const { header, field, template } = options
-  const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+  const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
   if ((header === undefined) === (field === undefined))
-    fault('expected either header or field: where the signature is')
-  const time = ['timestamp-header', 'timestamp-field', 'timestamp-prefix'] as const
-  if (template?.includes('{timestamp}') && time.every((key) => options[key] === undefined))
-    fault('a template with {timestamp} needs timestamp-header, timestamp-field or timestamp-prefix')
+    report('expected either header or field: where the signature is')
+  const timeKeys = ['timestamp-header', 'timestamp-field', 'timestamp-prefix'] as const
+  if (template?.includes('{timestamp}') && timeKeys.every((key) => options[key] === undefined))
+    report('a template with {timestamp} needs timestamp-header, timestamp-field or timestamp-prefix')
   const isHmac = options.scheme === 'hmac'
-  const isKey = (one: string) => (isHmac ? keyOfSecret(one, options['secret-encoding']) : anyPublicKey(one))
-  if (options.secret.every((one) => attempt(() => isKey(one)) !== undefined)) return
-  fault(isHmac ? `expected a secret in ${options['secret-encoding']}` : 'expected a public key')
+  const keyOf = (text: string) =>
+    isHmac ? keyOfSecret(text, options['secret-encoding']) : anyPublicKey(text)
+  if (options.secret.every((text) => attempt(() => keyOf(text)) !== undefined)) return
+  report(isHmac ? `expected a secret in ${options['secret-encoding']}` : 'expected a public key')
 }
 
 /** How a delivery is verified: by a provider's preset (`presets.ts`), or a general scheme. */
@@ -144,30 +145,30 @@ export const verify = z.discriminatedUnion('scheme', [
     secret,
   }),
   z.strictObject({ scheme: z.enum(['slack', 'stripe', 'zendesk', 'zoom']), secret, tolerance }),
-  by('standard-webhooks', 'whsec_ and base64, as the provider shows it', { tolerance }),
-  by('discord', 'the public key of the application, 64 hex digits', { tolerance: longTolerance }),
-  by('mailgun', 'the webhook signing key of the account', { tolerance: longTolerance }),
-  by('meta', 'the app secret', {
+  provider('standard-webhooks', 'whsec_ and base64, as the provider shows it', { tolerance }),
+  provider('discord', 'the public key of the application, 64 hex digits', { tolerance: longTolerance }),
+  provider('mailgun', 'the webhook signing key of the account', { tolerance: longTolerance }),
+  provider('meta', 'the app secret', {
     'verify-token': z
       .string({ error: 'expected verify-token: what you enter at Meta as Verify Token' })
       .min(1)
       .describe('The Verify Token that you enter at Meta.'),
   }),
-  by('microsoft-graph', 'the clientState of your subscriptions', {}),
-  by('sendgrid', 'the public key of the Event Webhook, in base64', { tolerance: longTolerance }),
-  by('square', 'the signature key of the subscription', { url }),
-  by('trello', 'the secret of your Trello app', { url }),
-  by('hubspot', 'the client secret of your app', { url, tolerance }),
-  by('twilio', 'the auth token of the account', { url }),
-  by('intercom', 'the client secret of your app', {}),
-  by('pagerduty', 'the secret that was shown when the subscription was made', {}),
-  by('calendly', 'the signing key of the subscription', { tolerance }),
-  by('front', 'the signing key of your app', { tolerance }),
-  by('linear', 'the signing secret of the webhook', { tolerance }),
-  by('paddle', 'the secret key of the notification destination', { tolerance }),
-  by('workos', 'the secret of the endpoint', { tolerance }),
-  hmac.superRefine(requireScheme),
-  signedByKey.superRefine(requireScheme),
+  provider('microsoft-graph', 'the clientState of your subscriptions', {}),
+  provider('sendgrid', 'the public key of the Event Webhook, in base64', { tolerance: longTolerance }),
+  provider('square', 'the signature key of the subscription', { url }),
+  provider('trello', 'the secret of your Trello app', { url }),
+  provider('hubspot', 'the client secret of your app', { url, tolerance }),
+  provider('twilio', 'the auth token of the account', { url }),
+  provider('intercom', 'the client secret of your app', {}),
+  provider('pagerduty', 'the secret that was shown when the subscription was made', {}),
+  provider('calendly', 'the signing key of the subscription', { tolerance }),
+  provider('front', 'the signing key of your app', { tolerance }),
+  provider('linear', 'the signing secret of the webhook', { tolerance }),
+  provider('paddle', 'the secret key of the notification destination', { tolerance }),
+  provider('workos', 'the secret of the endpoint', { tolerance }),
+  hmac.superRefine(checkSignatureOptions),
+  signedByKey.superRefine(checkSignatureOptions),
   jwt,
   sns,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
@@ -181,19 +182,20 @@ export const verify = z.discriminatedUnion('scheme', [
 
 export type Verify = z.output<typeof verify>
 
-function called(what: string) {
+/** The option `secret`. `what` describes it, also in the error if it is missing. */
+function secretOption(what: string) {
   const sentence = what.charAt(0).toUpperCase() + what.slice(1)
   return secretsOf(what).describe(`${sentence}. During a rotation a list; each of its values is accepted.`)
 }
 
-/** The options of a provider with its own name (`what`) or format for its secret. */
-function by<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
+/** The options of a provider. `what`: what it calls its secret, or the format. */
+function provider<Name extends keyof typeof PRESETS, More extends z.ZodRawShape>(
   name: Name,
   what: string,
   more: More,
 ) {
-  const preset: Preset = PRESETS[name]
-  const isKey = (text: string) => attempt(() => preset.keyOf?.(text) !== null) ?? false
-  const secret = called(what).refine((secrets) => secrets.every(isKey), `expected ${what}`)
+  const { keyOf }: Preset = PRESETS[name]
+  const isValid = (text: string) => !keyOf || attempt(() => keyOf(text)) !== undefined
+  const secret = secretOption(what).refine((secrets) => secrets.every(isValid), `expected ${what}`)
   return z.strictObject({ scheme: z.literal(name), secret, ...more })
 }

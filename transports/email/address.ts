@@ -2,7 +2,10 @@ import { TriviumError } from '../../src/core/errors.ts'
 
 /** See RFC 5321, section 4.5.3.1. */
 const MAX_ADDRESS = 320
-/** A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in practice. */
+/**
+ * A single address (RFC 5321, section 4.1.2), without quoted local parts, which are not used in
+ * practice.
+ */
 const ADDRESS = /^[^\s\p{Cc}@<>,;:"()[\]\\]+@[^\s\p{Cc}@<>,;:"()[\]\\]+$/u
 
 /** Whether mail can be sent to this text: exactly one mail address, without a name. */

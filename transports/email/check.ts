@@ -3,18 +3,23 @@ import type { ImapFlow } from 'imapflow'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Check } from '../../src/core/transport.ts'
 import { pause } from '../../src/lib/pause.ts'
+import { remove } from './mailbox/after-options.ts'
 import type { ConnectImap } from './mailbox/imap-connection.ts'
-import { remove } from './mailbox/put-away.ts'
 import type { EmailOptions } from './options.ts'
 import type { Submission } from './outbound/submission.ts'
 import { MICROSOFT } from './proof/trusted.ts'
 
-const ARRIVAL = 30_000
-const LOOK = 500
+/** How long to wait for the mail, and how often to look for it. */
+const ARRIVAL_MS = 30_000
+const POLL_MS = 500
 const FORGED = 'forged-by-doctor.invalid'
+const MAX_FOLDERS = 20
 const ADVICE = 'Check host, port, user and pass; many providers want an app password or OAuth2'
 
-/** For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which it deletes and readers ignore. */
+/**
+ * For `trivium doctor`: tests both logins, IDLE, the folders, and a mail to itself, which is not read
+ * as a message, and deleted.
+ */
 export async function checkMailbox(
   options: EmailOptions,
   connect: ConnectImap,
@@ -32,18 +37,18 @@ export async function checkMailbox(
     ? 'new mail is announced immediately'
     : 'not offered; see sweep'
   const folders = new Set((await client.list()).map(({ path }) => path))
-  const wanted = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
-  const missing = wanted.filter((each) => !folders.has(each))
-  const there = [...folders].slice(0, 20).join(', ')
+  const configured = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
+  const missing = configured.filter((folder) => !folders.has(folder))
+  const existing = [...folders].slice(0, MAX_FOLDERS).join(', ')
   return [
     ...logins,
     { name: 'IMAP IDLE', ok: true, detail: idle },
-    ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${there}` })),
+    ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${existing}` })),
     ...(logins[1]?.ok ? await tryMail(client, options, smtp) : []),
   ]
 }
 
-/** Whether mail can be sent. */
+/** Checks the login for sending. */
 export function checkSubmission({ name, verify, isApi }: Submission): Promise<Check> {
   const login = isApi ? 'API key' : 'SMTP login'
   return check(login, () => verify().then(() => name), isApi ? 'Check api' : ADVICE)
@@ -89,12 +94,12 @@ async function roundTrip(client: ImapFlow, options: EmailOptions, smtp: Submissi
     ...(trust ? { 'Authentication-Results': `${trust}; dmarc=pass header.from=${FORGED}` } : {}),
   }
   await smtp.send({ messageId, from: address, to: address, subject, text, headers }, messageId)
-  for (; performance.now() - start < ARRIVAL; await pause(LOOK)) {
+  for (; performance.now() - start < ARRIVAL_MS; await pause(POLL_MS)) {
     const found = await client.search({ header: { 'message-id': messageId } }, { uid: true })
     if (!found || found.length === 0) continue
     const [mail] = await client.fetchAll(found.join(','), { headers: true }, { uid: true })
     await remove(client, found)
     return String(mail?.headers)
   }
-  throw new Error(`was sent but did not arrive in INBOX within ${ARRIVAL / 1000} s; check the spam filter`)
+  throw new Error(`was sent but did not arrive in INBOX within ${ARRIVAL_MS / 1000} s; check the spam filter`)
 }

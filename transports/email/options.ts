@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { patternText } from '../../src/core/pattern.ts'
-import { duration, rate, size, timerDuration } from '../../src/core/units.ts'
+import { DAY, duration, HOUR, rate, size, timerDuration } from '../../src/core/units.ts'
 import { mailApi } from './api-options.ts'
 import { mailWebhook } from './webhook-options.ts'
 
@@ -62,12 +62,15 @@ const after = z.union(
 type Limit = z.output<typeof rate>
 type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limit; gateway: Limit }
 
-const BUDGET: Limit = { count: 10, per: 3_600_000 }
+const BUDGET: Limit = { count: 10, per: HOUR }
 
-/** Derives limits per domain and gateway from the limit per correspondent. */
+/**
+ * Derives the limits per domain and gateway from the limit per correspondent: twice and a hundred times
+ * as much, but at least 20 and 1000.
+ */
 function budgetOf(limit: Limit): Budget {
-  const times = (factor: number, least: number): Limit =>
-    limit === 'off' ? 'off' : { count: Math.max(least, limit.count * factor), per: limit.per }
+  const times = (factor: number, min: number): Limit =>
+    limit === 'off' ? 'off' : { count: Math.max(min, limit.count * factor), per: limit.per }
   return {
     address: limit,
     conversation: limit,
@@ -77,7 +80,7 @@ function budgetOf(limit: Limit): Budget {
   }
 }
 
-const wide = budgetOf(BUDGET)
+const defaultBudget = budgetOf(BUDGET)
 const replyBudget = z
   .union(
     [
@@ -87,9 +90,9 @@ const replyBudget = z
         conversation: rate.default(BUDGET).describe('Replies in one conversation.'),
         thread: rate.default(BUDGET).describe('Replies in one mail thread.'),
         domain: rate
-          .default(wide.domain)
+          .default(defaultBudget.domain)
           .describe('Replies to all addresses of a domain and its subdomains.'),
-        gateway: rate.default(wide.gateway).describe('Replies of the gateway.'),
+        gateway: rate.default(defaultBudget.gateway).describe('Replies of the gateway.'),
       }),
     ],
     {
@@ -97,9 +100,7 @@ const replyBudget = z
         'expected a rate such as 10/h, off, or rates for address, conversation, thread, domain and gateway',
     },
   )
-  .default(wide)
-
-const DAY = 86_400_000
+  .default(defaultBudget)
 
 const handover = z
   .union(
@@ -202,19 +203,19 @@ const options = z.strictObject({
   'reply-budget': replyBudget.describe(
     'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops.',
   ),
-  'reply-max-age': duration.default(86_400_000).describe('Older mail is not answered.'),
+  'reply-max-age': duration.default(DAY).describe('Older mail is not answered.'),
   'thread-window': duration
-    .default(7 * 86_400_000)
+    .default(7 * DAY)
     .describe(
       'How long mail with the same subject and sender continues a conversation without reply headers.',
     ),
 })
 
 /** The options of a gateway with `transport: email`; `docs/email.md` explains each. */
-export const emailOptions = options.superRefine((given, context) => {
-  for (const [path, message] of faultsOf(given))
-    context.addIssue({ code: 'custom', path: [path], message, input: given })
-  const { folders, after, quarantine } = given
+export const emailOptions = options.superRefine((values, context) => {
+  for (const [path, message] of faultsOf(values))
+    context.addIssue({ code: 'custom', path: [path], message, input: values })
+  const { folders, after, quarantine } = values
   const read = new Set(folders.map((folder) => folder.toLowerCase()))
   const move = typeof after === 'object' ? after.move : ''
   const targets = { 'after.move': move, quarantine: quarantine ?? '' }
@@ -226,9 +227,9 @@ export const emailOptions = options.superRefine((given, context) => {
   }
 })
 
-/** Reports options that are missing for the chosen roads, or belong to others. */
-function faultsOf(given: z.output<typeof options>): [string, string][] {
-  const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after, handover } = given
+/** Finds options that `inbound` and `outbound` require, and options that belong to their other values. */
+function faultsOf(values: z.output<typeof options>): [path: string, message: string][] {
+  const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after, handover } = values
   const faults: [string, string | false][] = [
     [
       'imap',

@@ -9,7 +9,13 @@ import type { Identity } from './proof/claim.ts'
 
 const recipientSchema = z.object({ name: z.string(), address: z.string() })
 
-/** Where a reply goes. It is derived from the inbound mail only and stored with the message, so a reply needs no other data. */
+/** No person can read and answer a mail in less time. */
+export const MIN_ANSWER_MS = 30_000
+
+/**
+ * Where a reply goes. It is derived from the inbound mail only and stored with the message, so a reply
+ * needs no other data.
+ */
 export const replyTargetSchema = z.object({
   to: z.string(),
   name: z.string().exactOptional(),
@@ -17,7 +23,10 @@ export const replyTargetSchema = z.object({
   messageId: z.string().exactOptional(),
   /** The References of the reply, oldest first. */
   references: z.array(z.string()),
-  /** The other recipients, for replies to all: without this mailbox, and without addresses that may not write here. */
+  /**
+   * The other recipients, for replies to all: without this mailbox, and without addresses that may not
+   * write here.
+   */
   others: z.object({ to: z.array(recipientSchema), cc: z.array(recipientSchema) }).exactOptional(),
   /** The parts of an invitation that an answer needs. `attendee`: our address in it. */
   calendar: z
@@ -47,13 +56,18 @@ export const replyTargetSchema = z.object({
 
 export type ReplyTarget = z.output<typeof replyTargetSchema>
 
-/** `auto`: why the mail counts as automatic. `allowed`: whether an address may write to this gateway. */
+/**
+ * Facts about a mail. `auto`: why it counts as automatic. `allowed`: whether an address may write to
+ * this gateway.
+ */
 type Facts = {
   own: OwnAddresses
   auto: string | undefined
   identity: Identity
   allowed(address: string): boolean
+  /** Whether the mail is addressed to this mailbox, or need not be. */
   isAddressed: boolean
+  /** Unix ms. */
   receivedAt: number
   now: number
   /** Maximum age (ms) of mail that is answered. */
@@ -62,13 +76,13 @@ type Facts = {
 
 /** Determines where a reply to this mail may go, and whether one may be sent at all. */
 export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
-  // Reply-To counts only for an address that may write here, and only if the proof of the sender covers it: otherwise
-  // answers could leak to anyone.
+  // Reply-To counts only for an address that may write here, and only if the proof of the sender covers
+  // it: otherwise answers could leak to anyone.
   const isUnsigned = facts.identity.unsigned?.includes('reply-to')
-  const asked = isUnsigned
+  const replyTo = isUnsigned
     ? undefined
     : mail.replyTo.find(({ address }) => isAddress(address) && facts.allowed(address))
-  const recipient = asked ?? mail.from[0]
+  const recipient = replyTo ?? mail.from[0]
   const at = Math.min(mail.date ?? facts.receivedAt, facts.receivedAt)
   const index = header(mail, 'thread-index')
   const references = [...new Set([...mail.references, ...(mail.messageId ? [mail.messageId] : [])])]
@@ -88,34 +102,38 @@ export function replyTarget(mail: Mail, facts: Facts): ReplyTarget {
   }
 }
 
-/** With more recipients, it is not a conversation between people. */
+/**
+ * Maximum number of other recipients in To, and in Cc. A mail with more is not a conversation between
+ * people.
+ */
 const MAX_OTHERS = 50
 
 /**
- * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To and Cc, so these are left out: addresses
- * that may not write here, machines, and addresses in a header that the proof of the sender does not cover.
+ * The recipients of a reply to all, besides `recipient`. Senders can write any addresses into To and
+ * Cc. Left out are addresses that may not write here, those of machines, and those in a header that the
+ * proof of the sender does not cover.
  */
 function othersOf(mail: Mail, recipient: Mailbox | undefined, facts: Facts): ReplyTarget['others'] {
   const seen = new Set([recipient?.address])
-  const take = (name: 'to' | 'cc') =>
-    mail[name]
+  const othersIn = (header: 'to' | 'cc') =>
+    mail[header]
       .filter(({ address }) => {
-        const isWanted =
+        const isOther =
           isAddress(address) &&
           !seen.has(address) &&
           !isOwn(address, facts.own) &&
           !isRobot(address) &&
           facts.allowed(address)
         seen.add(address)
-        return isWanted && !facts.identity.unsigned?.includes(name)
+        return isOther && !facts.identity.unsigned?.includes(header)
       })
       .slice(0, MAX_OTHERS)
-      .map(({ name: said, address }) => ({ name: said, address }))
-  const others = { to: take('to'), cc: take('cc') }
+      .map(({ name, address }) => ({ name, address }))
+  const others = { to: othersIn('to'), cc: othersIn('cc') }
   return others.to.length + others.cc.length > 0 ? others : undefined
 }
 
-/** Undefined for mail without an invitation, and for invitations that cannot be answered. */
+/** The invitation in a mail; undefined if there is none, or it cannot be answered. */
 function invitationFor({ invitation, to }: Mail, { own }: Facts): ReplyTarget['calendar'] {
   const { method = 'REQUEST', uid, organiser, attendees = [] } = invitation ?? {}
   const attendee =
@@ -125,6 +143,7 @@ function invitationFor({ invitation, to }: Mail, { own }: Facts): ReplyTarget['c
   return { uid, organiser, attendee, ...defined({ summary, start, end, sequence, recurrenceId }) }
 }
 
+/** Why no reply may be sent; undefined if one may. */
 function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): string | undefined {
   const { auto, own, identity, isAddressed, now, maxAge } = facts
   if (auto) return auto
@@ -136,7 +155,10 @@ function suppression(recipient: Mailbox | undefined, at: number, facts: Facts): 
   return isAddressed ? undefined : 'not-addressed'
 }
 
-/** Whether a reply might reach someone who never wrote (backscatter): the domain asks to refuse such mail, or its DNS did not answer. */
+/**
+ * Whether a reply might reach someone who never wrote (backscatter): the domain asks to refuse such
+ * mail, or its DNS did not answer.
+ */
 function isDoubtful({ result, by }: Identity): boolean {
   return result === 'fail' || result === 'temperror' || (result === 'none' && by === 'dmarc')
 }

@@ -1,6 +1,7 @@
 import type { DNSResolver } from 'mailauth'
 import { TriviumError } from '../../src/core/errors.ts'
 import type { Health, Transport, TransportDeps } from '../../src/core/transport.ts'
+import { MINUTE } from '../../src/core/units.ts'
 import { requireAddress } from './address.ts'
 import { createMailApi } from './api/submit.ts'
 import { checkMailbox, checkSubmission } from './check.ts'
@@ -20,43 +21,50 @@ import { SMTP_TIMING, type SmtpTiming } from './outbound/smtp-socket.ts'
 import { createResolver } from './proof/dns.ts'
 import { domainOf } from './proof/results.ts'
 import { createSentLog } from './sent-log.ts'
-import { createMailDoor } from './webhook/door.ts'
-import type { TakeParts } from './webhook/take.ts'
+import { createMailEndpoint, type EndpointParts } from './webhook/endpoint.ts'
 
-/** Replacements for tests. */
-export type EmailWorld = {
+/** Values that tests replace. Times in ms. */
+export type EmailOverrides = {
   resolver?: DNSResolver
-  patience?: number
+  /** How long the sender of a mail may stay undecided. */
+  decisionTimeout?: number
   timing?: ReaderTiming
   imapTimeout?: number
   smtpTiming?: SmtpTiming
 }
 
+/** Maximum number of exhausted budgets in the health. */
+const MAX_WARNINGS = 5
+
 /**
- * Wires one mailbox: mail arrives by IMAP or webhook, and answers are sent by SMTP or an API. Does no I/O
- * before `start`.
+ * Creates the transport of one mailbox: mail arrives by IMAP or webhook, and answers are sent by SMTP or an
+ * API. Does no I/O before `start`.
  */
 export function createEmailTransport(
   options: EmailOptions,
   deps: TransportDeps & HandOverHost,
-  world: EmailWorld = {},
+  overrides: EmailOverrides = {},
 ): Transport {
-  const { resolver = createResolver(), patience = 300_000, smtpTiming = SMTP_TIMING } = world
+  const {
+    resolver = createResolver(),
+    decisionTimeout = 5 * MINUTE,
+    smtpTiming = SMTP_TIMING,
+    timing,
+  } = overrides
   const tokensFor = ({ oauth2 }: ServerOptions) => oauth2 && createTokenSource(oauth2, deps)
   const { imap } = options
-  const connect = imap && imapConnector(imap, tokensFor(imap), world.imapTimeout)
-  const { submission, isRenamed } = createSubmission(options, deps, tokensFor, smtpTiming)
-  const sent = createSentLog(deps.kv, deps.gateway, isRenamed)
+  const connect = imap && imapConnector(imap, tokensFor(imap), overrides.imapTimeout)
+  const { submission, replacesMessageId } = createSubmission(options, deps, tokensFor, smtpTiming)
+  const sent = createSentLog(deps.kv, deps.gateway, replacesMessageId)
   const own = new Set([options.address, ...options.aliases].map((each) => each.toLowerCase()))
   const findConversation = createConversations(deps.kv, deps.gateway, sent, options['thread-window'])
-  const ingest = createIngest({ options, deps, sent, own, findConversation, resolver, patience })
-  const replies = sentFolder(options, { own, deps, sent, findConversation })
-  const { timing } = world
-  const inbound = createInbound({ options, deps, connect, ingest, replies, patience, timing })
+  const ingest = createIngest({ options, deps, sent, own, findConversation, resolver, decisionTimeout })
+  const replies = sentFolderReading(options, { own, deps, sent, findConversation })
+  const inbound = createInbound({ options, deps, connect, ingest, replies, decisionTimeout, timing })
   const login = createLoginCheck({ verify: submission.verify, log: deps.log, now: deps.now })
-  const sender = createSender({ options, deps, connect, submission, sent, onSent: login.good })
+  const sender = createSender({ options, deps, connect, submission, sent, onSent: login.recordSuccess })
 
-  /** Why answers wait, for people. */
+  /** Describes why answers wait, if they do. */
   const trouble = () => {
     const silence = submission.silence()
     const isSilent = silence > smtpTiming.step / 2
@@ -86,7 +94,7 @@ export function createEmailTransport(
     health() {
       const health = inbound.health()
       const why = trouble()
-      const warning = sender.stopped().slice(0, 5).join('; ')
+      const warning = sender.exhaustedBudgets().slice(0, MAX_WARNINGS).join('; ')
       const detail = [health.detail, why, warning].filter(Boolean).join('; ')
       return { ok: health.ok && !why, detail, ...(warning === '' ? {} : { warning }) }
     },
@@ -97,7 +105,7 @@ export function createEmailTransport(
   }
 }
 
-/** The sending part. `isRenamed`: the provider replaces Message-IDs. */
+/** The sending part. `replacesMessageId`: the provider replaces Message-IDs. */
 function createSubmission(
   { api, smtp, outbound, address }: EmailOptions,
   deps: TransportDeps,
@@ -106,56 +114,61 @@ function createSubmission(
 ) {
   if (outbound === 'api' && api) {
     const submission = createMailApi(api, domainOf(address), deps)
-    return { submission, isRenamed: submission.isRenamed }
+    return { submission, replacesMessageId: submission.replacesMessageId }
   }
   if (!smtp) throw missing(deps.gateway, 'smtp')
-  return { submission: createSmtp(deps.gateway, smtp, tokensFor(smtp), timing), isRenamed: false }
+  return { submission: createSmtp(deps.gateway, smtp, tokensFor(smtp), timing), replacesMessageId: false }
 }
 
-/** The folder of sent mail, which shows who takes over. */
-function sentFolder(
+/**
+ * The reading of the folder of sent mail, which shows the answers of people; empty unless `handover` is
+ * set.
+ */
+function sentFolderReading(
   options: EmailOptions,
   parts: Omit<Parameters<typeof createHumanReplies>[0], 'handover'>,
 ): FolderReading[] {
   const { handover, sent } = options
   if (!handover || !sent) return []
   const ingest = createHumanReplies({ handover, ...parts })
-  const untouched = { since: 'now', after: 'keep', quarantine: undefined } as const
-  return [{ folder: sent.folder, options: { ...options, ...untouched }, ingest }]
+  const readOnly = { since: 'now', after: 'keep', quarantine: undefined } as const
+  return [{ folder: sent.folder, options: { ...options, ...readOnly }, ingest }]
 }
 
-type InboundParts = Omit<TakeParts, 'webhook'> & {
+type InboundParts = Omit<EndpointParts, 'webhook'> & {
   connect: ConnectImap | undefined
   replies: FolderReading[]
   timing: ReaderTiming | undefined
 }
 
-/** The receiving part, which also notices answers of people. */
+/** The receiving part, which also reads the answers of people. */
 function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: InboundParts) {
-  const { options, deps, ingest, patience } = parts
+  const { options, deps, ingest, decisionTimeout } = parts
   const { inbound, webhook, 'max-silence': maxSilence } = options
-  const door = inbound === 'webhook' && webhook && createMailDoor({ ...parts, webhook })
-  const mailbox = door ? [] : options.folders.map((folder) => ({ folder, options, ingest }))
+  const endpoint = inbound === 'webhook' && webhook && createMailEndpoint({ ...parts, webhook })
+  const mailbox = endpoint ? [] : options.folders.map((folder) => ({ folder, options, ingest }))
   const folders = [...mailbox, ...replies]
-  if (!connect && !door) throw missing(deps.gateway, 'imap')
+  if (!connect && !endpoint) throw missing(deps.gateway, 'imap')
   const reader =
-    connect && folders.length > 0 && createReader({ deps, patience, folders, maxSilence, connect, timing })
-  const roads = [...(door ? [door] : []), ...(reader ? [reader] : [])]
+    connect &&
+    folders.length > 0 &&
+    createReader({ deps, decisionTimeout, folders, maxSilence, connect, timing })
+  const sources = [...(endpoint ? [endpoint] : []), ...(reader ? [reader] : [])]
   return {
     async start() {
-      for (const road of roads) await road.start()
+      for (const source of sources) await source.start()
     },
-    stop: async () => void (await Promise.all(roads.map((road) => road.stop()))),
-    close: async () => (door ? door.close() : undefined),
+    stop: async () => void (await Promise.all(sources.map((source) => source.stop()))),
+    close: async () => (endpoint ? endpoint.close() : undefined),
     health(): Health {
-      const all = roads.map((road) => road.health())
+      const all = sources.map((source) => source.health())
       return { ok: all.every(({ ok }) => ok), detail: all.map(({ detail }) => detail).join('; ') }
     },
-    check: async () => (door ? door.check() : []),
+    check: async () => (endpoint ? endpoint.check() : []),
   }
 }
 
-/** The schema of the options prevents this. */
+/** The error for a missing option, which the schema already prevents. */
 function missing(gateway: string, key: string): TriviumError {
   return new TriviumError('config_invalid', { details: `gateway ${gateway}: missing key "${key}"` })
 }

@@ -4,8 +4,8 @@ import { publicPath } from '../options.ts'
 
 const MAIL_PROVIDERS = ['cloudflare', 'mailgun', 'postmark', 'resend', 'sendgrid', 'ses'] as const
 
-/** How each provider proves its deliveries, as an example. */
-const PROOFS: Record<(typeof MAIL_PROVIDERS)[number], string> = {
+/** An example of `verify` for each provider. */
+const VERIFY_EXAMPLES: Record<(typeof MAIL_PROVIDERS)[number], string> = {
   cloudflare: '{ scheme: bearer, secret: … }',
   mailgun: '{ scheme: mailgun, secret: … }',
   postmark: '{ scheme: basic, user: …, secret: … }',
@@ -27,20 +27,17 @@ const options = z.strictObject({
     .describe("URL of the provider's API, if not the usual one."),
 })
 
-/** `webhook:` of an email gateway: a provider takes the mail and posts it. */
+/** `webhook:` of an email gateway: a provider receives the mail and posts it. */
 export const mailWebhook = options
   .superRefine(({ provider, verify, key }, context) => {
-    const fault = (path: string, message: string) =>
+    const report = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message, input: provider })
-    const example = PROOFS[provider]
-    if (verify === undefined) fault('verify', `missing key "verify": for ${provider} ${example}`)
+    const example = VERIFY_EXAMPLES[provider]
+    if (verify === undefined) report('verify', `missing key "verify": for ${provider} ${example}`)
     else if (provider === 'ses' && verify.scheme !== 'sns')
-      fault('verify', `mail of SES comes through SNS: expected ${example}`)
+      report('verify', `mail of SES comes through SNS: expected ${example}`)
     if (provider === 'resend' && key === undefined)
-      fault(
-        'key',
-        'missing key "key": Resend posts only that a mail came; the mail is fetched with an API key',
-      )
+      report('key', 'missing key "key": Resend only announces a mail; it is fetched with an API key')
   })
   .transform(({ verify = { scheme: 'none' as const }, ...rest }) => ({ ...rest, verify }))
 

@@ -22,52 +22,55 @@ export const UPLOAD_TIMEOUT = 60_000
 
 export type Fetch = typeof globalThis.fetch
 
-/** The current run's own `fetch`, if any. */
-export const fetching = new AsyncLocalStorage<Fetch>()
+/** The `fetch` of the current run, if it has one of its own. */
+export const runFetch = new AsyncLocalStorage<Fetch>()
 
 /** The `fetch` of all Slack clients. */
-export const fetchSlack: Fetch = (input, init) => (fetching.getStore() ?? fetch)(input, init)
+export const fetchSlack: Fetch = (input, init) => (runFetch.getStore() ?? fetch)(input, init)
 
 export type SlackApi = ReturnType<typeof createSlackApi>
 
 /**
- * Slack's Web API. While a method, or chat.postMessage in a channel, is rate-limited, calls reject without contacting Slack
- * (https://docs.slack.dev/apis/web-api/rate-limits). Does not retry: callers decide. The client's own log lines go to debug, as
- * failures are logged where they are handled.
+ * Slack's Web API. While a method, or chat.postMessage in a channel, is rate-limited, calls reject
+ * without contacting Slack (https://docs.slack.dev/apis/web-api/rate-limits). Does not retry: callers
+ * decide. The client's own log lines go to debug, because failures are logged where they are handled.
  */
 export function createSlackApi(
   token: string,
   options: Pick<SlackOptions, 'api-url'>,
   { log, now }: Pick<TransportDeps, 'log' | 'now'>,
 ) {
-  /** Active rate limits: their end (Unix ms), and the number of callers postponed since. */
-  const blocked = new Map<string, { until: number; waiting: number }>()
-  let fault: string | undefined
+  /** Rate limits: their end (Unix ms), and the number of callers postponed since. */
+  const rateLimits = new Map<string, { until: number; waiting: number }>()
+  let tokenFault: string | undefined
 
   class LimitedClient extends WebClient {
     override async apiCall(method: string, options: Record<string, unknown> = {}): Promise<WebAPICallResult> {
       const isPost = method === 'chat.postMessage'
-      const limit = isPost ? `${method}/${options.channel}` : method
-      const block = blocked.get(limit)
-      const left = Math.ceil(((block?.until ?? 0) - now()) / 1000)
+      const scope = isPost ? `${method}/${options.channel}` : method
+      const limit = rateLimits.get(scope)
+      const secondsLeft = Math.ceil(((limit?.until ?? 0) - now()) / 1000)
       // A channel allows one post a second, so postponed callers return one after another.
-      if (block && left > 0) throw new WebAPIRateLimitedError(left + (isPost ? ++block.waiting : 0))
+      if (limit && secondsLeft > 0)
+        throw new WebAPIRateLimitedError(secondsLeft + (isPost ? ++limit.waiting : 0))
       try {
         const answer = await super.apiCall(method, options)
-        fault = undefined
+        tokenFault = undefined
         return answer
       } catch (error) {
         const { kind, seconds, isToken, reason } = slackFailure(error)
-        if (isToken) fault = reason
-        if (kind === 'rate-limited') blocked.set(limit, { until: now() + seconds * 1000, waiting: 0 })
+        if (isToken) tokenFault = reason
+        if (kind === 'rate-limited') rateLimits.set(scope, { until: now() + seconds * 1000, waiting: 0 })
         throw error
       }
     }
   }
 
   const client: WebClient = new LimitedClient(token, clientOptions(options, log))
-  /** Why Slack rejected the token in the last call; undefined if it accepted it. */
-  return Object.assign(client, { fault: () => fault })
+  return Object.assign(client, {
+    /** Why Slack rejected the token in the last call; undefined if it accepted it. */
+    tokenFault: () => tokenFault,
+  })
 }
 
 /** Options of every Slack client. */
@@ -96,24 +99,30 @@ export function clientOptions(
   }
 }
 
+const PAGE_SIZE = 100
+
 /**
- * Reads about `most` messages of a channel, or with `ts` of a thread, in Slack's order; `isCut`: there are more. Awaits `pace` before
- * each call except the first. Rejects with errors of `pace` and of the Web API.
+ * Reads the messages of a channel, or with `ts` of a thread, in Slack's order: whole pages until there
+ * are at least `limit`. `hasMore`: there are further ones. Awaits `pace` before each call except the
+ * first. Rejects with errors of `pace` and of the Web API.
  */
-export async function readHistory(api: SlackApi, query: JsonObject, most: number, pace = async () => {}) {
+export async function readHistory(api: SlackApi, query: JsonObject, limit: number, pace = async () => {}) {
   const method = `conversations.${query.ts === undefined ? 'history' : 'replies'}`
   const messages: JsonObject[] = []
   let cursor: string | undefined
   do {
     if (cursor) await pace()
-    const answer = toJson(await api.apiCall(method, defined({ limit: 100, ...query, cursor })))
+    const answer = toJson(await api.apiCall(method, defined({ limit: PAGE_SIZE, ...query, cursor })))
     messages.push(...objectsAt(answer, 'messages'))
     cursor = textAt(answer, 'response_metadata.next_cursor')
-  } while (cursor && messages.length < most)
-  return { messages, isCut: cursor !== undefined }
+  } while (cursor && messages.length < limit)
+  return { messages, hasMore: cursor !== undefined }
 }
 
-/** `rejected`: permanently refused. `unsent`: certainly had no effect, so it can be repeated. `unknown`: may have had an effect. */
+/**
+ * `rejected`: permanently refused. `unsent`: certainly had no effect, so it can be repeated. `unknown`:
+ * may have had an effect.
+ */
 type Kind = 'rate-limited' | 'rejected' | 'unsent' | 'unknown'
 
 /** Errors after which, according to Slack, "some aspect of the operation" may have succeeded. */
@@ -134,6 +143,9 @@ export function neverConnected(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof Error && 'code' in cause && UNCONNECTED.test(String(cause.code))
 }
+
+/** Pause after a rate limit without a duration. */
+export const DEFAULT_LIMIT_SECONDS = 30
 
 /** https://docs.slack.dev/reference/methods/auth.test/#errors */
 const TOKEN_FAULT = /^(account_inactive|invalid_auth|not_authed|token_expired|token_revoked)$/
@@ -156,22 +168,22 @@ export function ifRefused(error: unknown): undefined {
 }
 
 /**
- * Classifies an error of a Web API call. `code`: Slack's error code, if any. `seconds`: duration of a rate limit. `isToken`: the token is
- * no longer accepted, and has to be replaced.
+ * Classifies an error of a Web API call. `code`: Slack's error code, if any. `seconds`: duration of a
+ * rate limit. `isToken`: the token is no longer accepted, and has to be replaced.
  */
 export function slackFailure(error: unknown) {
-  const failed = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {
+  const failure = (kind: Kind, reason: string, { code = '', seconds = 0 } = {}) => {
     return { kind, reason, code, seconds, isToken: TOKEN_FAULT.test(code) }
   }
   if (error instanceof TriviumError) {
     const kind = error.retryable ? 'unsent' : 'rejected'
-    return failed(error.code === 'send_ambiguous' ? 'unknown' : kind, error.message)
+    return failure(error.code === 'send_ambiguous' ? 'unknown' : kind, error.message)
   }
   if (error instanceof SendPostponed)
-    return failed('rate-limited', error.message, { seconds: error.delay / 1000 })
+    return failure('rate-limited', error.message, { seconds: error.delay / 1000 })
   if (error instanceof WebAPIRateLimitedError) {
     const { retryAfter: seconds } = error
-    return failed('rate-limited', `rate limited for ${seconds} s`, { seconds })
+    return failure('rate-limited', `rate limited for ${seconds} s`, { seconds })
   }
   if (error instanceof WebAPIPlatformError) {
     const { error: code } = error.data
@@ -179,15 +191,15 @@ export function slackFailure(error: unknown) {
     // Details about invalid blocks and arguments.
     const details = error.data.response_metadata?.messages?.join('; ')
     const reason = [code, ADVICE[code] ?? details].filter(Boolean).join(': ')
-    return failed(kind, reason, { code, seconds: kind === 'rate-limited' ? 30 : 0 })
+    return failure(kind, reason, { code, seconds: kind === 'rate-limited' ? DEFAULT_LIMIT_SECONDS : 0 })
   }
   if (error instanceof WebAPIHTTPError)
-    return failed(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
+    return failure(error.statusCode < 500 ? 'unsent' : 'unknown', `Slack answered ${error.statusCode}`)
   if (error instanceof WebAPIRequestError) {
     // fetch wraps the error of the socket.
     const { cause = error.original } = error.original
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    return failed(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
+    return failure(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
   }
-  return failed('unknown', reasonOf(error))
+  return failure('unknown', reasonOf(error))
 }

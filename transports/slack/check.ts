@@ -4,15 +4,15 @@ import { SCOPES, type SlackOptions } from './options.ts'
 import type { Workspace } from './workspaces/workspace.ts'
 import { type Workspaces, whyNotReady } from './workspaces/workspaces.ts'
 
-/** Maximum number of installations checked. */
-const MOST = 20
+/** Maximum number of installations that are checked. */
+const MAX_INSTALLATIONS = 20
 
 /** Scopes with which an app receives events. */
-const HEARING = /^(app_mentions:read|commands|\w+:history)$/
+const EVENT_SCOPE = /^(app_mentions:read|commands|\w+:history)$/
 
 /**
- * For `trivium doctor`: checks tokens and scopes with Slack, and whether events arrive. Without `health` there is no running gateway,
- * as in a check before the first start.
+ * For `trivium doctor`: checks tokens and scopes with Slack, and whether events arrive. Without
+ * `health` there is no running gateway, as in a check before the first start.
  */
 export async function checkSlack(
   options: SlackOptions,
@@ -30,8 +30,8 @@ export async function checkSlack(
       const scopes = who.response_metadata?.scopes ?? []
       if (scopes.length === 0) return
       const missing = SCOPES.filter((scope) => !scopes.includes(scope)).join(', ')
-      // The other scopes are optional, but a bot must receive events and be able to answer.
-      const ok = scopes.includes('chat:write') && scopes.some((scope) => HEARING.test(scope))
+      // Others are optional, but a bot must receive events and be able to answer.
+      const ok = scopes.includes('chat:write') && scopes.some((scope) => EVENT_SCOPE.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions (and to \`oauth\`), and install the app again`
       add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
     } catch (error) {
@@ -44,8 +44,10 @@ export async function checkSlack(
   try {
     const ids = await workspaces.installs?.ids()
     if (ids) add('Slack installations', true, `${ids.length}; more at ${options.oauth?.path}/install`)
-    const some = ids ? await Promise.all(ids.slice(0, MOST).map(workspaces.find)) : await workspaces.ready()
-    for (const workspace of some) if (workspace) await checkToken(workspace)
+    const checked = ids
+      ? await Promise.all(ids.slice(0, MAX_INSTALLATIONS).map(workspaces.find))
+      : await workspaces.ready()
+    for (const workspace of checked) if (workspace) await checkToken(workspace)
   } catch (error) {
     add('Slack bot token', false, whyNotReady(error))
   }

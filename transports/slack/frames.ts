@@ -20,16 +20,16 @@ const noticeSchema = z.union([
 
 type Notice = z.infer<typeof noticeSchema>
 
-/** Parses a frame from Slack's socket. Undefined if it is unreadable. */
-export function readFrame(written: string): { envelope: Envelope } | { notice: Notice } | undefined {
-  const frame = parseJson(written)
+/** Parses a frame from Slack's socket. Undefined if it is neither an envelope nor a notice. */
+export function readFrame(text: string): { envelope: Envelope } | { notice: Notice } | undefined {
+  const frame = parseJson(text)
   const envelope = readEnvelope(frame)
   if (envelope) return { envelope }
   const { data: notice } = noticeSchema.safeParse(frame)
   return notice && { notice }
 }
 
-/** Parsed by hand: a schema would dominate the cost at hundreds of frames a second. */
+/** Without a schema, whose cost would dominate at hundreds of frames a second. */
 function readEnvelope(frame: unknown): Envelope | undefined {
   if (!isJsonObject(frame)) return undefined
   const { envelope_id, type, payload, retry_attempt } = frame
@@ -42,16 +42,19 @@ function readEnvelope(frame: unknown): Envelope | undefined {
   }
 }
 
-/** Sends acknowledgements while the socket is open, batched per turn (usually one flush of the store). */
+/**
+ * Creates the function that sends acknowledgements while the socket is open, batched per turn (usually
+ * one flush of the store).
+ */
 export function createAcks(socket: WebSocket) {
-  let wire: Socket | undefined
+  let tcpSocket: Socket | undefined
   socket.once('upgrade', (response) => {
-    wire = response.socket
+    tcpSocket = response.socket
   })
   return perTurn((acks: { envelope_id: string; payload: object | undefined }[]) => {
-    wire?.cork()
+    tcpSocket?.cork()
     // JSON omits an undefined `payload`.
     for (const ack of acks) if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(ack))
-    wire?.uncork()
+    tcpSocket?.uncork()
   })
 }

@@ -2,29 +2,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { MIB, MINUTE } from '../../src/core/units.ts'
 import { answerJson } from '../../src/lib/http.ts'
 import { createSignatureCheck, SLACK } from '../../src/lib/signatures.ts'
 import type { Listener, Listening } from './listener.ts'
 import type { HttpOptions } from './options.ts'
 
-/** Maximum body size; Slack's requests are far smaller. */
-const MAX_BODY = 2 * 1024 * 1024
+/** Slack's requests are far smaller. */
+const MAX_BODY_BYTES = 2 * MIB
 /** Older requests may be replays: https://docs.slack.dev/authentication/verifying-requests-from-slack */
-const MAX_AGE = 5 * 60_000
+const MAX_AGE_MS = 5 * MINUTE
 
-/** HTTP mode: events, interactions and commands on one path, each verified by its signature over the raw body. */
+/**
+ * HTTP mode: events, interactions and commands on one path, each verified by its signature over the raw
+ * body.
+ */
 export function createHttpListener(
   options: HttpOptions,
   { gateway, http, now, refused }: TransportDeps,
   { take, connected }: Listening,
 ): Listener {
   const keys = options['signing-secret'].map((secret) => Buffer.from(secret))
-  const checkSignature = createSignatureCheck([SLACK], keys, MAX_AGE, now)
+  const checkSignature = createSignatureCheck([SLACK], keys, MAX_AGE_MS, now)
   let unmount: (() => void) | undefined
   let lastEvent = now()
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const raw = await http.readBody(request, MAX_BODY, gateway)
+    const raw = await http.readBody(request, MAX_BODY_BYTES, gateway)
     const reason = checkSignature({ headers: request.headers, raw })
     if (reason !== undefined) {
       refused('signature_invalid', { from: request.socket.remoteAddress, why: reason, body: raw })
@@ -32,7 +36,7 @@ export function createHttpListener(
     }
     lastEvent = now()
     const payload = readPayload(request.headers['content-type'] ?? '', raw.toString('utf8'))
-    // As in a socket envelope: the last retry is not refused.
+    // Missing in a first delivery.
     const retry = Number(request.headers['x-slack-retry-num'] ?? 0)
     if (payload.type === 'url_verification') {
       return answerJson(response, 200, JSON.stringify({ challenge: textAt(payload, 'challenge') ?? '' }))

@@ -8,7 +8,10 @@ import type { SlackHost } from './host.ts'
 import { isAcknowledgedByApp } from './inbound/delivery.ts'
 import { formerSlackKeys, type SlackOptions, slackOptions } from './options.ts'
 
-/** `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more workspaces. */
+/**
+ * `transport: slack` in routes.yaml: one Slack app, over Socket Mode or HTTP, in one or more
+ * workspaces.
+ */
 export const slack: TransportKind<SlackOptions, SlackHost> = {
   kind: 'slack',
   options: slackOptions,
@@ -24,26 +27,28 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
     const { faultOfApp } = await loadPart('slack', () => import('./bolt/try-app.ts'))
     return faultOfApp(file, 'https://slack.com/api/')
   },
-  // Commands, clicks and submissions must be acknowledged within three seconds, when their triggers expire.
+  // Commands, clicks and submissions must be acknowledged within three seconds, after which their
+  // triggers expire.
   isUrgent: ({ data }) => isJsonObject(data.payload) && isAcknowledgedByApp(data.payload),
 }
 
 function eventData(message: Message): JsonObject {
-  // Both may contain a response URL, which would allow anyone to write into the conversation.
-  const { replyTarget: _target, respond: _respond, payload: _payload, ...known } = message.data
-  // Slack's attachments are in the message; in an event, `attachments` are files.
-  const { blocks: _blocks, attachments: _attachments, channel, event, command, ...said } = known
+  // The target and the payload may contain a response URL, which would allow anyone to write into the
+  // conversation.
+  const { replyTarget: _target, respond: _respond, payload: _payload, ...safe } = message.data
+  // Slack's attachments are only in the message; in an event, `attachments` are files.
+  const { blocks: _blocks, attachments: _attachments, channel, event, command, ...rest } = safe
   const [id, name] = [channel].flat()
   return defined({
-    ...said,
-    // `data.event` may list several names for `match`; the first is the proper one.
+    ...rest,
+    // `data.event` may list several names for `match`, the most specific first.
     event: [event].flat()[0],
     command: [command].flat()[0],
     from: message.from.id,
     fromName: message.from.name,
     channel: id,
     channelName: name,
-    thread: said.thread ?? null,
+    thread: rest.thread ?? null,
     body: message.text,
     attachments: message.attachments.length > 0 ? message.attachments : undefined,
   })

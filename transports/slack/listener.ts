@@ -11,7 +11,11 @@ export type Listener = {
 
 /** Callbacks of a listener. */
 export type Listening = {
-  /** Resolves once the payload is durable, with the content of its acknowledgement. If it rejects, the payload is not acknowledged. */
+  /**
+   * Takes a payload. Resolves once it is durable, with the content of its acknowledgement, if any. If
+   * it rejects, the payload is not acknowledged. `retry`: number of the retry; 0 for the first
+   * delivery.
+   */
   take(payload: JsonObject, retry?: number): Promise<object | undefined>
   /** Called each time a connection starts to deliver. */
   connected(): void

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { patternText } from '../../src/core/pattern.ts'
-import { duration, size, timerDuration } from '../../src/core/units.ts'
+import { duration, HOUR, MIB, MINUTE, size, timerDuration } from '../../src/core/units.ts'
 import { publicPath, secrets } from '../options.ts'
 
 // YAML 1.1 reads `off` as false.
 const off = z.enum(['off']).or(z.literal(false).transform((): 'off' => 'off'))
-const said = z.string().min(1)
+const text = z.string().min(1)
 const prompt = z.strictObject({
-  title: said.describe('Label of the prompt.'),
-  message: said.describe('The message that it sends.'),
+  title: text.describe('Label of the prompt.'),
+  message: text.describe('The message that it sends.'),
 })
 
 /** The bot's scopes; `ops/slack-manifest.yaml` requests and explains them. */
@@ -65,7 +65,7 @@ const shared = {
     .describe('on: a status, and reactions on a message that is being answered. off: neither. Default: on.'),
   assistant: z
     .strictObject({
-      greeting: said.optional().describe('First message of the agent.'),
+      greeting: text.optional().describe('First message of the agent.'),
       prompts: z.array(prompt).max(4).optional().describe('Suggested prompts.'),
     })
     .optional()
@@ -102,11 +102,11 @@ const shared = {
     .max(20)
     .default([])
     .describe('User groups that may be members of roles and approvers, as <gateway>:group:<id>.'),
-  'max-file-size': size.default(20 * 1024 * 1024).describe('Larger files are named but not downloaded.'),
+  'max-file-size': size.default(20 * MIB).describe('Larger files are named but not downloaded.'),
   'max-files': z.int().min(0).max(100).default(10).describe('How many files of one message are downloaded.'),
   'fill-gaps': z
     .union([off, duration])
-    .default(3_600_000)
+    .default(HOUR)
     .describe(
       'How far back missed messages are read after a start, a lost connection or a refused message: at most 5 days, or off. Default: 1h.',
     ),
@@ -122,7 +122,7 @@ const socket = z.strictObject({
     .default(10_000)
     .describe('Interval of pings; a socket that misses three is replaced.'),
   'max-silence': timerDuration
-    .default(1_800_000)
+    .default(30 * MINUTE)
     .describe('A socket without an event for this long is replaced.'),
   ...shared,
 })

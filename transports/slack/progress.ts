@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { reasonOf } from '../../src/core/errors.ts'
 import type { Accepted } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { DAY, MINUTE } from '../../src/core/units.ts'
 import { defined } from '../../src/lib/defined.ts'
 import { CALL_TIMEOUT, slackFailure } from './api.ts'
 import type { Draft } from './inbound/delivery.ts'
@@ -9,13 +10,17 @@ import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
-/** Messages that are done this soon (ms), or have no route, get no reaction. */
-const SOON = 400
-const LONGEST = 15 * 60_000
+/** A message that is done sooner gets no reaction for its progress. */
+const WORKING_AFTER_MS = 400
+/** After this time, the reaction for the progress is removed. */
+const MAX_WORKING_MS = 15 * MINUTE
 /** Maximum number of messages with reactions at a time, because of Slack's rate limits. */
 const MAX_FOLLOWED = 100
-/** How long (ms) a killed daemon may be away. */
-const KEPT = 86_400_000
+/**
+ * How long a message with a reaction is remembered, so that a daemon that was killed can remove the
+ * reaction.
+ */
+const RECORD_TTL_MS = DAY
 
 /** The sender, and how to message only them. */
 const askerSchema = z.object({
@@ -30,76 +35,83 @@ type Asker = z.infer<typeof askerSchema>
 type Followed = { team: string; channel: string; ts: string; id: string }
 
 /**
- * Shows the progress of a message by reactions and, if it fails, by a note that only its author
- * sees. Best effort: never delays anything.
+ * Shows the progress of a message by reactions and, if it fails, by a post that only its author
+ * sees. Best effort: nothing waits for it.
  */
 export function createProgress({ progress }: SlackOptions, deps: TransportDeps, workspaces: Workspaces) {
   const { kv, log, settled } = deps
   const prefix = `slack/${deps.gateway}/working/`
   const nameOf = ({ team, channel, ts, id }: Followed) => prefix + [team, channel, ts, id].join('/')
   let count = 0
-  let ended = progress === 'off'
+  let isOff = progress === 'off'
   const react = createReactions(workspaces, log)
 
   const show = async (followed: Followed, asker: Asker) => {
-    const early = await settled(followed.id, SOON)
-    if (early === 'unrouted' || ended) return
-    if (early !== undefined) return conclude(followed, asker, early)
-    // Stored first, so that a killed daemon leaves no reaction behind.
-    await kv.set(nameOf(followed), asker, { ttl: KEPT })
+    const early = await settled(followed.id, WORKING_AFTER_MS)
+    if (early === 'unrouted' || isOff) return
+    if (early !== undefined) return showOutcome(followed, asker, early)
+    // Stored first, so that the reaction of a killed daemon is found.
+    await kv.set(nameOf(followed), asker, { ttl: RECORD_TTL_MS })
     await react(followed, 'add', EMOJI.working)
     await showEnd(followed, asker)
   }
 
   const showEnd = async (followed: Followed, asker: Asker) => {
-    const outcome = await settled(followed.id, LONGEST)
-    // Of several waiting daemons, one shows it.
-    if (ended || !(await kv.delete(nameOf(followed)))) return
+    const outcome = await settled(followed.id, MAX_WORKING_MS)
+    // Of several waiting daemons, only the one that deletes the record continues.
+    if (isOff || !(await kv.delete(nameOf(followed)))) return
     await react(followed, 'remove', EMOJI.working)
-    if (outcome === 'done' || outcome === 'failed') await conclude(followed, asker, outcome)
+    if (outcome === 'done' || outcome === 'failed') await showOutcome(followed, asker, outcome)
   }
 
-  const conclude = async (followed: Followed, asker: Asker, outcome: 'done' | 'failed') => {
+  const showOutcome = async (followed: Followed, asker: Asker, outcome: 'done' | 'failed') => {
     await react(followed, 'add', EMOJI[outcome])
     if (outcome === 'failed') await tellFailed(followed, asker, workspaces)
   }
 
   /** Runs in the background, up to the maximum number. Never rejects. */
-  const beside = async (run: () => Promise<void>) => {
-    if (ended || count >= MAX_FOLLOWED) return
+  const inBackground = async (run: () => Promise<void>) => {
+    if (isOff || count >= MAX_FOLLOWED) return
     count++
     await run().catch((error) => log.debug({ reason: reasonOf(error) }, 'progress could not be shown'))
     count--
   }
 
   return {
+    /** Shows the progress of an accepted message. */
     follow({ team, channel, ts = '', ...draft }: Draft, { id }: Accepted): void {
       // Ephemeral messages are invisible in a thread that does not exist yet.
       const thread = draft.startsThread ? undefined : draft.thread
       const asker = defined({ user: draft.user, thread, responseUrl: draft.responseUrl })
-      void beside(() => show({ team, channel, ts, id }, asker))
+      void inBackground(() => show({ team, channel, ts, id }, asker))
     },
-    /** Removes reactions left by earlier or killed daemons. Never rejects. */
+    /**
+     * Continues with the messages of stopped or killed daemons, which may have left reactions. Never
+     * rejects.
+     */
     resume: () =>
-      beside(async () => {
+      inBackground(async () => {
         for (const key of await kv.list(prefix, MAX_FOLLOWED)) {
           const [team = '', channel = '', ts = '', id = ''] = key.slice(prefix.length).split('/')
           const asker = askerSchema.safeParse((await kv.get(key))?.value).data ?? { user: '' }
-          void beside(() => showEnd({ team, channel, ts, id }, asker))
+          void inBackground(() => showEnd({ team, channel, ts, id }, asker))
         }
       }),
     stop(): void {
-      ended = true
+      isOff = true
     },
   }
 }
 
-/** Sets reactions, except in workspaces whose token does not allow it. Never rejects. */
+/**
+ * Creates the function that sets reactions, except in workspaces whose token does not allow it. It
+ * never rejects.
+ */
 function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
-  const without = new Set<string>()
+  const withoutScope = new Set<string>()
 
   return async ({ team, channel, ts: timestamp }: Followed, verb: 'add' | 'remove', name: string) => {
-    if (without.has(team) || timestamp === '') return
+    if (withoutScope.has(team) || timestamp === '') return
     try {
       const workspace = await workspaces.find(team)
       await workspace?.api.reactions[verb]({ channel, name, timestamp })
@@ -107,7 +119,7 @@ function createReactions(workspaces: Workspaces, log: TransportDeps['log']) {
       const { code, reason } = slackFailure(error)
       log.debug({ reason }, 'a reaction could not be set')
       if (code !== 'missing_scope') return
-      without.add(team)
+      withoutScope.add(team)
       log.warn({ team }, 'no reactions: the bot token lacks the scope reactions:write')
     }
   }

@@ -1,34 +1,39 @@
 import { WebSocket } from 'ws'
 import type { TransportDeps } from '../../src/core/transport.ts'
-import { formatDuration } from '../../src/core/units.ts'
+import { formatDuration, MIB } from '../../src/core/units.ts'
 import { inTime, pause } from '../../src/lib/pause.ts'
 import { createAcks, type Envelope, readFrame } from './frames.ts'
 import type { Listening } from './listener.ts'
 import type { SocketOptions } from './options.ts'
 
 /**
- * How long (ms) a socket may take to become ready. One that lived this long, or delivered an event,
- * counts as proven.
+ * How long a socket may take to become ready. One that lived this long, or delivered an event, counts as
+ * proven.
  */
-export const HANDSHAKE = 10_000
-/** How long (ms) an old socket stays open for its acknowledgements. */
-const DRAIN = 3000
-const CLOSE = 1000
-const MAX_FRAME = 16 * 1024 * 1024
+export const HANDSHAKE_TIMEOUT_MS = 10_000
+/** How long an old socket stays open for its acknowledgements. */
+const DRAIN_TIMEOUT_MS = 3_000
+/** Time that Slack has to close a socket before it is terminated. */
+const CLOSE_TIMEOUT_MS = 1_000
+const MAX_FRAME_BYTES = 16 * MIB
+
+/** Close code of RFC 6455, section 7.4.1. */
+const NORMAL_CLOSURE = 1000
 
 /**
  * Slack pings its clients every few seconds. After this many of our intervals without a ping, the
  * connection counts as dead.
  */
-const MISSED_PINGS = 6
-const MISSED_PONGS = 3
+const MAX_MISSED_PINGS = 6
+/** The same for data of any kind, such as the answers to our pings. */
+const MAX_MISSED_PONGS = 3
 
 /** Why a connection ended, and the wait (ms) before the next one, if failures do not determine it. */
-export type Ending = { why: string; wait?: number | undefined }
+export type ConnectionEnd = { why: string; wait?: number | undefined }
 
 /**
- * State over all connections. `failures`: number of consecutive unproven connections, including the
- * current one.
+ * State over all connections. `lastEvent`, `since` (the last change of `ready`): Unix ms. `failures`:
+ * number of consecutive unproven connections, including the current one.
  */
 export type SocketState = {
   ready: boolean
@@ -38,7 +43,10 @@ export type SocketState = {
   failures: number
 }
 
-/** Serves one connection. Resolves when the socket is closed, or is given up because it does not close. */
+/**
+ * Serves one connection until the socket is closed. A socket that does not close in time is terminated.
+ * Never rejects.
+ */
 export function serveSocket(
   url: string,
   options: SocketOptions,
@@ -46,37 +54,38 @@ export function serveSocket(
   { take, connected }: Listening,
   state: SocketState,
   stopping: AbortSignal,
-): Promise<Ending> {
-  const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE, maxPayload: MAX_FRAME })
+): Promise<ConnectionEnd> {
+  const socket = new WebSocket(url, { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, maxPayload: MAX_FRAME_BYTES })
   const ack = createAcks(socket)
-  const taking = new Set<Promise<void>>()
-  const closed = Promise.withResolvers<Ending>()
-  let ending: Ending | undefined
-  let unwatch: (() => void) | undefined
-  const dead = (why: string) => {
-    ending ??= { why }
+  const inProgress = new Set<Promise<void>>()
+  const closed = Promise.withResolvers<ConnectionEnd>()
+  let end: ConnectionEnd | undefined
+  /** Set once Slack has said hello. */
+  let stopWatching: (() => void) | undefined
+  const terminate = (why: string) => {
+    end ??= { why }
     socket.terminate()
   }
-  const unready = () => {
+  const setNotReady = () => {
     if (state.ready) state.since = now()
     state.ready = false
   }
-  const leave = async (because: Ending) => {
-    if (ending) return
-    ending = because
-    unready()
-    await inTime(Promise.all(taking), AbortSignal.timeout(DRAIN))
+  const closeGracefully = async (reason: ConnectionEnd) => {
+    if (end) return
+    end = reason
+    setNotReady()
+    await inTime(Promise.all(inProgress), AbortSignal.timeout(DRAIN_TIMEOUT_MS))
     // Acknowledgements are sent at the end of the turn.
     await pause(0)
-    socket.close(1000)
-    setTimeout(() => socket.terminate(), CLOSE).unref()
+    socket.close(NORMAL_CLOSURE)
+    setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref()
   }
-  const onStop = () => void leave({ why: 'stopped' })
+  const onStop = () => void closeGracefully({ why: 'stopped' })
   stopping.addEventListener('abort', onStop)
-  const verdict = setTimeout(() => {
-    if (unwatch) state.failures = 0
-    else dead('Slack sent no hello')
-  }, HANDSHAKE)
+  const provenTimer = setTimeout(() => {
+    if (stopWatching) state.failures = 0
+    else terminate('Slack sent no hello')
+  }, HANDSHAKE_TIMEOUT_MS)
 
   const receive = async ({ envelope_id, type, payload, retry_attempt }: Envelope) => {
     Object.assign(state, { lastEvent: now(), failures: 0 })
@@ -93,60 +102,61 @@ export function serveSocket(
     const frame = readFrame(String(raw))
     if (!frame) return log.warn({}, 'a frame of Slack could not be read')
     if ('envelope' in frame) {
-      const taken = receive(frame.envelope).finally(() => taking.delete(taken))
-      return taking.add(taken)
+      const received = receive(frame.envelope).finally(() => inProgress.delete(received))
+      return inProgress.add(received)
     }
     const { notice } = frame
     if (notice.type === 'disconnect') {
-      return void leave({ why: `Slack said disconnect: ${notice.reason}`, wait: unwatch ? 0 : undefined })
+      const wait = stopWatching ? 0 : undefined
+      return void closeGracefully({ why: `Slack said disconnect: ${notice.reason}`, wait })
     }
-    unwatch ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, dead)
+    stopWatching ??= watchLiveness(socket, { ...options, now }, () => state.lastEvent, terminate)
     Object.assign(state, { ready: true, connections: notice.num_connections })
     log.info({ connections: state.connections }, 'the Slack socket is ready')
     connected()
   })
   socket.on('error', ({ message }) => {
-    ending ??= { why: message }
+    end ??= { why: message }
   })
   socket.on('close', (code) => {
-    unwatch?.()
-    clearTimeout(verdict)
+    stopWatching?.()
+    clearTimeout(provenTimer)
     stopping.removeEventListener('abort', onStop)
-    unready()
-    closed.resolve(ending ?? { why: `Slack closed it (${code})` })
+    setNotReady()
+    closed.resolve(end ?? { why: `Slack closed it (${code})` })
   })
   return closed.promise
 }
 
 /**
- * Watches an open socket, and calls `dead` once if it is useless: no data for three pings; no pings
+ * Watches an open socket, and calls `terminate` once if it is useless: no data for three pings; no pings
  * of Slack for six intervals after there were some (a proxy may answer ours for a dead peer); or no
- * event for `maxSilence` according to `lastEvent`. Times in ms. Returns a function that stops
+ * event for `max-silence` according to `lastEvent`. Times in ms. Returns a function that stops
  * watching.
  */
 function watchLiveness(
   socket: WebSocket,
-  { ping, 'max-silence': most, now }: Pick<SocketOptions, 'ping' | 'max-silence'> & { now(): number },
+  { ping, 'max-silence': maxSilence, now }: Pick<SocketOptions, 'ping' | 'max-silence'> & { now(): number },
   lastEvent: () => number,
-  dead: (why: string) => void,
+  terminate: (why: string) => void,
 ): () => void {
-  const last = { hello: now(), sign: now(), ping: Number.POSITIVE_INFINITY }
-  for (const sign of ['pong', 'message', 'ping']) {
-    socket.on(sign, () => {
-      last.sign = now()
-      if (sign === 'ping') last.ping = now()
+  const last = { hello: now(), data: now(), ping: Number.POSITIVE_INFINITY }
+  for (const event of ['pong', 'message', 'ping']) {
+    socket.on(event, () => {
+      last.data = now()
+      if (event === 'ping') last.ping = now()
     })
   }
   const timer = setInterval(() => {
     const limits = [
-      { at: last.sign, most: ping * MISSED_PONGS, why: 'the socket was silent for' },
-      { at: last.ping, most: ping * MISSED_PINGS, why: 'Slack has not pinged for' },
-      { at: Math.max(last.hello, lastEvent()), most, why: 'no event came for' },
+      { at: last.data, max: ping * MAX_MISSED_PONGS, why: 'the socket was silent for' },
+      { at: last.ping, max: ping * MAX_MISSED_PINGS, why: 'Slack has not pinged for' },
+      { at: Math.max(last.hello, lastEvent()), max: maxSilence, why: 'no event came for' },
     ]
-    const broken = limits.find((limit) => now() - limit.at > limit.most)
-    if (!broken) return socket.ping()
+    const exceeded = limits.find(({ at, max }) => now() - at > max)
+    if (!exceeded) return socket.ping()
     clearInterval(timer)
-    dead(`${broken.why} ${formatDuration(now() - broken.at)}`)
+    terminate(`${exceeded.why} ${formatDuration(now() - exceeded.at)}`)
   }, ping)
   return () => clearInterval(timer)
 }

@@ -5,16 +5,17 @@ import { inTime, pause } from '../../src/lib/pause.ts'
 import { createSlackApi, slackFailure } from './api.ts'
 import type { Listener, Listening } from './listener.ts'
 import type { SocketOptions } from './options.ts'
-import { type Ending, HANDSHAKE, serveSocket } from './serve-socket.ts'
+import { type ConnectionEnd, HANDSHAKE_TIMEOUT_MS, serveSocket } from './serve-socket.ts'
 
 const BACKOFF = { first: 250, longest: 30_000 }
 /** After this many consecutive unproven sockets, the gateway is unhealthy until one is proven. */
-const FLAPPING = 3
+const MAX_FAILURES = 3
 
 /**
- * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Neither @slack/bolt nor
- * @slack/socket-mode: an envelope is acknowledged over the socket it came from, and only when it is durable; the old
- * socket has to be gone before the next is asked for; and one that is open but deaf has to be found.
+ * Slack's Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode), without
+ * @slack/socket-mode: an envelope is acknowledged on the socket that delivered it, and only when it is
+ * durable; the old socket is closed before the next one is requested; and a socket that is open but
+ * delivers nothing is detected.
  */
 export function createSocketMode(
   options: SocketOptions,
@@ -35,13 +36,14 @@ export function createSocketMode(
       const { failures } = state
       state.why = why
       // Reconnect immediately if Slack renews a connection, but not repeatedly.
-      const rest = wait === 0 && failures <= 1 ? 0 : wait || backoff(failures, BACKOFF)
-      log[failures === 0 ? 'info' : 'warn']({ why, wait: rest }, 'the Slack socket ended; connecting anew')
-      await pause(rest, stopping.signal)
+      const isRenewal = wait === 0 && failures <= 1
+      const delay = isRenewal ? 0 : wait || backoff(failures, BACKOFF)
+      log[failures === 0 ? 'info' : 'warn']({ why, wait: delay }, 'the Slack socket ended; connecting anew')
+      await pause(delay, stopping.signal)
     }
   }
 
-  const connectOnce = async (): Promise<Ending> => {
+  const connectOnce = async (): Promise<ConnectionEnd> => {
     try {
       const opened = await inTime(api.apps.connections.open({}), stopping.signal)
       return await serveSocket(opened?.url ?? '', options, deps, listening, state, stopping.signal)
@@ -64,15 +66,15 @@ export function createSocketMode(
       const { ready, connections, failures, why } = state
       const silence = now() - state.lastEvent
       const gauges = { connections: ready ? connections : 0, secondsSinceEvent: silence / 1000 }
-      if (ready && failures <= FLAPPING) {
+      if (ready && failures <= MAX_FAILURES) {
         const detail = `connected (${connections} of at most 10 sockets of this app), last event ${formatDuration(silence)} ago`
         return { ok: true, detail, gauges }
       }
       // Slack renews sockets every few hours; the short gap is not a failure.
-      if (failures < FLAPPING && now() - state.since < HANDSHAKE)
+      if (failures < MAX_FAILURES && now() - state.since < HANDSHAKE_TIMEOUT_MS)
         return { ok: true, detail: 'connecting', gauges }
-      const often = failures < FLAPPING ? '' : ` (${failures} sockets in a row)`
-      return { ok: false, detail: `not connected: ${why || 'no answer from Slack'}${often}`, gauges }
+      const count = failures < MAX_FAILURES ? '' : ` (${failures} sockets in a row)`
+      return { ok: false, detail: `not connected: ${why || 'no answer from Slack'}${count}`, gauges }
     },
   }
 }

@@ -9,6 +9,7 @@ import { createGapFill } from './gaps/gap-fill.ts'
 import type { SlackDeps } from './host.ts'
 import { createHttpListener } from './http.ts'
 import { createAnswers } from './inbound/answers.ts'
+import type { AcceptedPayload, Draft } from './inbound/delivery.ts'
 import { createInbound } from './inbound/inbound.ts'
 import type { Listener } from './listener.ts'
 import type { SlackOptions } from './options.ts'
@@ -22,7 +23,7 @@ import { createWorkspaces, whyNotReady } from './workspaces/workspaces.ts'
 
 const BACKOFF = { first: 1000, longest: 30_000 }
 
-/** Wires one Slack gateway. Does no I/O before `start`, or the first `send`. */
+/** Creates the transport of one Slack gateway. Does no I/O before `start`, or the first `send`. */
 export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Transport {
   const parts = makeParts(options, deps)
   const { workspaces, sender, bolt } = parts
@@ -30,7 +31,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
   const stopping = new AbortController()
   let fault = ''
   let isIdentified = false
-  let unserve: (() => void) | undefined
+  let stopServing: (() => void) | undefined
 
   /** Asks Slack who the bot is until it answers, then listens. */
   const begin = async () => {
@@ -45,7 +46,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
         return void parts.progress.resume()
       } catch (error) {
         const wait = backoff(++failures, BACKOFF)
-        // Its other faults, and those of its apps, must not wait for a good token.
+        // So that faults of its apps show before there is a valid token.
         if (fault === '') void bolt.inspection.run()
         fault = whyNotReady(error)
         deps.log.warn({ err: error, wait }, 'Slack does not say who the bot is; trying again')
@@ -68,8 +69,8 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     installs: workspaces.installs,
     identity: () => identityOf(workspaces.only()),
     async start() {
-      unserve = workspaces.installs?.serve()
-      // A daemon does not wait for an unavailable Slack.
+      stopServing = workspaces.installs?.serve()
+      // Not awaited: the daemon starts even if Slack is unavailable.
       void begin()
     },
     send: sender.send,
@@ -79,7 +80,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     listen: bolt.listen,
     async stop() {
       stopping.abort()
-      unserve?.()
+      stopServing?.()
       if (isIdentified) await listener.stop()
       await parts.inbound.stop()
       parts.progress.stop()
@@ -95,8 +96,8 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
       const checks = await checkSlack(options, workspaces, isIdentified ? health : undefined, deps)
       if (isIdentified) return checks
       await bolt.inspection.run()
-      const broken = bolt.inspection.faults()
-      return [...checks, ...broken.map((detail) => ({ name: 'Bolt app', ok: false, detail }))]
+      const faults = bolt.inspection.faults()
+      return [...checks, ...faults.map((detail) => ({ name: 'Bolt app', ok: false, detail }))]
     },
   }
 }
@@ -111,30 +112,30 @@ function makeParts(options: SlackOptions, deps: SlackDeps) {
   const bolt = createBolt(options, deps, workspaces, calls)
   const sender = createSender(options, deps, workspaces, calls)
   const assistant = createAssistant(options, deps, workspaces, sender.streamed)
-  const accepted: Parameters<typeof createInbound>[3] = (draft, taken) => {
-    if (taken.isFollowed) progress.follow(draft, taken)
-    void assistant.arrived(draft, taken)
+  const onAccepted = (draft: Draft, accepted: AcceptedPayload) => {
+    if (accepted.isFollowed) progress.follow(draft, accepted)
+    void assistant.onAccepted(draft, accepted)
   }
-  const inbound = createInbound(options, deps, workspaces, accepted, groups.of)
+  const inbound = createInbound(options, deps, workspaces, onAccepted, groups.of)
   const answer = createAnswers(options, deps, inbound.take, bolt, groups.of)
   const gaps = createGapFill(options, deps, workspaces, inbound)
   return { workspaces, groups, progress, bolt, sender, assistant, inbound, answer, gaps }
 }
 
-/** The socket or HTTP path that receives payloads, and their handling. */
+/** The source of payloads (a socket or an HTTP path), with their handling. */
 function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): Listener {
   const { workspaces, groups, sender, answer, gaps } = parts
 
   const take = async (payload: JsonObject, retry = 0): Promise<object | undefined> => {
     const workspace = await workspaces.of(payload)
-    // Acknowledged, because Slack would repeat it, and disables all events after many failures.
+    // Acknowledged, because Slack would repeat it, and would disable all events after many failures.
     if (!workspace) return undefined
     const opened = payload.view === undefined ? undefined : await sender.placeOf(payload)
     const delivery = { payload, workspace, retry, opened }
-    groups.heard(payload)
-    const taken = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
-    await workspaces.installs?.heard(payload, workspace)
-    return taken?.response
+    groups.handleEvent(payload)
+    const acknowledgement = await (gaps ? gaps.watch(delivery, () => answer(delivery)) : answer(delivery))
+    await workspaces.installs?.handleEvent(payload, workspace)
+    return acknowledgement?.response
   }
 
   const listening = { take, connected: () => gaps?.connected() }
@@ -143,8 +144,8 @@ function createListener(options: SlackOptions, deps: SlackDeps, parts: Parts): L
     : createSocketMode(options, deps, listening)
 }
 
-const identityOf = (one: Workspace | undefined): Identity | undefined =>
-  one && { team: one.team, teamName: one.name, user: one.botUser }
+const identityOf = (workspace: Workspace | undefined): Identity | undefined =>
+  workspace && { team: workspace.team, teamName: workspace.name, user: workspace.botUser }
 
 /** A gateway that receives from only some of its workspaces is unhealthy. */
 function healthOf({ workspaces, groups, bolt, gaps }: Parts, listener: Listener): Health {

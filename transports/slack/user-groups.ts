@@ -1,14 +1,14 @@
-import type { JsonObject } from '../../src/core/json.ts'
-import { textAt } from '../../src/core/json.ts'
+import { type JsonObject, textAt } from '../../src/core/json.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
+import { MINUTE } from '../../src/core/units.ts'
 import { slackFailure } from './api.ts'
 import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
-/** Polling interval (ms) of members, in addition to change events. */
-const EVERY = 60_000
-/** Members that were not confirmed for this time (ms) no longer count, as someone may have been removed. */
-const TRUSTED = 600_000
+/** Polling interval of members, in addition to change events. */
+const POLL_MS = MINUTE
+/** Members that were not confirmed for this time no longer count: someone may have been removed. */
+const VALID_MS = 10 * MINUTE
 
 /**
  * The members of the groups in `user-groups`, for access rules. Cached in memory, so that accepting
@@ -24,7 +24,7 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
     const answers = await Promise.allSettled(
       (await workspaces.ready()).map(({ api }) => api.usergroups.users.list({ usergroup: group })),
     )
-    // A group belongs to one of the workspaces.
+    // Each group belongs to one of the workspaces, so the others refuse.
     const users = answers.flatMap((each) => (each.status === 'fulfilled' ? (each.value.users ?? []) : []))
     const isKnown = answers.some(({ status }) => status === 'fulfilled')
     if (isKnown) {
@@ -45,21 +45,21 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
     /** Resolves after the first request for members. Never rejects. */
     async start(): Promise<void> {
       if (wanted.length === 0) return
-      timer = setInterval(() => void loadAll(wanted), EVERY).unref()
+      timer = setInterval(() => void loadAll(wanted), POLL_MS).unref()
       await loadAll(wanted)
     },
     /**
-     * Handles Slack's event about a changed group
-     * (https://docs.slack.dev/reference/events/subteam_members_changed).
+     * Loads a group again after an event about its change
+     * (https://docs.slack.dev/reference/events/subteam_members_changed). Ignores other payloads.
      */
-    heard(payload: JsonObject): void {
+    handleEvent(payload: JsonObject): void {
       const group = textAt(payload, 'event.subteam_id') ?? textAt(payload, 'event.subteam.id') ?? ''
       if (wanted.includes(group)) void load(group).catch(() => {})
     },
     /** The groups of a user; undefined if there are none. */
     of(user: string): string[] | undefined {
       const groups = [...members].flatMap(([group, { users, at }]) =>
-        users.has(user) && now() - at < TRUSTED ? [group] : [],
+        users.has(user) && now() - at < VALID_MS ? [group] : [],
       )
       return groups.length > 0 ? groups : undefined
     },

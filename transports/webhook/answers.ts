@@ -4,59 +4,62 @@ import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { attempt } from '../../src/lib/attempt.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
-import type { Answer, Preset, Taken } from '../deliveries/preset.ts'
-import { awaitReply } from '../kept-reply.ts'
+import type { AcceptedDelivery, Answer, Preset } from '../deliveries/preset.ts'
+import { awaitReply } from '../reply-to-request.ts'
 import type { WebhookOptions } from './config.ts'
 import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
 
 export type Answers = ReturnType<typeof createAnswers>
 
-/** The responses to accepted deliveries: the acknowledgement, or the reply of the skill with `respond: result`. */
+/**
+ * The responses to accepted deliveries: the acknowledgement, or the reply of the skill with `respond:
+ * result`.
+ */
 export function createAnswers(options: WebhookOptions, deps: TransportDeps, preset: Preset | undefined) {
   const closing = new AbortController()
 
-  function acknowledge(response: ServerResponse, taken: Taken, body: Json | undefined) {
-    const isNew = taken.id !== undefined && !taken.duplicate && taken.reply === undefined
+  function acknowledge(response: ServerResponse, delivery: AcceptedDelivery, body: Json | undefined) {
+    const isNew = delivery.id !== undefined && !delivery.duplicate && delivery.reply === undefined
     const status = isNew ? 202 : 200
-    answer(response, preset?.answer?.(taken, body) ?? { status, text: JSON.stringify(taken) })
+    answer(response, preset?.answer?.(delivery, body) ?? { status, text: JSON.stringify(delivery) })
   }
 
-  /** Never rejects, as the message is already durable. */
+  /** Waits for the reply. Never rejects, because the message is already durable. */
   async function answerLater(
     response: ServerResponse,
-    taken: { id: string; duplicate?: boolean },
+    delivery: { id: string; duplicate?: boolean },
     { data }: NewMessage,
     body?: Json,
   ) {
-    const gone = new AbortController()
-    response.once('close', () => gone.abort())
-    const signal = AbortSignal.any([gone.signal, closing.signal])
-    const reply = await awaitReply(deps, taken, data.replyTarget, options.timeout, signal)
+    const disconnected = new AbortController()
+    response.once('close', () => disconnected.abort())
+    const signal = AbortSignal.any([disconnected.signal, closing.signal])
+    const reply = await awaitReply(deps, delivery, data.replyTarget, options.timeout, signal)
     const http = isJsonObject(reply?.data) ? reply.data.http : undefined
-    // Validated when it was sent.
-    const decided = http === undefined ? undefined : attempt(() => readHttpAnswer(deps.gateway, http))
-    if (decided) writeHttpAnswer(response, decided)
-    else acknowledge(response, { ...taken, ...(reply && { reply: String(reply.text) }) }, body)
+    // It was validated when it was sent.
+    const httpAnswer = http === undefined ? undefined : attempt(() => readHttpAnswer(deps.gateway, http))
+    if (httpAnswer) writeHttpAnswer(response, httpAnswer)
+    else acknowledge(response, { ...delivery, ...(reply && { reply: String(reply.text) }) }, body)
   }
 
   return {
     /** Answers a delivery of one message. */
     one(response: ServerResponse, { id, duplicate }: Accepted, message: NewMessage, body?: Json): void {
-      const taken = duplicate ? { id, duplicate } : { id }
-      if (options.respond === 'result') void answerLater(response, taken, message, body)
-      else acknowledge(response, taken, body)
+      const delivery = duplicate ? { id, duplicate } : { id }
+      if (options.respond === 'result') void answerLater(response, delivery, message, body)
+      else acknowledge(response, delivery, body)
     },
     /** Answers a delivery of several messages, or of none. */
     all(response: ServerResponse, accepted: readonly Accepted[], body?: Json): void {
-      acknowledge(response, takenOf(accepted), body)
+      acknowledge(response, deliveryOf(accepted), body)
     },
-    /** Requests that wait for a reply get 202, as their messages are durable. */
+    /** Answers requests that wait for a reply with 202: their messages are durable. */
     close: () => closing.abort(),
   }
 }
 
 /** The ids of a delivery's messages, and the number of duplicates. */
-function takenOf(accepted: readonly Accepted[]): Taken {
+function deliveryOf(accepted: readonly Accepted[]): AcceptedDelivery {
   const ids = accepted.map(({ id }) => id)
   const duplicates = accepted.filter(({ duplicate }) => duplicate).length
   const [id] = ids
@@ -69,6 +72,7 @@ function takenOf(accepted: readonly Accepted[]): Taken {
   }
 }
 
+/** Sends a response. By default its type is JSON, and it is empty. */
 export function answer(
   response: ServerResponse,
   { status, type = 'application/json', text = '' }: Answer,

@@ -9,47 +9,52 @@ import { answer } from './answers.ts'
 import { type ChallengeOptions, isSigned } from './challenge-options.ts'
 
 /** Challenges are short. Longer bodies are deliveries. */
-const MAX_BODY = 8_192
+const MAX_BODY_BYTES = 8_192
 /** Printable ASCII, which is also safe in a header. */
 const VALUE = /^[\x20-\x7e]{1,1000}$/
 /**
  * A value to sign: letters, digits and the signs of base64 and UUIDs. A signature of anything else could
- * be used for a forged delivery, as many providers sign both with the same secret.
+ * be used for a forged delivery, because many providers sign both with the same secret.
  */
 const SIGNABLE = /^[\w.~+/-]{1,500}={0,2}$/
 
 /**
  * Answers the requests with which providers check an address before they send to it. They are not signed,
- * and have no effect. `byHead`: challenges in the query or a header. `byBody`: challenges in a body.
- * Returns true if the request was answered.
+ * and have no effect. `answerByHead`: challenges in the query or a header. `answerByBody`: challenges in a
+ * body. Both return true if they answered the request.
  */
 export function createChallenge(options: ChallengeOptions, secret: string | undefined) {
   const { at, when = {}, header } = options
   const needsBody = [at, ...Object.keys(when)].some((place) => place.startsWith('data.'))
   const checks = Object.entries(when).map(([place, value]) => ({ place, isSame: createSecretCheck([value]) }))
 
-  function answerIt(request: IncomingMessage, response: ServerResponse, body: Json | undefined): boolean {
+  function answerChallenge(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Json | undefined,
+  ): boolean {
     const read = (place: string) => valueAt(place, request, body)
     const value = read(at)
     if (value === undefined || !(isSigned(options) ? SIGNABLE : VALUE).test(value)) return false
     if (!checks.every(({ place, isSame }) => isSame(read(place) ?? '') === 0)) return false
     if (header !== undefined) response.setHeader(header, value)
-    answer(response, written(options.answer, value, secret))
+    answer(response, answerWith(options.answer, value, secret))
     return true
   }
 
   return {
-    byHead(request: IncomingMessage, response: ServerResponse): boolean {
-      return !needsBody && answerIt(request, response, undefined)
+    answerByHead(request: IncomingMessage, response: ServerResponse): boolean {
+      return !needsBody && answerChallenge(request, response, undefined)
     },
-    byBody(request: IncomingMessage, response: ServerResponse, raw: Buffer): boolean {
-      if (!needsBody || raw.length === 0 || raw.length > MAX_BODY) return false
+    answerByBody(request: IncomingMessage, response: ServerResponse, raw: Buffer): boolean {
+      if (!needsBody || raw.length === 0 || raw.length > MAX_BODY_BYTES) return false
       const decoded = attempt(() => decodeBody(request.headers['content-type'], raw))
-      return decoded !== undefined && answerIt(request, response, decoded.body)
+      return decoded !== undefined && answerChallenge(request, response, decoded.body)
     },
   }
 }
 
+/** The value at `query.NAME`, `header.NAME` or `data.body.PATH`. */
 function valueAt(place: string, request: IncomingMessage, body: Json | undefined): string | undefined {
   const [, kind = '', name = ''] = /^(query|header|data\.body)\.(.+)$/.exec(place) ?? []
   if (kind === 'query') return queryOf(request).get(name) ?? undefined
@@ -58,7 +63,7 @@ function valueAt(place: string, request: IncomingMessage, body: Json | undefined
 }
 
 /** The response: `text/plain`, so that no browser reads the value as a page, or JSON. */
-function written(template: ChallengeOptions['answer'], value: string, secret = '') {
+function answerWith(template: ChallengeOptions['answer'], value: string, secret = '') {
   const fill = (text: string) =>
     text.replaceAll(/\{(value|hmac-hex|hmac-base64)\}/g, (_, name: string) => {
       if (name === 'value') return value

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { rate, timerDuration } from '../../src/core/units.ts'
+import { MIB, rate, timerDuration } from '../../src/core/units.ts'
 import type { Preset } from '../deliveries/preset.ts'
 import { PRESETS } from '../deliveries/presets.ts'
 import { verify } from '../deliveries/verify.ts'
@@ -26,7 +26,7 @@ const options = z.strictObject({
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
-  'max-body': bodySize.default(1_048_576).describe('Largest body; larger ones are refused with 413.'),
+  'max-body': bodySize.default(MIB).describe('Largest body; larger ones are refused with 413.'),
   body: z
     .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
     .default('auto')
@@ -57,22 +57,24 @@ const options = z.strictObject({
 })
 
 /** Options of a webhook gateway in routes.yaml. */
-export const webhookOptions = options.superRefine((given, context) => {
-  const fault = (key: string, message: string) =>
-    context.addIssue({ code: 'custom', path: [key], message, input: given })
+export const webhookOptions = options.superRefine((values, context) => {
+  const { split, verify, respond, challenge } = values
+  const report = (key: string, message: string) =>
+    context.addIssue({ code: 'custom', path: [key], message, input: values })
   const presets: Partial<Record<string, Preset>> = PRESETS
-  const isWritten = typeof given.split === 'string'
-  const isSplit = isWritten || (given.split !== false && presets[given.verify.scheme]?.split !== undefined)
-  if (isWritten && given.respond === 'result') {
-    fault('split', '`split` makes several messages, and `respond: result` answers with the reply to one')
+  const isSplitSet = typeof split === 'string'
+  const isSplit = isSplitSet || (split !== false && presets[verify.scheme]?.split !== undefined)
+  if (isSplitSet && respond === 'result') {
+    report('split', '`split` makes several messages, and `respond: result` answers with the reply to one')
   }
-  if (given.challenge && isSigned(given.challenge) && !('secret' in given.verify && given.verify.secret))
-    fault('challenge', '{hmac-hex} and {hmac-base64} need a `secret` in `verify`')
+  if (challenge && isSigned(challenge) && !('secret' in verify && verify.secret))
+    report('challenge', '{hmac-hex} and {hmac-base64} need a `secret` in `verify`')
   for (const key of POINTERS) {
-    const written = given[key]
-    if (written === undefined || isSplit || POINTER.test(written)) continue
-    if (key === 'conversation' && COOKIE.test(written)) continue
-    fault(key, 'expected header.NAME or data.PATH, such as data.body.id')
+    const text = values[key]
+    // With `split`, other paths lead into an element.
+    if (text === undefined || isSplit || POINTER.test(text)) continue
+    if (key === 'conversation' && COOKIE.test(text)) continue
+    report(key, 'expected header.NAME or data.PATH, such as data.body.id')
   }
 })
 

@@ -4,8 +4,10 @@ import { TriviumError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
 
 /** Maximum bytes of a body and of all headers. */
-const MAX_BODY = 1024 * 1024
-const MAX_HEADERS = 8 * 1024
+const MAX_BODY_BYTES = 1024 * 1024
+const MAX_HEADER_BYTES = 8 * 1024
+/** Maximum number of values of one header. */
+const MAX_HEADER_VALUES = 50
 
 /** Headers that skills may not set: connection headers, and security headers for browsers. */
 const FORBIDDEN =
@@ -21,16 +23,14 @@ const headerValue = z
   )
 
 const headers = z
-  .record(z.string(), z.union([headerValue, z.array(headerValue).max(50)]))
-  .superRefine((given, context) => {
-    const odd = Object.keys(given).find((name) => !NAME.test(name))
-    if (odd !== undefined)
-      context.addIssue({ code: 'custom', message: 'a header has a name such as X-Reason', input: odd })
-    const forbidden = Object.keys(given).find((name) => FORBIDDEN.test(name))
-    if (forbidden)
-      context.addIssue({ code: 'custom', message: `${forbidden} is set by Trivium`, input: given })
-    if (JSON.stringify(given).length > MAX_HEADERS)
-      context.addIssue({ code: 'custom', message: `more than ${MAX_HEADERS} bytes`, input: given })
+  .record(z.string(), z.union([headerValue, z.array(headerValue).max(MAX_HEADER_VALUES)]))
+  .superRefine((fields, context) => {
+    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: fields })
+    const names = Object.keys(fields)
+    if (!names.every((name) => NAME.test(name))) fault('a header has a name such as X-Reason')
+    const forbidden = names.find((name) => FORBIDDEN.test(name))
+    if (forbidden) fault(`${forbidden} is set by Trivium`)
+    if (JSON.stringify(fields).length > MAX_HEADER_BYTES) fault(`more than ${MAX_HEADER_BYTES} bytes`)
   })
 
 const httpSchema = z.strictObject({
@@ -45,24 +45,31 @@ export type HttpAnswer = { status: number; headers: Record<string, string | stri
 /** Statuses without a body; a client would read a body as the next response. */
 const WITHOUT_BODY = [204, 205, 304]
 
-/** Reads `{ status?, headers?, body? }`; a body that is not a string is sent as JSON. Throws `send_rejected` with the error. */
-export function readHttpAnswer(gateway: string, given: Json): HttpAnswer {
+/**
+ * Reads `{ status?, headers?, body? }`; a body that is not a string is sent as JSON. Throws
+ * `send_rejected` with the reason.
+ */
+export function readHttpAnswer(gateway: string, value: Json): HttpAnswer {
   const refuse = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
-  const { data, error } = httpSchema.safeParse(given)
+  const { data, error } = httpSchema.safeParse(value)
   if (!data) {
     const [{ path, message } = { path: [], message: '' }] = error.issues
     throw refuse(`${['http', ...path].join('.')}: ${message}`)
   }
-  const { status, body: said } = data
-  const isText = typeof said === 'string'
-  const body = isText ? said : said === undefined || said === null ? '' : JSON.stringify(said)
-  if (Buffer.byteLength(body) > MAX_BODY) throw refuse(`http.body: more than ${MAX_BODY} bytes`)
+  const { status, body: content } = data
+  const body = bodyText(content)
+  if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw refuse(`http.body: more than ${MAX_BODY_BYTES} bytes`)
   if (body !== '' && WITHOUT_BODY.includes(status))
-    throw refuse(`http.body: a response ${status} has no body`)
+    throw refuse(`http.body: a response with status ${status} has no body`)
   const hasType = Object.keys(data.headers).some((name) => name.toLowerCase() === 'content-type')
-  const type = isText ? 'text/plain; charset=utf-8' : 'application/json'
-  const typed = body === '' || hasType ? data.headers : { ...data.headers, 'Content-Type': type }
-  return { status, headers: typed, body }
+  if (body === '' || hasType) return { status, headers: data.headers, body }
+  const type = typeof content === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
+  return { status, headers: { ...data.headers, 'Content-Type': type }, body }
+}
+
+function bodyText(content: Json | undefined): string {
+  if (typeof content === 'string') return content
+  return content === undefined || content === null ? '' : JSON.stringify(content)
 }
 
 /** Sends the response to a delivery. */

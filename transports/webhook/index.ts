@@ -3,8 +3,8 @@ import type { Transport, TransportDeps, TransportKind } from '../../src/core/tra
 import { createInFlight } from '../../src/lib/in-flight.ts'
 import { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
 import { createVerifier, presetOf } from '../deliveries/verifier.ts'
-import { refuseTarget, sendToRequest } from '../kept-reply.ts'
-import { checkDoor } from '../options.ts'
+import { checkProtection } from '../options.ts'
+import { refuseTarget, sendToRequest } from '../reply-to-request.ts'
 import { createAnswers } from './answers.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { readHttpAnswer } from './http-answer.ts'
@@ -31,20 +31,20 @@ export const webhook: TransportKind<WebhookOptions> = {
 function createGateway(options: WebhookOptions, deps: TransportDeps): Transport {
   const { gateway, http } = deps
   const address = () => addressOf(http.publicUrl?.(), options.path)
-  const proof = { gateway, now: deps.now, log: deps.log, address, body: options.body }
-  const verifier = createVerifier(options.verify, proof)
-  const refusedDeliveries = createRefusedDeliveries(options.verify, proof)
+  const context = { gateway, now: deps.now, log: deps.log, address, body: options.body }
+  const verifier = createVerifier(options.verify, context)
+  const refusedDeliveries = createRefusedDeliveries(options.verify, context)
   const preset = presetOf(options.verify)
   const answers = createAnswers(options, deps, preset)
   const accepting = createInFlight()
   const serve = createServe(options, deps, { verifier, preset, refusedDeliveries, answers, accepting })
   const { scheme } = options.verify
-  const door = checkDoor(http, 'verify', scheme === 'none' ? undefined : scheme)
+  const protection = checkProtection(http, 'verify', scheme === 'none' ? undefined : scheme)
   let unmount: (() => void) | undefined
 
   return {
     async start() {
-      if (door.warning && !http.isLocal) deps.log.warn({ path: options.path }, door.detail)
+      if (protection.warning && !http.isLocal) deps.log.warn({ path: options.path }, protection.detail)
       unmount = http.mount(options.path, serve)
     },
     requireTarget: async () => refuseTarget(gateway),
@@ -60,7 +60,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
       answers.close()
     },
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
-    check: async () => [door],
+    check: async () => [protection],
     tryRefused: refusedDeliveries.try,
   }
 }

@@ -1,24 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { JsonObject } from '../../src/core/json.ts'
-import { found, type Readable, wordsAt } from '../deliveries/pointers.ts'
+import { type ReadableDelivery, textAt, valueAt } from '../deliveries/pointers.ts'
 import { type Part, partsAt } from '../deliveries/split.ts'
 import type { Split } from '../deliveries/split-presets.ts'
 import type { WebhookOptions } from './config.ts'
 import type { createSenderFinder, Sender } from './proof.ts'
 
-/** Values read from a delivery or an element. */
-export type Seen = {
+/**
+ * Values read from a delivery or an element. `configuredText`: the text at the path `text:` of the
+ * gateway.
+ */
+export type Fields = {
   data: JsonObject
   text: string
   event: string | undefined
   key: string | undefined
   conversation: string | undefined
-  words: string | undefined
+  configuredText: string | undefined
   from: Sender | undefined
 }
 
-/** Position of an element. */
-export type Place = { index: number; of: number }
+/** Position of an element (from 0), and the number of elements. */
+export type Position = { index: number; of: number }
 
 /** Makes a function that splits a body into elements; undefined without `split`. */
 export function splitterFor(
@@ -31,61 +34,68 @@ export function splitterFor(
   return (body) => partsAt(body, path)
 }
 
-/** Makes a reader for an element; other values come from the delivery. */
-export function createPartView(
+/**
+ * Makes a reader for an element. Values that the element does not have come from the delivery
+ * (`whole`).
+ */
+export function createPartReader(
   options: WebhookOptions,
-  own: Split | undefined,
-  sender: ReturnType<typeof createSenderFinder>,
+  preset: Split | undefined,
+  findSender: ReturnType<typeof createSenderFinder>,
 ) {
-  return (headers: IncomingHttpHeaders, part: Part, place: Place, whole: Seen): Seen => {
+  return (headers: IncomingHttpHeaders, part: Part, position: Position, whole: Fields): Fields => {
     const { body, envelope } = part
     const text = JSON.stringify(body)
-    const data: JsonObject = { ...whole.data, format: 'json', body, split: place }
+    const data: JsonObject = { ...whole.data, format: 'json', body, split: position }
     if (envelope) data.envelope = envelope
     const element = { headers, body, text, envelope }
     const inData = { headers, body: data, text }
     const configured = (pointer?: string) =>
-      found(pointer?.replace(/^data\./, ''), inData) ?? found(pointer, element)
-    const ownKey = options.key
+      valueAt(pointer?.replace(/^data\./, ''), inData) ?? valueAt(pointer, element)
+    const elementKey = options.key
       ? keyIn(element, options.key)
-      : (found(own?.key, element) ?? cloudEventKey(element))
+      : (valueAt(preset?.key, element) ?? cloudEventKey(element))
+    const conversation = options.conversation
+      ? configured(options.conversation)
+      : valueAt(preset?.conversation, element)
+    const hasPresetOnly = preset !== undefined && !options.conversation
     return {
       data,
       text,
       event:
         configured(options.event) ??
-        found(own?.event, element) ??
-        found('type', element) ??
-        found('event', element) ??
+        valueAt(preset?.event, element) ??
+        valueAt('type', element) ??
+        valueAt('event', element) ??
         whole.event,
       // Without its own key, an element is identified by the delivery's id and its position.
-      key: ownKey ?? (whole.key && `${whole.key}#${place.index}`),
-      conversation: options.conversation
-        ? (configured(options.conversation) ?? whole.conversation)
-        : own
-          ? found(own.conversation, element)
-          : whole.conversation,
-      words: wordsAt(options.text, inData) ?? wordsAt(options.text, element),
+      key: elementKey ?? (whole.key && `${whole.key}#${position.index}`),
+      // A preset that splits deliveries knows all conversations of its elements.
+      conversation: hasPresetOnly ? conversation : (conversation ?? whole.conversation),
+      configuredText: textAt(options.text, inData) ?? textAt(options.text, element),
       from:
-        sender(options.from?.replace(/^data\./, ''), 'data', inData) ??
-        sender(options.from, 'element', element) ??
-        sender(own?.from, 'element', element) ??
-        sender(SENDER, 'element', element) ??
+        findSender(options.from?.replace(/^data\./, ''), 'data', inData) ??
+        findSender(options.from, 'element', element) ??
+        findSender(preset?.from, 'element', element) ??
+        findSender(SENDER, 'element', element) ??
         whole.from,
     }
   }
 }
 
 /** Reads a key from the element only: a value shared by all elements would make them duplicates. */
-function keyIn(element: Readable, pointer: string): string | undefined {
-  return pointer.startsWith('header.') ? undefined : found(pointer.replace(/^data\.body\./, ''), element)
+function keyIn(element: ReadableDelivery, pointer: string): string | undefined {
+  return pointer.startsWith('header.') ? undefined : valueAt(pointer.replace(/^data\.body\./, ''), element)
 }
 
 /** The key of a CloudEvent in structured mode. */
-export function cloudEventKey(delivery: Readable): string | undefined {
-  const said = (name: string) => found(name, delivery)
-  return said('specversion') && said('id') ? `${said('source')} ${said('id')}` : undefined
+export function cloudEventKey(delivery: ReadableDelivery): string | undefined {
+  const read = (name: string) => valueAt(name, delivery)
+  return read('specversion') && read('id') ? `${read('source')} ${read('id')}` : undefined
 }
 
-/** GitHub and Gitea name a `sender`, Slack the `event.user`, GitLab `user_username`. */
+/**
+ * Where bodies name the sender: GitHub and Gitea (`sender`), Slack (`event.user`), GitLab
+ * (`user_username`).
+ */
 export const SENDER = 'sender.login event.user user_username'

@@ -1,12 +1,12 @@
 import { signedFields, signedHeaders, signsBody } from '../../src/lib/signatures.ts'
-import { found, type Readable } from '../deliveries/pointers.ts'
+import { type ReadableDelivery, valueAt } from '../deliveries/pointers.ts'
 import type { Preset } from '../deliveries/preset.ts'
 import { SNS_SIGNED } from '../deliveries/sns.ts'
 import type { Verify } from '../deliveries/verify.ts'
 
 /**
- * What a signature covers. `body`: the whole body; `fields`: only these paths. `headers` in lower case. `sender`: the sender of the
- * request, identified by the peer address.
+ * What a signature proves. `body`: the whole body; `fields`: only these paths of it. `headers` in lower
+ * case. `sender`: who sent the request, although the delivery names nobody.
  */
 export type Proof = {
   body: boolean
@@ -51,13 +51,14 @@ function byTemplates(templates: readonly (string | undefined)[]): Proof {
     query: /\{(url|path)\??\}/.test(template),
   }))
   const [first = NOTHING, ...rest] = all
-  const inEach = (name: string, key: 'fields' | 'headers') => rest.every((one) => one[key].includes(name))
-  const body = all.every((one) => one.body)
+  const isInRest = (name: string, key: 'fields' | 'headers') =>
+    rest.every((covered) => covered[key].includes(name))
+  const body = all.every((covered) => covered.body)
   return {
     body,
-    fields: first.fields.filter((name) => inEach(name, 'fields')),
-    headers: signedHeadersOf(first).filter((name) => inEach(name, 'headers')),
-    query: all.every((one) => one.query),
+    fields: first.fields.filter((name) => isInRest(name, 'fields')),
+    headers: signedHeadersOf(first).filter((name) => isInRest(name, 'headers')),
+    query: all.every((covered) => covered.query),
     sender: body,
   }
 }
@@ -68,18 +69,18 @@ const signedHeadersOf = ({ headers }: Pick<Proof, 'headers'>) => (headers === 'a
 export type Sender = { id: string; isProven: boolean }
 
 /** The base of pointers: `data`, the body, or an element. */
-type Place = 'data' | 'body' | 'element'
+type Base = 'data' | 'body' | 'element'
 
 /** Makes a function that finds the sender by the first matching pointer. */
 export function createSenderFinder(proof: Proof) {
-  /** Gateways name a few pointers, and each delivery follows them. */
-  const known = new Map<string, string[]>()
+  /** Cache of split pointers: a gateway has only a few, and uses them for each delivery. */
+  const cache = new Map<string, string[]>()
   const split = (pointers: string) => {
-    const found = known.get(pointers) ?? pointers.split(' ')
-    known.set(pointers, found)
-    return found
+    const list = cache.get(pointers) ?? pointers.split(' ')
+    cache.set(pointers, list)
+    return list
   }
-  return (pointers: Preset['from'], place: Place, delivery: Readable): Sender | undefined => {
+  return (pointers: Preset['from'], base: Base, delivery: ReadableDelivery): Sender | undefined => {
     if (pointers === undefined) return undefined
     // Functions of presets read signed data only.
     if (typeof pointers === 'function') {
@@ -87,20 +88,20 @@ export function createSenderFinder(proof: Proof) {
       return id === undefined ? undefined : { id, isProven: true }
     }
     for (const pointer of split(pointers)) {
-      const id = found(pointer, delivery)
-      if (id !== undefined) return { id, isProven: isProven(proof, pointer, place) }
+      const id = valueAt(pointer, delivery)
+      if (id !== undefined) return { id, isProven: isProven(proof, pointer, base) }
     }
     return undefined
   }
 }
 
-function isProven(proof: Proof, pointer: string, place: Place): boolean {
+function isProven(proof: Proof, pointer: string, base: Base): boolean {
   const { headers, body, fields, query } = proof
   const isSigned = (name: string) => headers === 'all' || headers.includes(name.toLowerCase())
   const [, kind, name = ''] = /^(header|cookie)\.(.*)/.exec(pointer) ?? []
   if (kind) return isSigned(kind === 'header' ? name : 'cookie')
-  if (pointer === '#' || place === 'element') return body
-  if (place === 'body') return body || fields.includes(pointer)
+  if (pointer === '#' || base === 'element') return body
+  if (base === 'body') return body || fields.includes(pointer)
   const [, root = '', path = ''] = /^([^.]+)\.?(.*)$/.exec(pointer) ?? []
   if (root === 'body') return body || fields.includes(path)
   if (root === 'headers') return isSigned(path)

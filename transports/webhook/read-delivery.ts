@@ -5,20 +5,22 @@ import type { Attachment, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { type DecodedBody, decodeBody } from '../deliveries/decode-body.ts'
 import type { BodyFile } from '../deliveries/multipart.ts'
-import type { Answer, Own, Preset } from '../deliveries/preset.ts'
-import { createUnpack, createWorkroom, isPacked } from '../deliveries/unpack.ts'
+import type { Answer, Preset, PresetOptions } from '../deliveries/preset.ts'
+import { createMemoryLimit, createUnpack, isCompressed } from '../deliveries/unpack.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
 import type { WebhookOptions } from './config.ts'
 import { withOriginal } from './keep-original.ts'
 import { createNormalizer, type Normalized } from './normalize.ts'
 
 /** The messages of a delivery, and its body. */
-export type Read = Normalized & { body: Json | undefined }
+export type ReadResult = Normalized & { body: Json | undefined }
+/** The messages, or the response to a handshake of a sender. */
+type Outcome = ReadResult | { greeting: Answer }
 
 /** A decompressed body, raw and decoded. */
-type Opened = { whole: Buffer; decoded: DecodedBody }
+type DecompressedBody = { bytes: Buffer; decoded: DecodedBody }
 
-/** Makes a function that turns an authentic delivery into messages, or into the response of a handshake. */
+/** Makes a function that turns an authentic delivery into messages, or into the response to a handshake. */
 export function createReader(
   options: WebhookOptions,
   { gateway, artifacts }: Pick<TransportDeps, 'gateway' | 'artifacts'>,
@@ -27,25 +29,25 @@ export function createReader(
 ) {
   const limit = options['max-body']
   const unpack = createUnpack(gateway, limit)
-  const inWorkroom = createWorkroom(limit)
+  const withinMemory = createMemoryLimit(limit)
   const normalize = createNormalizer(gateway, options)
-  const own: Own = { secret: [], ...options.verify }
+  const presetOptions: PresetOptions = { secret: [], ...options.verify }
 
-  const open = ({ headers }: IncomingMessage, whole: Buffer): Opened => ({
-    whole,
-    decoded: decodeBody(headers['content-type'], whole, options.body),
+  const decode = ({ headers }: IncomingMessage, bytes: Buffer): DecompressedBody => ({
+    bytes,
+    decoded: decodeBody(headers['content-type'], bytes, options.body),
   })
 
-  const toRead = (request: IncomingMessage, { whole, decoded }: Opened): Read | { greeting: Answer } => {
-    const greeting = preset?.handshake?.(decoded.body, own, request.headers)
+  const withoutFiles = (request: IncomingMessage, { bytes, decoded }: DecompressedBody): Outcome => {
+    const greeting = preset?.handshake?.(decoded.body, presetOptions, request.headers)
     if (greeting) return { greeting }
     const { messages, isSplit } = normalize(request, decoded)
     if (options.respond === 'result') {
-      for (const { data } of messages) data.replyTarget = { body: hash('sha256', whole) }
+      for (const { data } of messages) data.replyTarget = { body: hash('sha256', bytes) }
     }
     const { body } = decoded
     if (!options['keep-original'] || isSplit) return { messages, isSplit, body }
-    const originals = messages.map((message) => withOriginal(message, request, whole, options.verify))
+    const originals = messages.map((message) => withOriginal(message, request, bytes, options.verify))
     return { messages: originals, isSplit, body }
   }
 
@@ -54,62 +56,65 @@ export function createReader(
     const attachments: Attachment[] = []
     for (const { name, type, bytes } of files)
       attachments.push(await artifacts.save(name, type, bytes, limit))
-    const places = files.map(({ field, name }) => ({ field, name }))
-    return messages.map((message) => ({ ...message, data: { ...message.data, files: places }, attachments }))
+    const fields = files.map(({ field, name }) => ({ field, name }))
+    return messages.map((message) => ({ ...message, data: { ...message.data, files: fields }, attachments }))
   }
 
-  async function withFiles(request: IncomingMessage, opened: Opened): Promise<Read | { greeting: Answer }> {
-    const read = toRead(request, opened)
-    const { whole, decoded } = opened
-    if ('greeting' in read) return read
+  async function withFiles(request: IncomingMessage, content: DecompressedBody): Promise<Outcome> {
+    const result = withoutFiles(request, content)
+    const { bytes, decoded } = content
+    if ('greeting' in result) return result
     if (decoded.format === 'binary') {
       const type = request.headers['content-type'] ?? 'application/octet-stream'
-      const attachments = [await artifacts.save('body.bin', type, whole, limit)]
+      const attachments = [await artifacts.save('body.bin', type, bytes, limit)]
       const asFile = (message: NewMessage) => ({
         ...message,
         data: { ...message.data, format: 'file' },
         attachments,
       })
-      return { ...read, messages: read.messages.map(asFile) }
+      return { ...result, messages: result.messages.map(asFile) }
     }
-    if (!decoded.files?.length) return read
-    return { ...read, messages: await saveFiles(read.messages, decoded.files) }
+    if (!decoded.files?.length) return result
+    return { ...result, messages: await saveFiles(result.messages, decoded.files) }
   }
 
   return {
-    ...createUnseal(options, (encoding, sent) => inWorkroom(sent.length, () => unpack(encoding, sent))),
-    /** Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless it has to wait. */
-    read(
-      request: IncomingMessage,
-      sent: Buffer,
-    ): Read | { greeting: Answer } | Promise<Read | { greeting: Answer }> {
+    ...createDecompression(options, (encoding, body) =>
+      withinMemory(body.length, () => unpack(encoding, body)),
+    ),
+    /**
+     * Throws `bad_request`, `body_too_large`, `limit_reached` or `overloaded`. Synchronous unless it has
+     * to decompress a body, save files or answer a handshake.
+     */
+    read(request: IncomingMessage, raw: Buffer): Outcome | Promise<Outcome> {
       const { 'content-encoding': encoding } = request.headers
-      const opened = isPacked(encoding) ? undefined : open(request, sent)
-      const hasFiles = opened && (opened.decoded.format === 'binary' || opened.decoded.files?.length)
-      if (opened && !hasFiles && !verifier.handshake) return toRead(request, opened)
-      return inWorkroom(sent.length, async () => {
-        const ready = opened ?? open(request, await unpack(encoding ?? 'identity', sent))
-        const greeting = await verifier.handshake?.(ready.whole)
-        return greeting ? { greeting } : withFiles(request, ready)
+      const content = isCompressed(encoding) ? undefined : decode(request, raw)
+      const hasFiles = content && (content.decoded.format === 'binary' || content.decoded.files?.length)
+      if (content && !hasFiles && !verifier.handshake) return withoutFiles(request, content)
+      return withinMemory(raw.length, async () => {
+        const readable = content ?? decode(request, await unpack(encoding ?? 'identity', raw))
+        const greeting = await verifier.handshake?.(readable.bytes)
+        return greeting ? { greeting } : withFiles(request, readable)
       })
     },
   }
 }
 
 /** For senders that sign a body before they compress it. */
-function createUnseal(
+function createDecompression(
   { verify }: WebhookOptions,
-  unpack: (encoding: string, sent: Buffer) => Promise<Buffer>,
+  unpack: (encoding: string, body: Buffer) => Promise<Buffer>,
 ) {
   const signsUnpacked = 'signed-body' in verify && verify['signed-body'] === 'unpacked'
   return {
     /** Whether a body has to be decompressed before its signature can be checked. */
-    isSealed: ({ headers }: IncomingMessage) => signsUnpacked && isPacked(headers['content-encoding']),
-    /** Decompresses such a body. Afterwards, the request is as if it had been sent so. */
-    async unseal({ headers }: IncomingMessage, sent: Buffer): Promise<Buffer> {
-      const whole = await unpack(headers['content-encoding'] ?? 'identity', sent)
+    isSignedUnpacked: ({ headers }: IncomingMessage) =>
+      signsUnpacked && isCompressed(headers['content-encoding']),
+    /** Decompresses such a body. Afterwards, the request is as if it had been sent uncompressed. */
+    async decompress({ headers }: IncomingMessage, body: Buffer): Promise<Buffer> {
+      const decompressed = await unpack(headers['content-encoding'] ?? 'identity', body)
       delete headers['content-encoding']
-      return whole
+      return decompressed
     },
   }
 }

@@ -5,7 +5,7 @@ import { formatDuration } from '../../src/core/units.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import type { Own, Preset } from '../deliveries/preset.ts'
+import type { Preset, PresetOptions } from '../deliveries/preset.ts'
 import type { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
 import type { Verifier } from '../deliveries/verifier-types.ts'
 import { refuseForeign } from '../options.ts'
@@ -26,14 +26,15 @@ export type GatewayParts = {
 }
 
 /**
- * Serves a request: method, body, signature, rate limit, accept, response, in this order. Only authentic requests count for the
- * rate limit. Nothing is acknowledged before `accept` resolves. A thrown error becomes the response.
+ * Makes the handler of requests: method, body, signature, rate limit, accept, response, in this order.
+ * Only authentic requests count towards the rate limit. Nothing is acknowledged before `accept`
+ * resolves. A thrown error becomes the response.
  */
 export function createServe(options: WebhookOptions, deps: TransportDeps, parts: GatewayParts) {
   const { gateway, http } = deps
   const { verifier, preset, refusedDeliveries, answers, accepting } = parts
-  const own: Own = { secret: [], ...options.verify }
-  const challenge = options.challenge && createChallenge(options.challenge, own.secret[0])
+  const presetOptions: PresetOptions = { secret: [], ...options.verify }
+  const challenge = options.challenge && createChallenge(options.challenge, presetOptions.secret[0])
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
   const limit = options['max-body']
@@ -46,47 +47,49 @@ export function createServe(options: WebhookOptions, deps: TransportDeps, parts:
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let at: 'body' | 'message' | 'accept' = 'body'
-    let sent: Buffer | undefined
-    /** The id with which another secret can be tried. */
-    let id: string | undefined
+    let stage: 'verify' | 'read' | 'accept' = 'verify'
+    let raw: Buffer | undefined
+    /** The id of the kept delivery, for trying another secret on it. */
+    let refusedId: string | undefined
     try {
       const { method = '', url = '', headers } = request
-      const greeting = preset?.greet?.(method, queryOf(request), own)
+      const greeting = preset?.greet?.(method, queryOf(request), presetOptions)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
       if (isProbe(method)) return answerProbe(request, response)
-      if (challenge?.byHead(request, response)) return
+      if (challenge?.answerByHead(request, response)) return
       requirePost(method, options.path, response)
       if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
-      sent = await http.readBody(request, limit, gateway)
-      if (challenge?.byBody(request, response, sent)) return
-      if (reader.isSealed(request)) sent = await reader.unseal(request, sent)
-      const delivery = { method, headers, raw: sent, url }
+      raw = await http.readBody(request, limit, gateway)
+      if (challenge?.answerByBody(request, response, raw)) return
+      if (reader.isSignedUnpacked(request)) raw = await reader.decompress(request, raw)
+      const delivery = { method, headers, raw, url }
+      // Awaiting only promises saves a tick per request.
       const checked = verifier.check(delivery)
-      const verdict = checked instanceof Promise ? await checked : checked
-      if (verdict !== undefined) id = refusedDeliveries.keep(delivery)
-      requireProof(response, verdict)
-      sent = verifier.conceal?.(sent) ?? sent
+      const failure = checked instanceof Promise ? await checked : checked
+      if (failure !== undefined) refusedId = refusedDeliveries.keep(delivery)
+      requireProof(response, failure)
+      raw = verifier.conceal?.(raw) ?? raw
       requireToken(response)
       if (accepting.isStopping()) throw stoppingError()
       accepting.enter()
-      at = 'message'
-      const read = reader.read(request, sent)
-      const found = read instanceof Promise ? await read : read
-      if ('greeting' in found) return answer(response, found.greeting)
-      at = 'accept'
-      const { messages, isSplit, body } = found
+      stage = 'read'
+      const reading = reader.read(request, raw)
+      const result = reading instanceof Promise ? await reading : reading
+      if ('greeting' in result) return answer(response, result.greeting)
+      stage = 'accept'
+      const { messages, isSplit, body } = result
       const [message] = messages
       if (isSplit || !message) answers.all(response, await deps.acceptAll(messages), body)
       else answers.one(response, await deps.accept(message), message, body)
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
       // `accept` reports its own refusals.
-      if (at !== 'accept') deps.refused(code, { from: request.socket.remoteAddress, why, body: sent, id })
+      const from = request.socket.remoteAddress
+      if (stage !== 'accept') deps.refused(code, { from, why, body: raw, id: refusedId })
       throw error
     } finally {
-      if (at !== 'body') accepting.leave()
+      if (stage !== 'verify') accepting.leave()
     }
   }
 }

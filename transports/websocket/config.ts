@@ -3,6 +3,8 @@ import { rate, size, timerDuration } from '../../src/core/units.ts'
 import { bodySize, publicPath, secrets } from '../options.ts'
 import { jwtOptions } from './jwt.ts'
 
+const MIB = 1024 * 1024
+
 const options = z.strictObject({
   path: publicPath.describe('Path on the public listener that clients connect to.'),
   tokens: z
@@ -24,9 +26,9 @@ const options = z.strictObject({
     .refine((ms) => ms >= 100, 'a heartbeat takes at least 100ms')
     .default(30_000)
     .describe('Interval of pings; a client that misses two is disconnected.'),
-  'max-frame': bodySize.default(1_048_576).describe('Largest frame of a client.'),
+  'max-frame': bodySize.default(MIB).describe('Largest frame of a client.'),
   'max-buffer': size
-    .default(1_048_576)
+    .default(MIB)
     .describe('Maximum of data in memory for a slow client; further replies wait in the store.'),
   'stall-timeout': timerDuration
     .default(30_000)

@@ -13,10 +13,19 @@ export type Connection = ReturnType<typeof serveConnection>
 /** An admitted client. It gets the replies after `after`; `end` is the newest. */
 export type Admitted = { peer: Peer; conversation: string; after: number; end: number }
 
-/** Maximum frames of a connection waiting for the store; beyond it, the socket is paused. */
+/** The close code of RFC 6455 for a client that may reconnect later ("try again later"). */
+export const TRY_AGAIN_LATER = 1013
+
+/**
+ * Maximum number of frames of a connection that wait for the store; at this number the socket is
+ * paused.
+ */
 const MAX_IN_FLIGHT = 256
 
-/** Serves a client's socket until it closes. `accepting` counts messages of all connections that are being stored. */
+/**
+ * Serves a client's socket until it closes. `accepting` counts messages of all connections that are
+ * being stored.
+ */
 export function serveConnection(
   socket: WebSocket,
   admitted: Admitted,
@@ -28,9 +37,9 @@ export function serveConnection(
   const log = deps.log.child({ conversation })
   const { send, isFull } = createSocketWriter(socket, options, () => {
     log.info({ buffered: socket.bufferedAmount }, 'a client is too slow and was disconnected; it can resume')
-    close(1013, 'too slow; reconnect and resume')
+    close(TRY_AGAIN_LATER, 'too slow; reconnect and resume')
   })
-  const take = createFrameTaker(admitted, options, accepting.isStopping, deps, log)
+  const takeFrame = createFrameTaker(admitted, options, accepting.isStopping, deps, log)
   let inFlight = 0
   let isAlive = true
 
@@ -40,7 +49,7 @@ export function serveConnection(
     inFlight++
     if (inFlight >= MAX_IN_FLIGHT) socket.pause()
     accepting.enter()
-    const written = send(await take(raw, isBinary))
+    const written = send(await takeFrame(raw, isBinary))
     accepting.leave()
     await written
     inFlight--
@@ -63,8 +72,11 @@ export function serveConnection(
   const stopFollowing = followReplies(admitted, send, deps.replies, log)
 
   return {
-    /** Called at every heartbeat: disconnects a peer that did not answer the last ping, and pings again. */
-    beat() {
+    /**
+     * Called at every heartbeat: pings the client, or disconnects it if it did not answer the last
+     * ping.
+     */
+    checkAlive() {
       if (socket.isPaused || isFull()) {
         // A paused socket cannot receive pongs, and pauses have their own limit.
         isAlive = true
@@ -75,7 +87,7 @@ export function serveConnection(
     },
     conversation,
     /** Resolves when the socket is closed. */
-    ended: closed.then(stopFollowing),
+    closed: closed.then(stopFollowing),
     /** Sends a frame that is not in the reply log. Skipped for clients that cannot keep up. */
     show(frame: JsonObject) {
       if (!isFull()) void send(frame)

@@ -6,6 +6,10 @@ export const ISSUED = /^([\w-]{22})\.([\w-]{16})$/
 /** A conversation name chosen by a client with a token or JWT. */
 export const NAME = /^[\w-]{1,64}$/
 
+/** Maximum number of clients that an error lists. */
+const MAX_LISTED_CLIENTS = 5
+
+/** The tokens with the names of their clients. A token of a list has a name made of its hash. */
 export function knownTokens(
   tokens: NonNullable<WebsocketOptions['tokens']>,
 ): { subject: string; token: string }[] {
@@ -15,8 +19,8 @@ export function knownTokens(
 }
 
 /**
- * Why a conversation cannot exist; undefined if it may. Valid are ids from welcome frames and, with tokens or JWTs,
- * `<gateway>:<client>:<name>`.
+ * Why a conversation cannot exist; undefined if it may. Valid are ids from welcome frames and, with
+ * tokens or JWTs, `<gateway>:<client>:<name>`.
  */
 export function targetFault(
   to: string,
@@ -28,8 +32,11 @@ export function targetFault(
   const [, client, name = ''] = new RegExp(`^${RegExp.escape(gateway)}:(.+):([^:]*)$`, 's').exec(to) ?? []
   const clients = tokens && knownTokens(tokens).map(({ subject }) => subject)
   if (client !== undefined && NAME.test(name) && (clients?.includes(client) ?? true)) return undefined
-  const known = clients
-    ? ` (clients: ${clients.slice(0, 5).join(', ')}${clients.length > 5 ? ', …' : ''})`
-    : ''
-  return `expected a conversation such as ${gateway}:${clients?.[0] ?? 'CLIENT'}:main${known}`
+  return `expected a conversation such as ${gateway}:${clients?.[0] ?? 'CLIENT'}:main${listOf(clients)}`
+}
+
+function listOf(clients: readonly string[] | undefined): string {
+  if (!clients) return ''
+  const listed = clients.slice(0, MAX_LISTED_CLIENTS).join(', ')
+  return ` (clients: ${listed}${clients.length > MAX_LISTED_CLIENTS ? ', …' : ''})`
 }

@@ -4,25 +4,28 @@ import type { TransportDeps } from '../../src/core/transport.ts'
 import { createLoop } from '../../src/lib/loop.ts'
 
 /** Replies per read of the log. */
-const PAGE = 64
+const PAGE_SIZE = 64
 
-/** The replies after `after`; `end` is the current newest one. */
-type From = { conversation: string; after: number; end: number }
+/** Where to begin: with the first reply after number `after`. `end` is the number of the newest one. */
+type StartPosition = { conversation: string; after: number; end: number }
 
 /**
  * Sends the replies of a conversation in order, each once, until the returned function is called.
- * Reads the log; signals are only hints, so late, repeated or lost ones are harmless.
+ * Reads the log; signals of new replies are only hints, so late, repeated or lost ones are harmless.
  */
 export function followReplies(
-  { conversation, after, end }: From,
+  { conversation, after, end }: StartPosition,
   send: (frame: JsonObject) => Promise<void>,
   replies: TransportDeps['replies'],
   log: Log,
 ): () => void {
   let position = after
 
-  /** Reports expired replies. Retention removes the oldest first, so if an earlier one still exists, the numbers merely have a gap. */
-  const tellGap = async (seq: number) => {
+  /**
+   * Tells the client about expired replies up to `seq`. Retention removes the oldest first, so if an
+   * earlier reply still exists, none has expired and the numbers merely have a gap.
+   */
+  const reportGap = async (seq: number) => {
     if (seq <= position) return
     const [oldest] = await replies.read(conversation, 0, 1)
     const isGone = !oldest || oldest.seq > position
@@ -32,14 +35,14 @@ export function followReplies(
 
   const loop = createLoop({
     async step() {
-      const entries = await replies.read(conversation, position, PAGE)
+      const entries = await replies.read(conversation, position, PAGE_SIZE)
       for (const { seq, data } of entries) {
-        await tellGap(seq - 1)
-        await send({ ...shown(data), type: 'message', seq })
+        await reportGap(seq - 1)
+        await send({ ...withoutPaths(data), type: 'message', seq })
         position = seq
       }
       // Entries missing up to the initial end of the log have expired.
-      if (entries.length === 0) await tellGap(end)
+      if (entries.length === 0) await reportGap(end)
       return entries.length > 0 ? 'again' : undefined
     },
     failed: (err) => log.warn({ err }, 'cannot read the replies; trying again'),
@@ -52,11 +55,11 @@ export function followReplies(
   }
 }
 
-/** Removes local file paths from attachments. */
-function shown({ attachments, ...said }: JsonObject): JsonObject {
-  if (!Array.isArray(attachments)) return said
+/** Removes the local paths and hashes of attachments. */
+function withoutPaths({ attachments, ...reply }: JsonObject): JsonObject {
+  if (!Array.isArray(attachments)) return reply
   return {
-    ...said,
+    ...reply,
     attachments: objectsIn(attachments).map(({ path: _path, sha256: _sha256, ...file }) => file),
   }
 }

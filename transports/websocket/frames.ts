@@ -39,19 +39,22 @@ export const frames = { client: clientFrame, server: serverFrame }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 
-/** Parses a client's frame. For an invalid frame, returns the error and the `id` if readable. Never throws. */
+/**
+ * Parses a client's frame. For an invalid frame, returns the error and the `id` if readable. Never
+ * throws.
+ */
 export function readFrame(raw: string, isBinary: boolean) {
   if (!isBinary && hasManyValues(raw))
     return { error: new TriviumError('bad_request', { reason: MANY_VALUES }) }
   // The parser's error would quote the frame.
-  const said = isBinary ? undefined : parseJson(raw)
-  const { type: _type, id: given, text: _text, ...extra } = isJsonObject(said) ? said : {}
-  const { data, error } = clientFrame.safeParse(said)
+  const frame = isBinary ? undefined : parseJson(raw)
+  const { type: _type, id: rawId, text: _text, ...extra } = isJsonObject(frame) ? frame : {}
+  const { data, error } = clientFrame.safeParse(frame)
   if (data && isShallow(extra, MAX_DEPTH)) return { ...data, extra }
   const [{ path, message } = TOO_DEEP] = error?.issues ?? []
   const reason = [...path, message].join(': ')
   return {
-    ...defined({ id: frameId.safeParse(given).data }),
+    ...defined({ id: frameId.safeParse(rawId).data }),
     error: new TriviumError('bad_request', { reason }),
   }
 }

@@ -7,13 +7,20 @@ import type { Transport, TransportDeps } from '../../src/core/transport.ts'
 import { LONGEST_TIMER } from '../../src/core/units.ts'
 import { queryOf } from '../../src/lib/http.ts'
 import { createInFlight } from '../../src/lib/in-flight.ts'
-import { checkDoor } from '../options.ts'
+import { checkProtection } from '../options.ts'
 import { conversationFor, createAuthenticator, type Peer, requireConversation } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
-import { type Admitted, type Connection, serveConnection } from './connection.ts'
-import { createUnfinishedBound, fragmentLimits } from './unfinished.ts'
+import { type Admitted, type Connection, serveConnection, TRY_AGAIN_LATER } from './connection.ts'
+import { createUnfinishedLimit, fragmentLimits } from './unfinished.ts'
 
-const SOCKETS = {
+/** Close codes: of RFC 6455 ("going away"), and of this transport for an expired token. */
+const GOING_AWAY = 1001
+const TOKEN_EXPIRED = 4401
+
+/** After how long (s) a client may try again that was refused because of `max-connections`. */
+const RETRY_AFTER_SECONDS = 5
+
+const SERVER_OPTIONS = {
   noServer: true,
   clientTracking: false,
   // Compression costs 300 KB per connection, and allows decompression bombs.
@@ -22,23 +29,26 @@ const SOCKETS = {
   closeTimeout: 2_000,
 }
 
-/** Makes a WebSocket gateway. `stop` only ends receiving; `close` ends the connections. */
+/**
+ * Makes a WebSocket gateway. `stop` only ends receiving; `close` ends the connections.
+ * `maxUnfinished`: maximum memory (bytes) for unfinished messages.
+ */
 export function createGateway(
   options: WebsocketOptions,
   deps: TransportDeps,
-  unfinished?: number,
+  maxUnfinished?: number,
 ): Transport {
   const { gateway } = deps
   const authenticate = createAuthenticator(options, deps)
   const accepting = createInFlight()
-  const door = checkDoor(deps.http, 'tokens', proofOf(options))
+  const protection = checkProtection(deps.http, 'tokens', proofOf(options))
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
-    ...SOCKETS,
+    ...SERVER_OPTIONS,
     ...fragmentLimits(options['max-frame']),
     maxPayload: options['max-frame'],
   })
-  const watchUnfinished = createUnfinishedBound(unfinished)
+  const watchUnfinished = createUnfinishedLimit(maxUnfinished)
   let unmount: (() => void) | undefined
   let heartbeat: NodeJS.Timeout | undefined
 
@@ -46,18 +56,18 @@ export function createGateway(
     try {
       const admitted = await admit(request, authenticate, deps)
       if (accepting.isStopping()) throw stoppingError()
-      requireRoom(connections.size, options, gateway)
+      requireConnectionsLeft(connections.size, options, gateway)
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const connection = serveConnection(webSocket, admitted, options, accepting, deps)
         connections.add(closeAtExpiry(connection, admitted.peer, deps.now))
         watchUnfinished(socket, webSocket, () => {
           const why = 'too many unfinished messages'
           deps.refused('overloaded', { from: request.socket.remoteAddress, why })
-          connection.close(1013, `${why}; try again`)
+          connection.close(TRY_AGAIN_LATER, `${why}; try again`)
           // Further data would be buffered too.
           socket.pause()
         })
-        void connection.ended.then(() => connections.delete(connection))
+        void connection.closed.then(() => connections.delete(connection))
       })
     } catch (error) {
       const { code, message: why } = toTriviumError(error)
@@ -72,10 +82,10 @@ export function createGateway(
 
   return {
     async start() {
-      if (door.warning && !deps.http.isLocal) deps.log.warn({ path: options.path }, door.detail)
+      if (protection.warning && !deps.http.isLocal) deps.log.warn({ path: options.path }, protection.detail)
       unmount = deps.http.upgrade(options.path, upgrade)
       heartbeat = setInterval(() => {
-        for (const connection of connections) connection.beat()
+        for (const connection of connections) connection.checkAlive()
       }, options.heartbeat).unref()
     },
     requireTarget: (to) => requireConversation(to, options.tokens, deps),
@@ -88,14 +98,15 @@ export function createGateway(
     async close() {
       unmount?.()
       clearInterval(heartbeat)
-      for (const connection of connections) connection.close(1001, 'the daemon is going away; reconnect')
-      await Promise.all([...connections].map(({ ended }) => ended))
+      for (const connection of connections)
+        connection.close(GOING_AWAY, 'the daemon is going away; reconnect')
+      await Promise.all([...connections].map(({ closed }) => closed))
     },
     health: () =>
       unmount
         ? { ok: true, detail: `connections: ${connections.size}` }
         : { ok: false, detail: 'not started' },
-    check: async () => [door],
+    check: async () => [protection],
   }
 }
 
@@ -109,34 +120,40 @@ async function admit(
   const peer = await authenticate(request, query)
   const conversation = await conversationFor(peer, query.get('conversation'), deps)
   const end = await deps.replies.end(conversation)
-  // After the log was deleted, a client may know higher numbers than exist, for which it must not wait.
+  // After the log was deleted, a client may ask for higher numbers than exist; it must not wait for them.
   return { peer, conversation, after: Math.min(afterOf(query) ?? end, end), end }
 }
 
-function requireRoom(count: number, { 'max-connections': limit }: WebsocketOptions, gateway: string): void {
-  if (count >= limit) throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: 5 })
+function requireConnectionsLeft(
+  count: number,
+  { 'max-connections': limit }: WebsocketOptions,
+  gateway: string,
+): void {
+  if (count < limit) return
+  throw new TriviumError('overloaded', { what: `Gateway ${gateway}`, limit, seconds: RETRY_AFTER_SECONDS })
 }
 
 function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
   return tokens || jwt ? 'clients need a token' : undefined
 }
 
-const EXPIRED = 'the token has expired; reconnect with a new one and resume'
+const EXPIRED_REASON = 'the token has expired; reconnect with a new one and resume'
 
-/** Closes a connection when its token expires, even beyond the longest timer. */
-function closeAtExpiry(connection: Connection, { until }: Peer, now: () => number): Connection {
-  if (until === undefined) return connection
+/** Closes a connection when its token expires, even if that is later than the longest possible timer. */
+function closeAtExpiry(connection: Connection, { expiresAt }: Peer, now: () => number): Connection {
+  if (expiresAt === undefined) return connection
   let timer: NodeJS.Timeout
-  const look = () => {
-    const left = until - now()
-    if (left <= 0) connection.close(4401, EXPIRED)
-    else timer = setTimeout(look, Math.min(left, LONGEST_TIMER)).unref()
+  const closeOrWait = () => {
+    const remaining = expiresAt - now()
+    if (remaining <= 0) connection.close(TOKEN_EXPIRED, EXPIRED_REASON)
+    else timer = setTimeout(closeOrWait, Math.min(remaining, LONGEST_TIMER)).unref()
   }
-  look()
-  void connection.ended.then(() => clearTimeout(timer))
+  closeOrWait()
+  void connection.closed.then(() => clearTimeout(timer))
   return connection
 }
 
+/** The number of the last reply that the client already has. */
 function afterOf(query: URLSearchParams): number | undefined {
   const text = query.get('after')
   if (!text) return undefined

@@ -12,7 +12,7 @@ export const websocket: TransportKind<WebsocketOptions> = {
   targetFault,
   eventData({ from, text, attachments, data }) {
     // The sender's fields must not overwrite those set by the daemon.
-    const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...said } = data
-    return { ...said, from: from.id, body: text, ...(attachments.length > 0 ? { attachments } : {}) }
+    const { messageId: _id, conversation: _conversation, respond: _r, replyTarget: _t, ...fields } = data
+    return { ...fields, from: from.id, body: text, ...(attachments.length > 0 ? { attachments } : {}) }
   },
 }

@@ -9,6 +9,10 @@ import { secretsOf } from '../options.ts'
 
 const texts = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)])
 
+/** Maximum clock tolerance: 10 minutes. */
+const MAX_TOLERANCE_MS = 600_000
+const MIN_SECRET_BYTES = 16
+
 /** `jwt:` of a WebSocket gateway: keys, audience, and the claim with the client's name. */
 export const jwtOptions = z
   .strictObject({
@@ -30,38 +34,39 @@ export const jwtOptions = z
     issuer: texts.exactOptional().describe('Accepted issuers (`iss`).'),
     'name-claim': z.string().min(1).default('sub').describe("The claim with the client's identity."),
     tolerance: duration
-      .refine((ms) => ms <= 600_000, 'expected at most 10m')
+      .refine((ms) => ms <= MAX_TOLERANCE_MS, 'expected at most 10m')
       .default(30_000)
       .describe('Clock tolerance.'),
   })
   .superRefine((options, context) => {
-    const fault = (message: string) => context.addIssue({ code: 'custom', message, input: options })
+    const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
     const { secret, jwks, audience } = options
     const key = options['public-key']
-    if ([secret, jwks, key].filter((way) => way !== undefined).length !== 1)
-      fault('expected one of jwks, secret and public-key: what proves the tokens')
+    const lengthOf = (text: string) =>
+      attempt(() => keyOfSecret(text, options['secret-encoding']))?.length ?? 0
+    if ([secret, jwks, key].filter((option) => option !== undefined).length !== 1)
+      report('expected one of jwks, secret and public-key: what proves the tokens')
     if (jwks !== undefined && audience === undefined)
-      fault('jwks needs audience: an issuer signs tokens for others too')
-    if (
-      secret?.some((one) => (attempt(() => keyOfSecret(one, options['secret-encoding']))?.length ?? 0) < 16)
-    )
-      fault('expected a secret of at least 16 bytes: shorter ones can be found by trying')
+      report('jwks needs audience: an issuer signs tokens for others too')
+    if (secret?.some((text) => lengthOf(text) < MIN_SECRET_BYTES))
+      report('expected a secret of at least 16 bytes: shorter ones can be found by trying')
     if (key !== undefined && attempt(() => publicKey(key)) === undefined)
-      fault('expected a public key in PEM or base64')
+      report('expected a public key in PEM or base64')
   })
 
 export type JwtOptions = z.output<typeof jwtOptions>
 
 /** A token's subject and expiry (Unix ms). */
-export type TokenHolder = { subject: string; until: number }
+export type TokenHolder = { subject: string; expiresAt: number }
 
 /** A name without invisible characters. */
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,256}$/u
-const LONGEST_TOKEN = 16_384
+const MAX_TOKEN_LENGTH = 16_384
 
 /**
- * Makes the token check, which returns the holder, or the reason of a refusal. Rejects with `keys_unavailable` if the issuer's keys
- * cannot be fetched. `cooldown`: pause (ms) between fetches for an unknown key.
+ * Makes the token check, which returns the holder, or the reason for a refusal. Rejects with
+ * `keys_unavailable` if the issuer's keys cannot be fetched. `cooldown`: pause (ms) between fetches for
+ * an unknown key.
  */
 export function createJwtCheck(
   options: JwtOptions,
@@ -71,7 +76,7 @@ export function createJwtCheck(
   const { audience, issuer, tolerance } = options
   const keysOf = createTokenKeys(options.jwks, keysIn(options), cooldown)
   return async (token: string): Promise<TokenHolder | string> => {
-    if (token.length > LONGEST_TOKEN) return 'its token is too long'
+    if (token.length > MAX_TOKEN_LENGTH) return 'its token is too long'
     const { jwtVerify, errors } = await import('jose')
     const rules = {
       ...(audience !== undefined && { audience }),
@@ -90,10 +95,11 @@ export function createJwtCheck(
         const subject = payload[options['name-claim']]
         if (typeof subject !== 'string' || !NAME.test(subject)) return 'its token names nobody'
         if (payload.exp === undefined) return 'its token has no end (exp)'
-        return { subject, until: payload.exp * 1000 + tolerance }
+        return { subject, expiresAt: payload.exp * 1000 + tolerance }
       } catch (error) {
-        const isFetch = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
-        if (isFetch || error.code === 'ERR_JOSE_GENERIC') {
+        const isNetworkError = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
+        // The library uses the generic code for a response of the issuer that it cannot use.
+        if (isNetworkError || error.code === 'ERR_JOSE_GENERIC') {
           const { gateway } = deps
           throw new TriviumError('keys_unavailable', { gateway, reason: reasonOf(error) }, { cause: error })
         }

@@ -2,7 +2,10 @@ import type { WebSocket } from 'ws'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { WebsocketOptions } from './config.ts'
 
-/** Writes frames to a socket, with back-pressure. `tooSlow` is called when a client does not read for `stall-timeout`. */
+/**
+ * Makes a writer of frames with back-pressure. Calls `tooSlow` when a client does not read for
+ * `stall-timeout`.
+ */
 export function createSocketWriter(
   socket: WebSocket,
   options: Pick<WebsocketOptions, 'max-buffer' | 'stall-timeout'>,
@@ -15,7 +18,8 @@ export function createSocketWriter(
     /** Resolves once the socket has room again. */
     async send(frame: JsonObject): Promise<void> {
       if (socket.readyState !== socket.OPEN) return
-      // Frames lost with a broken socket are in the log, or are repeated by the client.
+      // Errors are ignored: a frame lost with a broken socket is in the log, or the client repeats its
+      // request.
       const written = new Promise<void>((resolve) => socket.send(JSON.stringify(frame), () => resolve()))
       if (!isFull()) return
       const stalled = setTimeout(() => {

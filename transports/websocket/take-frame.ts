@@ -47,7 +47,8 @@ export function createFrameTaker(
       const { code, message, retryable } = error
       // `accept` reports its own refusals.
       if (refusal) deps.refused(code, { from: peer.subject ?? peer.address, why: message, body: raw })
-      // At debug, because an unreachable store refuses thousands of frames a second, and logs that once itself.
+      // At debug, because an unreachable store refuses thousands of frames a second, and logs that once
+      // itself.
       log[code === 'internal' ? 'error' : 'debug']({ err: error }, 'a frame was refused')
       return { type: 'error', code, message, retryable, ...defined({ id }) }
     }
@@ -72,7 +73,7 @@ function messageOf(
 }
 
 /** An error if the token has expired, as the timer that closes the connection may be late. */
-function expiryOf({ until }: Peer, { gateway, now }: TransportDeps): TriviumError | undefined {
-  if (until === undefined || until > now()) return undefined
+function expiryOf({ expiresAt }: Peer, { gateway, now }: TransportDeps): TriviumError | undefined {
+  if (expiresAt === undefined || expiresAt > now()) return undefined
   return new TriviumError('signature_invalid', { gateway, reason: 'the token has expired' })
 }

@@ -2,52 +2,64 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 
 /** Maximum memory (bytes) for unfinished messages of all connections of a gateway. */
-const TOTAL = 64 * 1024 * 1024
-/** Memory overhead (bytes) of a read, and maximum overhead of the fragments of one message. */
-const READ = 512
-const FRAGMENTS = 1_024
-const FRAGMENT = 128
+const MAX_BYTES = 64 * 1024 * 1024
+/** Memory overhead (bytes) of a chunk read from the socket, and of a fragment of a message. */
+const CHUNK_OVERHEAD = 512
+const FRAGMENT_OVERHEAD = 128
+/** Maximum number of fragments of a message. */
+const MAX_FRAGMENTS = 1_024
+/**
+ * Minimum of `ws`'s limit of buffered chunks, and the size (bytes) of the smallest chunks that a large
+ * frame may come in.
+ */
+const MIN_BUFFERED_CHUNKS = 4_096
+const SMALL_CHUNK = 256
 
 /** Limits for `ws`, so that a connection cannot use much more memory than the bytes it sends. */
 export const fragmentLimits = (maxFrame: number) => ({
-  maxFragments: FRAGMENTS,
-  maxBufferedChunks: Math.max(4_096, Math.ceil(maxFrame / 256)),
+  maxFragments: MAX_FRAGMENTS,
+  maxBufferedChunks: Math.max(MIN_BUFFERED_CHUNKS, Math.ceil(maxFrame / SMALL_CHUNK)),
 })
 
-/** Maximum and minimum size of a frame header with mask. */
+/** Maximum and minimum size (bytes) of a frame header with mask. */
 const [HEADER, SHORT_HEADER] = [14, 6]
 
 /**
- * Limits the memory for unfinished messages of a gateway's connections. Returns a function that watches a connection; `full` is called
- * for a connection that sends beyond the limit.
+ * Limits the memory for unfinished messages of a gateway's connections to `limit` bytes. Returns a
+ * function that watches a connection; it calls `exceeded` for a connection that sends beyond the limit.
  */
-export function createUnfinishedBound(total = TOTAL) {
-  let held = 0
-  return (raw: Duplex, socket: WebSocket, full: () => void) => {
-    let bytes = 0
-    let counted = 0
-    const count = (cost: number) => {
-      held += cost - counted
-      counted = cost
+export function createUnfinishedLimit(limit = MAX_BYTES) {
+  /** The estimated memory (bytes) of all connections. */
+  let totalCost = 0
+  return (raw: Duplex, socket: WebSocket, exceeded: () => void) => {
+    /** The bytes received since the last complete message, and their estimated memory. */
+    let received = 0
+    let cost = 0
+    const setCost = (next: number) => {
+      totalCost += next - cost
+      cost = next
     }
-    const ended = (length: number, header: number, slack: number) => {
-      bytes -= length + header
-      if (bytes > slack) return
-      bytes = 0
-      count(0)
+    /** `slack`: how many bytes may remain because the number of frame headers is unknown. */
+    const complete = (length: number, header: number, slack: number) => {
+      received -= length + header
+      if (received > slack) return
+      received = 0
+      setCost(0)
     }
-    // Before `ws` reads it, which may end the message.
+    // Runs before `ws` reads the chunk, which may complete the message.
     raw.prependListener('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      count(counted + chunk.length + READ + (counted === 0 ? FRAGMENTS * FRAGMENT : 0))
-      if (held > total && held > counted) full()
+      received += chunk.length
+      const fragments = cost === 0 ? MAX_FRAGMENTS * FRAGMENT_OVERHEAD : 0
+      setCost(cost + chunk.length + CHUNK_OVERHEAD + fragments)
+      // A single connection is limited by `max-frame`.
+      if (totalCost > limit && totalCost > cost) exceeded()
     })
-    // A message may have had one header or a thousand; the size of control frames is known exactly.
-    socket.on('message', (data) => ended(lengthOf(data), HEADER, FRAGMENTS * HEADER))
+    // A message may have had one header or a thousand; control frames have exactly one, a short one.
+    socket.on('message', (data) => complete(lengthOf(data), HEADER, MAX_FRAGMENTS * HEADER))
     for (const event of ['ping', 'pong'] as const) {
-      socket.on(event, (data: Buffer) => ended(data.length, SHORT_HEADER, 0))
+      socket.on(event, (data: Buffer) => complete(data.length, SHORT_HEADER, 0))
     }
-    socket.once('close', () => count(0))
+    socket.once('close', () => setCost(0))
   }
 }
 

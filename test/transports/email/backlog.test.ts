@@ -24,7 +24,7 @@ describe('a backlog', () => {
     assert.equal(await world.dovecot.spoil(address, 'Subject: poison'), 3)
     const daemon = await world.daemon(
       { address, since: 'all' },
-      { start: 'later', world: { patience: 5000 } },
+      { start: 'later', world: { decisionTimeout: 5000 } },
     )
     await daemon.transport.start()
     await until(() => daemon.store.messages.length === 127, 'every other mail', 50_000)
@@ -58,7 +58,7 @@ describe('a backlog', () => {
         return isThin && breaks ? 'cut' : 'pass'
       })
       t.after(() => relay.close())
-      const more = { start: 'later', port: relay.port, world: { patience: 1000 } } as const
+      const more = { start: 'later', port: relay.port, world: { decisionTimeout: 1000 } } as const
       const daemon = await world.daemon({ address, since: 'all' }, more)
       await daemon.transport.start()
       await until(() => setAside(daemon).length >= (limit === 0 ? 3 : 1), 'what cannot be fetched', 30_000)

@@ -7,7 +7,7 @@ import { defined } from '../../../src/lib/defined.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import type { ReaderTiming } from '../../../transports/email/mailbox/reader.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
-import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
+import { createEmailTransport, type EmailOverrides } from '../../../transports/email/transport.ts'
 import { type DovecotOptions, startDovecot } from '../../fixtures/dovecot.ts'
 import type { MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
@@ -24,7 +24,7 @@ export type Options = { address?: string; [option: string]: unknown }
 export type DaemonOptions = {
   store?: MemoryStore
   now?: () => number
-  world?: EmailWorld
+  world?: EmailOverrides
   start?: 'later'
   gateway?: string
   /** Where the IMAP server is reached; a relay in front of it. */

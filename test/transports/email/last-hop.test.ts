@@ -77,11 +77,11 @@ describe('who handed a mail over', () => {
     }
   })
 
-  test('is illegible where a client may have broken what the server wrote', async () => {
+  test('is ambiguous where a client may have broken what the server wrote', async () => {
     const rest = 'by mx.example.com with ESMTP (envelope-from <"a)b"@spf.example>) id 1'
     const broken = received('from x (rdns [198.51.100.66])', rest)
-    assert.deepEqual(await hopOf(PATH, broken, FORGED), { illegible: true })
-    assert.deepEqual(await hopOf('Return-Path: <a@b@>', OUTSIDE), { illegible: true })
+    assert.deepEqual(await hopOf(PATH, broken, FORGED), { isAmbiguous: true })
+    assert.deepEqual(await hopOf('Return-Path: <a@b@>', OUTSIDE), { isAmbiguous: true })
     const quoted = 'Return-Path: <"a b"@spf.example>'
     assert.equal((await hopOf(quoted, OUTSIDE)).sender, '"a b"@spf.example')
   })

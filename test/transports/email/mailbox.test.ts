@@ -146,7 +146,7 @@ test('an answer to a mail of ours keeps what was written within the quote of it,
 })
 
 describe('a mail that was dealt with', () => {
-  test('and was not taken whole is never deleted, but moved like any other', async () => {
+  test('and was not read completely is never deleted, but moved like any other', async () => {
     const big = mail({ subject: 'over max-size', text: 'line\n'.repeat(30_000) })
     const address = 'partial@example.com'
     const daemon = await world.daemon({ address, after: 'delete', 'max-size': '100kb' })
@@ -158,7 +158,7 @@ describe('a mail that was dealt with', () => {
     const { subject, data } = await daemon.message()
     assert.equal(subject, 'over max-size')
     assert.match(String(data.unreadable), /max-size/)
-    assert.ok(daemon.logs.some(({ message }) => message.includes('not taken whole')))
+    assert.ok(daemon.logs.some(({ message }) => message.includes('not read completely')))
 
     const mover = 'partial-move@example.com'
     await world.daemon({ address: mover, after: { move: 'Done' }, 'max-size': '100kb' })

@@ -294,14 +294,14 @@ describe('bad deliveries of mail', () => {
     assert.equal(world.last().text, 'Up to he')
   })
 
-  test('whose sender nobody can tell yet are posted again, and taken once patience is over', async () => {
+  test('whose sender nobody can tell yet are posted again, and taken after the limit', async () => {
     let now = Date.now()
     const down = dnsOf({}, () => 'ESERVFAIL')
     const secret = { scheme: 'bearer', secret: 'a-secret' }
     const world = await startPosted(
       { provider: 'cloudflare', verify: secret },
       {},
-      { now: () => now, world: { resolver: down, patience: 60_000 } },
+      { now: () => now, world: { resolver: down, decisionTimeout: 60_000 } },
     )
     const raw = new Uint8Array(await signed(mail({ text: 'Whose?' })))
     const post = () => world.post(raw, { authorization: 'Bearer a-secret' })

@@ -1,7 +1,7 @@
 import { after } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { emailOptions } from '../../../transports/email/options.ts'
-import { createEmailTransport, type EmailWorld } from '../../../transports/email/transport.ts'
+import { createEmailTransport, type EmailOverrides } from '../../../transports/email/transport.ts'
 import { serveHttp } from '../../fixtures/http-server.ts'
 import { startTransportFixture, type TransportFixtureOptions } from '../../fixtures/transport-deps.ts'
 import { dnsOf } from './signing.ts'
@@ -12,7 +12,7 @@ const PATH = '/mail'
 export async function startPosted(
   webhook: object,
   options: object = {},
-  more: TransportFixtureOptions & { world?: EmailWorld } = {},
+  more: TransportFixtureOptions & { world?: EmailOverrides } = {},
 ) {
   const { world, ...rest } = more
   const fixture = await startTransportFixture({ gateway: 'support', ...rest })

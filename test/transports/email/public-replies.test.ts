@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { REPLIES_NEEDED } from '../../../ops/system-packages.ts'
-import { htmlToText, plain } from '../../../transports/email/inbound/readable-text.ts'
+import { cleanText, htmlToText } from '../../../transports/email/inbound/readable-text.ts'
 import { newPart } from '../../../transports/email/inbound/reply-text.ts'
 import { crisp, discourse, type Fixture, planer } from './public-fixtures.ts'
 
@@ -82,7 +82,7 @@ describe('the new part of replies that public libraries test with', () => {
 })
 
 function partOf({ input, isHtml }: Fixture): string {
-  return newPart(isHtml ? htmlToText(input) : plain(input), 'reply')
+  return newPart(isHtml ? htmlToText(input) : cleanText(input), 'reply')
 }
 
 function expectedOf({ isHtml, expected }: Fixture): string {

@@ -48,7 +48,7 @@ describe('automatic replies are limited', () => {
     const { send, limits, warnings } = world()
     assert.equal(await send(60, (at) => `ticket-${at}@robot.example`, 700), 11)
     assert.match(
-      limits.stopped().join(),
+      limits.exhausted().join(),
       /no automatic replies to robot\.example for \d+ min \(reply-budget\.domain\)/,
     )
     assert.deepEqual(warnings, ['automatic replies to robot.example are stopped'])
@@ -68,7 +68,7 @@ describe('automatic replies are limited', () => {
     const { send, limits } = world()
     await send(60, (at) => `a${at}@robot.example`, 700)
     assert.equal(await send(30, (at) => `a@company${at}.example`, 700), 30)
-    assert.equal(limits.stopped().length, 1)
+    assert.equal(limits.exhausted().length, 1)
   })
 
   test('in a domain that many share only for what looks like one robot', async () => {
@@ -93,7 +93,7 @@ describe('automatic replies are limited', () => {
   test('for the gateway as a whole', async () => {
     const { send, limits, store } = world({ gateway: '50/h' })
     assert.equal(await send(60, (at) => `a@company${at}.example`, 1000), 50)
-    assert.match(limits.stopped().join(), /of this gateway/)
+    assert.match(limits.exhausted().join(), /of this gateway/)
     for (const key of await store.kv.list('email/support/budget/', 1000))
       assert.ok(JSON.stringify((await store.kv.get(key))?.value).length < 2000)
   })
@@ -102,7 +102,7 @@ describe('automatic replies are limited', () => {
     const { send, clock, limits } = world()
     await send(60, (at) => `a${at}@robot.example`, 700)
     clock.now += HOUR
-    assert.deepEqual(limits.stopped(), [])
+    assert.deepEqual(limits.exhausted(), [])
     assert.equal(await send(5, (at) => `b${at}@robot.example`, 60_000), 5)
   })
 
@@ -112,7 +112,7 @@ describe('automatic replies are limited', () => {
     const restarted = world(undefined, before.store)
     restarted.clock.now = before.clock.now
     assert.equal(await restarted.send(20, (at) => `b${at}@robot.example`, 700), 0)
-    assert.equal(restarted.limits.stopped().length, 1)
+    assert.equal(restarted.limits.exhausted().length, 1)
   })
 
   test('once for a reply that is tried again, and not for one that a person sends again', async () => {

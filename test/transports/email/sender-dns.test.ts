@@ -70,7 +70,9 @@ describe('a mailbox during an outage of the DNS', () => {
 
   test('loses no honest mail where proof is required', async () => {
     const options = { address: 'honest@example.com', authentication: 'require', after: 'delete' }
-    const { daemon, state, waiting } = await guarded(options, () => true, { world: { patience: 2000 } })
+    const { daemon, state, waiting } = await guarded(options, () => true, {
+      world: { decisionTimeout: 2000 },
+    })
     await world.deliver(await signed(mail({ text: 'genuine' })), options.address)
     await until(waiting, 'the first try')
     assert.deepEqual(daemon.refused, [])
@@ -80,7 +82,7 @@ describe('a mailbox during an outage of the DNS', () => {
   })
 
   test('in the end refuses it where proof is required, and else takes it without an answer', async () => {
-    const short = { world: { patience: 100 } }
+    const short = { world: { decisionTimeout: 100 } }
     const strict = { address: 'long@example.com', authentication: 'require', after: 'delete' }
     const { daemon: refusing } = await guarded(strict, () => true, short)
     await world.deliver(await signed(mail({ text: 'genuine' })), strict.address)
@@ -122,13 +124,13 @@ describe('a mailbox during an outage of the DNS', () => {
     await second.daemon.stop()
   })
 
-  test('counts the patience from the first try, whatever daemons come and go', async () => {
+  test('counts the decisionTimeout from the first try, whatever daemons come and go', async () => {
     const user = 'patient@example.com'
     let time = Date.now()
     const now = () => time
     const store = createMemoryStore(now)
     const options = { address: user, authentication: 'prefer' }
-    const more = { store, now, world: { patience: 300_000 } }
+    const more = { store, now, world: { decisionTimeout: 300_000 } }
     const first = await guarded(options, isBroken, more)
     await world.deliver(mail({ from: 'x@broken.example' }), user)
     await until(() => asideIn(store, 1), 'the note')
@@ -142,7 +144,7 @@ describe('a mailbox during an outage of the DNS', () => {
   test('forgets a mail that somebody took out of the folder meanwhile', async () => {
     const user = 'taken@example.com'
     const options = { address: user, authentication: 'prefer' }
-    const { daemon, waiting } = await guarded(options, isBroken, { world: { patience: 2000 } })
+    const { daemon, waiting } = await guarded(options, isBroken, { world: { decisionTimeout: 2000 } })
     await world.deliver(mail({ from: 'x@broken.example' }), user)
     await until(waiting, 'the first try')
     await world.as(user, (client) => client.messageDelete('1:*'))

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeHTMLStrict } from 'entities'
 import { mrkdwnToMarkdown } from '../../../transports/slack/inbound/content.ts'
+import { quietMarkdown } from '../../../transports/slack/outbound/quiet-text.ts'
 import { markdownPosts } from '../../../transports/slack/outbound/slack-fields.ts'
 import { splitMarkdown } from '../../../transports/slack/outbound/split-text.ts'
-import { quietMarkdown } from '../../../transports/slack/outbound/words.ts'
 import fc from '../../fixtures/fast-check.ts'
 
 const names = new Map([

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { boundedAnswer } from '../../../transports/slack/outbound/kept-answer.ts'
 import { fingerprint, isDone, kindOf } from '../../../transports/slack/outbound/methods.ts'
+import { storableAnswer } from '../../../transports/slack/outbound/stored-answer.ts'
 
 /** Every method that the installed client knows. */
 function methodsOfClient(): string[] {
@@ -67,17 +67,17 @@ test('an answer is kept up to 16 KB, with its ids', () => {
     ok: true,
     view: { id: 'V1', hash: 'h', blocks: Array(200).fill({ text: 'x'.repeat(1000) }) },
   }
-  const kept = boundedAnswer(JSON.stringify(answer))
+  const kept = storableAnswer(JSON.stringify(answer))
   assert.ok(kept.length <= 16_384, `${kept.length}`)
   const { ok, view } = JSON.parse(kept)
   assert.deepEqual([ok, view.id, view.hash], [true, 'V1', 'h'])
-  assert.equal(boundedAnswer('{"ok":true}'), '{"ok":true}')
-  assert.equal(boundedAnswer('x'.repeat(20_000)), '{"ok":true}')
+  assert.equal(storableAnswer('{"ok":true}'), '{"ok":true}')
+  assert.equal(storableAnswer('x'.repeat(20_000)), '{"ok":true}')
   const made = {
     ok: true,
     app_id: 'A1',
     credentials: { client_secret: 's' },
     nested: { access_token: 'x', id: 1 },
   }
-  assert.equal(boundedAnswer(JSON.stringify(made)), '{"ok":true,"app_id":"A1","nested":{"id":1}}')
+  assert.equal(storableAnswer(JSON.stringify(made)), '{"ok":true,"app_id":"A1","nested":{"id":1}}')
 })

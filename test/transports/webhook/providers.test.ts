@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, describe, mock, test } from 'node:test'
 import { parse } from 'yaml'
 import { parseJson } from '../../../src/core/json.ts'
-import { found } from '../../../transports/deliveries/pointers.ts'
+import { valueAt } from '../../../transports/deliveries/pointers.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
@@ -105,7 +105,7 @@ function keyIn(cell: string, headers: Record<string, string>, sent: string): str
       : Object.fromEntries(new URLSearchParams(sent))
   const body = /^[[{]/.test(sent) ? parseJson(sent) : (parseJson(form().payload ?? '') ?? form())
   return cell.replaceAll(/`([^`]+)`/g, (_, pointer: string) => {
-    return found(pointer.replace(/^data\.body\./, ''), { headers, body, text: sent }) ?? 'nothing'
+    return valueAt(pointer.replace(/^data\.body\./, ''), { headers, body, text: sent }) ?? 'nothing'
   })
 }
 

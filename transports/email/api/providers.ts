@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { textAt } from '../../../src/core/json.ts'
+import { HOUR } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { MailApiOptions } from '../api-options.ts'
 import type { MailApi } from './mail-api.ts'
-import { type ReadyMail, shown } from './ready-mail.ts'
+import { formatMailbox, type ReadyMail } from './ready-mail.ts'
 import { signAws } from './sigv4.ts'
 
 type Options<Name extends MailApiOptions['provider']> = Extract<MailApiOptions, { provider: Name }>
@@ -33,17 +34,17 @@ const POSTMARK_ACCOUNT = new Set(['10', '100', '400', '401', '405', '412', '413'
 function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Options<'postmark'>): MailApi {
   const headers = { ...JSON_BODY, 'x-postmark-server-token': token }
   return {
-    ...{ provider: 'Postmark', isRenamed: false, repeatable: 0 },
+    ...{ provider: 'Postmark', replacesMessageId: false, repeatableMs: 0 },
     async request(mail) {
       const files = await mail.files()
       // Otherwise Postmark would replace the Message-ID.
       const own = { ...mail.headers, 'Message-ID': mail.messageId, 'X-PM-KeepID': 'true' }
       const body = defined({
-        From: shown(mail.from),
-        To: mail.to.map(shown).join(', '),
-        Cc: mail.cc.map(shown).join(', ') || undefined,
-        Bcc: mail.bcc.map(shown).join(', ') || undefined,
-        ReplyTo: mail.replyTo.map(shown).join(', ') || undefined,
+        From: formatMailbox(mail.from),
+        To: mail.to.map(formatMailbox).join(', '),
+        Cc: mail.cc.map(formatMailbox).join(', ') || undefined,
+        Bcc: mail.bcc.map(formatMailbox).join(', ') || undefined,
+        ReplyTo: mail.replyTo.map(formatMailbox).join(', ') || undefined,
         ...{ Subject: mail.subject, TextBody: mail.text, HtmlBody: mail.html || undefined },
         Headers: Object.entries(own).map(([Name, Value]) => ({ Name, Value })),
         Attachments: files.map(({ name, type, base64 }) => ({
@@ -55,7 +56,7 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
       })
       return { url: `${url}/email`, headers, body: JSON.stringify(body) }
     },
-    taken: (body) => ({ id: textAt(body, 'MessageID') ?? '' }),
+    accepted: (body) => ({ id: textAt(body, 'MessageID') ?? '' }),
     refusal(_, body) {
       const code = textAt(body, 'ErrorCode') ?? String(Object(body).ErrorCode ?? '')
       const reason = `${textAt(body, 'Message') ?? 'no reason'} (ErrorCode ${code})`
@@ -65,11 +66,14 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
   }
 }
 
-/** https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/messages: sends the raw mail. */
+/**
+ * https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/messages: sends the raw
+ * mail.
+ */
 function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>, domain: string): MailApi {
   const authorization = `Basic ${Buffer.from(`api:${token}`).toString('base64')}`
   return {
-    ...{ provider: 'Mailgun', isRenamed: false, repeatable: 0 },
+    ...{ provider: 'Mailgun', replacesMessageId: false, repeatableMs: 0 },
     async request(mail) {
       const form = new FormData()
       form.set('to', mail.recipients.join(','))
@@ -81,25 +85,23 @@ function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>,
       const address = `${url}/v3/${encodeURIComponent(domain)}/messages.mime`
       return { url: address, headers: { authorization }, body: form }
     },
-    taken: (body) => ({ id: textAt(body, 'id') ?? '' }),
+    accepted: (body) => ({ id: textAt(body, 'id') ?? '' }),
     refusal: (_, body) => ({ reason: textAt(body, 'message') ?? 'no reason', about: 'mail' }),
   }
 }
 
-const DAY = 86_400_000
-
 /**
  * https://resend.com/docs/api-reference/emails/send-email: an Idempotency-Key sends one mail within
- * 24 hours.
+ * 24 hours, of which an hour is left as a margin.
  */
 function resend({ token, url = 'https://api.resend.com' }: Options<'resend'>): MailApi {
   return {
-    ...{ provider: 'Resend', isRenamed: true, repeatable: DAY - DAY / 24 },
+    ...{ provider: 'Resend', replacesMessageId: true, repeatableMs: 23 * HOUR },
     async request(mail, key) {
       const files = await mail.files()
       const body = {
-        ...{ from: shown(mail.from), subject: mail.subject, text: mail.text, headers: mail.headers },
-        ...peopleOf(mail),
+        ...{ from: formatMailbox(mail.from), subject: mail.subject, text: mail.text, headers: mail.headers },
+        ...recipientsOf(mail),
         ...(mail.html === '' ? {} : { html: mail.html }),
         attachments: files.map(({ name, type, base64 }) => ({
           ...{ filename: name, content_type: type, content: base64 },
@@ -112,20 +114,21 @@ function resend({ token, url = 'https://api.resend.com' }: Options<'resend'>): M
       }
       return { url: `${url}/emails`, headers, body: JSON.stringify(body) }
     },
-    taken: (body) => ({ id: textAt(body, 'id') ?? '' }),
+    accepted: (body) => ({ id: textAt(body, 'id') ?? '' }),
     refusal(status, body) {
       const name = textAt(body, 'name') ?? ''
-      const isOurs = status === 422 || (status === 400 && name !== 'invalid_api_key')
-      const isOther = name === 'invalid_idempotent_request'
-      return { reason: textAt(body, 'message') ?? name, about: isOurs || isOther ? 'mail' : 'account' }
+      const isInvalidMail = status === 422 || (status === 400 && name !== 'invalid_api_key')
+      const isKeyOfOtherMail = name === 'invalid_idempotent_request'
+      const about = isInvalidMail || isKeyOfOtherMail ? 'mail' : 'account'
+      return { reason: textAt(body, 'message') ?? name, about }
     },
   }
 }
 
-function peopleOf({ to, cc, bcc, replyTo }: ReadyMail) {
-  const named = { to, cc, bcc, reply_to: replyTo }
-  const there = Object.entries(named).filter(([, list]) => list.length > 0)
-  return Object.fromEntries(there.map(([name, list]) => [name, list.map(shown)]))
+function recipientsOf({ to, cc, bcc, replyTo }: ReadyMail) {
+  const fields = { to, cc, bcc, reply_to: replyTo }
+  const present = Object.entries(fields).filter(([, list]) => list.length > 0)
+  return Object.fromEntries(present.map(([name, list]) => [name, list.map(formatMailbox)]))
 }
 
 /** Errors of SES about the account, the sender or its limits. */
@@ -134,11 +137,12 @@ const SES_ACCOUNT =
 
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html, with the raw mail. */
 function ses(options: Options<'ses'>, now: () => number): MailApi {
-  const { region, 'access-key': id, 'secret-key': secret, 'session-token': session } = options
+  const { region, 'access-key': accessKey, 'secret-key': secret, 'session-token': session } = options
   const { url = `https://email.${region}.amazonaws.com` } = options
+  // The host in new Message-IDs.
   const host = region === 'us-east-1' ? 'email' : region
   return {
-    ...{ provider: 'SES', isRenamed: true, repeatable: 0 },
+    ...{ provider: 'SES', replacesMessageId: true, repeatableMs: 0 },
     async request(mail) {
       const address = new URL(`${url.replace(/\/+$/, '')}/v2/email/outbound-emails`)
       const body = JSON.stringify({
@@ -146,19 +150,19 @@ function ses(options: Options<'ses'>, now: () => number): MailApi {
         Destination: { ToAddresses: mail.recipients },
         Content: { Raw: { Data: (await mail.raw()).toString('base64') } },
       })
-      const key = { id, secret, session, region, service: 'ses' }
+      const key = { id: accessKey, secret, session, region, service: 'ses' }
       const request = { method: 'POST', url: address, headers: { 'content-type': 'application/json' }, body }
       return { url: address.href, headers: signAws(request, key, now()), body }
     },
-    taken(body) {
-      const taken = textAt(body, 'MessageId') ?? ''
-      return { id: taken, ...(taken && { messageId: `<${taken}@${host}.amazonses.com>` }) }
+    accepted(body) {
+      const id = textAt(body, 'MessageId') ?? ''
+      return { id, ...(id && { messageId: `<${id}@${host}.amazonses.com>` }) }
     },
     refusal(_, body) {
       const type = (textAt(body, '__type') ?? textAt(body, 'type') ?? '').replace(/^.*#/, '')
-      const said = textAt(body, 'message') ?? textAt(body, 'Message') ?? 'no reason'
-      const reason = type ? `${type}: ${said}` : said
-      return { reason, about: SES_ACCOUNT.test(type) || SES_ACCOUNT.test(said) ? 'account' : 'mail' }
+      const message = textAt(body, 'message') ?? textAt(body, 'Message') ?? 'no reason'
+      const reason = type ? `${type}: ${message}` : message
+      return { reason, about: SES_ACCOUNT.test(type) || SES_ACCOUNT.test(message) ? 'account' : 'mail' }
     },
   }
 }

@@ -21,27 +21,27 @@ export type ReadyMail = {
   headers: Record<string, string>
   /** All recipient addresses. */
   recipients: string[]
-  /** Reads the files. Call it once. */
+  /** Reads the attachments. They can be read only once: call either this or `raw`. */
   files(): Promise<ApiFile[]>
-  /** Writes the raw mail. Call it once, instead of `files`. */
+  /** Writes the raw mail with its attachments. */
   raw(): Promise<Buffer>
 }
 
 /**
- * Converts a composed mail. `isRenamed`: the API replaces the Message-ID, so ours is added as a
- * reference.
+ * Converts a composed mail. If the API replaces the Message-ID, ours is added as a reference, so that
+ * answers can be assigned.
  */
-export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail {
+export function readyMail(mail: SendMailOptions, replacesMessageId: boolean): ReadyMail {
   const { messageId = '', subject = '', text, html, inReplyTo } = mail
-  const references = [mail.references ?? []].flat().concat(isRenamed ? [messageId] : [])
-  const open = recipientsOf(mail)
-  const isOpen = ({ address }: ApiMailbox) => open.includes(address)
-  const [to, cc] = [mailboxes(mail.to).filter(isOpen), mailboxes(mail.cc).filter(isOpen)]
-  const shown = new Set([...to, ...cc].map(({ address }) => address))
+  const references = [mail.references ?? []].flat().concat(replacesMessageId ? [messageId] : [])
+  const recipients = recipientsOf(mail)
+  const isRecipient = ({ address }: ApiMailbox) => recipients.includes(address)
+  const [to, cc] = [mailboxes(mail.to).filter(isRecipient), mailboxes(mail.cc).filter(isRecipient)]
+  const visible = new Set([...to, ...cc].map(({ address }) => address))
   const [from = { name: '', address: '' }] = mailboxes(mail.from)
   return {
     ...{ messageId, from, to, cc, subject },
-    bcc: open.filter((each) => !shown.has(each)).map((address) => ({ name: '', address })),
+    bcc: recipients.filter((each) => !visible.has(each)).map((address) => ({ name: '', address })),
     replyTo: mailboxes(mail.replyTo),
     text: typeof text === 'string' ? text : '',
     html: typeof html === 'string' ? html : '',
@@ -50,7 +50,7 @@ export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail 
       ...(inReplyTo ? { 'In-Reply-To': String(inReplyTo) } : {}),
       ...(references.length > 0 ? { References: references.join(' ') } : {}),
     },
-    recipients: open,
+    recipients,
     files: () => filesOf(mail),
     async raw() {
       const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
@@ -61,15 +61,15 @@ export function readyMail(mail: SendMailOptions, isRenamed: boolean): ReadyMail 
   }
 }
 
-/** Formats a mailbox for APIs. */
-export function shown({ name, address }: ApiMailbox): string {
+/** Formats a mailbox as in a header: `"Name" <address>`. */
+export function formatMailbox({ name, address }: ApiMailbox): string {
   return name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`
 }
 
 function recipientsOf({ envelope, to, cc }: SendMailOptions): string[] {
-  const given = Object(envelope).to
-  const said = given === undefined ? [...mailboxes(to), ...mailboxes(cc)] : mailboxes(given)
-  return said.map(({ address }) => address)
+  const { to: recipients } = Object(envelope)
+  const all = recipients === undefined ? [...mailboxes(to), ...mailboxes(cc)] : mailboxes(recipients)
+  return all.map(({ address }) => address)
 }
 
 function mailboxes(value: unknown): ApiMailbox[] {

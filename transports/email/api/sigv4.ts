@@ -12,8 +12,9 @@ export type AwsKey = {
 export type AwsRequest = { method: string; url: URL; headers: Record<string, string>; body: string }
 
 /**
- * The headers that sign a request (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
- * `at`: Unix ms. Its path must need no escaping, and it must have no query.
+ * The headers that sign a request
+ * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html). `at`:
+ * Unix ms. The URL must have no query, and a path that needs no escaping.
  */
 export function signAws({ method, url, headers, body }: AwsRequest, key: AwsKey, at: number) {
   const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')
@@ -30,8 +31,9 @@ export function signAws({ method, url, headers, body }: AwsRequest, key: AwsKey,
   const scope = `${day}/${key.region}/${key.service}/aws4_request`
   const text = ['AWS4-HMAC-SHA256', time, scope, hash('sha256', canonical)].join('\n')
   const steps = [day, key.region, key.service, 'aws4_request']
-  const signing = steps.reduce<Buffer>((secret, step) => mac(secret, step), Buffer.from(`AWS4${key.secret}`))
-  const signature = mac(signing, text).toString('hex')
+  let signingKey: Buffer = Buffer.from(`AWS4${key.secret}`)
+  for (const step of steps) signingKey = mac(signingKey, step)
+  const signature = mac(signingKey, text).toString('hex')
   const { host: _, ...sent } = signed
   const credential = `Credential=${key.id}/${scope}`
   return {

@@ -7,11 +7,13 @@ import type { MailApi } from './mail-api.ts'
 import { mailApiOf } from './providers.ts'
 import { readyMail } from './ready-mail.ts'
 
-/** Timeout (ms) of a request. */
-const WITHIN = 60_000
-const MAX_ANSWER = 64 * 1024
-/** Pause (ms) after a provider reported too many requests: default, and maximum. */
-const [PAUSE, LONGEST] = [5_000, 300_000]
+/** Of a request. */
+const TIMEOUT_MS = 60_000
+/** Maximum characters of a response that are read. */
+const MAX_RESPONSE = 64 * 1024
+/** Pause after a provider reported too many requests. */
+const DEFAULT_PAUSE_MS = 5_000
+const MAX_PAUSE_MS = 300_000
 /** Errors before a connection was established, so that nothing was sent. */
 const NOT_REACHED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/
@@ -21,51 +23,57 @@ export function createMailApi(
   options: MailApiOptions,
   domain: string,
   { gateway, now }: Pick<TransportDeps, 'gateway' | 'now'>,
-): Submission & Pick<MailApi, 'isRenamed'> {
+): Submission & Pick<MailApi, 'replacesMessageId'> {
   const api = mailApiOf(options, domain, now)
-  const { provider, isRenamed, repeatable, probe } = api
+  const { provider, replacesMessageId, repeatableMs, probe } = api
   const closing = new AbortController()
-  const failed = (reason: string, cause?: unknown) =>
+  const failure = (reason: string, cause?: unknown) =>
     new TriviumError('send_failed', { gateway, reason: `${provider}: ${reason}` }, { cause })
-  /** The outcome is unknown. It does not matter if the API deduplicates by key. */
-  const unknown = (key: string, reason: string, cause?: unknown) =>
-    repeatable > 0
-      ? failed(reason, cause)
+  /**
+   * The error if the mail may have been sent. If the API deduplicates by key, it can simply be sent
+   * again.
+   */
+  const ambiguous = (key: string, reason: string, cause?: unknown) =>
+    repeatableMs > 0
+      ? failure(reason, cause)
       : new TriviumError('send_ambiguous', { gateway, key, reason: `${provider}: ${reason}` }, { cause })
 
-  const refused = (key: string, response: Response, body: Json | undefined): Error => {
+  const errorOf = (key: string, response: Response, body: Json | undefined): Error => {
     const { status } = response
     if (status === 429) return new SendPostponed(pauseOf(response.headers))
-    const { reason, about } = api.refusal(status, body)
-    const said = `${reason} (HTTP ${status})`
-    if (status >= 500 && status !== 503) return unknown(key, said)
+    const { reason: text, about } = api.refusal(status, body)
+    const reason = `${text} (HTTP ${status})`
+    // 503 says that the request was not processed.
+    if (status >= 500 && status !== 503) return ambiguous(key, reason)
     const isAboutMail = about === 'mail' && [400, 409, 413, 422].includes(status)
-    if (isAboutMail) return new TriviumError('send_rejected', { gateway, reason: `${provider}: ${said}` })
-    return failed(said)
+    if (isAboutMail) return new TriviumError('send_rejected', { gateway, reason: `${provider}: ${reason}` })
+    return failure(reason)
   }
 
   return {
-    ...{ name: provider, isApi: true, isRenamed, repeatable },
+    ...{ name: provider, isApi: true, replacesMessageId, repeatableMs },
     async send(mail, key, beforeEnd) {
-      const { url, ...request } = await api.request(readyMail(mail, isRenamed), key)
+      const { url, ...request } = await api.request(readyMail(mail, replacesMessageId), key)
       await beforeEnd?.()
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(WITHIN)])
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(TIMEOUT_MS)])
       try {
         const response = await fetch(url, { ...request, method: 'POST', redirect: 'error', signal })
         const body = await bodyOf(response)
-        if (!response.ok) throw refused(key, response, body)
-        const { id, messageId } = api.taken(body)
+        if (!response.ok) throw errorOf(key, response, body)
+        const { id, messageId } = api.accepted(body)
         return { response: `${provider} ${id}`, messageId, refused: [] }
       } catch (error) {
         if (error instanceof TriviumError || error instanceof SendPostponed) throw error
         const { code = '' } = Object(Object(error).cause)
-        throw NOT_REACHED.test(code) ? failed(reasonOf(error), error) : unknown(key, reasonOf(error), error)
+        const reason = reasonOf(error)
+        throw NOT_REACHED.test(code) ? failure(reason, error) : ambiguous(key, reason, error)
       }
     },
     async verify() {
       if (!probe) return
-      const response = await fetch(probe.url, { headers: probe.headers, signal: AbortSignal.timeout(WITHIN) })
-      if (!response.ok) throw failed(api.refusal(response.status, await bodyOf(response)).reason)
+      const signal = AbortSignal.timeout(TIMEOUT_MS)
+      const response = await fetch(probe.url, { headers: probe.headers, signal })
+      if (!response.ok) throw failure(api.refusal(response.status, await bodyOf(response)).reason)
     },
     silence: () => 0,
     close: () => closing.abort(),
@@ -77,12 +85,12 @@ async function bodyOf(response: Response): Promise<Json | undefined> {
   const decoder = new TextDecoder()
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > MAX_ANSWER) break
+    if (text.length > MAX_RESPONSE) break
   }
   return parseJson(text)
 }
 
 function pauseOf(headers: Headers): number {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return seconds > 0 ? Math.min(LONGEST, seconds * 1000) : PAUSE
+  return seconds > 0 ? Math.min(MAX_PAUSE_MS, seconds * 1000) : DEFAULT_PAUSE_MS
 }

@@ -13,9 +13,9 @@ export function createAdmission(parts: {
   deps: TransportDeps
   resolver: DNSResolver
   /** How long (ms) a mail may stay undecided. */
-  patience: number
+  decisionTimeout: number
 }) {
-  const { options, deps, patience } = parts
+  const { options, deps, decisionTimeout } = parts
   const { authentication, 'allowed-senders': globs } = options
   const senders = globs?.map(compilePattern)
   const isAllowed = (address: string) => !senders || senders.some((each) => each.test(address))
@@ -24,12 +24,12 @@ export function createAdmission(parts: {
   const refuse = ({ mail }: Incoming, reason: string, identity?: Identity): Ingested => {
     const from = mail.from[0]?.address ?? ''
     const why = identity?.detail ?? 'allowed-senders does not name it'
-    const tell = () => {
+    const report = () => {
       deps.refused(reason, { from, why, body: `${mail.subject ?? ''}\n${mail.text}` })
       const fields = { from, reason, mailId: mail.messageId, ...defined({ identity }) }
       deps.log.debug(fields, 'a mail was refused')
     }
-    return { outcome: 'refused', tell }
+    return { outcome: 'refused', report }
   }
 
   return {
@@ -38,22 +38,23 @@ export function createAdmission(parts: {
     /** Whether an accepted mail is proven to be from someone in `allowed-senders`. */
     isProven: ({ result, unsigned }: Identity) => senders !== undefined && result === 'pass' && !unsigned,
     /**
-     * Identifies the author of a mail, or returns why it is not accepted. `waited`: how long it has
-     * been undecided (ms).
+     * Identifies the author of a mail, or returns why it is not accepted. `waited` returns how long it
+     * has been undecided (ms).
      */
-    async judge(incoming: Incoming, waited: () => number): Promise<{ identity: Identity } | Ingested> {
+    async admit(incoming: Incoming, waited: () => number): Promise<{ identity: Identity } | Ingested> {
       const { mail, raw } = incoming
       if (!isAllowed(mail.from[0]?.address ?? '')) return refuse(incoming, 'sender')
       const { identity, undecided } = incoming.verdict ?? (await verify(mail, raw))
-      if (undecided && waited() < patience) {
+      if (undecided && waited() < decisionTimeout) {
         if (waited() === 0)
           deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
         return { outcome: 'undecided' }
       }
-      const unproven = authentication === 'require' && identity.result !== 'pass'
-      // Without `allowed-senders` a forged name grants nothing, so the mail is accepted; it gets no answer.
-      const forged = authentication === 'prefer' && senders && identity.result === 'fail'
-      return unproven || forged ? refuse(incoming, 'authentication', identity) : { identity }
+      const isUnproven = authentication === 'require' && identity.result !== 'pass'
+      // Without `allowed-senders` a forged name grants nothing, so the mail is accepted, but never
+      // answered.
+      const isForged = authentication === 'prefer' && senders && identity.result === 'fail'
+      return isUnproven || isForged ? refuse(incoming, 'authentication', identity) : { identity }
     },
   }
 }

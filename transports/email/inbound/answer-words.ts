@@ -53,8 +53,8 @@ moji odgovori|spodaj|z rdečo|v besedilu|allpool|punasega|sinisega|tekstis|zemā
 a baix|a sota|en vermell|en blau|al text|les meves respostes|bên dưới|dưới đây|ở dưới|màu đỏ|màu xanh|trong nội dung|
 di bawah|berikut|warna merah|warna biru|dalam teks|jawaban saya`)
 
-/** Languages that do not separate words by spaces, or attach prefixes to them. */
-const JOINED = words(`
+/** The same in languages that do not separate words by spaces, or attach prefixes to them. */
+const UNSPACED = words(`
 下面|以下|如下|下方|下文|下邊|下边|红色|紅色|蓝色|藍色|绿色|綠色|标红|標紅|标注|標註|文中|行内|行內|逐条|逐條|逐一|见下|見下|内文|內文|正文|我的回复|我的回覆|
 下記|以下|下に|下の|赤字|赤色|赤で|青字|青色|青で|緑|太字|文中|本文|インライン|行間|それぞれ|回答を|コメントを|
 아래|하단|밑에|빨간|빨강|파란|초록|본문|사이사이|답변을|أدناه|بالأحمر|باللون|في النص|بالأزرق|למטה|להלן|באדום|בכחול|בירוק|בגוף|בצבע|
@@ -67,11 +67,11 @@ const ANNOUNCEMENT = new RegExp(
 
 /** Whether a text announces answers further down. */
 export function announcesAnswers(text: string): boolean {
-  return ANNOUNCEMENT.test(text) || JOINED.some((word) => text.includes(word))
+  return ANNOUNCEMENT.test(text) || UNSPACED.some((word) => text.includes(word))
 }
 
 /** What may follow a salutation or farewell: up to three words, then one punctuation mark. */
-const NAMES = "(?:[\\s,]+[\\p{L}][\\p{L}.'’-]*){0,3}\\s*[,.:!،،，。！]*$"
+const NAMES_AND_MARK = "(?:[\\s,]+[\\p{L}][\\p{L}.'’-]*){0,3}\\s*[,.:!،،，。！]*$"
 
 /** Salutations. A text with nothing else has no content of its own. */
 const GREETINGS = words(`
@@ -84,7 +84,7 @@ dobrý den|dobrý deň|vážený|vážená|milý|milá|szia|kedves|tisztelt|jó 
 sayın|γεια|γειά|καλημέρα|καλησπέρα|αγαπητέ|привет|здравствуйте|добрый день|доброе утро|добрый вечер|уважаемый|уважаемая|
 привіт|доброго дня|добрий день|шановний|bok|dobar dan|poštovani|zdravo|tere|labdien|sveiki|laba diena|xin chào|chào|halo|
 selamat pagi|selamat siang|您好|你好|大家好|尊敬的|こんにちは|お世話になっております|お疲れ様です|안녕하세요|שלום|היי|مرحبا|السلام عليكم|สวัสดี`)
-const GREETING = new RegExp(`^(?:${GREETINGS.map(escaped).join('|')})${NAMES}`, 'iu')
+const GREETING = new RegExp(`^(?:${GREETINGS.map(escaped).join('|')})${NAMES_AND_MARK}`, 'iu')
 
 const CLOSINGS = words(`
 best regards|kind regards|warm regards|regards|best wishes|best|cheers|sincerely|yours|yours sincerely|br|kr|rgds|
@@ -96,19 +96,21 @@ groeten|groetjes|mvg|hälsningar|vänliga hälsningar|med vänliga hälsningar|m
 med vennlig hilsen|vennlig hilsen|ystävällisin terveisin|terveisin|pozdrawiam|z poważaniem|s pozdravem|s pozdravom|
 üdvözlettel|üdv|cu stimă|cu respect|saygılarımla|saygılar|με εκτίμηση|с уважением|з повагою|lijep pozdrav|pozdrav|
 此致|祝好|よろしくお願いします|よろしくお願いいたします|감사합니다`)
-const CLOSING = new RegExp(`^(?:${CLOSINGS.map(escaped).join('|')})${NAMES}`, 'iu')
+const CLOSING = new RegExp(`^(?:${CLOSINGS.map(escaped).join('|')})${NAMES_AND_MARK}`, 'iu')
 const THANKS = words(`
 thanks|thank you|many thanks|thanks in advance|thx|danke|vielen dank|besten dank|danke im voraus|merci|merci d'avance|gracias|
 muchas gracias|obrigado|obrigada|grazie|bedankt|dank|alvast bedankt|tack|takk|tak|på forhånd tak|kiitos|dziękuję|
 z góry dziękuję|děkuji|ďakujem|köszönöm|mulțumesc|teşekkürler|ευχαριστώ|спасибо|заранее спасибо|дякую|谢谢|謝謝|ありがとうございます`)
-const THANKED = new RegExp(`^(?:${THANKS.map(escaped).join('|')})${NAMES}`, 'iu')
+const THANKS_LINE = new RegExp(`^(?:${THANKS.map(escaped).join('|')})${NAMES_AND_MARK}`, 'iu')
 
+/** Whether a line is only a salutation. */
 export function isGreeting(line: string): boolean {
   return GREETING.test(line.trim())
 }
 
+/** Whether a line is only a farewell or thanks. */
 export function isClosing(line: string): boolean {
-  return CLOSING.test(line.trim()) || THANKED.test(line.trim())
+  return CLOSING.test(line.trim()) || THANKS_LINE.test(line.trim())
 }
 
 function escaped(text: string): string {

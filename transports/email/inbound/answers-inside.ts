@@ -13,7 +13,7 @@ export type Reply = {
   author: string
   sender: Partial<Mailbox> | undefined
   /** The fingerprint of the quoted mail, if we sent it. */
-  said: string | undefined
+  fingerprint: string | undefined
 }
 
 /**
@@ -22,18 +22,18 @@ export type Reply = {
  * no text above the quote, lines that start with the sender's name, initials or an arrow, answered
  * questions, the sender's name below, and words that the quoted mail does not contain.
  */
-export function hasAnswersInside({ top, quote, latest, author, sender, said }: Reply): boolean {
+export function hasAnswersInside({ top, quote, latest, author, sender, fingerprint }: Reply): boolean {
   const names = namesOf(sender)
   return (
     announcesAnswers(top.join('\n')) ||
     saysNothing(top, names) ||
-    quote.some((line) => isNamed(line, names)) ||
+    quote.some((line) => hasNameLabel(line, names)) ||
     latest.some((line) => ANSWER_LABEL.test(line) || hasArrow(line) || isBracketed(line)) ||
     hasDoubleMarks(latest) ||
     isSigned(latest, names) ||
     hasAnsweredQuestions(latest, author) ||
     hasAnsweredItems(latest, author) ||
-    (said !== undefined && hasOtherWords(withoutBanners(latest), said))
+    (fingerprint !== undefined && hasOtherWords(withoutBanners(latest), fingerprint))
   )
 }
 
@@ -54,8 +54,15 @@ const BANNER =
 const QUESTION = /[?？؟]["'”’)\]]*$/
 const SAME_LINE_ANSWER = /[?？]\s+(?:\S+\s+){0,3}[^\s?？]+$/
 const LIST_ITEM = /^\s*(?:\(?\d{1,2}[.):]|[a-z][.)]|[-*•·–])\s+\S/i
+/**
+ * Maximum characters of a line that can be an answer; of the last line; and of the lines of an answered
+ * list.
+ */
 const MAX_ANSWER = 80
-const MAX_LAST = 40
+const MAX_LAST_ANSWER = 40
+const MAX_ITEM = 60
+/** Longer lines are not searched for names. */
+const MAX_LINE = 1_000
 
 /** Removes warnings that mail servers put above a mail, and disclaimers below it. */
 function withoutBanners(lines: readonly string[]): readonly string[] {
@@ -74,9 +81,9 @@ function saysNothing(top: readonly string[], names: ReadonlySet<string>): boolea
   return isAddressed && isGreeting(filled[0] ?? '') && filled.every(isPolite)
 }
 
-/** "[Anna] yes", "Anna: yes", "AE> yes", "yes (AE)". */
-function isNamed(line: string, names: ReadonlySet<string>): boolean {
-  if (names.size === 0 || line.length > 1000) return false
+/** Whether a name of the sender labels the line: "[Anna] yes", "Anna: yes", "AE> yes", "yes (AE)". */
+function hasNameLabel(line: string, names: ReadonlySet<string>): boolean {
+  if (names.size === 0 || line.length > MAX_LINE) return false
   const [, before = ''] =
     /^\s*[[({<*@]*([\p{L}][\p{L}. '-]{0,40}?)\s*(?:[\])}>*:：]|[-=]{1,2}>)/u.exec(line) ?? []
   if (names.has(nameIn(before)) && nameIn(line) !== nameIn(before)) return true
@@ -104,18 +111,22 @@ function isSigned(latest: readonly string[], names: ReadonlySet<string>): boolea
   return latest.some((line, at) => at > first && !/[,:!]\s*$/.test(line) && names.has(nameIn(line)))
 }
 
-/** One answer on the line after its question, or two one line further down, or one there at the very end. */
+/**
+ * Whether there is an answer on the line after its question or at the very end, or two answers further
+ * below their questions or on the same line.
+ */
 function hasAnsweredQuestions(latest: readonly string[], author: string): boolean {
   const last = latest.findLastIndex((line) => line.trim() !== '')
-  let apart = 0
-  let besides = 0
+  let answersBelow = 0
+  let answersOnLine = 0
   for (const [at, line] of latest.entries()) {
-    if (SAME_LINE_ANSWER.test(line.slice(-60)) && ++besides > 1) return true
+    if (SAME_LINE_ANSWER.test(line.slice(-MAX_ITEM)) && ++answersOnLine > 1) return true
     if (!QUESTION.test(line.trimEnd())) continue
     const next = indexOfFilled(latest, at + 1)
     const answer = latest[next] ?? ''
     if (!isAnswer(answer, author)) continue
-    if (next === at + 1 || (next === last && answer.length <= MAX_LAST) || ++apart > 1) return true
+    if (next === at + 1 || (next === last && answer.length <= MAX_LAST_ANSWER)) return true
+    if (++answersBelow > 1) return true
   }
   return false
 }
@@ -133,7 +144,7 @@ function hasAnsweredItems(latest: readonly string[], author: string): boolean {
   const answered = items.filter((at) => {
     const [item = '', next = '', after = ''] = latest.slice(at, at + 3)
     const isSingle = after.trim() === '' || LIST_ITEM.test(after)
-    return item.length < 60 && next.length < 60 && isAnswer(next, author) && isSingle
+    return item.length < MAX_ITEM && next.length < MAX_ITEM && isAnswer(next, author) && isSingle
   })
   return answered.length > 1 && answered.length >= items.length - 1
 }
@@ -158,6 +169,7 @@ function namesOf(sender: Partial<Mailbox> | undefined): ReadonlySet<string> {
   return new Set(names.map(nameIn).filter((name) => name.length > 1))
 }
 
+/** A line as a name: in lower case, only letters, digits and single spaces. */
 function nameIn(line: string): string {
   return line
     .toLowerCase()

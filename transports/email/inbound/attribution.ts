@@ -9,7 +9,7 @@ export type Attribution = { lines: number; sure: boolean }
 
 const MAX_LENGTH = 400
 /** Clients wrap an attribution into up to four lines; some add empty lines around the address. */
-const MAX_LINES = 6
+export const MAX_LINES = 6
 const END = /[:：]$|[^\s-]\s?-{2,}$/
 const ADDRESS_IN_BRACKETS = /<\s?[^\s<>]{1,254}@[^\s<>]{1,254}>/
 const ADDRESS_IN_PARENTHESES = /\(\s?[^\s()]{1,254}@[^\s()]{1,254}\)/
@@ -60,9 +60,10 @@ function endingAt(lines: readonly string[], end: number): Attribution | undefine
     if (line === undefined) break
     if (line === '' && joined.startsWith('<')) continue
     if (line === '' || (line.startsWith('>') && !(count === 1 && WRAPPED_END.test(line)))) break
-    joined = joined.startsWith('>') ? line + joined : joined === '' ? line : `${line} ${joined}`
+    const isGlued = joined === '' || joined.startsWith('>')
+    joined = isGlued ? line + joined : `${line} ${joined}`
     if (joined.length > MAX_LENGTH) break
-    // Clients wrap after the bracket before an address, so the previous line belongs to it.
+    // Clients wrap around the bracket of an address, so the previous line belongs to it.
     if (/[<(]$/.test(lines[end - count]?.trimEnd() ?? '') || joined.startsWith('<')) continue
     const kind = kindOf(joined)
     const sure = kind === 'sure'

@@ -3,7 +3,7 @@ import { header } from '../mime/head.ts'
 import { decodeWords } from '../mime/words.ts'
 import { domainOf } from '../proof/results.ts'
 import { isAwaySubject } from './away.ts'
-import { type Mail, startOf } from './parse.ts'
+import { type Mail, startAsText } from './parse.ts'
 import { isCalendar, type Part } from './parts.ts'
 
 /** The addresses of this mailbox, in lower case. */
@@ -22,7 +22,7 @@ export function automaticReason(mail: Mail, own: OwnAddresses): string | undefin
   if (byHeader) return byHeader.reason
   if (isCalendarReply(mail)) return 'calendar'
   if (isOwn(sender.address, own)) return 'own-address'
-  // With several From headers, the author is ambiguous, so no one is answered.
+  // With several authors, it is not clear who would be answered.
   const authors = mail.headers.filter(({ key }) => key === 'from')
   if (mail.from.length > 1 || authors.length > 1) return 'several-senders'
   if (isRobot(sender.address)) return 'robot-address'
@@ -98,28 +98,37 @@ export function isRobot(address: string): boolean {
   )
 }
 
-/** Answers to invitations, and other messages between calendars (RFC 5546, section 3.2). */
+/** Answers to invitations, and other messages between calendar programs (RFC 5546, section 3.2). */
 const METHODS = /^(reply|counter|declinecounter|refresh|cancel)$/i
+/** Maximum bytes of a calendar that are searched for its METHOD. */
+const MAX_CALENDAR_HEAD = 4_096
 const METHOD_LINE = /^METHOD:(REPLY|COUNTER|DECLINECOUNTER|REFRESH|CANCEL)\s*$/im
-/** The message class of Outlook for an answer whose calendar is in a TNEF file. */
-const ANSWER =
+/** Subjects by which Outlook answers an invitation. The answer itself may be in a TNEF file. */
+const ANSWER_SUBJECT =
   /^(?:accepted|declined|tentative(?:ly accepted)?|canceled|cancelled|zugesagt|angenommen|abgelehnt|mit vorbehalt(?: angenommen)?|abgesagt|accepté|refusé|provisoire|annulé|aceptad[ao]|rechazad[ao]|cancelad[ao]|accettato|rifiutato|annullato|geaccepteerd|geweigerd|afgewezen|geannuleerd|aceite|aceito|recusad[ao]|zaakceptowano|odrzucono|odwołano|accepterat|avböjt|inställt|godtatt|avslått|avlyst|accepteret|afvist|aflyst|hyväksytty|hylätty|peruutettu|přijato|odmítnuto|zrušeno|承諾済み|辞退|已接受|已拒绝|已取消|kabul edildi|reddedildi|iptal edildi)\s?[:：]/i
 
 function isCalendarReply(mail: Mail): boolean {
   const isReply = (part: Part) =>
-    METHODS.test(part.method ?? '') || (isCalendar(part) && METHOD_LINE.test(startOf(part, 4096)))
+    METHODS.test(part.method ?? '') ||
+    (isCalendar(part) && METHOD_LINE.test(startAsText(part, MAX_CALENDAR_HEAD)))
   if (mail.parts.some(isReply)) return true
   const isMeeting = /calendarmessage/i.test(header(mail, 'content-class') ?? '')
-  return isMeeting && ANSWER.test(mail.subject ?? '')
+  return isMeeting && ANSWER_SUBJECT.test(mail.subject ?? '')
 }
 
-const NAMING = /^(resent-)?(to|b?cc)$/
+const RECIPIENT_HEADER = /^(resent-)?(to|b?cc)$/
 /** Headers in which servers record the recipient, before and after aliases. */
-const TRACE =
+const TRACE_HEADER =
   /^received$|^(x-)?(delivered-to|envelope-to)$|^x-(original-to|rcpt-to|forwarded-to|forwarded-for)$/
-const FORWARDING = ['x-forwarded-to', 'x-forwarded-for', 'auto-forwarded', 'x-ms-exchange-inbox-rules-loop']
+const FORWARDING_HEADERS = [
+  'x-forwarded-to',
+  'x-forwarded-for',
+  'auto-forwarded',
+  'x-ms-exchange-inbox-rules-loop',
+]
 /** `Received: … for <hello@example.net>; …` (RFC 5321, section 4.4). */
-const FOR = /\sfor\s+([^\s@]{1,250}@\S{1,250})/i
+const RECEIVED_FOR = /\sfor\s+([^\s@]{1,250}@\S{1,250})/i
+/** Maximum characters of a header value that are read. */
 const MAX_VALUE = 20_000
 const ADDRESS = /[^\s<>"(),;:]{1,250}@[^\s<>"(),;:]{1,250}/g
 
@@ -133,19 +142,24 @@ export function isAddressed(mail: Mail, own: OwnAddresses): boolean {
   // In ASCII form: senders write `bücher.example` or its encoded form.
   const domains = new Set([...own].map(domainOf))
   const isOurs = (address: string) => domains.has(domainOf(address))
-  const named = addresses(mail, NAMING)
-  if (named.some(isOurs)) return true
-  const passed = new Set(addresses(mail, TRACE))
-  if (named.length > 0) return named.some((each) => passed.has(each)) || wasForwarded(mail)
-  const isSilent = !mail.headers.some(({ key, value }) => NAMING.test(key) && value.trim() !== '')
-  return isSilent && [...passed].some(isOurs)
+  const recipients = addresses(mail, RECIPIENT_HEADER)
+  if (recipients.some(isOurs)) return true
+  const traced = new Set(addresses(mail, TRACE_HEADER))
+  if (recipients.length > 0) return recipients.some((each) => traced.has(each)) || wasForwarded(mail)
+  const namesNobody = !mail.headers.some(
+    ({ key, value }) => RECIPIENT_HEADER.test(key) && value.trim() !== '',
+  )
+  return namesNobody && [...traced].some(isOurs)
 }
 
-/** Some senders encode the whole header, although only names may be encoded. */
+/**
+ * The addresses in some headers, in lower case. Some senders encode the whole header, although only
+ * names may be encoded.
+ */
 function addresses(mail: Mail, names: RegExp): string[] {
   return mail.headers
     .filter(({ key }) => names.test(key))
-    .map(({ key, value }) => (key === 'received' ? (FOR.exec(value)?.[1] ?? '') : value))
+    .map(({ key, value }) => (key === 'received' ? (RECEIVED_FOR.exec(value)?.[1] ?? '') : value))
     .flatMap((value) => decodeWords(value.slice(0, MAX_VALUE)).match(ADDRESS) ?? [])
     .map((each) => each.toLowerCase())
 }
@@ -153,5 +167,5 @@ function addresses(mail: Mail, names: RegExp): string[] {
 /** Forwarders add a header of their own, or rewrite the return path (SRS; Gmail's `+caf_=`). */
 function wasForwarded(mail: Mail): boolean {
   const rewritten = /^<?([^@]*\+)?(srs[01]?[=+-]|caf_=)/i.test(header(mail, 'return-path') ?? '')
-  return rewritten || FORWARDING.some((name) => header(mail, name) !== undefined)
+  return rewritten || FORWARDING_HEADERS.some((name) => header(mail, name) !== undefined)
 }

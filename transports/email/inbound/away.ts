@@ -24,7 +24,7 @@ const REPLY_END = /^\s*(?:$|[:\]】)」』"»*]|(?:re|aw|sv|vs|odp|ynt|tr)\s?:)/
 const AWAY_END =
   /^\s*(?:$|[:\]】)」』"»*!]|[-–—]\s|re\s?:|auto(?:matic)?[ -]?(?:reply|response|antwort)|reply\b|message\b|notification\b|(?:until|till|from|thru|through|bis|vom|ab|jusqu|du|hasta|desde|del|fino|dal|tot|t\/m|van|ate|do|od|tom|till|fra|til|asti|zacatku)\b|\d)/
 
-/** How programs name automatic replies. */
+/** Names of automatic replies, as programs write them. */
 const REPLIES = words(`
 automatic reply|automatic response|auto generated|auto-generated|automated reply|automated response|auto reply|auto-reply|autoreply|
 auto response|auto-response|autoresponse|autoresponder|auto-responder|vacation reply|vacation response|
@@ -49,7 +49,7 @@ otomatik yanit|otomatik cevap|otomatik ileti|ofis dısı yanıtı|ofis disi yani
 automatiska atbilde|tra lời tự động|tra loi tu dong|balasan otomatis|ตอบกลับอัตโนมัติ|רד אוטומטי|
 תשובה אוטומטית|מענה אוטומטי|رد تلقائي|الرد التلقائي`)
 
-/** How people and programs say that someone is away. */
+/** Phrases for being away, of people and programs. */
 const AWAY = words(`
 out of office|out of the office|away|out-of-office|ooo|ooto|away from the office|away from my mail|
 away from office|on vacation|on annual leave|on holiday|on leave|on parental leave|on maternity leave|
@@ -69,7 +69,7 @@ in afara biroului|εκτος γραφειου|van ureda|van kontora|מחוץ ל�
 const NOTES =
   /^auto:\s.{1,150}(?:\bout of (?:the )?office\b|\((?:returning|ruckkehr|rueckkehr|zuruck|de retour|retour|regres|ritorno|terug)\b)/
 
-/** Words that people use too. Before the subject of a reply, they are from a program. */
+/** Words that people use as well. Only a program writes them before the subject of a reply. */
 const TOPICS = words(`
 auto|vacation|absence|absent|absente|ausencia|assenza|abwesenheit|afwezigheid|nieobecnosc|franvaro|fravær|
 poissaolo|nepritomnost|отпуск|휴가|休假|外出|不在`)
@@ -80,7 +80,7 @@ function restAfter(starts: readonly string[], text: string): string | undefined 
   return start === undefined ? undefined : text.slice(start.length)
 }
 
-/** Without case and accents, as some programs drop them. */
+/** Removes case and accents, because some programs omit accents. */
 function folded(text: string): string {
   return text
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { decodeText } from '../mime/charset.ts'
 import { fromFlowed } from '../mime/flowed.ts'
 import { contentOf, type Entity } from '../mime/tree.ts'
-import { htmlToText, plain } from './readable-text.ts'
+import { cleanText, htmlToText } from './readable-text.ts'
 import { isStub } from './stub.ts'
 
 /** The text of a mail, and the parts that are files. */
@@ -19,21 +19,25 @@ export function readBody(root: Entity): Body {
   const files: Entity[] = []
   let hasText = false
 
-  /** Parts of one `multipart/alternative` have the same content. */
-  const collect = (entity: Entity, alternative: Piece | undefined, isAlternative: boolean) => {
+  /**
+   * Parts of one `multipart/alternative` have the same content, so they share a piece (`shared`), also
+   * when they are nested. `isAlternative`: the entity is directly in one.
+   */
+  const collect = (entity: Entity, shared: Piece | undefined, isAlternative: boolean) => {
     if (entity.parts) {
-      const is = entity.type === 'multipart/alternative'
-      const piece = is ? addPiece() : alternative
-      for (const part of entity.parts) collect(part, piece, is)
+      const hasAlternatives = entity.type === 'multipart/alternative'
+      const piece = hasAlternatives ? addPiece() : shared
+      for (const part of entity.parts) collect(part, piece, hasAlternatives)
       return
     }
+    // A named text is a file, unless it is the first text, or an alternative.
     const isFile = hasName(entity) && hasText && !isAlternative
     if (!isTextual(entity) || isFile) {
       files.push(entity)
       return
     }
     hasText = true
-    const piece = alternative ?? addPiece()
+    const piece = shared ?? addPiece()
     const list = entity.type === 'text/html' ? piece.html : piece.plain
     list.push(textOf(entity))
   }
@@ -44,11 +48,11 @@ export function readBody(root: Entity): Body {
   }
   collect(root, undefined, false)
 
-  const said = pieces.map((piece) => ({ plain: piece.plain.join('\n\n'), html: piece.html.join('\n') }))
-  const html = said.some((each) => each.html.trim() !== '')
-    ? said.map((each) => each.html || asHtml(each.plain)).join('\n')
+  const texts = pieces.map((piece) => ({ plain: piece.plain.join('\n\n'), html: piece.html.join('\n') }))
+  const html = texts.some((each) => each.html.trim() !== '')
+    ? texts.map((each) => each.html || asHtml(each.plain)).join('\n')
     : undefined
-  const text = said
+  const text = texts
     .map(textOfPiece)
     .filter((each) => each.trim() !== '')
     .join('\n\n')
@@ -59,7 +63,6 @@ function isTextual({ type, disposition }: Entity): boolean {
   return /^text\/(?:plain|html)$/.test(type) && disposition.value !== 'attachment'
 }
 
-/** A named part is a file, unless it is the only part, or an alternative of the text. */
 function hasName({ disposition, params }: Entity): boolean {
   return disposition.params.has('filename') || params.has('name')
 }
@@ -68,16 +71,19 @@ function textOf(entity: Entity): string {
   const { params, type } = entity
   const content = contentOf(entity)
   const isHtml = type === 'text/html'
-  const text = plain(decodeText(content, params.get('charset') || (isHtml ? metaCharset(content) : '')))
+  const text = cleanText(decodeText(content, params.get('charset') || (isHtml ? metaCharset(content) : '')))
   const isFlowed = !isHtml && /^flowed$/i.test(params.get('format') ?? '')
   return isFlowed ? fromFlowed(text, /^yes$/i.test(params.get('delsp') ?? '')) : text
 }
 
-const META = /<meta\s[^>]{0,200}?charset\s?=\s?["']?([\w:-]{2,40})/i
+const META_CHARSET = /<meta\s[^>]{0,200}?charset\s?=\s?["']?([\w:-]{2,40})/i
 
-/** The charset stated in the page, if the part has none. */
+/** Maximum bytes of a page that are searched for its charset. */
+const MAX_HTML_HEAD = 4_096
+
+/** The charset that the page itself states; `''` if none. */
 function metaCharset(content: Buffer): string {
-  return META.exec(content.toString('latin1', 0, 4096))?.[1] ?? ''
+  return META_CHARSET.exec(content.toString('latin1', 0, MAX_HTML_HEAD))?.[1] ?? ''
 }
 
 function textOfPiece({ plain, html }: { plain: string; html: string }): string {

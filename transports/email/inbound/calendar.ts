@@ -40,14 +40,19 @@ const MAX_BYTES = 256 * 1024
 /** Outlook does not quote the name of a zone in which there is a colon or a comma. */
 const BARE_ZONE =
   /^((?:DTSTART|DTEND|DUE|RECURRENCE-ID)\b[^\n":]{0,200}?;TZID=)([^"\n;]{0,200}[:,][^"\n;]{0,200})(:\d{8}(?:T\d{6}Z?)?)$/gim
+/** Maximum characters of a text, of a parameter, and of an address (RFC 5321, section 4.5.3.1). */
 const MAX_TEXT = 20_000
+const MAX_PARAMETER = 500
+const MAX_ADDRESS = 320
 const MAX_ATTENDEES = 500
+/** Maximum number of calendars in a mail that are tried. */
+const MAX_CALENDARS = 5
 
 /** The first readable calendar of a mail; undefined without one. */
 export function invitationIn(parts: readonly Part[]): Invitation | undefined {
-  for (const part of parts.filter(isCalendar).slice(0, 5)) {
-    const found = readInvitation(part)
-    if (found) return found
+  for (const part of parts.filter(isCalendar).slice(0, MAX_CALENDARS)) {
+    const invitation = readInvitation(part)
+    if (invitation) return invitation
   }
   return undefined
 }
@@ -58,7 +63,7 @@ function readInvitation({ content, charset, method }: Part): Invitation | undefi
     .replaceAll(/\r+\n?/g, '\n')
     .replaceAll(BARE_ZONE, '$1"$2"$3')
     .trim()
-  const calendar = parseCalendar(text) ?? parseCalendar(wellFormed(text))
+  const calendar = parseCalendar(text) ?? parseCalendar(withoutInvalidLines(text))
   if (!calendar) return undefined
   const events = ['vevent', 'vtodo'].flatMap((name) => calendar.getAllSubcomponents(name))
   // Changed occurrences follow the main event.
@@ -75,13 +80,13 @@ function parseCalendar(text: string): ICAL.Component | undefined {
   })
 }
 
-/** Removes invalid lines: some programs do not fold descriptions. */
-function wellFormed(text: string): string {
+/** Keeps only properties and folded lines: some programs do not fold descriptions. */
+function withoutInvalidLines(text: string): string {
   const lines = text.split('\n')
   return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')
 }
 
-/** An invalid property must not hide the others. */
+/** Reads each property on its own, so that an invalid one does not hide the others. */
 function detailsOf(event: ICAL.Component, method: string | undefined): Invitation {
   const organiser = event.getFirstProperty('organizer')
   const attendees = event.getAllProperties('attendee').slice(0, MAX_ATTENDEES)
@@ -122,14 +127,17 @@ function textOf(component: ICAL.Component, name: string): string | undefined {
 
 function parameterOf(property: ICAL.Property, name: string): string | undefined {
   const [value] = [property.getParameter(name)].flat()
-  return value ? oneLine(value).slice(0, 500) || undefined : undefined
+  return value ? oneLine(value).slice(0, MAX_PARAMETER) || undefined : undefined
 }
 
-/** `mailto:Bob@example.org`. Exchange puts a different real address into EMAIL. */
+/**
+ * The address in `mailto:Bob@example.org`, in lower case. If the value is not an address, Exchange has
+ * it in EMAIL.
+ */
 function addressOf(property: ICAL.Property): string {
   const value = String(attempt(() => property.getFirstValue()) ?? '').replace(/^mailto:/i, '')
   const address = value.includes('@') ? value : (parameterOf(property, 'email') ?? '')
-  return lowerCase(oneLine(address)).slice(0, 320)
+  return lowerCase(oneLine(address)).slice(0, MAX_ADDRESS)
 }
 
 function timeOf(property: ICAL.Property | null): string | undefined {

@@ -1,12 +1,13 @@
 import { hash } from 'node:crypto'
 import type { KeyValues } from '../../../src/core/store.ts'
+import { DAY } from '../../../src/core/units.ts'
 import type { Identity } from '../proof/claim.ts'
 import type { SentLog, SentRecord } from '../sent-log.ts'
 import type { Mail } from './parse.ts'
 import { bareSubject, prefixOf } from './subject.ts'
 
-/** How long (ms) threads are remembered; after that, a mail without References starts a new one. */
-const KEEP = 60 * 86_400_000
+/** How long threads are remembered; after that, a mail without References starts a new one. */
+const THREAD_TTL_MS = 60 * DAY
 /** Number of ids of a long thread that are looked up. */
 const LOOKUPS = 5
 
@@ -21,50 +22,52 @@ const LOOKUPS = 5
  */
 export function createConversations(kv: KeyValues, gateway: string, sent: SentLog, window: number) {
   const digest = (text: string) => hash('sha256', `${gateway}\n${text}`, 'base64url').slice(0, 22)
-  const ofRoot = (id: string) => `mail-${digest(id)}`
+  const startedBy = (id: string) => `mail-${digest(id)}`
   const threadKey = (id: string) => `email/${gateway}/thread/${digest(id)}`
   const subjectKey = (mail: Mail) =>
     `email/${gateway}/subject/${digest(`${mail.from[0]?.address}\n${bareSubject(mail.subject ?? '').toLowerCase()}`)}`
 
-  /** Found but not stored yet, because mails of one batch may answer each other. */
-  const fresh = new Map<string, string>()
-  const text = async (key: string) => {
-    const value = fresh.get(key) ?? (await kv.get(key))?.value
+  /** Entries that are not stored yet: mails of one batch may answer each other. */
+  const unsaved = new Map<string, string>()
+  const lookUp = async (key: string) => {
+    const value = unsaved.get(key) ?? (await kv.get(key))?.value
     return typeof value === 'string' ? value : undefined
   }
 
   /**
-   * `thread`: the conversation of our mail that this one refers to, whoever wrote it; otherwise its
-   * own. `answers`: when we sent that mail (Unix ms). `remember` stores it for later mails.
+   * Resolves with the conversation of a mail. `thread`: the conversation of our mail that this one
+   * refers to, whoever wrote it; otherwise its own. `answers`: when we sent that mail (Unix ms).
+   * `remember` stores the conversation for later mails.
    */
   return async (mail: Mail, { unsigned = [] }: Identity) => {
     const { messageId: id, inReplyTo, references, from, subject } = mail
-    const isOpen = unsigned.includes('in-reply-to') || unsigned.includes('references')
+    const isForgeable = unsigned.includes('in-reply-to') || unsigned.includes('references')
     const parents = new Set([...(inReplyTo ? [inReplyTo] : []), ...references.toReversed()])
     let answered: SentRecord | undefined
-    let conversation: string | undefined
+    let known: string | undefined
     for (const parent of [...parents].slice(0, LOOKUPS)) {
-      const record = await sent.of(parent)
+      const record = await sent.byMessageId(parent)
       answered ??= record
-      if (!isOpen || record?.to.toLowerCase() === from[0]?.address) conversation = record?.conversation
-      if (!isOpen) conversation ??= await text(threadKey(parent))
-      if (conversation) break
+      const isOfSender = record?.to.toLowerCase() === from[0]?.address
+      if (!isForgeable || isOfSender) known = record?.conversation
+      if (!isForgeable) known ??= await lookUp(threadKey(parent))
+      if (known) break
     }
-    const root = isOpen ? undefined : (references[0] ?? inReplyTo)
-    const isReply = root === undefined && prefixOf(subject) !== undefined
-    conversation ??= isReply ? await text(subjectKey(mail)) : undefined
-    const found = conversation ?? ofRoot(root ?? id ?? `${mail.date}\n${from[0]?.address}\n${mail.text}`)
-    const notes = [
-      // The first mail of a thread is found by its own id; only what cannot be derived is stored.
-      ...(id && ofRoot(id) !== found ? [{ key: threadKey(id), ttl: KEEP }] : []),
+    const root = isForgeable ? undefined : (references[0] ?? inReplyTo)
+    const isReplyBySubject = root === undefined && prefixOf(subject) !== undefined
+    known ??= isReplyBySubject ? await lookUp(subjectKey(mail)) : undefined
+    const conversation = known ?? startedBy(root ?? id ?? `${mail.date}\n${from[0]?.address}\n${mail.text}`)
+    const entries = [
+      // Not stored if it can be derived from the id, as for the first mail of a thread.
+      ...(id && startedBy(id) !== conversation ? [{ key: threadKey(id), ttl: THREAD_TTL_MS }] : []),
       ...(from.length > 0 && subject ? [{ key: subjectKey(mail), ttl: window }] : []),
     ]
-    for (const { key } of notes) fresh.set(key, found)
+    for (const { key } of entries) unsaved.set(key, conversation)
     const remember = async () => {
-      await Promise.all(notes.map(({ key, ttl }) => kv.set(key, found, { ttl })))
-      for (const { key } of notes) fresh.delete(key)
+      await Promise.all(entries.map(({ key, ttl }) => kv.set(key, conversation, { ttl })))
+      for (const { key } of entries) unsaved.delete(key)
     }
-    const thread = answered?.thread ?? answered?.conversation ?? found
-    return { conversation: found, thread, answers: answered?.at, remember }
+    const thread = answered?.thread ?? answered?.conversation ?? conversation
+    return { conversation, thread, answers: answered?.at, remember }
   }
 }

@@ -35,44 +35,56 @@ virgilio|orange|laposte|sfr|comcast|xfinity|verizon|at&t|t-mobile|vodafone|o2|te
 const APOLOGY =
   /please|excuse|pardon|forgive|sorry|typo|brevity|bitte|entschuld|tippfehler|kürze|désolé|excus|fautes|disculp|perdon|errores|desculp|erros|scus|errori|fouten|ursäkta|undskyld|beklager|przepraszam|извин/
 const OUTLOOK_LINK = /https:\/\/aka\.ms\/|outlook\.com\/mobile/i
+/**
+ * Maximum number of words: of each part of a signature, before a link, and of "Sent from my" with a
+ * model.
+ */
 const MAX_WORDS = 8
+const MAX_WORDS_WITH_LINK = 4
+const MAX_WORDS_WITH_MODEL = 7
+/** Maximum characters of a signature without its link, and with it. */
 const MAX_LENGTH = 100
-const MAX_LINK = 500
+const MAX_LINE = 500
 const LINK = /\s?[<([]?(?:https?:\/\/|mailto:)[^\s<>]+[>)\]]?/gi
 /** Only whole names, not "pixels", but with endings of inflected languages. */
 const NAME = new RegExp(
   `(?<![\\p{L}\\d])(?:${NAMES.map(escaped).join('|')})(?:'?\\p{Script=Cyrillic}{0,3})(?![\\p{L}])`,
   'u',
 )
-/** Languages that attach endings, or write without spaces. */
-const JOINED = /(?:iphone|ipad|android|outlook|galaxy|samsung|huawei|xiaomi)/
+/** Part of a word, for languages that attach endings or write without spaces. */
+const NAME_IN_WORD = /(?:iphone|ipad|android|outlook|galaxy|samsung|huawei|xiaomi)/
 
 /**
  * Whether a line is the signature of a device or app: "Sent from my iPhone", "Get Outlook for
  * iOS<https://…>".
  */
 export function isDeviceSignature(line: string): boolean {
-  if (line.length > MAX_LINK) return false
+  if (line.length > MAX_LINE) return false
   const bare = line.replaceAll(LINK, ' ').trim()
   const text = bare.toLowerCase()
   if (text.length > MAX_LENGTH || text.includes('?')) return false
-  // Contains Outlook's own link, in any language.
-  if (text.includes('outlook') && OUTLOOK_LINK.test(line)) return text.split(/\s+/).length <= MAX_WORDS
+  // Outlook's own link, in any language.
+  if (text.includes('outlook') && OUTLOOK_LINK.test(line)) return countWords(text) <= MAX_WORDS
   if (!STARTS.some((start) => text.startsWith(start))) return false
   // Only apps put a link in brackets after a name, so the name need not be known.
-  const isLinked = /[<([]https?:/i.test(line) && text.split(/\s+/).length <= 4
-  const isModel = /^sent from my (?:[\w-]+ )*\S*[A-Z\d]\S*$/.test(`${bare[0]?.toLowerCase()}${bare.slice(1)}`)
-  return isLinked || (isModel && text.split(' ').length <= 7) || namesDevice(text)
+  const isLinked = /[<([]https?:/i.test(line) && countWords(text) <= MAX_WORDS_WITH_LINK
+  // A model that is not listed has a capital letter or a digit.
+  const isModel = /^[Ss]ent from my (?:[\w-]+ )*\S*[A-Z\d]\S*$/.test(bare)
+  return isLinked || (isModel && countWords(text) <= MAX_WORDS_WITH_MODEL) || namesDevice(text)
 }
 
 /** A device or app early in the line, followed by little more than an apology for typos. */
 function namesDevice(text: string): boolean {
-  const found = NAME.exec(text) ?? (text.split(/\s+/).length <= MAX_WORDS ? JOINED.exec(text) : null)
+  const found = NAME.exec(text) ?? (countWords(text) <= MAX_WORDS ? NAME_IN_WORD.exec(text) : null)
   if (!found) return false
   const before = text.slice(0, found.index)
   const behind = text.slice(found.index + found[0].length)
-  if (/[,;:]/.test(before) || before.split(/\s+/).length > MAX_WORDS) return false
-  return APOLOGY.test(behind) || (behind.split(/\s+/).length <= MAX_WORDS && !/[,;]\s*\p{L}/u.test(behind))
+  if (/[,;:]/.test(before) || countWords(before) > MAX_WORDS) return false
+  return APOLOGY.test(behind) || (countWords(behind) <= MAX_WORDS && !/[,;]\s*\p{L}/u.test(behind))
+}
+
+function countWords(text: string): number {
+  return text.split(/\s+/).length
 }
 
 function escaped(text: string): string {

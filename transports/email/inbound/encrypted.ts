@@ -5,30 +5,39 @@ import type { Part } from './parts.ts'
 const ENCRYPTED = 'encrypted'
 
 const SMIME = /^application\/(?:x-)?pkcs7-mime$/
-/** Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652, RFC 5083). */
+/**
+ * Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652, RFC
+ * 5083).
+ */
 const ENVELOPED = ['2a864886f70d010703', '2a864886f70d0109100117']
 const SIGNED = '2a864886f70d010702'
-/** Only at the start of a line, unlike in a quote. */
+/** At the start of a line: in a quote, there is a mark before it. */
 const INLINE_PGP = /^-----BEGIN PGP MESSAGE-----[ \t]*$/m
-const MAX_LOOK = 64 * 1024
+/** Maximum characters of the text that are searched. */
+const MAX_SCAN = 64 * 1024
+/** A PGP control part has one line; a larger one of its type is something else. */
+const MAX_CONTROL_BYTES = 1_000
 
 /**
  * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, or inline PGP), or
  * signed in an opaque format. Undefined for other mails.
  */
-export function sealed(root: Entity, text: string, parts: readonly Part[]): string | undefined {
+export function encryptionIn(root: Entity, text: string, parts: readonly Part[]): string | undefined {
   if (root.type === 'multipart/encrypted') return ENCRYPTED
   const has = (test: (part: Part) => boolean) => parts.some(test)
-  if (has(isPgpMime) || INLINE_PGP.test(text.slice(0, MAX_LOOK))) return ENCRYPTED
+  if (has(isPgpMime) || INLINE_PGP.test(text.slice(0, MAX_SCAN))) return ENCRYPTED
   if (has((part) => isSmime(part) && isEnveloped(part))) return ENCRYPTED
   const signed =
-    text.trim() === '' ? parts.find((part) => isSmime(part) && oidIn(part).includes(SIGNED)) : undefined
+    text.trim() === '' ? parts.find((part) => isSmime(part) && headInHex(part).includes(SIGNED)) : undefined
   return signed && `Its text is inside the signature ${signed.name}, which is not read.`
 }
 
-/** Some servers wrap it in another container, or drop the type of the container. */
+/**
+ * Recognises PGP/MIME by its control part: some servers wrap it in another container, or drop the
+ * container's type.
+ */
 function isPgpMime({ type, content }: Part): boolean {
-  return type === 'application/pgp-encrypted' && content.length < 1000
+  return type === 'application/pgp-encrypted' && content.length < MAX_CONTROL_BYTES
 }
 
 function isSmime({ type, name }: Part): boolean {
@@ -38,11 +47,11 @@ function isSmime({ type, name }: Part): boolean {
 function isEnveloped(part: Part): boolean {
   return (
     /^(?:auth-)?enveloped-data$/i.test(part.smimeType ?? '') ||
-    ENVELOPED.some((each) => oidIn(part).includes(each))
+    ENVELOPED.some((oid) => headInHex(part).includes(oid))
   )
 }
 
-/** The start of the content, which contains its type. */
-function oidIn({ content }: Part): string {
+/** The start of the content, which contains the object identifier of its type. */
+function headInHex({ content }: Part): string {
   return Buffer.from(content.subarray(0, 64)).toString('hex')
 }

@@ -1,10 +1,12 @@
 import { BLOCK_ROLES, type BlockRole } from './quote-words.ts'
 
 /** Maximum lines of a header block: five headers with empty lines in between, or some of them wrapped. */
-const MAX_BLOCK = 14
+export const MAX_BLOCK = 14
+/** Maximum characters of a header name, and of the spaces and marks around it. */
 const MAX_NAME = 25
-const MAX_OTHERS = 3
 const MAX_INDENT = 10
+/** Maximum number of headers with other names (Cc, Reply-To, Importance). */
+const MAX_OTHERS = 3
 /** Bold marks, and the direction marks that Windows Mail puts into dates. */
 const DECORATION = /[*\u200e\u200f\u202a-\u202e]/g
 
@@ -50,15 +52,16 @@ export function headerBlock(lines: readonly string[], start: number): Block {
       if (++gap > 1) break
       continue
     } else if (gap > 0) break
-    else if (last === 'from' && !isNamed(line)) fields.set('from', `${fields.get('from')} ${line}`)
-    // A wrapped list of recipients, or an unused header (Cc, Reply-To, Importance).
-    else if (last !== 'to' && (!isNamed(line) || ++others > MAX_OTHERS)) break
+    else if (last === 'from' && !hasName(line)) fields.set('from', `${fields.get('from')} ${line}`)
+    // Only a wrapped list of recipients, or another header, continues the block.
+    else if (last !== 'to' && (!hasName(line) || ++others > MAX_OTHERS)) break
     length = at + 1
   }
   return { fields, length }
 }
 
-function isNamed(line: string): boolean {
+/** Whether a line begins like a header: `Name:`. */
+function hasName(line: string): boolean {
   return /^\s*\*?\p{L}[\p{L} -]{1,24}\s?[:：]/u.test(line)
 }
 

@@ -1,4 +1,5 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { HandOverHost } from '../host.ts'
 import type { EmailOptions } from '../options.ts'
@@ -8,13 +9,13 @@ import type { createConversations } from './conversation.ts'
 import type { Incoming, Ingested } from './incoming.ts'
 import { kindOfMail } from './subject.ts'
 
-/** How long (ms) a mail may be read again after its conversation was paused. */
-const KEEP = 60 * 86_400_000
+/** How long a handled mail is remembered, in case the folder is read again. */
+const MARK_TTL_MS = 60 * DAY
 
 /**
- * Makes the reader of the folder for sent mail. An answer there that this gateway did not send was written by
- * a person, who has thereby taken over the conversation. Other mail in the folder is ignored, and the folder
- * is not changed.
+ * Creates the reader of the folder for sent mail. An answer there that this gateway did not send was
+ * written by a person, who has thereby taken over the conversation. Other mail in the folder is
+ * ignored, and the folder is not changed.
  */
 export function createHumanReplies(parts: {
   handover: NonNullable<EmailOptions['handover']>
@@ -26,29 +27,29 @@ export function createHumanReplies(parts: {
   const { handover, own, deps, sent, findConversation } = parts
   const { kv, gateway, log } = deps
 
-  const look = async ({ mail }: Incoming): Promise<void> => {
+  const takeOverIfAnswered = async ({ mail }: Incoming): Promise<void> => {
     const { messageId: id = '', inReplyTo, references } = mail
     if (id === '' || (inReplyTo === undefined && references.length === 0)) return
-    if (kindOfMail(mail) !== 'reply' || marksIn(id).length > 0 || (await sent.of(id))) return
+    if (kindOfMail(mail) !== 'reply' || marksIn(id).length > 0 || (await sent.byMessageId(id))) return
     const auto = automaticReason(mail, own)
     if (auto !== undefined && auto !== 'own-address') return
-    const mark = `email/${gateway}/human-reply/${id}`
-    if (await kv.get(mark)) return
+    const handledKey = `email/${gateway}/human-reply/${id}`
+    if (await kv.get(handledKey)) return
     const identity = { result: 'none' as const, by: 'sent', detail: 'it is in the folder with sent mail' }
     const { conversation, remember } = await findConversation(mail, identity)
     const by = `${gateway}:${mail.from[0]?.address ?? 'a person'}`
-    const how = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: handover.for }) }
-    const isKnown = await deps.takeOver({ conversation, ...how })
+    const pause = { by, reason: 'a person answered', drop: handover.drop, ...defined({ for: handover.for }) }
+    const isKnown = await deps.takeOver({ conversation, ...pause })
     if (!isKnown) return
     // Answers to the person belong to the same conversation.
-    await Promise.all([remember(), kv.set(mark, true, { ttl: KEEP })])
+    await Promise.all([remember(), kv.set(handledKey, true, { ttl: MARK_TTL_MS })])
     log.info({ conversation, by, mailId: id }, 'a person answered and has taken over the conversation')
   }
 
   return async (batch: readonly Incoming[]): Promise<Ingested[]> => {
     // In order, because an answer may refer to an earlier one. If one fails, the folder is read again from
     // there.
-    for (const mail of batch) await look(mail)
+    for (const mail of batch) await takeOverIfAnswered(mail)
     return batch.map(() => ({ outcome: 'own' }))
   }
 }

@@ -27,9 +27,10 @@ export function placeOf({ folder, uid, source, id }: Incoming) {
 }
 
 /**
- * The outcome of a mail. `own`: a copy of a mail that this gateway sent. `bounce`: assigned to its send;
- * `foreign`: a bounce of another send. None of these becomes a message. `undecided`: the sender cannot be
- * verified yet, and the mail must be offered again. `unreadable`: why it was accepted only in part.
+ * The outcome of a mail. `own`: a copy of a mail that this gateway sent. `bounce`: of a mail that this
+ * gateway sent. `foreign`: of another mail. None of these becomes a message. `undecided`: the sender
+ * cannot be verified yet, and the mail must be offered again. `unreadable`: why it was accepted only in
+ * part.
  */
 export type Ingested = {
   outcome: 'accepted' | 'refused' | 'own' | 'bounce' | 'foreign' | 'undecided'
@@ -38,6 +39,6 @@ export type Ingested = {
   id?: string
   /** The reason of the refusal, if no option explains it. */
   fault?: TriviumError
-  /** Counts and logs it once, even if the whole batch is offered again. */
-  tell?: () => void
+  /** Counts and logs the outcome. Called once, even if the whole batch is offered again. */
+  report?: () => void
 }

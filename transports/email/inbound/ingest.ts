@@ -5,7 +5,7 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { EmailOptions } from '../options.ts'
 import type { Identity } from '../proof/claim.ts'
-import { type ReplyTarget, replyTarget } from '../reply-target.ts'
+import { MIN_ANSWER_MS, type ReplyTarget, replyTarget } from '../reply-target.ts'
 import type { SentLog } from '../sent-log.ts'
 import { createAdmission } from './admission.ts'
 import { automaticReason, isAddressed } from './automatic.ts'
@@ -19,9 +19,6 @@ import { toMessage } from './to-message.ts'
 /** A mail that is ready to be accepted, except for its conversation. */
 type Ready = { mail: Mail; identity: Identity; target: ReplyTarget; draft: NewMessage }
 
-/** No person can read and answer a mail within this time (ms). */
-const QUICK = 30_000
-
 export type Ingest = ReturnType<typeof createIngest>
 
 type IngestParts = {
@@ -31,27 +28,27 @@ type IngestParts = {
   own: ReadonlySet<string>
   findConversation: ReturnType<typeof createConversations>
   resolver: DNSResolver
-  patience: number
+  decisionTimeout: number
 }
 
 /**
- * Makes the function that accepts a batch of mails. They are read in parallel and accepted together, in the
- * order of the mailbox. It resolves when all effects are durable. Mails that can never be accepted are
- * reported and left in place. If another cannot be accepted now, it rejects, and the batch may be offered
- * again. `waited`: how long a mail has been undecided (ms); 0 for a new one.
+ * Creates the function that accepts a batch of mails. They are read in parallel and accepted together,
+ * in the order of the mailbox. It resolves when all effects are durable. Mails that can never be
+ * accepted are reported and left in place. If a mail cannot be accepted now, it rejects, and the batch
+ * may be offered again. `waited` returns how long a mail has been undecided (ms); 0 for a new one.
  */
 export function createIngest(parts: IngestParts) {
   const { deps, sent } = parts
-  const { judge, ...senders } = createAdmission(parts)
+  const { admit, ...senders } = createAdmission(parts)
   const bounceOf = createBounces(deps, sent)
 
   const read = async (incoming: Incoming, waited: () => number): Promise<Ingested | Ready> => {
     const { mail } = incoming
     const { messageId: id = '' } = mail
-    if (id.startsWith('<trivium-check.') || (await sent.of(id))) return { outcome: 'own' }
+    if (id.startsWith('<trivium-check.') || (await sent.byMessageId(id))) return { outcome: 'own' }
     const bounce = await bounceOf(mail)
     if (bounce) return { ...bounce, ...defined({ unreadable: mail.unreadable }) }
-    const verdict = await judge(incoming, waited)
+    const verdict = await admit(incoming, waited)
     return 'outcome' in verdict ? verdict : draftOf(incoming, verdict.identity, parts, senders)
   }
 
@@ -65,16 +62,16 @@ export function createIngest(parts: IngestParts) {
     })
     // Waits for all of them, so that nothing is written after a stop.
     await Promise.allSettled(reading)
-    const found: Placed[] = []
+    const placed: Placed[] = []
     for (const { mail, read } of await Promise.all(reading)) {
-      const placed = 'outcome' in read ? read : await orRefused(mail, place(read, parts), deps)
-      found.push({ mail, accept: 'outcome' in placed ? async () => placed : placed })
+      const accept = 'outcome' in read ? read : await orRefused(mail, place(read, parts), deps)
+      placed.push({ mail, accept: 'outcome' in accept ? async () => accept : accept })
     }
-    return acceptAll(found, deps)
+    return acceptAll(placed, deps)
   }
 }
 
-/** Makes the message of an accepted mail, and the target of its reply. */
+/** Creates the message of an accepted mail, and the target of its reply. */
 async function draftOf(
   incoming: Incoming,
   identity: Identity,
@@ -97,14 +94,17 @@ async function draftOf(
     ...{ gateway: deps.gateway, incoming, identity, auto, own },
     key: await keyOf(incoming, deps),
     allowed: isProven(identity),
-    said: await saidBy(sent, mail),
+    fingerprint: await answeredFingerprint(sent, mail),
   }
   return { mail, identity, target, draft: await toMessage(mail, facts, deps.artifacts) }
 }
 
 /** The fingerprint of our mail that this one answers. */
-async function saidBy(sent: SentLog, { inReplyTo, references }: Mail): Promise<string | undefined> {
-  return (await sent.of(inReplyTo ?? references.at(-1) ?? ''))?.said
+async function answeredFingerprint(
+  sent: SentLog,
+  { inReplyTo, references }: Mail,
+): Promise<string | undefined> {
+  return (await sent.byMessageId(inReplyTo ?? references.at(-1) ?? ''))?.said
 }
 
 /** Finds the conversation of a mail, and returns the function that accepts it. */
@@ -113,7 +113,7 @@ async function place(
   { findConversation, deps }: IngestParts,
 ): Promise<() => Promise<Ingested>> {
   const { conversation, thread, answers, remember } = await findConversation(mail, identity)
-  const quick = answers !== undefined && deps.now() - answers < QUICK ? true : undefined
+  const quick = answers !== undefined && deps.now() - answers < MIN_ANSWER_MS ? true : undefined
   const data = { ...draft.data, replyTarget: { ...target, thread, ...defined({ quick }) } }
   return async () => {
     const message = { ...draft, conversation, data }
@@ -127,20 +127,24 @@ async function place(
 type Placed = { mail: Incoming; accept(): Promise<Ingested> }
 
 /**
- * Accepts all in one turn of the event loop, and so in one write of the store. If that fails, one
- * after another.
+ * Accepts all mails in one turn of the event loop, and so in one write of the store. Those that fail
+ * are tried again, one after another.
  */
-async function acceptAll(found: readonly Placed[], deps: TransportDeps): Promise<Ingested[]> {
-  const attempts = await Promise.allSettled(found.map(({ accept }) => accept()))
+async function acceptAll(placed: readonly Placed[], deps: TransportDeps): Promise<Ingested[]> {
+  const attempts = await Promise.allSettled(placed.map(({ accept }) => accept()))
   const results: Ingested[] = []
-  for (const [at, { mail, accept }] of found.entries()) {
+  for (const [at, { mail, accept }] of placed.entries()) {
     const attempt = attempts[at]
     results.push(attempt?.status === 'fulfilled' ? attempt.value : await orRefused(mail, accept(), deps))
   }
-  for (const { tell } of results) tell?.()
+  for (const { report } of results) report?.()
   return results
 }
 
+/**
+ * Resolves with the result of `work`, or with a refusal after a permanent error. Rejects with other
+ * errors.
+ */
 async function orRefused<T>(
   incoming: Incoming,
   work: Promise<T>,
@@ -151,10 +155,10 @@ async function orRefused<T>(
   } catch (error) {
     if (!(error instanceof TriviumError) || error.retryable) throw error
     const place = placeOf(incoming)
-    const tell = () => {
+    const report = () => {
       refused(error.code, { why: `${Object.values(place).join(' ')}: ${error.message}` })
       log.error({ ...place, err: error }, 'a mail cannot be accepted; it stays in its folder')
     }
-    return { outcome: 'refused', fault: error, tell }
+    return { outcome: 'refused', fault: error, report }
   }
 }

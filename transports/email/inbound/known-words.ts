@@ -4,8 +4,9 @@ import { hash } from 'node:crypto'
 const MAX_WORDS = 1_500
 /** A word belongs to a text if it appears there in the same run of this many words. */
 const RUN = 3
-/** Parameters of the filter: with 12 bits and four probes, the false-positive rate is 1 in 200 runs. */
-const [BITS, PROBES] = [12, 4]
+/** Parameters of the filter, per run: with 12 bits and four probes, the false-positive rate is 1 in 200. */
+const BITS = 12
+const PROBES = 4
 
 /**
  * A fingerprint of a text, in base64: a Bloom filter over its runs of three words. It takes a few
@@ -31,7 +32,7 @@ export function hasOtherWords(lines: readonly string[], fingerprint: string): bo
   const known = new Set<number>()
   for (const [at, run] of runsOf(words).entries()) {
     if (!bitsOf(run, filter).every((bit) => ((filter[bit >> 3] ?? 0) >> (bit & 7)) & 1)) continue
-    for (let each = at; each < at + RUN; each++) known.add(each)
+    for (let index = at; index < at + RUN; index++) known.add(index)
   }
   return known.size < words.length && known.size > words.length / 2
 }
@@ -46,7 +47,8 @@ function runsOf(words: readonly string[]): string[] {
   return words.slice(RUN - 1).map((_, at) => words.slice(at, at + RUN).join(' '))
 }
 
+/** The positions in the filter of the bits that a run sets. */
 function bitsOf(run: string, filter: Buffer): number[] {
-  const sum = hash('sha256', run, 'buffer')
-  return Array.from({ length: PROBES }, (_, at) => sum.readUInt32LE(4 * at) % (filter.length * 8))
+  const digest = hash('sha256', run, 'buffer')
+  return Array.from({ length: PROBES }, (_, at) => digest.readUInt32LE(4 * at) % (filter.length * 8))
 }

@@ -8,11 +8,11 @@ import { decodeIdWords, decodeWords } from '../mime/words.ts'
 import { readBody } from './body.ts'
 import { type Invitation, invitationIn } from './calendar.ts'
 import { invitationText } from './calendar-text.ts'
-import { sealed } from './encrypted.ts'
+import { encryptionIn } from './encrypted.ts'
 import { type Part, partsFrom } from './parts.ts'
 
 export type { Mailbox } from '../mime/addresses.ts'
-export { type Part, startOf } from './parts.ts'
+export { type Part, startAsText } from './parts.ts'
 
 /** A parsed mail. Everything in it is untrusted, and anything may be missing. */
 export type Mail = {
@@ -46,6 +46,8 @@ const TNEF = /^application\/(?:vnd\.)?ms-tnef$/i
 const MAX_DATE = 200
 /** RFC 5322 sets no limit, but mail servers do. Clients thread by the first and the newest ids. */
 const MAX_IDS = 30
+/** Maximum characters of these headers that are read. */
+const MAX_REFERENCES = 100_000
 const MAX_FROM = 10_000
 
 /**
@@ -60,14 +62,15 @@ export async function parseMail(raw: Buffer): Promise<Mail> {
   }
 }
 
+/** Reads the fields and the text of a mail whose structure was parsed. */
 export function mailFrom(root: Entity): Mail {
   const { headers } = root
   const value = (name: string) => header({ headers }, name)
   const all = (name: string) => headers.filter(({ key }) => key === name).map((each) => each.value)
   const { text, html, files } = readBody(root)
   const parts = partsFrom(files)
-  const isSilent = text.trim() === ''
-  const winmail = isSilent ? parts.find(({ type }) => TNEF.test(type)) : undefined
+  const hasNoText = text.trim() === ''
+  const winmail = hasNoText ? parts.find(({ type }) => TNEF.test(type)) : undefined
   const invitation = invitationIn(parts)
   const subject = oneLine(decodeWords(value('subject') ?? '')) || undefined
   const id = value('message-id')
@@ -86,20 +89,21 @@ export function mailFrom(root: Entity): Mail {
       html,
       invitation,
       unreadable:
-        sealed(root, text, parts) ?? (winmail && `Its text may be in ${winmail.name}, which is not read.`),
+        encryptionIn(root, text, parts) ??
+        (winmail && `Its text may be in ${winmail.name}, which is not read.`),
     }),
-    text: isSilent && invitation ? invitationText(invitation, subject) : text,
+    text: hasNoText && invitation ? invitationText(invitation, subject) : text,
     parts,
   }
 }
 
-/** The message ids in a header value, with angle brackets, in order. Limits the length. */
+/** The message ids in a header value, with angle brackets, in order. Keeps the first and the newest. */
 function messageIds(value: string | undefined): string[] {
   if (!value) return []
-  // Programs that fold an id or encode the header break the id for others, but not for its thread.
-  const ids = decodeIdWords(value.slice(0, 100_000)).match(/<[^<>]{1,900}>/g) ?? []
-  const whole = ids.map((id) => id.replaceAll(/\s+/g, '')).filter((id) => id.length > 2)
-  return whole.length > MAX_IDS ? [...whole.slice(0, 1), ...whole.slice(1 - MAX_IDS)] : whole
+  // Some programs fold or encode an id. Without spaces and decoded, it is the one of its thread again.
+  const written = decodeIdWords(value.slice(0, MAX_REFERENCES)).match(/<[^<>]{1,900}>/g) ?? []
+  const ids = written.map((id) => id.replaceAll(/\s+/g, '')).filter((id) => id !== '<>')
+  return ids.length > MAX_IDS ? [...ids.slice(0, 1), ...ids.slice(1 - MAX_IDS)] : ids
 }
 
 /** Some senders omit the angle brackets. */

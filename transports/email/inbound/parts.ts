@@ -17,7 +17,7 @@ export type Part = {
 }
 
 /** The first bytes of a part as text, one character per byte. */
-export function startOf({ content }: Pick<Part, 'content'>, length: number): string {
+export function startAsText({ content }: Pick<Part, 'content'>, length: number): string {
   return new TextDecoder('latin1').decode(content.subarray(0, length))
 }
 
@@ -42,6 +42,7 @@ export function partsFrom(files: readonly Entity[]): Part[] {
   })
 }
 
+/** Whether a part is an iCalendar file, by its type or its name. */
 export function isCalendar({ type, name }: Pick<Part, 'type' | 'name'>): boolean {
   return (
     /^(?:text\/calendar|application\/(?:ics|calendar))$/.test(type) ||
@@ -50,12 +51,15 @@ export function isCalendar({ type, name }: Pick<Part, 'type' | 'name'>): boolean
 }
 
 function nameOf({ disposition, params, type }: Entity, content: Buffer): string {
-  const given = disposition.params.get('filename') || params.get('name') || ''
-  // Names are only labels; removes any path.
-  const name = oneLine(decodeWords(given)).replace(/^.*[\\/]/, '')
+  const written = disposition.params.get('filename') || params.get('name') || ''
+  const name = withoutPath(oneLine(decodeWords(written)))
   if (name !== '') return name
   if (type === 'text/calendar') return 'invite.ics'
   return /^message\/(?:rfc822|global)$/.test(type) ? `${subjectIn(content)}.eml` : ''
+}
+
+function withoutPath(name: string): string {
+  return name.replace(/^.*[\\/]/, '')
 }
 
 /** The subject of a forwarded mail, as the name of its file. */

@@ -34,10 +34,10 @@ nad tento řádek|nad tuto čáru|выше этой строки|выше это
 /** The meaning of a line in a header block above a quote (Outlook and others). */
 export type BlockRole = (typeof ROLES)[number]
 
-/** A name with two meanings gets the last of them. */
+/** If a name has two meanings, the later role in this list applies. */
 const ROLES = ['subject', 'to', 'date', 'sent', 'from'] as const
 
-/** The names of those lines. Outlook writes `sent`; a person who lists a trip writes `date`. */
+/** The names of those lines, by role. Outlook writes `sent`; a person who lists a trip writes `date`. */
 const NAMES: Record<BlockRole, string> = {
   subject: `
 subject|betreff|objet|sujet|oggetto|asunto|assunto|onderwerp|ämne|emne|aihe|temat|předmět|predmet|tárgy|

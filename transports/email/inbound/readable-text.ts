@@ -8,10 +8,11 @@ import { visibleHtml } from './visible-html.ts'
 const MAX_HTML = 128 * 1024
 const CUT_NOTICE = '(The rest has no formatting, because the HTML is too large.)'
 /**
- * Private-use characters for the end of the converted part, and between cells, so that no text
- * contains them.
+ * Marks of the place where the conversion stopped, and of the ends of cells: private-use characters,
+ * which no text contains.
  */
-const [STOPPED, CELL] = ['\ue0f0', '\ue0f1']
+const STOPPED = '\ue0f0'
+const CELL_END = '\ue0f1'
 /** Elements on lines of their own, which the library would join. */
 const BLOCKS =
   'body table caption tr dl dt dd option legend fieldset summary details center address figure figcaption hr'
@@ -24,7 +25,7 @@ const convert = compile({
   formatters: {
     cell(element, walk, builder) {
       walk(element.children, builder)
-      builder.addInline(CELL)
+      builder.addInline(CELL_END)
     },
   },
   selectors: [
@@ -48,33 +49,33 @@ const convert = compile({
  */
 export function htmlToText(html: string): string {
   try {
-    const shown = visibleHtml(html)
-    const text = cellsApart(convert(shown.slice(0, MAX_HTML)))
+    const visible = visibleHtml(html)
+    const text = withTabs(convert(visible.slice(0, MAX_HTML)))
     const isStopped = text.includes(STOPPED)
-    if (!isStopped && shown.length <= MAX_HTML) return withoutTags(text)
-    const rest = isStopped ? shown : shown.slice(MAX_HTML)
-    const bare = decodeHTML(rest.replaceAll(/<[^<>]*>?|\s+/g, ' '))
-    return withoutTags(`${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${bare}`)
+    if (!isStopped && visible.length <= MAX_HTML) return withoutTags(text)
+    const rest = isStopped ? visible : visible.slice(MAX_HTML)
+    const restText = decodeHTML(rest.replaceAll(/<[^<>]*>?|\s+/g, ' '))
+    return withoutTags(`${text.replaceAll(STOPPED, '…').trimEnd()}\n\n${CUT_NOTICE}\n${restText}`)
   } catch (error) {
     return `(This HTML could not be read: ${reasonOf(error)})`
   }
 }
 
-/** Layouts use tables too, so most cells are empty or single. */
-function cellsApart(text: string): string {
+/** Puts tabs between the cells of a row. Empty ones are left out: layouts use tables too. */
+function withTabs(text: string): string {
   const lines = text.split('\n').map((line) => {
-    if (!line.includes(CELL)) return line
-    const cells = line.split(CELL).map((cell) => cell.trimEnd())
+    if (!line.includes(CELL_END)) return line
+    const cells = line.split(CELL_END).map((cell) => cell.trimEnd())
     return cells.filter((cell) => cell.trim() !== '').join('\t')
   })
   return lines.join('\n')
 }
 
 /**
- * Normalises line ends to `\n`; removes byte order marks, NUL, which some stores cannot keep in
- * text, and invisible characters.
+ * Normalises line ends to `\n`. Removes a byte order mark, invisible characters, and NUL, which some
+ * stores cannot keep in text.
  */
-export function plain(text: string): string {
+export function cleanText(text: string): string {
   return withoutTags(text)
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll('\u0000', '')

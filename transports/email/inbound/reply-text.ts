@@ -1,6 +1,11 @@
 import { hasAnswersInside } from './answers-inside.ts'
-import { type Attribution, attributions, attributionWithin } from './attribution.ts'
-import { headerBlock, headerFields, isHeaderBlock } from './header-block.ts'
+import {
+  type Attribution,
+  attributions,
+  attributionWithin,
+  MAX_LINES as MAX_ATTRIBUTION_LINES,
+} from './attribution.ts'
+import { headerBlock, headerFields, isHeaderBlock, MAX_BLOCK } from './header-block.ts'
 import { indexOfFilled, isRule } from './lines.ts'
 import type { Mailbox } from './parse.ts'
 import { ORIGINAL_MESSAGE, REPLY_ABOVE } from './quote-words.ts'
@@ -25,27 +30,35 @@ export function newPart(text: string, kind: MailKind, sender?: Partial<Mailbox>)
   return readNewPart(text, kind, sender).text
 }
 
-export function readNewPart(text: string, kind: MailKind, sender?: Partial<Mailbox>, said?: string): NewPart {
+/**
+ * As `newPart`, and says whether there was a quote. `fingerprint`: that of the answered mail, if we
+ * sent it.
+ */
+export function readNewPart(
+  text: string,
+  kind: MailKind,
+  sender?: Partial<Mailbox>,
+  fingerprint?: string,
+): NewPart {
   if (kind === 'forward') return { text: text.trim(), quote: 'kept' }
   const lines = text.split('\n').map((line) => (line === SIGNATURE ? line : line.trimEnd()))
-  const { text: found, quote } =
-    kind === 'reply' ? newPartOfReply(uniform(lines), sender, said) : newPartOfFirst(lines)
-  return found === ''
-    ? { text: text.trim(), quote: quote === 'none' ? 'none' : 'kept' }
-    : { text: found, quote }
+  const part =
+    kind === 'reply' ? newPartOfReply(normalised(lines), sender, fingerprint) : newPartOfFirst(lines)
+  if (part.text !== '') return part
+  return { text: text.trim(), quote: part.quote === 'none' ? 'none' : 'kept' }
 }
 
 function newPartOfFirst(lines: readonly string[]): NewPart {
   const end = lines.findIndex((_, at) => isForwardMark(lines, at))
-  const kept = withoutSignature(end === -1 ? lines : lines.slice(0, end), 'first').join('\n')
-  return { text: end === -1 ? kept.trim() : joined(kept, lines.slice(end)), quote: 'none' }
+  const own = withoutSignature(end === -1 ? lines : lines.slice(0, end), 'first').join('\n')
+  return { text: end === -1 ? own.trim() : withForwarded(own, lines.slice(end)), quote: 'none' }
 }
 
-/** An empty text means that the whole text stays. */
+/** An empty text means that nothing is cut. */
 function newPartOfReply(
   lines: readonly string[],
   sender: Partial<Mailbox> | undefined,
-  said: string | undefined,
+  fingerprint: string | undefined,
 ): NewPart {
   const introduced = introductions(lines)
   const end = endOfNew(lines, introduced, 0)
@@ -55,7 +68,8 @@ function newPartOfReply(
     const hasMarks = kept.length < own.length && own.some((line) => line.startsWith('>'))
     return { text: kept.join('\n').trim(), quote: hasMarks ? 'removed' : 'none' }
   }
-  if (isForwardMark(lines, end)) return { text: joined(kept.join('\n'), lines.slice(end)), quote: 'kept' }
+  if (isForwardMark(lines, end))
+    return { text: withForwarded(kept.join('\n'), lines.slice(end)), quote: 'kept' }
   const start = startOfQuote(lines, introduced, end)
   const next = endOfNew(lines, introduced, start)
   const isKept = hasAnswersInside({
@@ -64,7 +78,7 @@ function newPartOfReply(
     latest: lines.slice(start, next === -1 ? undefined : next),
     author: authorOf(lines, end, start),
     sender,
-    said,
+    fingerprint,
   })
   return isKept
     ? { text: '', quote: 'kept' }
@@ -93,12 +107,12 @@ function startOfQuote(
   return first + (introduced.get(first)?.lines ?? 0)
 }
 
-function joined(own: string, forwarded: readonly string[]): string {
+function withForwarded(own: string, forwarded: readonly string[]): string {
   return `${own}\n${forwarded.join('\n')}`.trim()
 }
 
-/** Converts quotes of old Gmail marked with `|`, and puts attributions on lines of their own. */
-function uniform(lines: readonly string[]): string[] {
+/** Converts quotes of old Gmail marked with `|` to `>`, and puts attributions on lines of their own. */
+function normalised(lines: readonly string[]): string[] {
   const result: string[] = []
   for (const [at, line] of lines.entries()) {
     const within = attributionWithin(line)
@@ -150,7 +164,7 @@ function withoutIntroduction(
   introduced: ReadonlyMap<number, Attribution>,
 ): readonly string[] {
   const last = lines.findLastIndex((line) => line.trim() !== '' && !isRule(line))
-  for (let at = last; at >= 0 && at > last - 6; at--) {
+  for (let at = last; at >= 0 && at > last - MAX_ATTRIBUTION_LINES; at--) {
     if (at + (introduced.get(at)?.lines ?? 0) === last + 1) return lines.slice(0, at)
   }
   return lines
@@ -164,12 +178,12 @@ function withoutQuotes(
   if (!lines.some((line) => line.startsWith('>'))) return lines
   const isQuoted = (at: number) => lines[indexOfFilled(lines, at)]?.startsWith('>')
   // Some clients put the attribution into the quote.
-  const within = lines.map((line) => line.replace(/^>+ ?/, ''))
-  const starts = [...introductions(within)].flatMap(([at, { lines: count }]) =>
-    isQuoted(at + count) ? [at] : [],
-  )
-  const block = lines.findIndex((line, at) => isMarkedBlock(line, within, at))
-  const start = starts.reduce((first, at) => Math.min(first, at), block === -1 ? lines.length : block)
+  const unmarked = lines.map((line) => line.replace(/^>+ ?/, ''))
+  const block = lines.findIndex((line, at) => isMarkedBlock(line, unmarked, at))
+  let start = block === -1 ? lines.length : block
+  for (const [at, { lines: count }] of introductions(unmarked)) {
+    if (isQuoted(at + count)) start = Math.min(start, at)
+  }
   const kept = [...lines]
   for (const [at, { lines: count }] of introduced) {
     if (at + count <= lines.length && isQuoted(at + count)) kept.fill('>', at, at + count)
@@ -178,8 +192,8 @@ function withoutQuotes(
 }
 
 /** Hotmail starts a marked quote with headers, in its own order. */
-function isMarkedBlock(line: string, within: readonly string[], at: number): boolean {
-  return line.startsWith('>') && /^subject:/i.test(within[at] ?? '') && headerFields(within, at).size >= 4
+function isMarkedBlock(line: string, unmarked: readonly string[], at: number): boolean {
+  return line.startsWith('>') && /^subject:/i.test(unmarked[at] ?? '') && headerFields(unmarked, at).size >= 4
 }
 
 function withoutRules(lines: readonly string[]): readonly string[] {
@@ -187,12 +201,18 @@ function withoutRules(lines: readonly string[]): readonly string[] {
   return lines.slice(0, last + 1)
 }
 
-const MAX_BLOCK = 14
+/** Maximum characters of a line that introduces an original or forwarded mail. */
+const MAX_MARK = 80
+/** The same for a line of a help desk: "Reply above this line". */
+const MAX_REPLY_ABOVE = 160
 
-/** The line above the headers of a forwarded mail, between dashes or with a colon, in any language. */
+/**
+ * Whether this is the line above the headers of a forwarded mail, between dashes or with a colon, in
+ * any language.
+ */
 function isForwardMark(lines: readonly string[], at: number): boolean {
   const line = lines[at] ?? ''
-  const isMark = betweenDashes(line) || (line.length < 80 && /[^:：\s]\s?[:：]$/.test(line))
+  const isMark = betweenDashes(line) || (line.length < MAX_MARK && /[^:：\s]\s?[:：]$/.test(line))
   if (!isMark || isOriginalMark(line)) return false
   const next = indexOfFilled(lines, at + 1)
   const below = lines.slice(next, next + MAX_BLOCK).map((each) => each.replace(/^>+ ?/, ''))
@@ -201,19 +221,21 @@ function isForwardMark(lines: readonly string[], at: number): boolean {
 
 function isOriginalMark(line: string): boolean {
   if (line === QUOTE_MARK) return true
-  if (line.length > 160) return false
+  if (line.length > MAX_REPLY_ABOVE) return false
   const words = betweenDashes(line)
   if (words !== undefined && ORIGINAL_MESSAGE.some((each) => words.startsWith(each))) return true
   const text = line.toLowerCase()
-  return REPLY_ABOVE.some((each) => text.includes(each)) && REPLY.test(text)
+  return REPLY_ABOVE.some((each) => text.includes(each)) && REPLY_WORD.test(text)
 }
 
-const REPLY =
+/** A word for replying or writing, or a line of dashes. */
+const REPLY_WORD =
   /^\W{2,}|repl|respon|type|write|answer|antwort|schreib|répon|répond|respuesta|rispo|respost|antwoord|reageer|svar|vasta|odpow|odpov|ответ|yanıt|返信|回复|回覆/u
 
+/** The words between dashes, in lower case: `original message` for `-----Original Message-----`. */
 function betweenDashes(line: string): string | undefined {
   const text = line.replace(/^[*\s]{1,3}|[*\s]{1,3}$/g, '')
-  if (text.length > 80 || !(text.startsWith('--') || text.startsWith('##'))) return undefined
+  if (text.length > MAX_MARK || !(text.startsWith('--') || text.startsWith('##'))) return undefined
   return text
     .replaceAll(/[-#]{2,}/g, ' ')
     .replaceAll(/\s+/g, ' ')

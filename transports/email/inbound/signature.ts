@@ -18,22 +18,23 @@ export function withoutSignature(lines: readonly string[], kind: 'reply' | 'firs
 }
 
 /**
- * Removes device and app signatures at the end, with a separator above them. Outlook has one below,
- * above its quote.
+ * Removes device and app signatures at the end, with a separator above them, and with the one that
+ * Outlook puts below.
  */
 function withoutDevices(lines: string[]): string[] {
   let end = lines.length
-  let isDevice = false
+  let hasDevice = false
   for (let at = lines.length - 1; at >= 0; at--) {
     const line = lines[at] ?? ''
-    const isSigned = isDeviceSignature(line)
-    if (isSigned || /^_{5,}$/.test(line) || (isDevice && isRule(line))) end = at
+    const isDevice = isDeviceSignature(line)
+    if (isDevice || /^_{5,}$/.test(line) || (hasDevice && isRule(line))) end = at
     else if (line !== '') break
-    isDevice ||= isSigned
+    hasDevice ||= isDevice
   }
   return lines.slice(0, end)
 }
 
+/** The index of the delimiter of the sender's signature; -1 if there is none. */
 function signatureStart(lines: readonly string[], kind: 'reply' | 'first'): number {
   const first = lines.findIndex((line) => line !== '')
   const marked = lines.findIndex((line, at) => line === SIGNATURE && at > first)

@@ -1,12 +1,15 @@
 import { decodeHTML } from 'entities/decode'
 
-/** Maximum characters of a stub, without links. */
-const MAX_STUB = 1000
+/** Maximum characters of a stub, without links; of one that has words of the HTML; and with its links. */
+const MAX_STUB = 1_000
+const MAX_COPY = 300
+const MAX_WITH_LINKS = 20 * MAX_STUB
+/** Maximum characters of HTML that are examined. */
 const MAX_HTML = 256 * 1024
 const LINK = /\b(?:https?:\/\/|www\.)\S+/gi
 const MARKUP = /<!--.*?(?:-->|$)|<(style|script|title|head)(?=[\s>/]).*?(?:<\/\1[^>]{0,50}>?|$)|<[^<>]*>?/gis
-/** The subject of stubs, in any language. */
-const SUBJECT =
+/** The topic of stubs, in any language: HTML, or the browser. */
+const TOPIC =
   /html|\bmime\b|\bbrowser\b|\bnavigat|\bexplorador|webbl[äa]sare|nettleser|selain|prohl[íi]že|przegl[ąa]dar|tarayıcı|ブラウザ|浏览器|瀏覽器|브라우저|браузер|web ?version|online ?version|webversion|onlineversion/i
 
 /**
@@ -15,16 +18,17 @@ const SUBJECT =
  * because both have the same content.
  */
 export function isStub(plain: string, html: string): boolean {
-  const said = plain.length > 20 * MAX_STUB ? undefined : plain.replaceAll(LINK, ' ').trim()
-  if (said === undefined || said.length > MAX_STUB) return false
-  const shown = wordsOf(decodeHTML(html.slice(0, MAX_HTML).replaceAll(MARKUP, ' ')))
-  const words = wordsOf(said)
-  if (shown.size === 0) return false
-  if (words.size === 0) return said === '' || shown.size > 1
-  const common = [...words].filter((word) => shown.has(word)).length
-  const isAbout = SUBJECT.test(said)
-  if (common < words.size / 2) return isAbout || shown.size >= words.size
-  return isAbout && said.length <= 300 && shown.size >= 5 * words.size
+  if (plain.length > MAX_WITH_LINKS) return false
+  const text = plain.replaceAll(LINK, ' ').trim()
+  if (text.length > MAX_STUB) return false
+  const htmlWords = wordsOf(decodeHTML(html.slice(0, MAX_HTML).replaceAll(MARKUP, ' ')))
+  const words = wordsOf(text)
+  if (htmlWords.size === 0) return false
+  if (words.size === 0) return text === '' || htmlWords.size > 1
+  const common = [...words].filter((word) => htmlWords.has(word)).length
+  const isAboutHtml = TOPIC.test(text)
+  if (common < words.size / 2) return isAboutHtml || htmlWords.size >= words.size
+  return isAboutHtml && text.length <= MAX_COPY && htmlWords.size >= 5 * words.size
 }
 
 function wordsOf(text: string): Set<string> {

@@ -18,8 +18,15 @@ export type Sheet = ReadonlyMap<string, { selector: string; rule: Rule }[]>
 
 const STYLES = /<style(?=[\s>])[^>]{0,500}>(.*?)(?:<\/style|$)/gis
 const CONDITIONAL = /<!--\[if.*?(?:-->|$)/gis
+/**
+ * Limits of a page: characters of CSS, and selectors; of an element: classes, and characters of its
+ * style.
+ */
 const MAX_CSS = 256 * 1024
-const MAX_RULES = 5000
+const MAX_SELECTORS = 5_000
+const MAX_CLASSES = 50
+const MAX_STYLE = 20_000
+const COMMENT = /\/\*.*?(?:\*\/|$)/gs
 const RELEVANT =
   /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
 
@@ -27,11 +34,14 @@ const RELEVANT =
 export function readSheet(html: string): Sheet {
   const sheet = new Map<string, { selector: string; rule: Rule }[]>()
   if (!/<style/i.test(html)) return sheet
-  const css = [...html.replaceAll(CONDITIONAL, '').matchAll(STYLES)].map(([, each = '']) => each).join('\n')
+  const styles = [...html.replaceAll(CONDITIONAL, '').matchAll(STYLES)].map(([, content = '']) => content)
+  const css = styles
+    .join('\n')
+    .slice(0, MAX_CSS)
+    .replaceAll(COMMENT, ' ')
+    .replaceAll(/<!--|-->/g, ' ')
   let count = 0
-  for (const [selectors, body] of blocksIn(
-    css.slice(0, MAX_CSS).replaceAll(/\/\*.*?(?:\*\/|$)|<!--|-->/gs, ' '),
-  )) {
+  for (const [selectors, body] of blocksIn(css)) {
     const rule = ruleOf(body)
     if (rule.important.length + rule.normal.length === 0) continue
     for (const each of selectors.split(',')) {
@@ -41,7 +51,7 @@ export function readSheet(html: string): Sheet {
         .replace(/^(?:html|body)\s+/, '')
       const [, name = '', marks = ''] = /^([a-z][a-z\d]*|)((?:[.#][\w-]+)*)$/.exec(selector) ?? []
       const key = /[.#][\w-]+/.exec(marks)?.[0] ?? name
-      if (key === '' || ++count > MAX_RULES) continue
+      if (key === '' || ++count > MAX_SELECTORS) continue
       const known = sheet.get(key)
       if (known) known.push({ selector, rule })
       else sheet.set(key, [{ selector, rule }])
@@ -100,19 +110,19 @@ export function declarationsFor(
   name: string,
   attributes: ReadonlyMap<string, string>,
 ): Declarations {
-  const classes = (attributes.get('class') ?? '').toLowerCase().split(/\s+/).slice(0, 50)
+  const classes = (attributes.get('class') ?? '').toLowerCase().split(/\s+/).slice(0, MAX_CLASSES)
   const id = (attributes.get('id') ?? '').toLowerCase()
-  const has = new Set([...classes.map((each) => `.${each}`), `#${id}`])
-  const rules = [name, ...classes.map((each) => `.${each}`), `#${id}`]
+  const ownMarks = [...classes.map((each) => `.${each}`), `#${id}`]
+  const rules = [name, ...ownMarks]
     .flatMap((key) => sheet.get(key) ?? [])
     .filter(({ selector }) => {
       const marks = selector.match(/[.#][\w-]+/g) ?? []
       const element = selector.replace(/[.#].*$/, '')
-      return (element === '' || element === name) && marks.every((mark) => has.has(mark))
+      return (element === '' || element === name) && marks.every((mark) => ownMarks.includes(mark))
     })
     .map(({ rule }) => rule)
   const style = attributes.get('style')
-  if (style) rules.push(ruleOf(style.slice(0, 20_000).replaceAll(/\/\*.*?(?:\*\/|$)/gs, ' ')))
+  if (style) rules.push(ruleOf(style.slice(0, MAX_STYLE).replaceAll(COMMENT, ' ')))
   return new Map([...rules.flatMap(({ normal }) => normal), ...rules.flatMap(({ important }) => important)])
 }
 
@@ -120,12 +130,12 @@ export function declarationsFor(
 export function lookOf(style: Declarations, isCell: boolean): Look {
   if (style.size === 0) return {}
   const value = (name: string) => style.get(name) ?? ''
-  const size = fontSize(value('font-size') || value('font'))
+  const isTiny = isTinySize(value('font-size') || value('font'))
   const visibility = value('visibility')
   const color = value('color')
   return {
     isGone: isGone(style, isCell),
-    ...(size === undefined ? {} : { isTiny: size }),
+    ...(isTiny === undefined ? {} : { isTiny }),
     ...(visibility === '' || visibility === 'inherit' ? {} : { isInvisible: visibility !== 'visible' }),
     ...(color === '' || color === 'inherit' ? {} : { isTransparent: TRANSPARENT.test(color) }),
   }
@@ -133,25 +143,26 @@ export function lookOf(style: Declarations, isCell: boolean): Look {
 
 const TRANSPARENT = /^transparent$|^rgba?\([^)]*[,/]\s*0?\.?0+%?\s*\)$|^hsla?\([^)]*[,/]\s*0?\.?0+%?\s*\)$/
 /** Zero, or almost zero. */
-const NONE = /^-?(?:0+(?:\.0*)?|0*\.0+)(?:px|pt|em|rem|ex|ch|cm|mm|in|vh|vw|%)?$/
-const AWAY = /^-\d{3,}(?:\.\d+)?(?:px|pt|em|rem|%)?$/
+const ZERO = /^-?(?:0+(?:\.0*)?|0*\.0+)(?:px|pt|em|rem|ex|ch|cm|mm|in|vh|vw|%)?$/
+/** A length that puts text outside the page. */
+const OFF_PAGE = /^-\d{3,}(?:\.\d+)?(?:px|pt|em|rem|%)?$/
 
 function isGone(style: Declarations, isCell: boolean): boolean {
   const value = (name: string) => style.get(name) ?? ''
-  const isNone = (name: string) => NONE.test(value(name))
-  const isCut = ['overflow', 'overflow-x', 'overflow-y'].some((name) =>
+  const isZero = (name: string) => ZERO.test(value(name))
+  const isClipped = ['overflow', 'overflow-x', 'overflow-y'].some((name) =>
     /hidden|clip|scroll|auto/.test(value(name)),
   )
   const isPlaced = /absolute|fixed/.test(value('position'))
   return (
     value('display') === 'none' ||
     value('mso-hide') === 'all' ||
-    isNone('opacity') ||
-    (isNone('max-height') && (isCut || !isCell)) ||
-    (isNone('height') && !isCell && value('overflow') !== 'visible') ||
-    ((isNone('width') || isNone('max-width')) && isCut) ||
-    (isPlaced && ['left', 'top', 'right'].some((name) => AWAY.test(value(name)))) ||
-    AWAY.test(value('text-indent')) ||
+    isZero('opacity') ||
+    (isZero('max-height') && (isClipped || !isCell)) ||
+    (isZero('height') && !isCell && value('overflow') !== 'visible') ||
+    ((isZero('width') || isZero('max-width')) && isClipped) ||
+    (isPlaced && ['left', 'top', 'right'].some((name) => OFF_PAGE.test(value(name)))) ||
+    OFF_PAGE.test(value('text-indent')) ||
     /^rect\(\s*(?:[01](?:px)?[\s,]*){4}\)$/.test(value('clip')) ||
     /^inset\(\s*(?:50|100)%/.test(value('clip-path')) ||
     /\bscale(?:[xy]|3d)?\(\s*0(?:\.0*)?\s*[,)]/.test(value('transform'))
@@ -159,12 +170,12 @@ function isGone(style: Declarations, isCell: boolean): boolean {
 }
 
 /** Whether text is unreadably small; undefined if the size is relative to the surrounding text. */
-function fontSize(value: string): boolean | undefined {
+function isTinySize(value: string): boolean | undefined {
   if (value === '' || value === 'inherit') return undefined
   const [, number = '', unit = ''] = /(?:^|\s)(\d*\.?\d+)(px|pt|em|rem|%|vw|)(?=$|[\s/])/.exec(value) ?? []
   if (number === '') return /^(?:larger|smaller)$/.test(value) ? undefined : false
   const isAbsolute = unit === 'px' || unit === 'pt'
   if (Number(number) === 0 || (isAbsolute && Number(number) <= 1)) return true
-  // A fraction of zero is zero.
+  // A fraction of a size that is zero is zero too.
   return unit === 'em' || unit === '%' ? undefined : false
 }

@@ -11,7 +11,7 @@ export function kindOfMail(mail: Pick<Mail, 'subject' | 'inReplyTo' | 'reference
   const prefix = prefixOf(mail.subject)
   if (prefix === 'forward') return prefix
   const refers = mail.inReplyTo !== undefined || mail.references.length > 0
-  return refers || (prefix && !ANY_WORD.test(mail.subject ?? '')) ? 'reply' : 'first'
+  return refers || (prefix && !AMBIGUOUS.test(mail.subject ?? '')) ? 'reply' : 'first'
 }
 
 const REPLY =
@@ -20,6 +20,7 @@ const REPLY =
 const FORWARD =
   'fwd?|wg|tr|rv|enc|pd|vb|vl|doorst|İlt|ilt|továbbítás|továbbította|fs|trs|redir\\.?|videresend|videresendt|' +
   'vidarebefordrat|weitergeleitet|προωθ|πρθ|пересл|пер|转发|轉寄|轉發|転送|전달|הועבר|העברה|إعادة توجيه'
+/** A number of replies, as in `Re[2]:`, and the colon. */
 const COUNT = '\\s{0,3}(?:\\[\\d{1,3}\\]|\\(\\d{1,3}\\))?\\s{0,3}[:：]\\s*'
 /** Tags of ticket systems and gateways: `[EXT] Re: …`. */
 const TAGS = '^\\s*(?:\\[[^[\\]]{1,40}\\]\\s*){0,3}'
@@ -32,24 +33,26 @@ function regExpOf(words: string, flags: string): RegExp {
   return new RegExp(`(?<tags>${TAGS})(?:${words})\\.?${COUNT}`, flags)
 }
 
-/** Words that can start any subject; alone they do not mark an answer. */
-const ANY_WORD = regExpOf('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
+/** Prefixes that can also be words of a subject; alone they do not mark an answer. */
+const AMBIGUOUS = regExpOf('ha|на|vs|ref|res|rif|r|cev|bls', 'iu')
 
-/** Whether a subject has the prefix of a reply or a forward. */
+/** The kind of the prefix of a subject; undefined if it has none. */
 export function prefixOf(subject = ''): Exclude<MailKind, 'first'> | undefined {
   if (forwards.some((each) => each.test(subject))) return 'forward'
   return prefixes.some((each) => each.test(subject)) ? 'reply' : undefined
 }
 
-/** Mail servers tag external mail, and so tag a thread repeatedly. */
+/** Tags of mail servers for external mail. A thread collects several of them. */
 const EXTERNAL = /^\s*\[(?:ext|extern|external|externe|externo|esterno)\]\s*/i
+
+const MAX_PREFIXES = 20
 
 /** A subject without its prefixes. */
 export function bareSubject(subject: string): string {
   let bare = subject.trim()
-  for (let round = 0; round < 20; round++) {
-    const found = prefixes.find((each) => each.test(bare))
-    const shorter = (found ? bare.replace(found, '$<tags>') : bare).replace(EXTERNAL, '').trim()
+  for (let count = 0; count < MAX_PREFIXES; count++) {
+    const prefix = prefixes.find((each) => each.test(bare))
+    const shorter = (prefix ? bare.replace(prefix, '$<tags>') : bare).replace(EXTERNAL, '').trim()
     if (shorter === bare) break
     bare = shorter
   }

@@ -8,47 +8,51 @@ import { freshText } from './fresh-text.ts'
 import type { Incoming } from './incoming.ts'
 import type { Mail } from './parse.ts'
 
-/** What is known about a mail besides its content. */
-export type Circumstances = {
+/** Facts about a mail besides its content. */
+export type MailFacts = {
   gateway: string
   key: string
   incoming: Pick<Incoming, 'folder' | 'uid' | 'source' | 'id' | 'size'>
   identity: Identity
+  /** Why it is automatic mail; undefined if it is not. */
   auto: string | undefined
-  /**
-   * The sender is proven to be in `allowed-senders`, and the reference to the answered mail is
-   * proven too.
-   */
+  /** Whether the sender is proven to be in `allowed-senders`, and the threading headers are signed. */
   allowed: boolean | undefined
+  /** The addresses of this mailbox. */
   own: ReadonlySet<string>
   /** The fingerprint of our mail that this one answers. */
-  said?: string | undefined
+  fingerprint?: string | undefined
 }
 
 /**
- * Maximum bytes of a text that routes see. A longer text than people write is cut, and continues in
- * a file.
+ * Maximum bytes of the text of a message. A longer one, which no person writes, is cut; a file has all
+ * of it.
  */
 const MAX_TEXT = 1024 * 1024
-/** Fields that routes do not use become files above this size; this much stays in the message. */
+/** The same for fields that routes do not use. */
 const MAX_INLINE = 65_536
+/** Maximum number of headers, and characters of each. */
 const MAX_HEADERS = 200
-const MAX_HEADER = 2000
+const MAX_HEADER = 2_000
+const MAX_SUBJECT = 1_000
 /** Long headers that only mail servers use. */
 const TRANSPORT_HEADER =
   /^(received|mime-version|authentication-results|(dkim|domainkey)-signature|(arc|content|x-google|x-ms-exchange|x-microsoft-antispam)-.*)$/
 
 /**
- * Makes the message to accept, except for its conversation. Attachments and long texts are stored
+ * Creates the message to accept, except for its conversation. Attachments and long texts are stored
  * as artifacts when it resolves.
  */
-export async function toMessage(mail: Mail, known: Circumstances, artifacts: Artifacts): Promise<NewMessage> {
-  const { folder, uid, source, id, size } = known.incoming
+export async function toMessage(mail: Mail, facts: MailFacts, artifacts: Artifacts): Promise<NewMessage> {
+  const { folder, uid, source, id, size } = facts.incoming
   const [sender] = mail.from
   const address = sender?.address ?? ''
   const recipients = [...mail.to, ...mail.cc].map((each) => each.address)
-  /** The text, or its beginning and the file with all of it. */
-  const keep = async (text: string, name: string, limit = MAX_INLINE) => {
+  /**
+   * Resolves with the text; if it is too long, with its beginning and the path of a file with all of
+   * it.
+   */
+  const inlineOrFile = async (text: string, name: string, limit = MAX_INLINE) => {
     const bytes = Buffer.from(text)
     if (bytes.length <= limit) return { text, path: undefined }
     const type = name === 'html' ? 'text/html' : 'text/plain'
@@ -56,29 +60,29 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
     // Do not cut within a character.
     return { text: bytes.toString('utf8', 0, limit).replace(/\ufffd$/, ''), path }
   }
-  const fresh = freshText(mail, known.said)
-  const text = await keep(fresh, 'text', MAX_TEXT)
-  const full =
-    withoutBlanks(fresh) === withoutBlanks(mail.text) ? undefined : await keep(mail.text, 'fullText')
-  const html = mail.html ? await keep(mail.html, 'html') : undefined
+  const fresh = freshText(mail, facts.fingerprint)
+  const text = await inlineOrFile(fresh, 'text', MAX_TEXT)
+  const isComplete = withoutBlanks(fresh) === withoutBlanks(mail.text)
+  const full = isComplete ? undefined : await inlineOrFile(mail.text, 'fullText')
+  const html = mail.html ? await inlineOrFile(mail.html, 'html') : undefined
   const attachments = await Array.fromAsync(mail.parts, ({ name, type, content }) =>
     artifacts.save(name, type, content, content.length),
   )
   return {
-    gateway: known.gateway,
+    gateway: facts.gateway,
     transport: 'email',
-    key: known.key,
+    key: facts.key,
     from: {
       id: address || 'unknown',
       ...defined({
         name: sender?.name || undefined,
         address: address || undefined,
-        verified: known.identity.result === 'pass' || undefined,
+        verified: facts.identity.result === 'pass' || undefined,
       }),
     },
     ...defined({
-      to: recipients.find((each) => known.own.has(withoutTag(each))) ?? recipients[0],
-      subject: mail.subject?.slice(0, 1000),
+      to: recipients.find((each) => facts.own.has(withoutTag(each))) ?? recipients[0],
+      subject: mail.subject?.slice(0, MAX_SUBJECT),
       html: html?.path ? undefined : html?.text,
     }),
     text: text.text,
@@ -87,7 +91,7 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
       cc: mail.cc.map((each) => each.address),
       headers: headersOf(mail),
       size,
-      authentication: { ...known.identity },
+      authentication: { ...facts.identity },
       ...defined({
         folder,
         uid,
@@ -96,8 +100,8 @@ export async function toMessage(mail: Mail, known: Circumstances, artifacts: Art
         messageId: mail.messageId,
         inReplyTo: mail.inReplyTo,
         date: mail.date,
-        auto: known.auto,
-        allowed: known.allowed || undefined,
+        auto: facts.auto,
+        allowed: facts.allowed || undefined,
         unreadable: mail.unreadable,
         calendar: mail.invitation,
         textPath: text.path,

@@ -11,22 +11,25 @@ const TOP: Frame = {
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
 
 /** Elements whose content is never shown. */
-const UNSEEN = words('style script title template noframes noembed datalist iframe')
+const HIDDEN = words('style script title template noframes noembed datalist iframe')
 const VOID = words('area base br col embed hr img input link meta param source track wbr')
 const CELLS = words('table tbody thead tfoot tr td th col colgroup')
 /** End tags do not affect elements outside these (HTML, section 13.2.4.2). */
 const SCOPES = words('table td th caption template object marquee')
 /** Attributes that matter for the text, up to `MAX_VALUE` characters. */
-const KEPT = words('href start type class id cite')
+const KEPT_ATTRIBUTES = words('href start type class id cite')
 const MAX_VALUE = 10_000
-const MAX_LOOK = 200
+/** Maximum characters of one piece of an attribute value that are read. */
+const MAX_PIECE = 20_000
+/** Maximum number of open elements that are searched. */
+const MAX_SEARCH = 200
 
 const BLOCKS = words(
   'address article aside blockquote center details div dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr ' +
     'main nav ol p pre section table ul',
 )
-/** The elements that a start tag closes implicitly. */
-const IMPLIED = new Map<string, ReadonlySet<string>>([
+/** The open elements that a start tag closes implicitly. */
+const CLOSED_BY = new Map<string, ReadonlySet<string>>([
   ...[...BLOCKS].map((name) => [name, words('p')] as const),
   ['li', words('li')],
   ['dt', words('dt dd')],
@@ -57,7 +60,7 @@ export function visibleHtml(html: string): string {
   let attributes = NO_ATTRIBUTES
 
   const open = () => {
-    stack.imply(name)
+    stack.closeImplied(name)
     const frame = { name, look: lookIn(stack.top.look, sheet, name, attributes) }
     if (!frame.look.isGone) out.push(tagOf(name, attributes))
     if (!VOID.has(name)) stack.push(frame)
@@ -81,7 +84,7 @@ export function visibleHtml(html: string): string {
         value = ''
       },
       onattribdata(start, end) {
-        value += html.slice(start, Math.min(end, start + 20_000))
+        value += html.slice(start, Math.min(end, start + MAX_PIECE))
       },
       onattribentity(code) {
         value += String.fromCodePoint(code)
@@ -116,11 +119,11 @@ function lookIn(
   attributes: ReadonlyMap<string, string>,
 ): Required<Look> {
   if (outer.isGone) return outer
-  const isUnseen =
-    UNSEEN.has(name) || attributes.has('hidden') || (name === 'dialog' && !attributes.has('open'))
-  if (!isUnseen && sheet.size === 0 && !attributes.has('style')) return outer
+  const isHidden =
+    HIDDEN.has(name) || attributes.has('hidden') || (name === 'dialog' && !attributes.has('open'))
+  if (!isHidden && sheet.size === 0 && !attributes.has('style')) return outer
   const own = lookOf(declarationsFor(sheet, name, attributes), CELLS.has(name))
-  return { ...outer, ...own, isGone: isUnseen || own.isGone === true }
+  return { ...outer, ...own, isGone: isHidden || own.isGone === true }
 }
 
 /** The stack of open elements, innermost last. Each step takes bounded time at any depth. */
@@ -135,12 +138,12 @@ function createStack() {
     }
     return last
   }
-  /** The innermost of these elements within `barriers`; -1 if there is none. */
+  /** The index of the innermost of these elements that is not outside a barrier; -1 if there is none. */
   const find = (names: ReadonlySet<string>, barriers: ReadonlySet<string>): number => {
     let isOpen = false
     for (const name of names) isOpen ||= (counts.get(name) ?? 0) > 0
     if (!isOpen) return -1
-    for (let at = frames.length - 1; at >= Math.max(0, frames.length - MAX_LOOK); at--) {
+    for (let at = frames.length - 1; at >= Math.max(0, frames.length - MAX_SEARCH); at--) {
       const name = frames[at]?.name ?? ''
       if (names.has(name)) return at
       if (barriers.has(name)) return -1
@@ -156,11 +159,15 @@ function createStack() {
       counts.set(frame.name, (counts.get(frame.name) ?? 0) + 1)
     },
     /** Closes the elements that a start tag closes implicitly. */
-    imply(name: string): void {
-      const ended = IMPLIED.get(name)
-      // A row closes the cell in it, and then the previous row.
-      for (let at = ended ? find(ended, BARRIERS) : -1; ended && at !== -1; at = find(ended, BARRIERS))
+    closeImplied(name: string): void {
+      const closed = CLOSED_BY.get(name)
+      if (!closed) return
+      // Repeatedly: a row closes the last cell, and then the previous row.
+      let at = find(closed, BARRIERS)
+      while (at !== -1) {
         popTo(at)
+        at = find(closed, BARRIERS)
+      }
     },
     /** Closes an element, and unclosed ones within it. */
     close(name: string): Frame | undefined {
@@ -173,8 +180,8 @@ function createStack() {
 
 function tagOf(name: string, attributes: ReadonlyMap<string, string>): string {
   if (attributes.size === 0) return `<${name}>`
-  const kept = [...attributes].filter(([each, value]) => KEPT.has(each) && value.length <= MAX_VALUE)
-  const written = kept.map(([each, value]) => ` ${each}="${escaped(value).replaceAll('"', '&quot;')}"`)
+  const kept = [...attributes].filter(([key, value]) => KEPT_ATTRIBUTES.has(key) && value.length <= MAX_VALUE)
+  const written = kept.map(([key, value]) => ` ${key}="${escaped(value).replaceAll('"', '&quot;')}"`)
   return `<${name}${written.join('')}>`
 }
 

@@ -3,10 +3,10 @@ import { isTimeZone } from '../../../src/lib/time-zone.ts'
 /**
  * The time zone that a calendar means by a name (`TZID`) that it does not define: an IANA zone, a zone of
  * Windows, an IANA zone behind the prefix of a program (`/freeassociation.sourceforge.net/Europe/Berlin`),
- * or a fixed offset (`GMT+0100`). Undefined for names that say nothing.
+ * or a fixed offset (`GMT+0100`). Undefined for other names.
  */
 export function zoneNamed(name: string): string | undefined {
-  // Outlook numbers zones that it read elsewhere: `Eastern Standard Time 1`.
+  // Outlook numbers imported zones: `Eastern Standard Time 1`.
   const bare = name.trim().replace(/ \d$/, '')
   if (bare === '') return undefined
   if (isTimeZone(bare)) return bare
@@ -20,7 +20,10 @@ export function zoneNamed(name: string): string | undefined {
   return path !== '' && isTimeZone(path) ? path : undefined
 }
 
-/** IANA zones of the zones of Windows, by the names of Windows without ` Standard Time` (Unicode CLDR, territory 001). */
+/**
+ * IANA zones of the zones of Windows, by the names of Windows without ` Standard Time` (Unicode CLDR,
+ * territory 001).
+ */
 const NAMES = `
 Africa/Cairo Egypt|Africa/Casablanca Morocco|Africa/Johannesburg South Africa|Africa/Lagos W. Central Africa|
 Africa/Nairobi E. Africa|America/Anchorage Alaskan|America/Argentina/Buenos_Aires Argentina|

@@ -35,6 +35,7 @@ function formatFor(zone: string): Intl.DateTimeFormat | undefined {
   }
 }
 
+/** The offset of the zone from UTC at an instant, in ms. */
 function offsetAt(instant: number, format: Intl.DateTimeFormat): number {
   const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, Number(value)]))
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0
@@ -46,5 +47,5 @@ function offsetAt(instant: number, format: Intl.DateTimeFormat): number {
     part('minute'),
     part('second'),
   )
-  return local - (instant - (instant % 1000))
+  return local - Math.floor(instant / 1000) * 1000
 }

@@ -1,19 +1,18 @@
+import { DAY } from '../../../src/core/units.ts'
 import type { Ingested } from '../inbound/incoming.ts'
+import { applyAfterOptions } from './after-options.ts'
 import type { Aside, Cursor } from './cursor.ts'
 import { type Fetched, fetchAll } from './fetch.ts'
-import { putAway } from './put-away.ts'
 import type { OpenFolder } from './reading.ts'
 
-const DAY = 86_400_000
-
-/** Processes the new mails of a folder, and those set aside that are due. Resolves with the cursor behind them. */
+/** Processes the new mails of a folder, and those set aside that are due. Resolves with the new cursor. */
 export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor> {
   const { connection, folder, options, deps, memory, readOnly, stopped, signal, save } = opened
   const { after, quarantine, 'max-size': maxSize } = options
   const { log, now } = deps
-  const { undecided, again } = dueAgain(start, opened)
-  const uids = [...(await newUids(start, opened)), ...again]
-  const gone = new Set(again)
+  const { undecided, retried } = takeDue(start, opened)
+  const uids = [...(await newUids(start, opened)), ...retried]
+  const missing = new Set(retried)
   const waited = ({ uid }: Fetched) => now() - (undecided.find((each) => each.uid === uid)?.since ?? now())
   // Moved and migrated mails may be in any order.
   const isWanted = (mail: { uid: number; internalDate: number }) =>
@@ -21,43 +20,53 @@ export async function catchUp(start: Cursor, opened: OpenFolder): Promise<Cursor
   const fetching = { connection, folder, maxSize, failures: memory.failures, isWanted, readAhead: readOnly }
   let cursor = start
   for await (const batch of fetchAll(uids, fetching)) {
-    // Ending early would look like the end of the list, and the cursor would skip mails. If the next mails, read ahead,
-    // ended the connection, these are still processed, as otherwise this would repeat for ever.
+    // Throws, because returning early would make the cursor skip the rest. This batch is still
+    // processed if fetching the next one ended the connection: otherwise the same would happen at each
+    // attempt.
     if (!readOnly || stopped.aborted) signal.throwIfAborted()
     const results = await opened.ingest(batch, waited)
-    await putAway(connection, batch, results, { after, quarantine, log })
+    await applyAfterOptions(connection, batch, results, { after, quarantine, log })
     opened.onProgress(start.aside)
-    cursor = await save(behind(cursor, batch, results, now()))
-    for (const { uid } of batch) gone.delete(uid)
+    cursor = await save(cursorAfter(cursor, batch, results, now()))
+    for (const { uid } of batch) missing.delete(uid)
   }
-  if (gone.size === 0 && cursor.uid >= cursor.until - 1) return cursor
-  if (gone.size > 0)
-    log.warn({ folder, uids: [...gone] }, 'mails that were set aside no longer exist in their folder')
-  const aside = cursor.aside.filter(({ uid }) => !gone.has(uid))
+  if (missing.size === 0 && cursor.uid >= cursor.until - 1) return cursor
+  if (missing.size > 0)
+    log.warn({ folder, uids: [...missing] }, 'mails that were set aside no longer exist in their folder')
+  const aside = cursor.aside.filter(({ uid }) => !missing.has(uid))
   return save({ ...cursor, uid: Math.max(cursor.uid, cursor.until - 1), aside })
 }
 
-/** The mails set aside that are due, which count as tried now. */
-function dueAgain(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; again: number[] } {
+/**
+ * The mails set aside that are due for a retry, which count as tried now. `retried`: the UIDs of all of
+ * them.
+ */
+function takeDue(cursor: Cursor, opened: OpenFolder): { undecided: Aside[]; retried: number[] } {
   const { memory, deps } = opened
   const due = cursor.aside.filter((each) => dueAt(each, opened) <= deps.now())
-  // Unfetchable mails one at a time and last, because the connection may end there.
-  const hard = due.filter((each) => each.unfetchable).slice(0, 1)
+  // Only one unfetchable mail, and last, because the connection may end there.
+  const unfetchable = due.filter((each) => each.unfetchable).slice(0, 1)
   const undecided = due.filter((each) => !each.unfetchable)
-  const again = [...undecided, ...hard].map(({ uid }) => uid)
-  for (const { uid } of hard) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
-  for (const uid of again) memory.tried.set(uid, deps.now())
-  return { undecided, again }
+  const retried = [...undecided, ...unfetchable].map(({ uid }) => uid)
+  // Mails with an entry are fetched one at a time.
+  for (const { uid } of unfetchable) memory.failures.set(uid, memory.failures.get(uid) ?? 0)
+  for (const uid of retried) memory.triedAt.set(uid, deps.now())
+  return { undecided, retried }
 }
 
-/** Next retry of a mail set aside: after as long as it has waited, within limits; immediately after a start. */
-export function dueAt({ uid, since, unfetchable }: Aside, { memory, patience }: OpenFolder): number {
-  const last = memory.tried.get(uid)
+/**
+ * When (Unix ms) a mail set aside is tried again: after a pause as long as it has waited so far, within
+ * limits; immediately after a start.
+ */
+export function dueAt({ uid, since, unfetchable }: Aside, { memory, decisionTimeout }: OpenFolder): number {
+  const last = memory.triedAt.get(uid)
   if (last === undefined) return 0
-  const [shortest, longest] = unfetchable ? [patience / 5, patience * 12] : [patience / 20, patience / 5]
+  const shortest = decisionTimeout / (unfetchable ? 5 : 20)
+  const longest = unfetchable ? decisionTimeout * 12 : decisionTimeout / 5
   return last + Math.min(longest, Math.max(shortest, last - since))
 }
 
+/** The UIDs after the cursor, without mails that are set aside. */
 async function newUids(
   { uid: after, until, floor, aside }: Cursor,
   { connection: { search } }: OpenFolder,
@@ -72,8 +81,8 @@ async function newUids(
   return found.filter((uid) => !before.has(uid))
 }
 
-/** The cursor after a batch: adds undecided mails, and removes decided ones. */
-function behind(cursor: Cursor, batch: Fetched[], results: readonly Ingested[], now: number): Cursor {
+/** The cursor after a batch: adds undecided mails to those set aside, and removes decided ones. */
+function cursorAfter(cursor: Cursor, batch: Fetched[], results: readonly Ingested[], now: number): Cursor {
   const aside = new Map(cursor.aside.map((each) => [each.uid, each]))
   for (const [at, { uid }] of batch.entries()) {
     const before = aside.get(uid)

@@ -24,10 +24,16 @@ const cursorSchema = z.object({
 /** A mail that was set aside and is retried. */
 export type Aside = z.output<typeof asideSchema>
 
-/** Read position of a folder, for one UIDVALIDITY (RFC 3501, section 2.3.1.1), outside which UIDs have no meaning. */
+/**
+ * Read position of a folder, for one UIDVALIDITY (RFC 3501, section 2.3.1.1), outside which UIDs have
+ * no meaning.
+ */
 export type Cursor = z.output<typeof cursorSchema>
 
-/** Stores a folder's cursor under the lease's fencing token. Throws if another holder has written since; this one must stop. */
+/**
+ * Stores a folder's cursor under the lease's fencing token. Throws if a later holder of the lease has
+ * written it: this one must stop.
+ */
 export function createCursorStore(kv: KeyValues, gateway: string, folder: string, token: number) {
   const key = `email/${gateway}/cursor/${folder}`
   const storedSchema = cursorSchema.extend({ token: z.number() })

@@ -1,12 +1,12 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Incoming } from '../inbound/incoming.ts'
 import { parseMail } from '../inbound/parse.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
- * Failed fetches of a folder over all connections, because many servers drop the connection at an unreadable mail. By UID: number of
- * single failures; 0 if it only failed together with others.
+ * By UID, how often the fetch of a mail failed on its own; 0 if it only failed together with others.
+ * Kept over connections, because many servers drop the connection at an unreadable mail.
  */
 export type Failures = Map<number, number>
 
@@ -23,14 +23,14 @@ type FetchParts = {
   readAhead: boolean
 }
 
-/** Number of single failures after which a mail is set aside. */
-export const TRIES = 3
+/** Number of failures on its own after which a mail is set aside. */
+export const MAX_FAILURES = 3
 
-/** Mails per request, and bytes of each in the first response, which are enough for most mails. */
-const COUNT = 200
-const START = 16 * 1024
+/** Mails per list request, and bytes of each in its response, which are enough for most mails. */
+const LIST_SIZE = 200
+const FIRST_BYTES = 16 * 1024
 /** Maximum bytes per fetch of larger mails. */
-const BYTES = COUNT * START
+const BATCH_BYTES = LIST_SIZE * FIRST_BYTES
 
 /** `raw`: the whole mail, if it came with the list. */
 type Listed = { uid: number; size: number; internalDate: number; raw: Buffer | undefined }
@@ -41,26 +41,25 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
   // Mails that failed before, and mails over the limit (headers only), are fetched one at a time.
   const groups = runsOf(
     uids,
-    (run, uid) => run.length < COUNT && ![uid, ...run.slice(0, 1)].some((each) => failures.has(each)),
+    (run, uid) => run.length < LIST_SIZE && ![uid, ...run.slice(0, 1)].some((each) => failures.has(each)),
   )
-  const bytesOf = ({ raw, size }: Listed) => (raw ? 0 : size > maxSize ? Number.POSITIVE_INFINITY : size)
-  let coming: Promise<Listed[]> | undefined
+  let nextList: Promise<Listed[]> | undefined
   for (const [at, group] of groups.entries()) {
     try {
-      const listed = await (coming ?? list(group, parts))
+      const listed = await (nextList ?? list(group, parts))
       const batches = runsOf(
         listed.filter(parts.isWanted),
-        (run, next) => [...run, next].reduce((sum, each) => sum + bytesOf(each), 0) <= BYTES,
+        (run, mail) => bytesToFetch([...run, mail], maxSize) <= BATCH_BYTES,
       )
-      coming = undefined
+      nextList = undefined
       for (const batch of batches) {
         await fetchRest(batch, parts)
         for (const { uid } of batch) failures.delete(uid)
         const next = batch === batches.at(-1) && readAhead ? groups[at + 1] : undefined
-        coming = next && list(next, parts)
-        // An error is reported when its turn comes.
-        coming?.catch(() => {})
-        yield await takeApart(batch, parts)
+        nextList = next && list(next, parts)
+        // An error is reported when the list is awaited.
+        nextList?.catch(() => {})
+        yield await parseBatch(batch, parts)
       }
     } catch (error) {
       for (const uid of group) failures.set(uid, (failures.get(uid) ?? 0) + (group.length === 1 ? 1 : 0))
@@ -68,6 +67,15 @@ export async function* fetchAll(uids: readonly number[], parts: FetchParts): Asy
       throw new Error(`${which} of ${folder} cannot be fetched: ${reasonOf(error)}`, { cause: error })
     }
   }
+}
+
+/**
+ * The bytes that are not in the list yet. A mail over the limit counts as infinite, so that it is
+ * alone.
+ */
+function bytesToFetch(mails: readonly Listed[], maxSize: number): number {
+  const missing = mails.filter(({ raw }) => !raw)
+  return missing.reduce((sum, { size }) => sum + (size > maxSize ? Number.POSITIVE_INFINITY : size), 0)
 }
 
 /** Splits a list into runs, which continue while the next item `fits`. */
@@ -82,17 +90,19 @@ function runsOf<T>(all: readonly T[], fits: (run: readonly T[], next: T) => bool
 }
 
 async function list(uids: readonly number[], { connection, maxSize }: FetchParts): Promise<Listed[]> {
-  const query = { uid: true, internalDate: true, size: true, source: { start: 0, maxLength: START } }
+  const query = { uid: true, internalDate: true, size: true, source: { start: 0, maxLength: FIRST_BYTES } }
   const found = await connection.run((client) => client.fetchAll(uids.join(','), query, { uid: true }))
   const listed = found.flatMap(({ uid, internalDate = 0, size, source }) => {
     // Responses without a size are unsolicited flag updates.
     if (size === undefined) return []
-    const raw = source && source.length < START && size <= maxSize ? source : undefined
-    return [{ uid, size, internalDate: +new Date(internalDate) || 0, raw }]
+    const isWhole = source && source.length < FIRST_BYTES && size <= maxSize
+    const arrivedAt = new Date(internalDate).getTime()
+    return [{ uid, size, internalDate: arrivedAt || 0, raw: isWhole ? source : undefined }]
   })
   return listed.sort((a, b) => a.uid - b.uid)
 }
 
+/** Fetches the mails that did not come with the list, and fills in their `raw`. */
 async function fetchRest(batch: readonly Listed[], { connection, maxSize }: FetchParts): Promise<void> {
   const rest = batch.filter(({ raw }) => !raw)
   if (rest.length === 0) return
@@ -109,16 +119,16 @@ async function fetchRest(batch: readonly Listed[], { connection, maxSize }: Fetc
   }
 }
 
-/** Parses one by one, and yields to other work after each. */
-async function takeApart(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Fetched[]> {
+/** Parses one by one, and lets other work run after each. */
+async function parseBatch(batch: readonly Listed[], { folder, maxSize }: FetchParts): Promise<Fetched[]> {
   const incoming: Fetched[] = []
   for (const { raw, ...listed } of batch) {
     if (!raw) continue
     const reason = `It has ${listed.size} bytes; max-size is ${maxSize}. Its content stays in ${folder}.`
-    // Of a mail over the limit only the headers are known, so its Content-Type must not be followed.
+    // Without the body, a mail over the limit would be parsed as an empty one of its Content-Type.
     const cut = listed.size > maxSize ? { text: '', parts: [], unreadable: reason } : {}
     incoming.push({ ...listed, folder, raw, mail: { ...(await parseMail(raw)), ...cut } })
-    await turn()
+    await nextTurn()
   }
   return incoming
 }

@@ -5,8 +5,8 @@ import { openCursor } from './open-cursor.ts'
 import type { FolderParts, OpenFolder } from './reading.ts'
 
 /**
- * Reads a folder until `signal` aborts. The cursor advances past mails that are processed or set aside. Rejects if the connection fails;
- * the next call continues at the cursor.
+ * Reads a folder until `signal` aborts. The cursor advances past mails that are processed or set aside.
+ * Rejects if the connection fails; the next call continues at the cursor.
  */
 export async function readFolder(parts: FolderParts, stopped: AbortSignal): Promise<void> {
   const { connection, folder, options, deps, token } = parts
@@ -18,16 +18,16 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     const { uidNext, uidValidity } = await run(() => client.mailboxOpen(folder, { readOnly }))
     return { uidNext, uidValidity: String(uidValidity) }
   }
-  const box = await open()
+  const mailbox = await open()
   const signal = AbortSignal.any([stopped, closed])
-  const opened: OpenFolder = { ...parts, ...box, readOnly, save, stopped, signal }
-  let news = new AbortController()
-  client.on('exists', () => news.abort())
+  const opened: OpenFolder = { ...parts, ...mailbox, readOnly, save, stopped, signal }
+  let newMail = new AbortController()
+  client.on('exists', () => newMail.abort())
 
   let cursor = await openCursor(opened, await load())
   while (!signal.aborted) {
-    news = new AbortController()
-    const woken = AbortSignal.any([signal, news.signal])
+    newMail = new AbortController()
+    const woken = AbortSignal.any([signal, newMail.signal])
     cursor = await catchUp(cursor, opened)
     parts.onProgress(cursor.aside)
     if (woken.aborted) continue
@@ -38,7 +38,7 @@ export async function readFolder(parts: FolderParts, stopped: AbortSignal): Prom
     if (woken.aborted) continue
     // If a folder was deleted and recreated, the old one stays open and silent, also for STATUS.
     const { uidValidity } = await open()
-    if (uidValidity !== box.uidValidity) throw new Error(`${folder} was recreated`)
+    if (uidValidity !== mailbox.uidValidity) throw new Error(`${folder} was recreated`)
   }
   if (!stopped.aborted) throw closed.reason
 }

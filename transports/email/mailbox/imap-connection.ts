@@ -12,10 +12,12 @@ export type ImapConnection = Awaited<ReturnType<typeof open>>
 /** Opens another connection to the mailbox's server. Rejects if the login fails. */
 export type ConnectImap = () => Promise<ImapConnection>
 
-/** Maximum silence (ms) of an unused connection, for example while a batch waits for DNS or the store. */
-const SILENCE = 600_000
+/** Maximum silence of an unused connection, for example while a batch waits for DNS or the store. */
+const IDLE_TIMEOUT_MS = 600_000
+const CONNECT_TIMEOUT_MS = 30_000
+const IMAPS_PORT = 993
 
-/** Makes a login function. A server that does not respond for `timeout` ms counts as dead. */
+/** Creates a login function. A server that does not respond for `timeout` ms counts as dead. */
 export function imapConnector(
   server: ServerOptions,
   tokens: TokenSource | undefined,
@@ -25,15 +27,15 @@ export function imapConnector(
     try {
       return await open(server, await tokens?.(), timeout)
     } catch (error) {
-      const refused = error instanceof Error && 'authenticationFailed' in error
-      if (!tokens || !refused) throw error
+      const isLoginRefused = error instanceof Error && 'authenticationFailed' in error
+      if (!tokens || !isLoginRefused) throw error
       return open(server, await tokens('renew'), timeout)
     }
   }
 }
 
 async function open(server: ServerOptions, token: string | undefined, timeout: number) {
-  const { mode, ...address } = reach(993, server)
+  const { mode, ...address } = endpointOf(IMAPS_PORT, server)
   const client = new ImapFlow({
     ...address,
     ...(mode === 'implicit' ? {} : { doSTARTTLS: mode === 'starttls' }),
@@ -41,41 +43,44 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
     logger: false,
     // The reader starts IDLE itself, without a delay.
     disableAutoIdle: true,
-    connectionTimeout: 30_000,
-    // While a response is due, it is watched below.
-    socketTimeout: SILENCE,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    // While a command runs, `watch` has a shorter limit.
+    socketTimeout: IDLE_TIMEOUT_MS,
     clientInfo: { name: 'Trivium' },
   })
-  const gone = new AbortController()
+  const lost = new AbortController()
   // Attached before connect(), because an `error` event without a listener would end the process.
   client.on('error', (error) => {
-    gone.abort(error)
+    lost.abort(error)
     client.close()
   })
-  client.on('close', () => gone.abort(new Error('the IMAP server closed the connection')))
+  client.on('close', () => lost.abort(new Error('the IMAP server closed the connection')))
   try {
     await client.connect()
   } catch (error) {
     client.close()
-    throw readable(error)
+    throw withServerText(error)
   }
-  /** Runs commands. Rejects and closes the connection after too long a silence: imapflow waits for ever if it dies at the start of IDLE. */
+  /**
+   * Runs commands. Rejects and closes the connection after `timeout` ms without data: imapflow waits
+   * forever if the connection dies at the start of IDLE.
+   */
   const run = async <T>(commands: (client: ImapFlow) => Promise<T>): Promise<T> => {
-    const watchdog = watch(client, timeout, gone)
+    const watchdog = watch(client, timeout, lost)
     try {
-      const answered = commands(client).then((result) => ({ result }))
-      const answer = await inTime(answered, gone.signal)
+      const work = commands(client).then((result) => ({ result }))
+      const answer = await inTime(work, lost.signal)
       // imapflow returns nothing instead of throwing if the connection is lost.
-      if (!answer || !client.usable) throw gone.signal.reason ?? new Error('the IMAP connection was lost')
+      if (!answer || !client.usable) throw lost.signal.reason ?? new Error('the IMAP connection was lost')
       return answer.result
     } catch (error) {
-      throw readable(error)
+      throw withServerText(error)
     } finally {
       clearInterval(watchdog)
     }
   }
   // An explicit type, because `tsc` cannot emit the package's declarations otherwise.
-  const closed: AbortSignal = gone.signal
+  const closed: AbortSignal = lost.signal
   return {
     client,
     /** Aborts with the reason when the connection is lost. */
@@ -92,7 +97,7 @@ async function open(server: ServerOptions, token: string | undefined, timeout: n
 }
 
 /** Closes the connection after `timeout` ms without data. */
-function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS.Timeout {
+function watch(client: ImapFlow, timeout: number, lost: AbortController): NodeJS.Timeout {
   let received = client.stats().received
   let progressAt = performance.now()
   return setInterval(() => {
@@ -100,35 +105,35 @@ function watch(client: ImapFlow, timeout: number, gone: AbortController): NodeJS
     if (now !== received) progressAt = performance.now()
     received = now
     if (performance.now() - progressAt < timeout) return
-    gone.abort(new Error(`the IMAP server did not answer for ${Math.round(timeout / 1000)} s`))
+    lost.abort(new Error(`the IMAP server did not answer for ${Math.round(timeout / 1000)} s`))
     client.close()
   }, timeout / 4)
 }
 
-/** Connection options for IMAP and SMTP. The port `implicit` (default) uses TLS from the start. */
-export function reach(implicit: number, { host, port = implicit, tls, ca }: ServerOptions) {
-  const mode = tls ?? (port === implicit ? 'implicit' : 'starttls')
+/** Connection options for IMAP and SMTP. `tlsPort` (the default port) uses TLS from the start. */
+export function endpointOf(tlsPort: number, { host, port = tlsPort, tls, ca }: ServerOptions) {
+  const mode = tls ?? (port === tlsPort ? 'implicit' : 'starttls')
   const trusted: ConnectionOptions = { minVersion: 'TLSv1.2', ...(ca ? { ca: readFileSync(ca) } : {}) }
   return { mode, host, port, secure: mode === 'implicit', tls: trusted }
 }
 
 /** Adds the server's text to imapflow's "Command failed". */
-function readable(error: unknown): unknown {
+function withServerText(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  const said = 'responseText' in error ? error.responseText : undefined
-  if (typeof said === 'string' && said !== '') error.message = `${error.message}: ${said}`
+  const text = 'responseText' in error ? error.responseText : undefined
+  if (typeof text === 'string' && text !== '') error.message = `${error.message}: ${text}`
   return withTlsAdvice(error)
 }
 
-/** Adds the option that helps to a TLS error of IMAP or SMTP. */
+/** Adds the option that may help to the message of a TLS error of IMAP or SMTP. */
 export function withTlsAdvice<T>(error: T): T {
   if (!(error instanceof Error)) return error
-  const advice = TLS_ADVICE.find(([sign]) => sign.test(error.message))?.[1]
+  const advice = TLS_ADVICE.find(([pattern]) => pattern.test(error.message))?.[1]
   if (advice && !error.message.includes(advice)) error.message = `${error.message.trim()}; ${advice}`
   return error
 }
 
-const TLS_ADVICE: [sign: RegExp, advice: string][] = [
+const TLS_ADVICE: [pattern: RegExp, advice: string][] = [
   [
     /self.signed|unable to (?:verify|get)/i,
     'if you trust its certificate authority, set `ca` to its PEM file',

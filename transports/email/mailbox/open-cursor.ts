@@ -1,43 +1,51 @@
+import { DAY } from '../../../src/core/units.ts'
 import type { Cursor } from './cursor.ts'
-import { TRIES } from './fetch.ts'
+import { MAX_FAILURES } from './fetch.ts'
 import type { OpenFolder } from './reading.ts'
 
-const DAY = 86_400_000
-/** Overlap for mails delivered late, with an earlier date than already read ones. */
-const OVERLAP = 2 * DAY
-/** How long the store keeps message keys. */
-const KNOWN = 7 * DAY
+/**
+ * In a renumbered folder, mails of this time before the newest one are read again: some were delivered
+ * late.
+ */
+const OVERLAP_MS = 2 * DAY
+/** How long the store keeps message keys, by which repeated mails are recognised. */
+const KEY_TTL_MS = 7 * DAY
 
 /** The cursor at which reading continues, and at which it starts in a new or renumbered folder. */
 export async function openCursor(opened: OpenFolder, stored: Cursor | undefined): Promise<Cursor> {
   const { folder, uidValidity, uidNext, options, startedAt, deps, save } = opened
-  const { since } = options
   if (stored?.uidValidity === uidValidity) return withUnfetchable(stored, opened)
   if (stored)
     deps.log.warn(
       { folder, was: stored.uidValidity },
       'the folder was renumbered (UIDVALIDITY); it is read again',
     )
-  // The server's dates have whole seconds.
-  const started =
-    since === 'now' ? Math.floor(startedAt / 1000) * 1000 : since === 'all' ? 0 : Date.parse(since)
-  const newest = stored?.newest ?? started
-  // After that time keys have expired, but no mail is still in transit either.
-  const overlap = deps.now() - newest > KNOWN - OVERLAP ? -1 : OVERLAP
-  const floor = stored ? Math.max(stored.floor, newest - overlap) : started
+  const first = firstDate(options.since, startedAt)
+  const newest = stored?.newest ?? first
+  // Without an overlap if the keys of the repeated mails may have expired. Late mails have arrived by then.
+  const areKeysKnown = deps.now() - newest <= KEY_TTL_MS - OVERLAP_MS
+  const resumeAt = areKeysKnown ? newest - OVERLAP_MS : newest + 1
+  const floor = stored ? Math.max(stored.floor, resumeAt) : first
   const cursor = await save({ uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] })
   return withUnfetchable(cursor, opened)
 }
 
+/** The arrival time (Unix ms) from which mails are read, according to the option `since`. */
+function firstDate(since: string, startedAt: number): number {
+  if (since === 'all') return 0
+  // The server's dates have whole seconds.
+  return since === 'now' ? Math.floor(startedAt / 1000) * 1000 : Date.parse(since)
+}
+
 /** Sets aside a mail that failed too often, so that later ones are read. */
 async function withUnfetchable(cursor: Cursor, { folder, memory, deps, save }: OpenFolder): Promise<Cursor> {
-  const [uid] = [...memory.failures].find(([, times]) => times >= TRIES) ?? []
+  const [uid] = [...memory.failures].find(([, count]) => count >= MAX_FAILURES) ?? []
   if (uid === undefined) return cursor
   memory.failures.delete(uid)
   if (cursor.aside.some((each) => each.uid === uid)) return cursor
   deps.refused('unfetchable', { why: `the mail ${uid} in ${folder} cannot be fetched` })
   deps.log.error({ folder, uid }, 'a mail cannot be fetched; it is set aside and tried again')
   const since = deps.now()
-  memory.tried.set(uid, since)
+  memory.triedAt.set(uid, since)
   return save({ ...cursor, aside: [...cursor.aside, { uid, since, unfetchable: true }] })
 }

@@ -9,10 +9,13 @@ import type { ImapConnection } from './imap-connection.ts'
 export type ReadingParts = {
   deps: TransportDeps
   /** How long (ms) a mail may stay undecided. */
-  patience: number
+  decisionTimeout: number
 }
 
-/** A folder to read, and the handling of its mails. `waited`: how long a mail has been undecided (ms). */
+/**
+ * A folder to read, and the handling of its mails. `waited` returns how long a mail has been undecided
+ * (ms).
+ */
 export type FolderReading = {
   folder: string
   options: Pick<EmailOptions, 'since' | 'after' | 'quarantine' | 'max-size' | 'sweep'>
@@ -24,8 +27,8 @@ export type FolderParts = ReadingParts &
     connection: ImapConnection
     /** The lease's fencing token for the cursor. */
     token: number
-    /** State across connections: failed fetches, and last retries of mails set aside (Unix ms). */
-    memory: { failures: Failures; tried: Map<number, number> }
+    /** State across connections: failed fetches, and by UID the last retry of mails set aside (Unix ms). */
+    memory: { failures: Failures; triedAt: Map<number, number> }
     /** Start time, from which mail is new (Unix ms). */
     startedAt: number
     /** Called after mails were processed, and when the server has no more. */
@@ -37,7 +40,7 @@ export type OpenFolder = FolderParts & {
   uidValidity: string
   /** The UID of the next mail, when the folder was opened. */
   uidNext: number
-  /** Unless the options change mails on the server. */
+  /** True if no option changes mails on the server. */
   readOnly: boolean
   save: ReturnType<typeof createCursorStore>['save']
   /** Aborts when reading is stopped; `signal` also when the connection has ended. */

@@ -12,14 +12,20 @@ export function mailboxesIn(value: string): Mailbox[] {
     .map(({ name, address }) => ({ name: oneLine(name), address: lowerCase(oneLine(address)) }))
 }
 
-/** Lower-cases ASCII letters only: the Kelvin sign would become an ASCII letter, and the address another one. */
+/**
+ * Lower-cases ASCII letters only: a Kelvin sign would become the letter k, and the address that of
+ * another person.
+ */
 export function lowerCase(address: string): string {
   return address.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-const CLOSING: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
+const CLOSING_MARKS: Record<string, string> = { '"': '"', '(': ')', '<': '>' }
 
-/** Removes nested groups, which are invalid (RFC 5322, section 3.4) and which the library reads repeatedly. */
+/**
+ * Removes nested groups, which are invalid (RFC 5322, section 3.4) and which the library reads
+ * repeatedly.
+ */
 function withoutInnerGroups(value: string): string {
   const pieces: string[] = []
   let isGroup = false
@@ -29,7 +35,7 @@ function withoutInnerGroups(value: string): string {
     if (closing !== '') {
       if (closing === '"' && char === '\\') char += value[++at] ?? ''
       else if (char === closing) closing = ''
-    } else if (CLOSING[char]) closing = CLOSING[char] ?? ''
+    } else if (CLOSING_MARKS[char]) closing = CLOSING_MARKS[char] ?? ''
     else if (char === ';') isGroup = false
     else if (char === ':') {
       if (isGroup) char = ','

@@ -25,11 +25,13 @@ const ALIASES: Record<string, string> = {
 /** Escape sequences of ISO-2022-JP, which also appear in unlabelled mail. */
 const JAPANESE = ['$@', '$B', '(J', '(I'].map((sequence) => `\u001b${sequence}`)
 const FALLBACK = 'windows-1252'
-const FEW = 3
+/** Up to this many letters can be valid UTF-8 by chance. */
+const MAX_CHANCE_LETTERS = 3
 
 /**
- * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8 is recognised under any label that
- * would make it unreadable. `fallback` is used for 8-bit bytes without a usable label that are not UTF-8.
+ * Decodes bytes. `label` is the sender's charset, which is often missing, wrong or misspelt. UTF-8 is
+ * recognised under any label that would make it unreadable. `fallback` is used for 8-bit bytes without
+ * a usable label that are not UTF-8.
  */
 export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): string {
   const mark = markOf(bytes)
@@ -42,17 +44,18 @@ export function decodeText(bytes: Uint8Array, label = '', fallback = FALLBACK): 
     return decodeAs(isJapanese ? 'iso-2022-jp' : name, bytes) ?? text
   }
   const isUnicode = isUtf8(bytes)
-  if (isUnicode && isFalse(name, bytes)) return utf8(bytes)
+  if (isUnicode && isLabelWrong(name, bytes)) return utf8(bytes)
+  // UTF-7 has no 8-bit bytes.
   const isUnknown = UNKNOWN.test(name) || name === 'utf-7'
   if (isUnknown && isMostlyUtf8(bytes)) return utf8(bytes)
-  const known = isUnknown ? fallback : name
-  const text = decodeAs(known, bytes) ?? (isUnicode ? utf8(bytes) : decodeAs(fallback, bytes))
+  const charset = isUnknown ? fallback : name
+  const text = decodeAs(charset, bytes) ?? (isUnicode ? utf8(bytes) : decodeAs(fallback, bytes))
   if (text === undefined) return utf8(bytes)
   if (!text.includes('\ufffd')) return text
   if (isUnicode) return utf8(bytes)
   // Labelled as UTF-8, but without a single valid UTF-8 letter.
-  const isOther = known === 'utf-8' && !/[^\0-\x7f\ufffd]/.test(text)
-  return isOther ? (decodeAs(fallback === 'utf-8' ? FALLBACK : fallback, bytes) ?? text) : text
+  const isNotUtf8 = charset === 'utf-8' && !/[^\0-\x7f\ufffd]/.test(text)
+  return isNotUtf8 ? (decodeAs(fallback === 'utf-8' ? FALLBACK : fallback, bytes) ?? text) : text
 }
 
 /** Whether ASCII bytes mean ASCII in a charset. */
@@ -61,13 +64,16 @@ export function isAsciiCompatible(label: string): boolean {
   return !UNKNOWN.test(name) && !SEVEN_BIT.test(name) && decodeAs(name, new Uint8Array()) !== undefined
 }
 
-/** Whether valid UTF-8 is probably another charset: a few two-byte letters can be valid UTF-8 by chance. */
-function isFalse(name: string, bytes: Uint8Array): boolean {
+/**
+ * Whether the label of bytes that are valid UTF-8 is probably wrong. In a multi-byte charset, a few
+ * letters can be valid by chance.
+ */
+function isLabelWrong(name: string, bytes: Uint8Array): boolean {
   if (UNKNOWN.test(name) || SINGLE_BYTE.test(name) || name === 'utf-7') return true
-  return !/^(?:utf|ucs)/.test(name) && (utf8(bytes).match(/[^\0-\x7f]/g)?.length ?? 0) > FEW
+  return !/^(?:utf|ucs)/.test(name) && (utf8(bytes).match(/[^\0-\x7f]/g)?.length ?? 0) > MAX_CHANCE_LETTERS
 }
 
-/** Whether bytes are UTF-8 with a truncated letter or a stray byte. */
+/** Whether bytes are UTF-8 with a truncated letter or a few stray bytes. */
 function isMostlyUtf8(bytes: Uint8Array): boolean {
   const text = utf8(bytes)
   const wrong = text.match(/\ufffd/g)?.length ?? 0
@@ -75,6 +81,7 @@ function isMostlyUtf8(bytes: Uint8Array): boolean {
   return right > 4 * wrong
 }
 
+/** The charset of a byte order mark; undefined without one. */
 function markOf([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8'
   if (first === 0xff && second === 0xfe) return 'utf-16le'
@@ -99,7 +106,7 @@ function utf8(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes)
 }
 
-/** 7-bit charsets: what is between the marks belongs to an 8-bit charset, without the high bit. */
+/** A 7-bit charset: between the marks, it has the bytes of an 8-bit charset without their high bits. */
 type Shifts = { open: string; close: string; charset: string; ignored: string }
 const HZ: Shifts = { open: '~{', close: '~}', charset: 'gbk', ignored: '~\n' }
 const SHIFTS = new Map<string, Shifts>([
@@ -123,12 +130,15 @@ function fromShifted(bytes: Uint8Array, { open, close, charset, ignored }: Shift
 const decoders = new Map<string, TextDecoder | undefined>()
 const MAX_DECODERS = 200
 
-/** Decodes with the platform's decoders (as in browsers), or the library's for UTF-7 and DOS code pages. */
+/**
+ * Decodes as browsers do, or with iconv-lite for UTF-7 and DOS code pages. Undefined for unknown
+ * charsets.
+ */
 function decodeAs(name: string, bytes: Uint8Array): string | undefined {
   const shifts = SHIFTS.get(name)
   if (shifts) return fromShifted(bytes, shifts)
-  const larger = decodeAsBrowsers(bytes, name)
-  if (larger !== undefined) return larger
+  const asBrowsers = decodeAsBrowsers(bytes, name)
+  if (asBrowsers !== undefined) return asBrowsers
   const decoder = decoderOf(name)
   if (decoder) return decoder.decode(bytes)
   return iconv.encodingExists(name) ? iconv.decode(Buffer.from(bytes), name) : undefined
@@ -138,10 +148,11 @@ function decoderOf(name: string): TextDecoder | undefined {
   if (decoders.has(name)) return decoders.get(name)
   let decoder: TextDecoder | undefined
   try {
-    // Without a byte order mark, the platform reads `utf-16` as little-endian and RFC 2781 as big-endian; the library detects it.
+    // Without a byte order mark, `utf-16` is little-endian for Node and big-endian in RFC 2781;
+    // iconv-lite detects it.
     decoder = name === 'utf-16' ? undefined : new TextDecoder(name)
   } catch {
-    // Not supported by the platform.
+    // Not supported by Node.
   }
   if (decoders.size < MAX_DECODERS) decoders.set(name, decoder)
   return decoder

@@ -1,6 +1,7 @@
 /**
- * Joins the paragraphs of `format=flowed` text (RFC 3676) to one line each, with quotes marked by `>`. A paragraph ends where the quote
- * depth changes (section 4.5), and before a signature (section 4.3). `delSp`: trailing spaces belong to the format (section 4.1).
+ * Joins the paragraphs of `format=flowed` text (RFC 3676) to one line each, with quotes marked by `>`.
+ * A paragraph ends where the quote depth changes (section 4.5), and before a signature (section 4.3).
+ * `delSp`: trailing spaces belong to the format (section 4.1).
  */
 export function fromFlowed(text: string, delSp: boolean): string {
   const paragraphs: string[] = []
@@ -24,15 +25,16 @@ export function fromFlowed(text: string, delSp: boolean): string {
 
 const SIGNATURE = '-- '
 
+/** The quote depth of a line, and its text without the space that stuffing adds (section 4.4). */
 function readLine(line: string): { depth: number; text: string } {
   let depth = 0
   while (line[depth] === '>') depth++
-  const stuffed = line.slice(depth)
-  return { depth, text: stuffed.startsWith(' ') ? stuffed.slice(1) : stuffed }
+  const rest = line.slice(depth)
+  return { depth, text: rest.startsWith(' ') ? rest.slice(1) : rest }
 }
 
 function quoted(text: string, depth: number): string {
   if (depth > 0) return text === '' ? '>'.repeat(depth) : `${'>'.repeat(depth)} ${text}`
-  // Starts with a literal `>`; without the space it would look like a quote.
+  // With a space, a line that starts with a literal `>` does not look like a quote.
   return text.startsWith('>') ? ` ${text}` : text
 }

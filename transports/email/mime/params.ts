@@ -4,13 +4,16 @@ import { decodeWords } from './words.ts'
 /** A parsed header such as `text/plain; charset=utf-8`, with lower-case names. */
 export type Structured = { value: string; params: ReadonlyMap<string, string> }
 
-/** Parameters recognised without a semicolon, where other words could belong to a name with spaces. */
-const KNOWN =
+/**
+ * The space before a known parameter, which may follow without a semicolon. Other words could belong to
+ * a file name with spaces.
+ */
+const BEFORE_KNOWN =
   /\s(?=(?:charset|boundary|name|filename|format|delsp|method|type|protocol|micalg|report-type|smime-type|size|component)(?:\*\d*\*?)?\s*=)/i
 
 /**
- * Parses a structured header (RFC 2045, RFC 2231), tolerating missing semicolons, encoded words around everything, and unquoted names.
- * The first of repeated parameters counts. Takes linear time.
+ * Parses a structured header (RFC 2045, RFC 2231), tolerating missing semicolons, encoded words around
+ * everything, and unquoted names. The first of repeated parameters counts. Takes linear time.
  */
 export function parseStructured(header: string): Structured {
   const text = withoutComments(header.trimStart().startsWith('=?') ? decodeWords(header) : header)
@@ -18,20 +21,20 @@ export function parseStructured(header: string): Structured {
   const params = new Map<string, string>()
   for (const segment of segments) {
     const at = segment.indexOf('=')
-    // Anything may precede a name without a semicolon.
+    // The name is the last word: without a semicolon, other text precedes it.
     const name = (at === -1 ? segment : segment.slice(0, at)).trim().split(/\s+/).at(-1)?.toLowerCase() ?? ''
     if (name !== '' && !params.has(name)) params.set(name, at === -1 ? '' : unquoted(segment.slice(at + 1)))
   }
-  return { value: value.replaceAll(/[\s"]+/g, '').toLowerCase(), params: joined(params) }
+  return { value: value.replaceAll(/[\s"]+/g, '').toLowerCase(), params: withoutContinuations(params) }
 }
 
 /** Splits at semicolons outside quotes, or at spaces before a parameter name. */
 function segmentsOf(text: string): string[] {
-  const found: string[] = []
+  const segments: string[] = []
   let start = 0
   let isQuoted = false
   const cut = (end: number) => {
-    found.push(text.slice(start, end))
+    segments.push(text.slice(start, end))
     start = end + 1
   }
   for (let at = 0; at < text.length; at++) {
@@ -43,14 +46,15 @@ function segmentsOf(text: string): string[] {
       if (!isQuoted && /\s/.test(text[at + 1] ?? '')) cut(at + 1)
     } else if (char === ';' && !isQuoted) cut(at)
   }
-  found.push(text.slice(start))
-  return found.flatMap(unseparated).filter((each, at) => at === 0 || each.trim() !== '')
+  segments.push(text.slice(start))
+  return segments.flatMap(splitAtKnown).filter((each, at) => at === 0 || each.trim() !== '')
 }
 
-function unseparated(segment: string): string[] {
+/** Splits a segment before known parameters that follow without a semicolon, outside quotes. */
+function splitAtKnown(segment: string): string[] {
   const quote = segment.indexOf('"')
-  if (quote === -1) return segment.split(KNOWN)
-  const pieces = segment.slice(0, quote).split(KNOWN)
+  if (quote === -1) return segment.split(BEFORE_KNOWN)
+  const pieces = segment.slice(0, quote).split(BEFORE_KNOWN)
   const last = pieces.pop() ?? ''
   return [...pieces, last + segment.slice(quote)]
 }
@@ -58,7 +62,7 @@ function unseparated(segment: string): string[] {
 function unquoted(text: string): string {
   const trimmed = text.trim()
   if (!trimmed.startsWith('"')) return trimmed
-  // Programs that write paths do not escape backslashes.
+  // Only \" and \\ are escapes: programs that write paths do not escape backslashes.
   const [, quoted = ''] = /^"((?:\\["\\]|[^"])*)/.exec(trimmed) ?? []
   return quoted.replaceAll(/\\(["\\])/g, '$1')
 }
@@ -88,17 +92,22 @@ function withoutComments(text: string): string {
       opened = at
     } else kept.push(char + escaped)
   }
-  // An unclosed comment is not a comment, unless nothing follows.
+  // If a comment is not closed, its parenthesis is text, unless no parameter follows.
   return depth === 0 || !text.slice(opened).includes(';') ? kept.join('') : text
 }
 
-/** Whether parentheses in a value are a comment: at its end, as in `base64 (a comment)`, unlike `file (1).pdf`. */
+const MAX_COMMENT = 200
+
+/**
+ * Whether parentheses in a value are a comment: at its end, as in `base64 (a comment)`, unlike `file
+ * (1).pdf`.
+ */
 function isComment(text: string, at: number): boolean {
-  return /[\s=]/.test(text[at - 1] ?? ' ') && !/^\([^()]*\)[^\s;]/.test(text.slice(at, at + 200))
+  return /[\s=]/.test(text[at - 1] ?? ' ') && !/^\([^()]*\)[^\s;]/.test(text.slice(at, at + MAX_COMMENT))
 }
 
-/** Joins RFC 2231 continuations: `name*0`, `name*1*=utf-8''…`. */
-function joined(params: Map<string, string>): Map<string, string> {
+/** Decodes RFC 2231 parameters, and joins their continuations: `name*0`, `name*1*=utf-8''…`. */
+function withoutContinuations(params: Map<string, string>): Map<string, string> {
   const whole = new Map<string, string>()
   const pieces = new Map<string, { index: number; isEncoded: boolean; value: string }[]>()
   for (const [name, value] of params) {
@@ -108,11 +117,11 @@ function joined(params: Map<string, string>): Map<string, string> {
       continue
     }
     const piece = { index: Number(index), isEncoded: star === '*' || name.endsWith('*'), value }
-    const some = pieces.get(base)
-    if (some) some.push(piece)
+    const earlier = pieces.get(base)
+    if (earlier) earlier.push(piece)
     else pieces.set(base, [piece])
   }
-  for (const [base, some] of pieces) whole.set(base, joinPieces(some.sort((a, b) => a.index - b.index)))
+  for (const [base, list] of pieces) whole.set(base, joinPieces(list.sort((a, b) => a.index - b.index)))
   return whole
 }
 
@@ -126,6 +135,7 @@ function joinPieces(pieces: readonly { isEncoded: boolean; value: string }[]): s
   return decodeText(Buffer.concat(bytes), charset)
 }
 
+/** The bytes of a percent-encoded text. */
 function percentBytes(text: string): Buffer {
   const binary = Buffer.from(text).toString('latin1')
   const decoded = binary.replaceAll(/%([\da-f]{2})/gi, (_, code: string) =>

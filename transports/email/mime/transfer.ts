@@ -3,7 +3,7 @@ import { decodeWords } from './words.ts'
 /** Decodes the transfer encoding (RFC 2045, section 6). Takes linear time. */
 export function decodeTransfer(body: Buffer, encoding: string): Buffer {
   const name = encoding.includes('=?') ? decodeWords(encoding) : encoding
-  // Checked first, as some headers name both.
+  // First, because some headers name both.
   if (/quoted-printable/i.test(name)) return decodeQuotedPrintable(body)
   if (/base64/i.test(name)) return decodeBase64(body)
   return /^\s*(?:x-)?uu(?:e|encode)\b/i.test(name) ? decodeUu(body) : body
@@ -23,7 +23,7 @@ function decodeUu(body: Buffer): Buffer {
   return Buffer.concat(decoded)
 }
 
-/** Four characters of six bits are three bytes. */
+/** The bytes of a line of uuencode: four characters of six bits are three bytes. */
 function uuLine(line: string, length: number): Buffer {
   const bytes: number[] = []
   for (let at = 0; at < line.length; at += 4) {
@@ -36,7 +36,7 @@ function uuLine(line: string, length: number): Buffer {
   return Buffer.from(bytes.slice(0, length))
 }
 
-/** Tolerates padding on each line. */
+/** Decodes base64. Tolerates padding on each line. */
 function decodeBase64(body: Buffer): Buffer {
   const text = body.toString('latin1').replaceAll(/[^a-z\d+/=]+/gi, '')
   const bytes = Buffer.alloc(text.length)
@@ -49,14 +49,14 @@ function decodeBase64(body: Buffer): Buffer {
 function decodeQuotedPrintable(body: Buffer): Buffer {
   const lines = body.toString('latin1').split('\n')
   const decoded = lines.map((line, at) => {
-    const isEnded = at < lines.length - 1
+    const isLast = at === lines.length - 1
     const end = line.endsWith('\r') ? '\r\n' : '\n'
     const text = trimEnd(line)
     const isSoft = text.endsWith('=')
     const bytes = (isSoft ? text.slice(0, -1) : text).replaceAll(/=([\da-f]{2})/gi, (_, code: string) =>
       String.fromCharCode(Number.parseInt(code, 16)),
     )
-    return isSoft || !isEnded ? bytes : bytes + end
+    return isSoft || isLast ? bytes : bytes + end
   })
   return Buffer.from(decoded.join(''), 'latin1')
 }

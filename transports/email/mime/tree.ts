@@ -16,13 +16,18 @@ export type Entity = {
 
 const MAX_DEPTH = 64
 const MAX_PARTS = 10_000
+const LF = 0x0a
+const CR = 0x0d
+const SPACE = 0x20
+const TAB = 0x09
+const DASH = 0x2d
 
 /** Parses a mail into parts. Throws if it is nested too deep, or has too many parts or too long headers. */
 export function readEntity(raw: Buffer): Entity {
   return read(raw, 'text/plain', 0, { parts: 0, head: 0 })
 }
 
-/** The first header with a (lower-case) name. */
+/** The value of the first header with a (lower-case) name; `''` if there is none. */
 export function headerOf({ headers }: Pick<Entity, 'headers'>, name: string): string {
   return headers.find(({ key }) => key === name)?.value ?? ''
 }
@@ -71,7 +76,7 @@ function partsOf(entity: Entity): Buffer[] | undefined {
   if (found) return found
   const decoded = contentOf(entity)
   if (boundary && decoded !== entity.body) {
-    // Violates RFC 2045, section 6.4, but occurs.
+    // A container with a transfer encoding violates RFC 2045, section 6.4, but occurs.
     const parts = split(decoded, boundary)
     if (parts) return parts
   }
@@ -93,12 +98,12 @@ function split(body: Buffer, boundary: string): Buffer[] | undefined {
   let start: number | undefined
   let isFound = false
   for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + mark.length)) {
-    if (at > 0 && body[at - 1] !== 0x0a) continue
+    if (at > 0 && body[at - 1] !== LF) continue
     let end = at + mark.length
-    const isLast = body[end] === 0x2d && body[end + 1] === 0x2d
+    const isLast = body[end] === DASH && body[end + 1] === DASH
     if (isLast) end += 2
-    while (body[end] === 0x20 || body[end] === 0x09 || body[end] === 0x0d) end++
-    if (end < body.length && body[end] !== 0x0a) continue
+    while (body[end] === SPACE || body[end] === TAB || body[end] === CR) end++
+    if (end < body.length && body[end] !== LF) continue
     isFound = true
     if (start !== undefined) parts.push(body.subarray(start, lineEnd(body, start, at)))
     if (parts.length > MAX_PARTS) throw new Error(`It has over ${MAX_PARTS} parts`)
@@ -109,8 +114,11 @@ function split(body: Buffer, boundary: string): Buffer[] | undefined {
   return isFound ? parts : undefined
 }
 
-/** End of the content: the line break before a boundary belongs to the boundary (RFC 2046, section 5.1.1). */
+/**
+ * End of the content: the line break before a boundary belongs to the boundary (RFC 2046, section
+ * 5.1.1).
+ */
 function lineEnd(body: Buffer, start: number, at: number): number {
-  const end = at > start && body[at - 1] === 0x0a ? at - 1 : at
-  return end > start && body[end - 1] === 0x0d ? end - 1 : end
+  const end = at > start && body[at - 1] === LF ? at - 1 : at
+  return end > start && body[end - 1] === CR ? end - 1 : end
 }

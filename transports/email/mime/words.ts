@@ -1,6 +1,6 @@
 import { decodeText } from './charset.ts'
 
-/** An encoded word (RFC 2047). Linear, as each part ends at the next question mark. */
+/** An encoded word (RFC 2047). Matches in linear time, because each part ends at the next question mark. */
 const WORD = /=\?([^?\s]+)\?([qb])\?([^?]*)\?=/gi
 const BLANK = /^[ \t\r\n]*$/
 
@@ -17,8 +17,8 @@ export function toUtf8Words(value: string): string {
 }
 
 /**
- * Decodes encoded words in message ids. Keeps underscores: some programs do not escape them in encoded words, and ids contain no
- * spaces.
+ * Decodes encoded words in message ids. Keeps underscores: some programs do not escape them in encoded
+ * words, and ids contain no spaces.
  */
 export function decodeIdWords(value: string): string {
   return mapWords(value, (run) =>
@@ -61,25 +61,27 @@ function decodeRun(run: readonly Word[]): string {
   return groups.map(decodeGroup).join('')
 }
 
-/** Joins the bytes first, because a character may span two words. */
+/** Decodes words in the same charset. Joins their bytes first, because a character may span two words. */
 function decodeGroup(group: readonly Word[]): string {
   const charset = group[0]?.charset
   const parts: Buffer[] = []
-  let open = ''
+  /** Base64 that some programs continue in the next word. */
+  let base64 = ''
   for (const { encoding, payload } of group) {
     if (encoding === 'b') {
-      open += payload
+      base64 += payload
       if (payload.length % 4 !== 0 && !payload.endsWith('=')) continue
     }
-    if (open !== '') parts.push(Buffer.from(open, 'base64'))
-    open = ''
+    if (base64 !== '') parts.push(Buffer.from(base64, 'base64'))
+    base64 = ''
     if (encoding === 'q') parts.push(bytesOfQ(payload))
   }
-  if (open !== '') parts.push(Buffer.from(open, 'base64'))
+  if (base64 !== '') parts.push(Buffer.from(base64, 'base64'))
   const text = decodeText(Buffer.concat(parts), charset)
   return text.includes('\ufffd') ? parts.map((part) => decodeText(part, charset)).join('') : text
 }
 
+/** The bytes of a Q-encoded word (RFC 2047, section 4.2). */
 function bytesOfQ(payload: string): Buffer {
   const binary = Buffer.from(payload.replaceAll('_', ' ')).toString('latin1')
   const bytes = binary.replaceAll(/=\s*([\da-f]{2})/gi, (_, code: string) =>

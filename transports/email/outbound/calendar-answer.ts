@@ -37,16 +37,13 @@ export function calendarAnswer(answer: Answer, invited: Invited, at: number) {
   event.addPropertyWithValue('uid', uid)
   event.addPropertyWithValue('dtstamp', ICAL.Time.fromJSDate(new Date(at), true))
   event.addPropertyWithValue('organizer', `mailto:${organiser}`)
-  const who = event.addPropertyWithValue('attendee', `mailto:${attendee}`)
-  who.setParameter('partstat', ANSWERS[answer].status)
-  if (name) who.setParameter('cn', name)
+  const participant = event.addPropertyWithValue('attendee', `mailto:${attendee}`)
+  participant.setParameter('partstat', ANSWERS[answer].status)
+  if (name) participant.setParameter('cn', name)
   event.addPropertyWithValue('sequence', sequence ?? 0)
   if (summary) event.addPropertyWithValue('summary', summary)
-  for (const [property, time] of Object.entries({
-    dtstart: start,
-    dtend: end,
-    'recurrence-id': recurrenceId,
-  })) {
+  const times = { dtstart: start, dtend: end, 'recurrence-id': recurrenceId }
+  for (const [property, time] of Object.entries(times)) {
     if (time !== undefined) addTime(event, property, time)
   }
   calendar.addSubcomponent(event)
@@ -55,7 +52,9 @@ export function calendarAnswer(answer: Answer, invited: Invited, at: number) {
 
 /** Adds a time: an instant, a date, or a floating time. */
 function addTime(event: ICAL.Component, property: string, text: string): void {
-  const bare = text.replace(/\.\d+(?=Z?$)/, '')
-  const time = bare.includes('T') ? ICAL.Time.fromDateTimeString(bare) : ICAL.Time.fromDateString(bare)
+  const seconds = text.replace(/\.\d+(?=Z?$)/, '')
+  const time = seconds.includes('T')
+    ? ICAL.Time.fromDateTimeString(seconds)
+    : ICAL.Time.fromDateString(seconds)
   event.addPropertyWithValue(property, time)
 }

@@ -14,12 +14,17 @@ import { childIndex, isThreadIndex } from './thread-index.ts'
 export type Outgoing = ReturnType<typeof compose>
 
 const MAX_SUBJECT = 500
-/** Message ids accepted for References (RFC 5322, section 3.6.4). Some have no `@` but still work for threading. */
+/**
+ * Maximum characters of a subject that is the first line of the text: the usual length of a line (RFC
+ * 5322, section 2.1.1).
+ */
+const MAX_FIRST_LINE = 78
+/** Message ids for References (RFC 5322, section 3.6.4). Some have no `@` but still work for threading. */
 const MESSAGE_ID = /^<[!-;=?-~]{1,500}>$/
 
 /**
- * Composes a reply so that clients thread it (RFC 5322, section 3.6.4) and machines do not answer it (RFC 3834, section 3.1.7).
- * Throws `send_rejected` without recipients.
+ * Composes a reply so that clients thread it (RFC 5322, section 3.6.4) and machines do not answer it
+ * (RFC 3834, section 3.1.7). Throws `send_rejected` without recipients.
  */
 export function compose(reply: Reply, options: EmailOptions) {
   const target = reply.to === undefined ? replyTargetSchema.safeParse(reply.target).data : undefined
@@ -75,7 +80,10 @@ export function compose(reply: Reply, options: EmailOptions) {
   }
 }
 
-/** Headers that Outlook and Exchange use for threading instead of References. Stable over attempts. */
+/**
+ * Headers that Outlook and Exchange use for threading instead of References. Equal in all attempts:
+ * their byte of chance is from the mark.
+ */
 function threadOf(target: ReplyTarget | undefined, mark: string): Record<string, string> {
   if (!isThreadIndex(target?.threadIndex)) return {}
   const topic = bareSubject(target?.subject ?? '').slice(0, MAX_SUBJECT)
@@ -85,7 +93,10 @@ function threadOf(target: ReplyTarget | undefined, mark: string): Record<string,
   }
 }
 
-/** The attachments of a reply. Each copy of a mail needs its own, as streams are read once. */
+/**
+ * Opens the attachments of a reply. Each copy of a mail needs its own, because a stream can be read
+ * only once.
+ */
 export function attachmentsOf({ attachments = [] }: Reply, artifacts: Artifacts) {
   return Promise.all(
     attachments.map(async ({ name: filename, type: contentType, sha256 }) => {
@@ -95,10 +106,10 @@ export function attachmentsOf({ attachments = [] }: Reply, artifacts: Artifacts)
 }
 
 function subjectOf(reply: Reply, target: ReplyTarget | undefined, text: string, isAnswer: boolean): string {
-  const given = reply.subject?.replaceAll(/\s+/g, ' ').trim()
-  if (given) return given.slice(0, MAX_SUBJECT)
+  const chosen = reply.subject?.replaceAll(/\s+/g, ' ').trim()
+  if (chosen) return chosen.slice(0, MAX_SUBJECT)
   if (isAnswer) return text.slice(0, MAX_SUBJECT)
-  if (!target) return text.split('\n', 1)[0]?.slice(0, 78).trim() || '(no subject)'
+  if (!target) return text.split('\n', 1)[0]?.slice(0, MAX_FIRST_LINE).trim() || '(no subject)'
   const subject = target.subject.slice(0, MAX_SUBJECT)
   return prefixOf(subject) === 'reply' ? subject : `Re: ${subject}`.trim()
 }

@@ -1,35 +1,37 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
+import { MINUTE } from '../../../src/core/units.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
 
-/** Interval (ms) of checks while healthy, and pause after the first failure, doubled up to `longest`. */
-const EVERY = 900_000
-const RETRY = { first: 15_000, longest: 300_000 }
+/** Interval of the checks while the login works. */
+const INTERVAL_MS = 15 * MINUTE
+/** Pauses (ms) after failures: exponential from `first` to `longest`. */
+const RETRY = { first: 15_000, longest: 5 * MINUTE }
 
 /**
- * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password shows before the first reply. A sent mail
- * counts as a check.
+ * Checks the SMTP login regularly from the start, so that a wrong host, certificate or password shows
+ * before the first reply. A sent mail counts as a check.
  */
 export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; now(): number }) {
   const { verify, log, now } = parts
   const stopping = new AbortController()
   let trouble: string | undefined
-  let goodAt = Number.NEGATIVE_INFINITY
+  let succeededAt = Number.NEGATIVE_INFINITY
   let failures = 0
   let isRunning = false
 
-  const good = () => {
+  const recordSuccess = () => {
     if (trouble !== undefined) log.info({}, 'the SMTP server can be used again')
     trouble = undefined
     failures = 0
-    goodAt = now()
+    succeededAt = now()
   }
 
-  const look = async () => {
+  const check = async () => {
     try {
       await verify()
-      good()
+      recordSuccess()
     } catch (error) {
       const reason = reasonOf(error)
       if (trouble !== reason)
@@ -41,8 +43,8 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
 
   const run = async () => {
     while (!stopping.signal.aborted) {
-      if (now() - goodAt >= EVERY) await look()
-      await pause(failures > 0 ? backoff(failures, RETRY) : EVERY, stopping.signal)
+      if (now() - succeededAt >= INTERVAL_MS) await check()
+      await pause(failures > 0 ? backoff(failures, RETRY) : INTERVAL_MS, stopping.signal)
     }
   }
 
@@ -52,8 +54,8 @@ export function createLoginCheck(parts: { verify(): Promise<unknown>; log: Log; 
       isRunning = true
       void run()
     },
-    /** Records a sent mail. */
-    good,
+    /** Records a sent mail, which shows that the login works. */
+    recordSuccess,
     /** Describes a failing login, if any. */
     trouble: () => trouble && `no mail can be sent: ${trouble}`,
     /** Stops checking. A login in progress ends when the connections close. */

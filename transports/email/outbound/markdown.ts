@@ -13,7 +13,7 @@ const marked = new Marked({
     image: ({ text }) => escapeText(text),
   },
 })
-/** Matches tags. Unknown ones such as `<name>` are meant as text. */
+/** Tags. Those without a known element, such as `<name>`, are text. */
 const TAG = /<\/?([a-z][a-z\d-]*)(?=[\s/>])[^<>]*>/gi
 const allowedTags = [...sanitizeHtml.defaults.allowedTags, 'del']
 const ELEMENTS = new Set([
@@ -56,31 +56,34 @@ const STYLES: Record<string, string> = {
   th: 'border:1px solid #d0d7de;padding:4px 10px;text-align:left',
   td: 'border:1px solid #d0d7de;padding:4px 10px',
 }
-/** In sanitised HTML, `<` always starts a tag. */
+/** The tags with a style. In sanitised HTML, each `<` starts a tag. */
 const STYLED = new RegExp(`<(${Object.keys(STYLES).join('|')})\\b`, 'g')
 
-/** Maximum length, because the lexer can take minutes on longer texts and runs of spaces. */
+/** Maximum characters, because the lexer can take minutes on longer texts and runs of spaces. */
 const MAX_MARKDOWN = 50_000
-const TOO_MANY_SPACES = / {101,}/g
+const MAX_SPACES = 100
+const TOO_MANY_SPACES = new RegExp(` {${MAX_SPACES + 1},}`, 'g')
+/** Maximum depth of elements: each level of quotes and lists indents all its lines again. */
+const MAX_NESTING = 100
 /** Maximum number of emphasis marks, which the lexer pairs in quadratic time. */
-const MAX_MARKS = 2000
+const MAX_MARKS = 2_000
 const MARKS = /\*+|_+|~+/g
 
 /**
- * Renders Markdown for mail: as HTML, and as readable plain text. Text may be hostile, as skills quote mails, so only harmless tags are
- * kept: no scripts, forms or remote images (tracking). Text that is too long, too deeply nested or has too many marks is not
- * rendered as Markdown.
+ * Renders Markdown for mail: as HTML, and as readable plain text. Text may be hostile, as skills quote
+ * mails, so only harmless tags are kept: no scripts, forms or remote images (tracking). Text that is
+ * too long, too deeply nested or has too many marks is not rendered as Markdown.
  */
 export function renderMarkdown(markdown: string): { html: string; text: string } {
   const isTooMuch = markdown.length > MAX_MARKDOWN || (markdown.match(MARKS)?.length ?? 0) > MAX_MARKS
-  if (isTooMuch) return asItIs(markdown)
+  if (isTooMuch) return unrendered(markdown)
   try {
-    const parsed = marked.parse(markdown.replaceAll(TOO_MANY_SPACES, ' '.repeat(100)), { async: false })
+    const limited = markdown.replaceAll(TOO_MANY_SPACES, ' '.repeat(MAX_SPACES))
+    const parsed = marked.parse(limited, { async: false })
     const html = sanitizeHtml(parsed, {
       allowedTags,
       allowedAttributes: { a: ['href', 'title'], ol: ['start'] },
-      // Each level of quotes and lists re-indents all its lines.
-      nestingLimit: 100,
+      nestingLimit: MAX_NESTING,
     })
     return {
       html: toDocument(html.replaceAll(STYLED, (tag, name: string) => `${tag} style="${STYLES[name]}"`)),
@@ -88,12 +91,12 @@ export function renderMarkdown(markdown: string): { html: string; text: string }
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    // The library recurses per level of quotes and lists, whose depth is not limited.
-    return asItIs(markdown)
+    // `marked` recurses once per level of quotes and lists, without a limit.
+    return unrendered(markdown)
   }
 }
 
-function asItIs(text: string) {
+function unrendered(text: string) {
   return { html: toDocument(`<pre>${escapeText(text)}</pre>`), text }
 }
 

@@ -10,14 +10,14 @@ export type Recipient = { name: string; address: string }
 /** Recipients of a mail; each address is in only one list. */
 export type Recipients = { to: Recipient[]; cc: Recipient[]; bcc: Recipient[] }
 
-/** Maximum length of a name. Lines over 998 characters are refused (RFC 5322, section 2.1.1). */
+/** Maximum characters of a name. Servers refuse lines over 998 characters (RFC 5322, section 2.1.1). */
 const MAX_NAME = 200
-/** Servers must accept as many (RFC 5321, section 4.5.3.1.8). */
+/** Servers must accept this many (RFC 5321, section 4.5.3.1.8). */
 const MAX_RECIPIENTS = 100
 
 /**
- * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses and duplicates. Throws
- * `send_rejected` if none is left, or if one is not a mail address.
+ * The recipients of a reply: those of the answered mail, or explicit ones, without our own addresses
+ * and duplicates. Throws `send_rejected` if none is left, or if one is not a mail address.
  */
 export function recipientsOf(
   reply: Reply,
@@ -29,23 +29,24 @@ export function recipientsOf(
   const others = reply.replyAll ? target?.others : undefined
   const own = new Set([options.address, ...options.aliases].map((each) => withoutTag(each.toLowerCase())))
   const seen = new Set<string>()
-  const take = (list: readonly Recipient[], isSender = false) =>
+  /** Those of a list that are new, and not our own unless `mayBeOwn`. */
+  const addNew = (list: readonly Recipient[], mayBeOwn = false) =>
     list.filter(({ address }) => {
       requireAddress(reply.gateway, address)
       const key = address.toLowerCase()
-      if (seen.has(key) || (!isSender && own.has(withoutTag(key)))) return false
+      if (seen.has(key) || (!mayBeOwn && own.has(withoutTag(key)))) return false
       seen.add(key)
       return true
     })
-  const explicit = (list: readonly string[] = []) => list.map((each) => ({ name: '', address: each.trim() }))
+  const mailboxes = (list: readonly string[] = []) => list.map((each) => ({ name: '', address: each.trim() }))
   const sender = target && { name: target.name?.slice(0, MAX_NAME) ?? '', address: target.to }
   const isSingle = reply.moreTo === undefined
   const to =
     reply.to === undefined
-      ? [...take(sender ? [sender] : [], true), ...take(others?.to ?? [])]
-      : take(explicit([reply.to, ...(reply.moreTo ?? [])]), isSingle)
-  const cc = [...take(others?.cc ?? []), ...take(explicit(reply.cc))]
-  const bcc = take(explicit(reply.bcc))
+      ? [...addNew(sender ? [sender] : [], true), ...addNew(others?.to ?? [])]
+      : addNew(mailboxes([reply.to, ...(reply.moreTo ?? [])]), isSingle)
+  const cc = [...addNew(others?.cc ?? []), ...addNew(mailboxes(reply.cc))]
+  const bcc = addNew(mailboxes(reply.bcc))
   if (to.length === 0) throw rejected('there is no recipient: all addresses in `to` belong to this mailbox')
   const count = to.length + cc.length + bcc.length
   if (count > MAX_RECIPIENTS)

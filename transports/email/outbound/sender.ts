@@ -12,8 +12,8 @@ import type { ConnectImap } from '../mailbox/imap-connection.ts'
 import type { EmailOptions } from '../options.ts'
 import type { SentLog } from '../sent-log.ts'
 import { compose, type Outgoing } from './compose.ts'
-import { createHandOver } from './hand-over.ts'
 import { createReplyBudget, minutes } from './reply-budget.ts'
+import { createSendAttempts } from './send-attempt.ts'
 import { createSentFolder, type SentFolder } from './sent-folder.ts'
 import type { Submission } from './submission.ts'
 
@@ -32,9 +32,9 @@ type SenderParts = {
 export function createSender(parts: SenderParts) {
   const { options, deps, sent, connect } = parts
   const sentFolder = options.sent && connect && createSentFolder(options.sent, connect)
-  const { handOver, trouble } = createHandOver(parts, sentFolder)
+  const { attempt, trouble } = createSendAttempts(parts, sentFolder)
   const budget = createReplyBudget(options, deps)
-  const takePlace = createTokenBucket(options['rate-limit'], deps.now)
+  const takeToken = createTokenBucket(options['rate-limit'], deps.now)
 
   return {
     async send(reply: Reply): Promise<Receipt> {
@@ -54,16 +54,16 @@ export function createSender(parts: SenderParts) {
         deps.log.info(fields, 'the reply was not sent: such mail gets no automatic reply')
         return { id, data: { suppressed: reason } }
       }
-      await withinBudget(reply, outgoing, budget, deps)
-      const wait = takePlace()
+      await requireBudget(reply, outgoing, budget, deps)
+      const wait = takeToken()
       // The outbox calls again later, because waiting here would block other sends.
       if (wait > 0) throw new SendPostponed(wait)
-      return handOver(reply, outgoing, before)
+      return attempt(reply, outgoing, before)
     },
     /** Describes why mail cannot be sent, if so. */
     trouble,
     /** Describes correspondents who currently get no automatic replies. */
-    stopped: budget.stopped,
+    exhaustedBudgets: budget.exhausted,
     probe: createProbe(parts, sentFolder),
   }
 }
@@ -80,7 +80,7 @@ function suppressedBy({ target, invited }: Outgoing, oldest: number): string | u
 }
 
 /** Throws `send_rejected` if too many automatic replies went to this correspondent. */
-async function withinBudget(
+async function requireBudget(
   { key, conversation, text }: Reply,
   { to, target }: Outgoing,
   budget: ReturnType<typeof createReplyBudget>,
@@ -88,24 +88,26 @@ async function withinBudget(
 ): Promise<void> {
   if (!target) return
   const { thread = conversation, quick = false, at, subject } = target
-  const stop = await budget.take({ key, to, subject, conversation, thread, at, quick })
-  if (!stop) return
-  const reason = `the budget of automatic replies ${stop.what} is used up for ${minutes(stop.wait)} (${stop.option}); retry the dead letter if this is not a mail loop`
+  const exhausted = await budget.take({ key, to, subject, conversation, thread, at, quick })
+  if (!exhausted) return
+  const { what, wait, option } = exhausted
+  const reason = `the budget of automatic replies ${what} is used up for ${minutes(wait)} (${option}); retry the dead letter if this is not a mail loop`
   refused('reply:budget', { from: to, why: reason, body: text })
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
-/** Makes the probe for mails sent by earlier attempts. */
+/** Creates the probe that finds out whether an earlier attempt sent a mail. */
 function createProbe({ options, submission, sent, deps }: SenderParts, sentFolder: SentFolder | undefined) {
   return async (reply: Reply): Promise<Probed> => {
     const { mark, messageId } = compose(reply, options)
     const record = await sent.get(mark)
     if (!record || record.state === 'refused') return { sent: false }
-    const isRepeatable = deps.now() - record.at < submission.repeatable
+    // Sending it again within this time has no effect if the provider has it.
+    const isRepeatable = deps.now() - record.at < submission.repeatableMs
     if (record.state === 'sending' && isRepeatable) return { sent: false }
     if (record.state === 'sent' || (await sentFolder?.has(messageId)))
       return { sent: true, receipt: { id: messageId } }
-    // A server that stores copies itself has none of a refused mail; our own copy is made after the send.
+    // If the server stores the copies, there would be one. Our own copy is stored only after the send.
     if (options.sent?.copy === 'server') return { sent: false }
     const how = `search for ${messageId} in the log of your mail server, or ask ${record.to}`
     return { sent: 'unknown', how }

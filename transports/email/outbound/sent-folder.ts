@@ -4,7 +4,7 @@ import type { EmailOptions } from '../options.ts'
 
 export type SentFolder = ReturnType<typeof createSentFolder>
 
-/** The folder of sent mail. Each call opens a connection, as the reader's is busy with IDLE. */
+/** The folder of sent mail. Each call opens a connection, because the reader's is busy with IDLE. */
 export function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sent']>, connect: ConnectImap) {
   return {
     /** Whether it has a mail with this Message-ID. */
@@ -14,7 +14,7 @@ export function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sen
       return (await connection.search({ header: { 'message-id': messageId } })).length > 0
     },
     /** Stores a copy, unless the server does. `compose` opens the attachments again. */
-    async keep(compose: () => Promise<SendMailOptions>): Promise<void> {
+    async storeCopy(compose: () => Promise<SendMailOptions>): Promise<void> {
       if (copy === 'server') return
       const composer = nodemailer.createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
       const { message } = await composer.sendMail(await compose())
@@ -22,7 +22,7 @@ export function createSentFolder({ folder, copy }: NonNullable<EmailOptions['sen
       using connection = await connect()
       const append = () => connection.run((client) => client.append(folder, message, ['\\Seen']))
       if (await append().catch(() => false)) return
-      // Creates a missing folder; for an existing one this fails without harm.
+      // The folder may be missing. If it exists, creating it fails without harm.
       await connection.run((client) => client.mailboxCreate(folder)).catch(() => {})
       if (!(await append())) throw new Error(`the IMAP server refused a copy for ${folder}`)
     },

@@ -1,6 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
-/** Timeouts in ms. `step`: for connecting and each response. `end`: for the response to a complete mail, which servers check first. */
+/**
+ * Timeouts (ms). `step`: for connecting and each response. `end`: for the response to a complete mail,
+ * which servers scan first.
+ */
 export type SmtpTiming = { step: number; end: number }
 
 /** Some servers delay the greeting by half a minute. */
@@ -9,45 +12,48 @@ export const SMTP_TIMING: SmtpTiming = { step: 60_000, end: 300_000 }
 /** What a connection waits for: nothing, the response to a command, or the response to a complete mail. */
 export type Awaited = 'nothing' | 'step' | 'end'
 
-/** Timeout (ms) for QUIT when all connections are closed. */
-const GOODBYE = 2000
+/** Time for QUIT before remaining connections are destroyed. */
+const QUIT_TIMEOUT_MS = 2_000
+/** Maximum interval between two checks of the sockets. */
+const CHECK_MS = 1_000
 
-/** Bytes in both directions, and the time of the last one. */
-type Watched = { progress: number; since: number }
+/** Bytes in both directions, and when the last one was sent or received. */
+type Progress = { bytes: number; at: number }
 
 /**
- * Opens SMTP sockets, and destroys those with a silent server while a mail is being sent. nodemailer has a single timeout for all steps,
- * but the response to a complete mail may take minutes.
+ * Opens SMTP sockets, and destroys those with a silent server while a mail is being sent. nodemailer
+ * has a single timeout for all steps, but the response to a complete mail may take minutes.
  */
 export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
-  const sockets = new Map<Socket, Watched>()
+  const sockets = new Map<Socket, Progress>()
   /** Including sockets that are still connecting. */
   const all = new Set<Socket>()
   let timer: NodeJS.Timeout | undefined
 
-  const silenceOf = (socket: Socket, watched: Watched) => {
-    const progress = socket.bytesRead + socket.bytesWritten - socket.writableLength
-    if (progress !== watched.progress || awaited() === 'nothing') {
-      watched.progress = progress
-      watched.since = performance.now()
+  /** How long (ms) the server has been silent while a response is awaited. */
+  const silenceOf = (socket: Socket, progress: Progress) => {
+    const bytes = socket.bytesRead + socket.bytesWritten - socket.writableLength
+    if (bytes !== progress.bytes || awaited() === 'nothing') {
+      progress.bytes = bytes
+      progress.at = performance.now()
     }
-    return performance.now() - watched.since
+    return performance.now() - progress.at
   }
 
-  const look = () => {
+  const destroySilent = () => {
     const limit = awaited() === 'end' ? timing.end : timing.step
-    for (const [socket, watched] of sockets) {
-      const silence = silenceOf(socket, watched)
+    for (const [socket, progress] of sockets) {
+      const silence = silenceOf(socket, progress)
       if (silence <= limit) continue
       const seconds = Math.round(silence / 1000)
-      const during = socket.bytesRead === 0 ? 'not greet' : 'not answer'
-      socket.destroy(new Error(`the SMTP server did ${during} for ${seconds} s`))
+      const verb = socket.bytesRead === 0 ? 'greet' : 'answer'
+      socket.destroy(new Error(`the SMTP server did not ${verb} for ${seconds} s`))
     }
   }
 
   const watch = (socket: Socket) => {
-    sockets.set(socket, { progress: 0, since: performance.now() })
-    timer ??= setInterval(look, Math.min(1000, timing.step / 4)).unref()
+    sockets.set(socket, { bytes: 0, at: performance.now() })
+    timer ??= setInterval(destroySilent, Math.min(CHECK_MS, timing.step / 4)).unref()
     socket.once('close', () => {
       sockets.delete(socket)
       if (sockets.size > 0) return
@@ -65,11 +71,11 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
     ): void {
       const socket = connect({ host, port, keepAlive: true })
       const late = new Error(`no connection to ${host}:${port} within ${timing.step / 1000} s`)
-      const patience = setTimeout(() => socket.destroy(late), timing.step)
+      const timeout = setTimeout(() => socket.destroy(late), timing.step)
       let isOpen = false
       all.add(socket)
       socket.once('close', () => {
-        clearTimeout(patience)
+        clearTimeout(timeout)
         all.delete(socket)
       })
       // Never removed, because an error event without a listener would end the process.
@@ -77,7 +83,7 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
         if (!isOpen) done(error)
       })
       socket.once('connect', () => {
-        clearTimeout(patience)
+        clearTimeout(timeout)
         isOpen = true
         watch(socket)
         done(null, { connection: socket })
@@ -88,12 +94,12 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
       for (const socket of all) socket.unref()
       setTimeout(() => {
         for (const socket of all) socket.destroy(new Error('the gateway was stopped'))
-      }, GOODBYE).unref()
+      }, QUIT_TIMEOUT_MS).unref()
     },
     /** Longest silence (ms) of the server on a connection that waits for a response. */
     longestSilence(): number {
       if (awaited() === 'nothing') return 0
-      return Math.max(0, ...[...sockets].map(([socket, watched]) => silenceOf(socket, watched)))
+      return Math.max(0, ...[...sockets].map(([socket, progress]) => silenceOf(socket, progress)))
     },
   }
 }

@@ -8,12 +8,15 @@ export type Mail = { headers: Header[]; from: Mailbox[]; text: string; html?: st
 
 /** Whether the author in the From header is authenticated. */
 export type Identity = {
-  /** `none`: unknown, as the domain publishes nothing. `temperror`: DNS did not answer for too long. */
+  /** `none`: nothing proves or disproves the author. `temperror`: DNS did not answer for too long. */
   result: 'pass' | 'fail' | 'none' | 'temperror'
   /** The deciding mechanism: `dmarc`, `dkim`, `spf`, `trusted`, … */
   by: string
   detail: string
-  /** Unsigned headers (lower case), which anyone may have added, if only a signature authenticates the sender. */
+  /**
+   * If only a signature proves the sender: the headers (lower case) that it does not cover, which
+   * anyone may have added.
+   */
   unsigned?: string[]
 }
 
@@ -26,13 +29,17 @@ export type Claim = NonNullable<ReturnType<typeof readClaim>>
 /** A DKIM-Signature. `isPartial`: does not cover the end of the body (RFC 6376, section 8.2). */
 type Signature = { signer: string; covered: Covered; isPartial: boolean }
 
-/** The header names (lower case) covered by a signature, once per covered instance; the last instances first. */
+/**
+ * The header names (lower case) covered by a signature, once per covered instance; the last instances
+ * first.
+ */
 export type Covered = readonly string[]
 
 /**
- * Reads a mail's claim: its author's `address` and `domain`, and the `headers` by name (lower case), top down. Undefined unless it has
- * exactly one author (RFC 7489, section 6.6.1). `doubt`: why a verifier may parse the headers differently, so that its result may
- * apply to something other than what skills see.
+ * Reads a mail's claim: its author's `address` and `domain`, and the `headers` by name (lower case),
+ * top down. Undefined unless it has exactly one author (RFC 7489, section 6.6.1). `doubt`: why a
+ * verifier may parse the headers differently, so that its result may apply to something other than what
+ * skills see.
  */
 export function readClaim(mail: Mail, raw: Buffer) {
   const headers = Map.groupBy(mail.headers, ({ key }) => key)
@@ -47,7 +54,7 @@ export function readClaim(mail: Mail, raw: Buffer) {
     domain: domainOf(address),
     headers,
     signatures,
-    doubt: doubtOf(mail, address, signatures) ?? malformed(raw, address),
+    doubt: doubtOf(mail, address, signatures) ?? syntaxProblem(raw, address),
   }
 }
 
@@ -73,17 +80,20 @@ function doubtOf(mail: Mail, address: string, signatures: readonly Signature[]):
 }
 
 /** Headers used here or by verifiers, which must be unambiguous. */
-const READ =
+const RELEVANT =
   /^(?:from|sender|reply-to|to|cc|bcc|subject|date|message-id|in-reply-to|references|return-path|received|auto-submitted|precedence|mime-version|(?:resent|content|list|arc)-.*|(?:x-)?authentication-results|dkim-signature|.*-to|x-forwarded-for)$/
-/** Maximum number of lines, as verifiers take quadratic time for folded ones. */
+/** Maximum number of header lines: verifiers take quadratic time for folded ones. */
 const MAX_LINES = 5_000
 /** Spaces are allowed before the colon (RFC 5322, section 4.5). */
 const FIELD = /^([!-9;-~]+)([ \t]*):/
 
-/** Checks that all parsers see the same end of the head and the same relevant header lines. Returns the problem, if any. */
-function malformed(raw: Buffer, address: string): string | undefined {
+/**
+ * Checks that all parsers see the same end of the head and the same relevant header lines. Returns the
+ * problem, if any.
+ */
+function syntaxProblem(raw: Buffer, address: string): string | undefined {
   const ends = [raw.indexOf('\n\n'), raw.indexOf('\n\r\n'), raw.length].filter((at) => at !== -1)
-  // A longer head is cut, but stays over the limit. Without the last line end.
+  // A longer head is cut so that it is still over the limit without its last line end, which is removed.
   const head = raw.toString('latin1', 0, Math.min(...ends, MAX_HEAD + 3)).replace(/\r?\n?$/, '')
   if (head.length > MAX_HEAD) return `its headers are over ${MAX_HEAD} bytes`
   const lines = head.split(/\r?\n/)
@@ -92,56 +102,66 @@ function malformed(raw: Buffer, address: string): string | undefined {
   for (const line of lines) {
     const field = FIELD.exec(line)
     if (field) name = field[1]?.toLowerCase() ?? ''
-    else if (name === undefined || !mayContinue(line, name)) return 'its headers have invalid lines'
-    const isRead = READ.test(name)
-    // A verifier may read another address.
+    else if (name === undefined || !mayFollow(line, name)) return 'its headers have invalid lines'
+    const isRelevant = RELEVANT.test(name)
+    // A verifier may decode another address.
     if (name === 'from' && !isAscii(Buffer.from(address)) && !isUtf8(Buffer.from(line, 'latin1')))
       return 'its sender is written in an unknown character set'
     // A parser that accepts a bare carriage return as a line end would see another header.
-    if (isRead ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line))
-      return 'its headers have control characters'
-    const isOdd = field ? field[2] !== '' : /^[ \t]*$/.test(line)
-    if (isRead && isOdd) return 'its headers have invalid lines'
+    const hasControls = isRelevant ? /[\0\r]/.test(line) : /\r[!-9;-~]+\s*:/.test(line)
+    if (hasControls) return 'its headers have control characters'
+    const isUnusual = field ? field[2] !== '' : /^[ \t]*$/.test(line)
+    if (isRelevant && isUnusual) return 'its headers have invalid lines'
   }
   return undefined
 }
 
-/** Whether a line with a space in its name may be a header to some parsers and a continuation to others. */
-function mayContinue(line: string, name: string): boolean {
-  return /^[ \t]/.test(line) || (!READ.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
+/**
+ * Whether a line that is not a header is harmless below the header `name`: a folded line, or a name
+ * with spaces, which some parsers read as a header and others as a continuation, below a header that is
+ * not relevant.
+ */
+function mayFollow(line: string, name: string): boolean {
+  return /^[ \t]/.test(line) || (!RELEVANT.test(name) && /^[!-9;-~]+(?: [!-9;-~]+)+:/.test(line))
 }
 
 /**
- * Headers used here that may occur only once (RFC 5322, section 3.6, and MIME). Of two, a signature covers the last while readers show the
- * first (RFC 6376, section 8.15).
+ * Headers used here that may occur only once (RFC 5322, section 3.6, and MIME). Of two, a signature
+ * covers the last, but readers show the first (RFC 6376, section 8.15).
  */
 const SINGLE = [
   ...['sender', 'reply-to', 'subject', 'date', 'message-id', 'in-reply-to', 'references'],
   ...['content-type', 'content-transfer-encoding', 'content-disposition'],
 ]
 
-/** Why a signature does not cover everything used here, so that headers could have been added; undefined if it does. */
-export function leftOpen(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
+/**
+ * What a signature does not cover although it is used here, so that it may have been added; undefined
+ * if it covers everything.
+ */
+export function coverageGap(claim: Claim, { covered, isPartial }: Omit<Signature, 'signer'>) {
   const { headers, mail, raw } = claim
   if (isPartial) return 'only part of its text is signed'
-  const open = repetition(claim, covered)
-  if (open) return open
+  const repeated = repeatedHeader(claim, covered)
+  if (repeated) return repeated
   if (headers.has('subject') && !covered.includes('subject')) return 'its subject is not signed'
   const [, body = ''] = /\r?\n\r?\n(.*)/s.exec(raw.toString('latin1', 0, MAX_START)) ?? []
-  const looksOther = { 'content-type': isOtherType, 'content-transfer-encoding': isOtherEncoding }
-  const [free] =
-    Object.entries(looksOther).find(([name, is]) => !covered.includes(name) && is(mail, body)) ?? []
-  return free && `its ${free} is not signed, and its body looks like another`
+  const differs = { 'content-type': isOtherType, 'content-transfer-encoding': isOtherEncoding }
+  const [unsigned] =
+    Object.entries(differs).find(([name, isOther]) => !covered.includes(name) && isOther(mail, body)) ?? []
+  return unsigned && `its ${unsigned} is not signed, and its body looks like another`
 }
 
-/** A repeated header that is not fully covered, so that parsers may use different values. */
-export function repetition({ headers }: Claim, covered: Covered = []): string | undefined {
-  const open = SINGLE.find((name) => {
+/**
+ * Describes a repeated header that is not fully covered, of which parsers may use different values;
+ * undefined if there is none.
+ */
+export function repeatedHeader({ headers }: Claim, covered: Covered = []): string | undefined {
+  const repeated = SINGLE.find((name) => {
     const values = headers.get(name) ?? []
     const isCovered = covered.filter((each) => each === name).length >= values.length
     return !isCovered && new Set(values.map(({ value }) => value.trim())).size > 1
   })
-  return open && `it has more than one ${open} header`
+  return repeated && `it has more than one ${repeated} header`
 }
 
 /** Headers for replies and threading that none of the signatures covers. */
@@ -151,6 +171,7 @@ export function unsignedHeaders({ headers }: Claim, signatures: readonly Covered
   )
 }
 
+/** Maximum characters of a mail that are compared with its type. */
 const MAX_START = 320 * 1024
 /** The start of a multipart body: a boundary and part headers, after at most a note for old clients. */
 const OPENING =
@@ -162,9 +183,10 @@ const HIDDEN_BREAK = /=(?:0[a-d]|3c|85|e2=80=a[89])/i
 const SOFT_BREAK = /^(?=[^\r\n]* )[^\r\n]{68,75}=\r?$/m
 
 /**
- * Whether an unsigned Content-Type or Content-Transfer-Encoding may have been changed. Many senders, such as Gmail, do not sign them, and
- * another boundary, type or encoding could turn quoted text into the author's own (RFC 6376, section 8.15). But the signed body
- * shows its real type.
+ * Whether an unsigned Content-Type may have been changed, because the signed body looks like another
+ * type. Many senders, such as Gmail, sign neither Content-Type nor Content-Transfer-Encoding, and
+ * another boundary, type or encoding could turn quoted text into the author's own (RFC 6376, section
+ * 8.15).
  */
 function isOtherType(mail: Mail, body: string): boolean {
   const type = header(mail, 'content-type') ?? 'text/plain'
@@ -176,6 +198,7 @@ function isOtherType(mail: Mail, body: string): boolean {
   return mail.html === undefined && isMarkup(mail.text)
 }
 
+/** The same for Content-Transfer-Encoding. */
 function isOtherEncoding(mail: Mail, body: string): boolean {
   if (/^multipart\//i.test(header(mail, 'content-type') ?? '')) return false
   const encoding = header(mail, 'content-transfer-encoding') ?? ''
@@ -184,7 +207,7 @@ function isOtherEncoding(mail: Mail, body: string): boolean {
   return SOFT_BREAK.test(body)
 }
 
-/** The boundary; undefined if parsers may disagree. */
+/** The boundary in a Content-Type; undefined if parsers may disagree about it. */
 function boundaryOf(type: string): string | undefined {
   if (/[()\\]/.test(type) || type.match(/boundary/gi)?.length !== 1) return undefined
   const [, quoted, bare] = /;\s*boundary=(?:"([^"]*)"|([^\s";]+))\s*(?:;|$)/i.exec(type) ?? []

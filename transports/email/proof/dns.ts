@@ -3,13 +3,18 @@ import type { DNSResolver } from 'mailauth'
 import { z } from 'zod'
 import { inTime } from '../../../src/lib/pause.ts'
 
-const TIMEOUT = 3000
-/** Total time (ms) for a mail's lookups, whose number and speed senders control; slower ones are retried. */
-const LIMIT = 10_000
+/** Of one attempt of a lookup. */
+const TIMEOUT_MS = 3_000
+const TRIES = 2
+/**
+ * Total time for a mail's lookups, whose number and speed senders control. A slower mail is retried
+ * later.
+ */
+const LIMIT_MS = 10_000
 
 /**
- * Temporary DNS failures. Errors that a sender can provoke, such as EBADNAME or EFORMERR for a strange selector under another domain, must
- * not look like an outage of that domain.
+ * Temporary DNS failures. Errors that a sender can provoke, such as EBADNAME or EFORMERR for a strange
+ * selector under another domain, must not look like an outage of that domain.
  */
 const TEMPORARY =
   /^(?:ETIMEOUT|ESERVFAIL|EREFUSED|ECONNREFUSED|ECANCELLED|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|ENOTINITIALIZED|ELOADIPHLPAPI)$/
@@ -19,7 +24,7 @@ const records = z.custom<string[][] | string[]>((value) => Array.isArray(value))
 
 /** The DNS resolver for mail authentication. */
 export function createResolver(): DNSResolver {
-  const dns = new Resolver({ timeout: TIMEOUT, tries: 2 })
+  const dns = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
   return async (domain, type) => records.parse(await dns.resolve(domain, type))
 }
 
@@ -29,15 +34,15 @@ export function isTemporary(error: unknown): boolean {
 }
 
 /**
- * A resolver for one mail. Permanent failures become ENOTFOUND; after the time limit, all lookups fail with ETIMEOUT, including
- * running ones.
+ * A resolver for one mail. Permanent failures become ENOTFOUND. `limit` ms after the first lookup, all
+ * lookups fail with ETIMEOUT, including running ones.
  */
-export function oneTimeResolver(resolver: DNSResolver, limit = LIMIT): DNSResolver {
-  let late: AbortSignal | undefined
+export function oneTimeResolver(resolver: DNSResolver, limit = LIMIT_MS): DNSResolver {
+  let timeout: AbortSignal | undefined
   return async (domain, type) => {
-    late ??= AbortSignal.timeout(limit)
+    timeout ??= AbortSignal.timeout(limit)
     try {
-      const answer = await inTime(resolver(domain, type), late)
+      const answer = await inTime(resolver(domain, type), timeout)
       if (answer) return answer
     } catch (error) {
       if (isTemporary(error) || /^(?:ENOTFOUND|ENODATA)$/.test(codeOf(error))) throw error

@@ -9,59 +9,65 @@ export type LastHop = {
   client?: { ip: string; helo: string }
   /** The envelope sender; '' for the null path; undefined if not recorded. */
   sender?: string
-  /** The record is ambiguous, possibly because of the client's HELO name. */
-  illegible?: true
+  /** The record can be read in several ways, possibly because of the client's HELO name. */
+  isAmbiguous?: true
 }
 
-/** Hops within the receiving organisation: content filters, delivery agents, relays. */
+/** Maximum number of hops within the receiving organisation: content filters, delivery agents, relays. */
 const MAX_OWN = 10
+/** Maximum characters of a Received header that are read. */
+const MAX_VALUE = 10_000
 
 const PRIVATE = /^(?:loopback|private|carrierGradeNat|linkLocal|uniqueLocal)$/
-/** 10.0.0.0/8 as 6to4, used by Google for its own machines. */
+/** 10.0.0.0/8 in 6to4 notation, which Google uses for its own machines. */
 const GOOGLE = /^2002:0?a[\da-f]{2}:/i
 
 /**
- * Finds the client that handed the mail to the receiving organisation, for SPF (RFC 7208). Servers add Received headers at the
- * top. The topmost ones from the organisation's own machines are skipped: delivery by LMTP, clients on the loopback, and private
- * addresses whose name is the server that wrote the next header. Only the next one can name the client, because the sender may
- * have written all headers below it.
+ * Finds the client that handed the mail to the receiving organisation, for SPF (RFC 7208). Servers add
+ * Received headers at the top. The topmost ones from the organisation's own machines are skipped:
+ * delivery by LMTP, clients on the loopback, and private addresses whose name is the server that wrote
+ * the header below. Only the first other one can name the client, because the sender may have written
+ * all headers below it.
  */
 export function lastHop(mail: Mail): LastHop {
   const hops = mail.headers.filter(({ key }) => key === 'received').slice(0, MAX_OWN + 1)
   let at = 0
-  let path: string | undefined
+  let returnPath: string | undefined
   for (const { key, value } of mail.headers) {
-    if (key === 'return-path') path ??= value
+    if (key === 'return-path') returnPath ??= value
     if (key !== 'received') continue
     const hop = readHop(value)
-    if (!hop) return { illegible: true }
-    const next = hops[at + 1]
-    if (!isOwn(hop, next && readHop(next.value))) return lastOf(hop, path)
+    if (!hop) return { isAmbiguous: true }
+    const below = hops[at + 1]
+    if (!isOwn(hop, below && readHop(below.value))) return externalHop(hop, returnPath)
     if (++at > MAX_OWN) break
   }
-  return senderOf(path)
+  return senderOf(returnPath)
 }
 
-function lastOf({ addresses, helo }: Hop, path: string | undefined): LastHop {
+function externalHop({ addresses, helo }: Hop, returnPath: string | undefined): LastHop {
   const [ip, ...others] = addresses
-  const sender = senderOf(path)
-  if (others.length > 0 || sender.illegible) return { illegible: true }
+  const sender = senderOf(returnPath)
+  if (others.length > 0 || sender.isAmbiguous) return { isAmbiguous: true }
   return ip && helo && !isPrivate(ip) ? { client: { ip, helo }, ...sender } : sender
 }
 
-function senderOf(path: string | undefined): LastHop {
-  if (path === undefined) return {}
-  const sender = /^\s*<([^\r\n]*)>\s*$/.exec(path)?.[1] ?? path.trim()
-  return sender === '' || /^[^@].*@[^@<>\s]+$/.test(sender) ? { sender } : { illegible: true }
+function senderOf(returnPath: string | undefined): LastHop {
+  if (returnPath === undefined) return {}
+  const sender = /^\s*<([^\r\n]*)>\s*$/.exec(returnPath)?.[1] ?? returnPath.trim()
+  return sender === '' || /^[^@].*@[^@<>\s]+$/.test(sender) ? { sender } : { isAmbiguous: true }
 }
 
 type Hop = NonNullable<ReturnType<typeof readHop>>
 
 const CLAUSES = new Set(['from', 'by', 'via', 'with', 'id', 'for'])
 
-/** Reads a Received header (RFC 5321, section 4.4); `name`: the client's name by DNS. Undefined if the header is ambiguous. */
+/**
+ * Reads a Received header (RFC 5321, section 4.4); `name`: the client's name by DNS. Undefined if the
+ * header is ambiguous.
+ */
 function readHop(value: string) {
-  const [bare] = withoutComments(value.slice(0, 10_000))?.split(';') ?? []
+  const [bare] = withoutComments(value.slice(0, MAX_VALUE))?.split(';') ?? []
   const words = bare?.trim().split(/\s+/) ?? []
   const clauses = new Map<string, string>()
   for (const [at, word] of words.entries()) {
@@ -88,7 +94,7 @@ function nameOf(text: string): string {
 
 const LITERAL = /\[(?:IPv6:)?([\da-f.:]+)\]/gi
 
-/** The addresses that the server saw, not those that the client called itself. */
+/** The addresses that the server saw, without those in the client's HELO name. */
 function addressesIn(helo: string, seen: string): string[] {
   const trusted = seen.replaceAll(/\b(?:helo|ehlo)=[^\s)]+/gi, '')
   const found = new Set([...trusted.matchAll(LITERAL)].map(([, ip = '']) => ip.toLowerCase()))
@@ -98,15 +104,16 @@ function addressesIn(helo: string, seen: string): string[] {
   return [...found].filter((ip) => isIP(ip) !== 0)
 }
 
-function isOwn(hop: Hop, next: Hop | undefined): boolean {
+/** Whether a hop is within the organisation. `below`: the hop before it. */
+function isOwn(hop: Hop, below: Hop | undefined): boolean {
   if (/^lmtp/i.test(hop.protocol)) return true
   // A hop between machines of one cluster, without a client.
   if (hop.helo === '') return isPrivate(hop.by)
   const { addresses } = hop
   if (addresses.length === 0) return false
   if (addresses.every((ip) => rangeOf(ip) === 'loopback')) return true
-  // Checks the name, because a server behind NAT sees all clients at private addresses, without names.
-  return addresses.every(isPrivate) && hop.name !== '' && hop.name === next?.by
+  // The address is not enough: a server behind NAT sees all clients at private addresses, without names.
+  return addresses.every(isPrivate) && hop.name !== '' && hop.name === below?.by
 }
 
 function rangeOf(ip: string): string {

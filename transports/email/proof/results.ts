@@ -12,12 +12,12 @@ export type MethodResult = {
 
 export type AuthenticationResults = { host: string; results: MethodResult[] }
 
-const MAX = 10_000
+const MAX_CHARS = 10_000
 
 /**
- * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders control parts of it, such as
- * `smtp.mailfrom="a; dmarc=pass b"@evil.example`. Returns undefined for anything that breaks the grammar: an unclosed quote or comment,
- * unexpected words, a property with two values.
+ * Reads the value of an Authentication-Results header (RFC 8601, section 2.2). Senders control parts of
+ * it, such as `smtp.mailfrom="a; dmarc=pass b"@evil.example`. Returns undefined for anything that
+ * breaks the grammar: an unclosed quote or comment, unexpected words, a property with two values.
  */
 export function parseAuthenticationResults(value: string): AuthenticationResults | undefined {
   const [head, ...statements] = statementsIn(value) ?? []
@@ -27,7 +27,9 @@ export function parseAuthenticationResults(value: string): AuthenticationResults
   const results: MethodResult[] = []
   for (const { words, pairs, comments } of statements) {
     const [first, ...rest] = pairs
-    if (words.length > (first || words[0]?.toLowerCase() !== 'none' ? 0 : 1)) return undefined
+    // The only valid word is `none`: the server has no results.
+    const isNone = !first && words[0]?.toLowerCase() === 'none'
+    if (words.length > (isNone ? 1 : 0)) return undefined
     if (!first) continue
     const properties = new Map(rest)
     if (rest.some(([name, value]) => properties.get(name) !== value)) return undefined
@@ -58,7 +60,7 @@ export function withoutComments(text: string): string | undefined {
 type Statement = { words: string[]; pairs: [name: string, value: string][]; comments: string }
 
 function statementsIn(text: string): Statement[] | undefined {
-  const pieces = text.length > MAX ? undefined : piecesOf(text)
+  const pieces = text.length > MAX_CHARS ? undefined : piecesOf(text)
   const statements: string[][] = [[]]
   for (const piece of pieces ?? []) {
     if (piece === ';') statements.push([])
@@ -72,10 +74,10 @@ const PAIR_OR_WORD = /([\w./-]+)\s*=\s*((?:"(?:[^"\\]|\\.)*"|[^\s"])*)|((?:"(?:[
 
 function readStatement(pieces: readonly string[]): Statement {
   const isComment = (piece: string) => piece.startsWith('(')
-  const bare = pieces.map((piece) => (isComment(piece) ? ' ' : piece)).join('')
+  const text = pieces.map((piece) => (isComment(piece) ? ' ' : piece)).join('')
   const comments = pieces.filter(isComment).map((piece) => ` ${piece.slice(1, -1)}`)
   const statement: Statement = { words: [], pairs: [], comments: comments.join('') }
-  for (const [, name, value = '', word = ''] of bare.matchAll(PAIR_OR_WORD)) {
+  for (const [, name, value = '', word = ''] of text.matchAll(PAIR_OR_WORD)) {
     if (name) statement.pairs.push([name.toLowerCase(), unquoted(value)])
     else statement.words.push(unquoted(word))
   }
@@ -89,7 +91,10 @@ function unquoted(text: string): string {
 /** A comment (possibly with one inside), a quoted string, or a single character. */
 const PIECE = /\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|"(?:[^"\\]|\\.)*"|[^()"]/gs
 
-/** Splits a text into comments, quoted strings and single characters. Undefined if a comment or string is not closed. */
+/**
+ * Splits a text into comments, quoted strings and single characters. Undefined if a comment or string
+ * is not closed.
+ */
 function piecesOf(text: string): string[] | undefined {
   const pieces = text.match(PIECE) ?? []
   return pieces.join('').length === text.length ? pieces : undefined

@@ -1,4 +1,4 @@
-import { type Claim, type Identity, leftOpen, repetition, unsignedHeaders } from './claim.ts'
+import { type Claim, coverageGap, type Identity, repeatedHeader, unsignedHeaders } from './claim.ts'
 import {
   type AuthenticationResults,
   domainOf,
@@ -8,18 +8,19 @@ import {
   withoutComments,
 } from './results.ts'
 
-/** Used in place of a server name, which Microsoft leaves out. */
+/** The value of `trust` for Microsoft, whose headers name no server. */
 export const MICROSOFT = 'microsoft'
 
 /**
- * The verdict of the Authentication-Results headers (RFC 8601) of `host`. Only the topmost group of them counts, up to the next Received
- * header: anything below was in the mail before your server received it. If the claim is doubtful, the server may have judged the mail
- * by other contents than those read here, so it proves nothing.
+ * The verdict of the Authentication-Results headers (RFC 8601) of `host`. Only the topmost group of
+ * them counts, up to the next Received header: anything below was in the mail before your server
+ * received it. If the claim is doubtful, the server may have judged the mail by other contents than
+ * those read here, so it proves nothing.
  */
 export function trustedResult(claim: Claim, host: string): Identity {
   const name = host.toLowerCase()
-  const run = name === MICROSOFT ? microsoftResults(claim) : topmost(claim, name)
-  if (!run) {
+  const group = name === MICROSOFT ? microsoftResults(claim) : topmost(claim, name)
+  if (!group) {
     const values = claim.headers.get('authentication-results') ?? []
     const failed = values.some(({ value }) => /\bdmarc\s*=\s*fail\b/i.test(value))
     return {
@@ -28,29 +29,32 @@ export function trustedResult(claim: Claim, host: string): Identity {
       detail: `the results of ${host} cannot be parsed`,
     }
   }
-  const results = firstOfEach(run)
-  const { result, note, bySignature } = judge(claim, run, results)
+  const results = firstOfEach(group)
+  const { result, note, bySignature } = verdictOf(claim, group, results)
   const { signatures, domain } = claim
   const isOwn = ({ signer }: { signer: string }) => isAligned(signer, domain) || isWithin(signer, domain)
-  // The server may not say which signature of the author's domain it verified, so each of them must cover everything that is used.
+  // The server may not say which signature of the author's domain it verified, so each of them must
+  // cover everything that is used.
   const own = bySignature ? signatures.filter(isOwn) : []
-  const opened = own.length > 0 ? own.map((each) => leftOpen(claim, each)).find(Boolean) : repetition(claim)
-  const open = claim.doubt ?? (bySignature && opened)
-  const said = results.map((each) => `${each.method}=${each.result}`)
-  const detail = [...said, note, open].filter(Boolean).join('; ') || `nothing from ${host}`
-  if (open && result === 'pass') {
-    // Whether the domain asks to refuse what is not proven.
-    return { result: dmarcIn(run).some(asksToRefuse) ? 'fail' : 'none', by: 'trusted', detail }
+  const gap =
+    own.length > 0 ? own.map((each) => coverageGap(claim, each)).find(Boolean) : repeatedHeader(claim)
+  const objection = claim.doubt ?? (bySignature && gap)
+  const statements = results.map((each) => `${each.method}=${each.result}`)
+  const detail = [...statements, note, objection].filter(Boolean).join('; ') || `nothing from ${host}`
+  if (objection && result === 'pass') {
+    // Nothing is proven; then the policy of the domain decides.
+    return { result: dmarcIn(group).some(asksToRefuse) ? 'fail' : 'none', by: 'trusted', detail }
   }
-  // Empty without a signature: then SPF proved the sender.
+  // Empty if not a signature but SPF proved the sender.
   const unsigned = [...new Set(own.flatMap(({ covered }) => unsignedHeaders(claim, [covered])))]
   return { result, by: 'trusted', detail, ...(unsigned.length > 0 ? { unsigned } : {}) }
 }
 
-type Judgement = { result: Identity['result']; note?: string; bySignature?: true }
+/** `bySignature`: only a signature proves the sender. */
+type TrustedVerdict = { result: Identity['result']; note?: string; bySignature?: true }
 
-function judge({ domain }: Claim, run: Run, results: readonly MethodResult[]): Judgement {
-  if (dmarcIn(run).some(({ result }) => result === 'fail')) return { result: 'fail' }
+function verdictOf({ domain }: Claim, group: Group, results: readonly MethodResult[]): TrustedVerdict {
+  if (dmarcIn(group).some(({ result }) => result === 'fail')) return { result: 'fail' }
   const dmarc = results.filter(({ method }) => method === 'dmarc')
   const authors = dmarc.map((each) => domainIn(each, 'header.from'))
   const other = authors.find((author) => author !== '' && !isAligned(author, domain))
@@ -58,7 +62,7 @@ function judge({ domain }: Claim, run: Run, results: readonly MethodResult[]): J
   const passed = (name: string) =>
     results.filter(({ method, result }) => method === name && result === 'pass')
   if (passed('spf').some((each) => domainIn(each, 'smtp.mailfrom') === domain)) return { result: 'pass' }
-  // Some servers name the organizational domain, whose policy it is.
+  // Some servers name the organisational domain, because the policy is from there.
   const byDmarc = passed('dmarc').some((each) => isAligned(domainIn(each, 'header.from'), domain))
   const byDkim = passed('dkim').some((each) =>
     isAligned(domainIn(each, 'header.d') || domainIn(each, 'header.i'), domain),
@@ -67,10 +71,11 @@ function judge({ domain }: Claim, run: Run, results: readonly MethodResult[]): J
   return { result: dmarc.some(({ result }) => result === 'temperror') ? 'temperror' : 'none' }
 }
 
-type Run = readonly AuthenticationResults[]
+/** Headers of one server that follow each other. */
+type Group = readonly AuthenticationResults[]
 
-function dmarcIn(run: Run): MethodResult[] {
-  return run.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
+function dmarcIn(group: Group): MethodResult[] {
+  return group.flatMap((each) => each.results).filter(({ method }) => method === 'dmarc')
 }
 
 /** The topmost headers of `host`. Undefined if one of them, or another one in their place, is invalid. */
@@ -88,12 +93,12 @@ function topmost({ mail }: Claim, host: string): AuthenticationResults[] | undef
 }
 
 /** The first result of each method. The sender may have written later ones. */
-function firstOfEach(run: readonly AuthenticationResults[]): MethodResult[] {
-  const stated = new Set<string>()
-  return run.flatMap(({ results }) => {
-    const fresh = results.filter(({ method }) => !stated.has(method))
-    for (const { method } of fresh) stated.add(method)
-    return fresh
+function firstOfEach(group: Group): MethodResult[] {
+  const known = new Set<string>()
+  return group.flatMap(({ results }) => {
+    const first = results.filter(({ method }) => !known.has(method))
+    for (const { method } of first) known.add(method)
+    return first
   })
 }
 
@@ -112,16 +117,18 @@ function asksToRefuse({ properties, comments }: MethodResult): boolean {
   return /^(?:quarantine|reject)$/i.test(policy)
 }
 
-const OWN = /\.(?:outlook\.com|office365\.com|exchangelabs\.com|office365\.us|outlook\.cn)$/
-/** The servers that receive mail from outside, and judge it. */
-const EDGE = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|outlook\.cn)$/
+/** Servers of Microsoft. */
+const OWN_SERVER = /\.(?:outlook\.com|office365\.com|exchangelabs\.com|office365\.us|outlook\.cn)$/
+/** Those that receive mail from outside and write the results. */
+const EDGE_SERVER = /\.protection\.(?:[\w-]+\.)?(?:outlook\.com|office365\.us|outlook\.cn)$/
 /** Addresses that only Exchange Online uses; tenants of Azure have others (`2603:1030:…`). */
-const INSIDE = /^(?:2603:10[\da-f]6|2a01:111):/i
+const INTERNAL_ADDRESS = /^(?:2603:10[\da-f]6|2a01:111):/i
 
 /**
- * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601, section 2.2). They are between
- * two headers that only Microsoft writes: above the Received header of the edge server that accepted the mail, and below that of the
- * hop from this edge into the internal network. Undefined if they cannot be parsed.
+ * The Authentication-Results of Microsoft 365 and Outlook.com, which name no server (against RFC 8601,
+ * section 2.2). They are between two headers that only Microsoft writes: above the Received header of
+ * the edge server that accepted the mail, and below that of the hop from this edge into the internal
+ * network. Undefined if they cannot be parsed.
  */
 function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined {
   const at = mail.headers.findIndex(({ key }) => key === 'authentication-results')
@@ -131,10 +138,12 @@ function microsoftResults({ mail }: Claim): AuthenticationResults[] | undefined 
   const edge = mail.headers.slice(at + 1).find(isReceived)
   const entry = above.at(-1)
   if (!found || !edge || !entry) return []
-  const taken = writerOf(edge)
-  // Without results of Microsoft, the topmost ones would be the sender's, and the edge above them.
-  const isTheirs = above.map(writerOf).every((host) => OWN.test(host) && !EDGE.test(host))
-  if (!isTheirs || !EDGE.test(taken) || !comesFrom(entry, taken)) return []
+  const edgeHost = writerOf(edge)
+  // If Microsoft wrote no results, the topmost ones are the sender's, and the edge server is above them.
+  const isAboveInternal = above
+    .map(writerOf)
+    .every((host) => OWN_SERVER.test(host) && !EDGE_SERVER.test(host))
+  if (!isAboveInternal || !EDGE_SERVER.test(edgeHost) || !comesFrom(entry, edgeHost)) return []
   const parsed = parseAuthenticationResults(`${MICROSOFT}; ${found.value}`)
   return parsed && [parsed]
 }
@@ -144,8 +153,12 @@ function writerOf({ value }: { value: string }): string {
   return /(?:^|\s)by\s+([\w.-]+)/i.exec(withoutComments(value) ?? '')?.[1]?.toLowerCase() ?? ''
 }
 
-/** A machine has another domain inside (`AM3PEPF.eurprd05.prod.outlook.com`) than outside. */
+/**
+ * Whether an internal Received header names the edge server as its client. Only the first label of the
+ * name is compared: a machine has another domain inside (`AM3PEPF.eurprd05.prod.outlook.com`) than
+ * outside.
+ */
 function comesFrom({ value }: { value: string }, edge: string): boolean {
   const [, machine = '', address = ''] = /^\s*from\s+([\w-]+)\.[\w.-]+\s+\(([\da-f:]+)\)/i.exec(value) ?? []
-  return INSIDE.test(address) && edge.startsWith(`${machine.toLowerCase()}.`)
+  return INTERNAL_ADDRESS.test(address) && edge.startsWith(`${machine.toLowerCase()}.`)
 }

@@ -7,7 +7,7 @@ import type { EmailOptions } from '../options.ts'
 import {
   type Claim,
   type Covered,
-  leftOpen,
+  coverageGap,
   type Mail,
   readClaim,
   unsignedHeaders,
@@ -19,12 +19,13 @@ import { domainOf, isWithin } from './results.ts'
 import { trustedResult } from './trusted.ts'
 
 /**
- * Makes the function that determines who wrote a mail (`raw`: as received). It never throws. It uses the results of the host in
- * `trust`, or else DKIM, SPF and DMARC. A mail that passes is proven completely, in the form in which it is read here.
+ * Creates the function that determines who wrote a mail (`raw`: as received). It never throws. It uses
+ * the results of the host in `trust`, or else DKIM, SPF and DMARC. A mail that passes is proven
+ * completely, in the form in which it is read here.
  *
- * The functions of mailauth are called one by one, because its `authenticate` accepts signatures for DMARC that do not cover the end of
- * the body, trusts a later Received header if the topmost one has no address, and takes the envelope sender from the last Return-Path,
- * which the sender may have written.
+ * The functions of mailauth are called one by one, because its `authenticate` accepts signatures for
+ * DMARC that do not cover the end of the body, trusts a later Received header if the topmost one has no
+ * address, and takes the envelope sender from the last Return-Path, which the sender may have written.
  */
 export function createIdentityCheck(
   { authentication, trust }: Pick<EmailOptions, 'authentication' | 'trust'>,
@@ -48,42 +49,48 @@ export function createIdentityCheck(
 type Evidence = Awaited<ReturnType<typeof gather>>
 
 /**
- * Collects the evidence about a mail. `doubt`: why nothing is proven. `signatures`: those that cover everything that is used. `open`:
- * why a signature of the author's domain does not. `sent`: the result of SPF; undefined if it could not be evaluated.
+ * Collects the evidence about a mail. `doubt`: why nothing is proven. `signatures`: those that cover
+ * everything that is used. `gap`: what a signature of the author's domain does not cover. `spf`:
+ * undefined if it could not be evaluated. `policy`: the result of DMARC.
  */
 async function gather(claim: Claim, resolver: DNSResolver) {
   // Loaded on first use: it takes a quarter of a second and 30 MB, which `trust` and `off` do not need.
-  const { dkimVerify, dmarc, spf } = await import('mailauth')
+  const mailauth = await import('mailauth')
   const { address, mail, raw } = claim
-  // Each lookup has its own time limit: slow keys must not hide that the domain asks to refuse such mail.
-  const asked = () => oneTimeResolver(resolver)
-  // A doubtful mail is not verified, as many signatures may take long.
-  const read = claim.doubt ? undefined : await dkimVerify(raw, { resolver: asked(), rejectRsaSha1: true })
-  const doubt = claim.doubt ?? (read && misread(read, address))
-  const believed = doubt ? undefined : read
-  const openIn = (signature: DKIMResult) =>
-    leftOpen(claim, { covered: namesCovered(signature), isPartial: Boolean(signature.status.underSized) })
-  const signatures = believed?.results.filter((each) => openIn(each) === undefined) ?? []
-  const open = believed?.results.filter(isAuthors).map(openIn).find(Boolean)
-  const hop: LastHop = believed ? lastHop(mail) : {}
+  // Each mechanism has its own time limit: slow keys must not hide that the domain asks to refuse such
+  // mail.
+  const newResolver = () => oneTimeResolver(resolver)
+  // A doubtful mail is not verified, because many signatures may take long.
+  const verified = claim.doubt
+    ? undefined
+    : await mailauth.dkimVerify(raw, { resolver: newResolver(), rejectRsaSha1: true })
+  const doubt = claim.doubt ?? (verified && misread(verified, address))
+  const dkim = doubt ? undefined : verified
+  const gapIn = (signature: DKIMResult) =>
+    coverageGap(claim, { covered: namesCovered(signature), isPartial: Boolean(signature.status.underSized) })
+  const signatures = dkim?.results.filter((each) => gapIn(each) === undefined) ?? []
+  const gap = dkim?.results.filter(isOfAuthor).map(gapIn).find(Boolean)
+  const hop: LastHop = dkim ? lastHop(mail) : {}
   const { client, sender } = hop
   const isKnown = client && sender !== undefined
-  const sent = isKnown ? await spf({ ...client, sender, mta: hostname(), resolver: asked() }) : undefined
-  const policy = await dmarc({
+  const spf = isKnown
+    ? await mailauth.spf({ ...client, sender, mta: hostname(), resolver: newResolver() })
+    : undefined
+  const policy = await mailauth.dmarc({
     headerFrom: [address],
-    spfDomains: sent?.status.result === 'pass' ? [sent.domain] : [],
+    spfDomains: spf?.status.result === 'pass' ? [spf.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(({ id = '', signingDomain = '', status }) => ({
       ...{ id, domain: signingDomain, aligned: status.aligned ?? false },
     })),
-    resolver: asked(),
+    resolver: newResolver(),
   })
-  return { claim, doubt, signatures, open, sent, hop, policy: policy || undefined }
+  return { claim, doubt, signatures, gap, spf, hop, policy: policy || undefined }
 }
 
 async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdict> {
-  const { doubt, policy, sent } = evidence
-  const spf = sent && `spf=${sent.status.result}`
-  const detail = [policy?.info ?? 'dmarc=none', spf, doubt, evidence.open].filter(Boolean).join('; ')
+  const { doubt, policy, spf, gap } = evidence
+  const spfText = spf && `spf=${spf.status.result}`
+  const detail = [policy?.info ?? 'dmarc=none', spfText, doubt, gap].filter(Boolean).join('; ')
   const proof = proofIn(evidence)
   const unsigned = proof ? unsignedIn(evidence) : undefined
   if (proof) return { identity: { result: 'pass', by: proof, detail, ...defined({ unsigned }) } }
@@ -97,17 +104,17 @@ async function decide(evidence: Evidence, resolver: DNSResolver): Promise<Verdic
     return { undecided: true, identity: { result: isForbidden ? 'fail' : 'temperror', by: 'dns', detail } }
   }
   if (!isForbidden) return { identity: { result: 'none', by: doubt ? 'headers' : 'unsigned', detail } }
-  const isKnown = doubt || sent || evidence.hop.illegible
-  if (isKnown || !(await mightPassSpf(evidence, policy, resolver)))
+  const cannotPassSpf = doubt || spf || evidence.hop.isAmbiguous
+  if (cannotPassSpf || !(await mightPassSpf(evidence, policy, resolver)))
     return { identity: { result: 'fail', by: 'dmarc', detail } }
   return { identity: { result: 'none', by: 'dmarc', detail: `${detail}; spf could not be evaluated` } }
 }
 
-/** Why the mail is doubtful: the library read another author than the one shown here. */
+/** Why the mail is doubtful: the library read another author than we did. Undefined if it read the same. */
 function misread({ headerFrom, fromFields }: DKIMVerifyResult, address: string): string | undefined {
-  const [seen = ''] = headerFrom
-  const same = fromFields === 1 && headerFrom.length === 1 && lowerCase(seen) === address
-  return same ? undefined : 'its sender can be read in several ways'
+  const [author = ''] = headerFrom
+  const isSame = fromFields === 1 && headerFrom.length === 1 && lowerCase(author) === address
+  return isSame ? undefined : 'its sender can be read in several ways'
 }
 
 function namesCovered({ signingHeaders }: DKIMResult): Covered {
@@ -118,59 +125,71 @@ function hasPassed({ status }: { status: { result: string } }): boolean {
   return status.result === 'pass'
 }
 
-function isAuthors(signature: DKIMResult): boolean {
+/** Whether a valid signature is from the author's domain. */
+function isOfAuthor(signature: DKIMResult): boolean {
   return hasPassed(signature) && Boolean(signature.status.aligned)
 }
 
-function proofIn({ claim, signatures, sent, policy }: Evidence): string | undefined {
-  const found = policy?.status.result
-  if (found === 'pass') return 'dmarc'
-  if (!policy || found === 'fail') return undefined
-  // If the domain has no record, or its DNS does not answer: accepts only what the strictest record would accept.
+/** The mechanism that proves the author; undefined if none does. */
+function proofIn({ claim, signatures, spf, policy }: Evidence): string | undefined {
+  const dmarc = policy?.status.result
+  if (dmarc === 'pass') return 'dmarc'
+  if (!policy || dmarc === 'fail') return undefined
+  // If the domain has no record, or its DNS does not answer: accepts only what the strictest record
+  // would accept.
   const passed = signatures.filter(hasPassed)
-  const aligned = passed.some(({ signingDomain, status }) =>
-    found === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === claim.domain,
+  const isAligned = passed.some(({ signingDomain, status }) =>
+    dmarc === 'none' ? Boolean(status.aligned) : domainOf(signingDomain ?? '') === claim.domain,
   )
-  if (aligned) return 'dkim'
-  return sent?.status.result === 'pass' && domainOf(sent.domain) === claim.domain ? 'spf' : undefined
+  if (isAligned) return 'dkim'
+  return spf?.status.result === 'pass' && domainOf(spf.domain) === claim.domain ? 'spf' : undefined
 }
 
-/** Headers that no signature covers. Undefined if SPF also proves the sender, which vouches for the whole mail. */
-function unsignedIn({ claim, signatures, sent, policy }: Evidence): string[] | undefined {
-  const isSent = sent && hasPassed(sent)
-  if (isSent && (policy?.alignment?.spf.result || domainOf(sent.domain) === claim.domain)) return undefined
-  const unsigned = unsignedHeaders(claim, signatures.filter(isAuthors).map(namesCovered))
+/**
+ * Headers that no signature covers. Undefined if there are none, or if SPF also proves the sender: then
+ * the whole mail is theirs.
+ */
+function unsignedIn({ claim, signatures, spf, policy }: Evidence): string[] | undefined {
+  const hasSpf = spf && hasPassed(spf)
+  if (hasSpf && (policy?.alignment?.spf.result || domainOf(spf.domain) === claim.domain)) return undefined
+  const unsigned = unsignedHeaders(claim, signatures.filter(isOfAuthor).map(namesCovered))
   return unsigned.length > 0 ? unsigned : undefined
 }
 
-/** Whether a lookup failed that could have proven the sender. Other failures do not count, as anyone can provoke them. */
-function isUndecided({ claim, signatures, sent, policy }: Evidence): boolean {
+/**
+ * Whether a lookup failed that could have proven the sender. Others do not count, because anyone can
+ * provoke their failure.
+ */
+function isUndecided({ claim, signatures, spf, policy }: Evidence): boolean {
   if (policy?.status.result === 'temperror') return true
-  const failed = (status: { result: string }) => status.result === 'temperror'
+  const isTempError = (status: { result: string }) => status.result === 'temperror'
   const domain = policy?.domain ?? claim.domain
   return (
-    signatures.some(({ status }) => failed(status) && status.aligned) ||
-    (sent !== undefined && failed(sent.status) && isWithin(sent.domain, domain))
+    signatures.some(({ status }) => isTempError(status) && status.aligned) ||
+    (spf !== undefined && isTempError(spf.status) && isWithin(spf.domain, domain))
   )
 }
 
-/** Whether SPF could have passed, although the last hop is unknown and SPF was not evaluated. Then a failed DMARC proves nothing. */
+/**
+ * Whether SPF, which was not evaluated because the last hop is unknown, could have passed. Then a
+ * failed DMARC proves nothing.
+ */
 async function mightPassSpf(
   { claim: { domain: from }, hop: { sender } }: Evidence,
   { domain, alignment }: DMARCResult,
   resolver: DNSResolver,
 ): Promise<boolean> {
   const envelope = sender === undefined ? undefined : domainOf(sender)
-  const aligned =
+  const mayAlign =
     envelope === undefined || (alignment.spf.strict ? envelope === from : isWithin(envelope, domain))
-  if (!aligned) return false
-  const asked = envelope === undefined ? [from, domain] : [envelope]
-  const look = (name: string) =>
+  if (!mayAlign) return false
+  const domains = envelope === undefined ? [from, domain] : [envelope]
+  const lookUp = (name: string) =>
     resolver(name, 'TXT').catch((error) => {
       // The mail waits for an answer, because an outage must not let it in.
       if (isTemporary(error)) throw error
       return []
     })
-  const records = (await Promise.all(asked.map(look))).flat()
+  const records = (await Promise.all(domains.map(lookUp))).flat()
   return records.some((each) => /^v=spf1(?: |$)/i.test([each].flat().join('')))
 }

@@ -1,17 +1,20 @@
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 
-/** Timeout (ms) of a fetch; meanwhile the provider waits for our acknowledgement. */
-const FETCH_WITHIN = 20_000
+/** Timeout of a fetch; meanwhile the provider waits for our acknowledgement. */
+const TIMEOUT_MS = 20_000
 
 export type FetchMail = (address: string, headers: Record<string, string>) => Promise<Buffer>
 
-/** Makes the function that fetches a mail stored by its provider, up to `limit` bytes. Rejects with `mail_unavailable`, so that it is posted again. */
+/**
+ * Creates the function that fetches a mail stored by its provider, up to `limit` bytes. It rejects with
+ * `mail_unavailable`, so that the provider posts the delivery again.
+ */
 export function createFetchMail(gateway: string, limit: number, signal: AbortSignal): FetchMail {
   return async (address, headers) => {
     const { host } = new URL(address)
     try {
-      const both = AbortSignal.any([signal, AbortSignal.timeout(FETCH_WITHIN)])
-      const response = await fetch(address, { headers, signal: both })
+      const stopOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+      const response = await fetch(address, { headers, signal: stopOrTimeout })
       if (!response.ok) throw new Error(`${host} answered ${response.status}`)
       const chunks: Uint8Array[] = []
       let size = 0

@@ -18,12 +18,12 @@ export const mailgun: MailProvider = {
     const decoded = delivery.decode()
     const fields = fieldsIn(decoded, 'Mailgun')
     const id = textAt(fields, 'token')
-    const whole = textAt(fields, 'body-mime')
-    if (whole) return { id, raw: Buffer.from(whole) }
+    const posted = textAt(fields, 'body-mime')
+    if (posted) return { id, raw: Buffer.from(posted) }
     const stored = textAt(fields, 'message-url')
     if (stored && key) {
       const origin = originOf(stored)
-      // The key is sent only to the provider.
+      // The key must not be sent to another host.
       if (!MAILGUN.test(origin) && (origin === '' || origin !== originOf(url)))
         throw incomplete('Mailgun', `its message-url is at ${origin || 'no address'}, and not at Mailgun`)
       const headers = {
@@ -35,8 +35,8 @@ export const mailgun: MailProvider = {
       return { id, raw: Buffer.from(mime) }
     }
     const files = filesIn(decoded, fields, 'content-id-map')
-    const isElsewhere = stored !== undefined && files.length === 0 && hasItems(fields.attachments)
-    if (isElsewhere)
+    const areFilesStored = stored !== undefined && files.length === 0 && hasItems(fields.attachments)
+    if (areFilesStored)
       throw incomplete('Mailgun', 'its files are stored at Mailgun; set webhook.key to fetch it')
     const headers = mailgunHeaders(fields)
     if (headers.length === 0) throw incomplete('Mailgun', 'body-mime and message-headers are missing')
@@ -45,7 +45,7 @@ export const mailgun: MailProvider = {
   },
 }
 
-/** Empty if it is not a URL. */
+/** The origin of a URL; empty if it is not a URL. */
 function originOf(url = ''): string {
   return URL.canParse(url) ? new URL(url).origin : ''
 }
@@ -60,15 +60,16 @@ function mailgunHeaders(fields: JsonObject): Header[] {
 }
 
 /**
- * https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/setting-up-the-inbound-parse-webhook: the
- * raw mail is in the field `email` with "POST the raw, full MIME message", otherwise there are parsed fields.
+ * https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/setting-up-the-inbound-parse-webhook:
+ * the raw mail is in the field `email` with "POST the raw, full MIME message", otherwise there are
+ * parsed fields.
  */
 export const sendgrid: MailProvider = {
   async read(delivery) {
     const decoded = delivery.decode()
     const fields = fieldsIn(decoded, 'SendGrid')
-    const whole = textAt(fields, 'email')
-    if (whole) return { raw: Buffer.from(whole) }
+    const posted = textAt(fields, 'email')
+    if (posted) return { raw: Buffer.from(posted) }
     const head = textAt(fields, 'headers')
     if (!head) throw incomplete('SendGrid', 'the fields email and headers are missing')
     const { headers } = readHead(Buffer.from(`${head.trimEnd()}\r\n\r\n`))
@@ -87,10 +88,10 @@ function fieldsIn({ body, format }: DecodedBody, provider: string): JsonObject {
 /** The files of a form. The field `ids` is JSON that maps each Content-ID to an attachment. */
 function filesIn({ files = [] }: DecodedBody, fields: JsonObject, ids: string): PieceFile[] {
   const map = parseJson(textAt(fields, ids) ?? '')
-  const known = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])
+  const contentIds = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])
   return files.map(({ field, name, type, bytes }) => ({
     ...{ name, type, bytes },
-    ...defined({ contentId: known.get(field) }),
+    ...defined({ contentId: contentIds.get(field) }),
   }))
 }
 

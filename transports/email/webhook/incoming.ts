@@ -7,7 +7,7 @@ import { headOfPieces, mailOfPieces } from './pieces.ts'
 import type { Delivered } from './provider.ts'
 
 /** The verdict for a parsed mail: signatures cover the raw mail, which is missing. */
-const UNKNOWN: Verdict = {
+const UNVERIFIABLE: Verdict = {
   identity: {
     result: 'none',
     by: 'provider',
@@ -16,21 +16,23 @@ const UNKNOWN: Verdict = {
   },
 }
 
-type Circumstances = Pick<EmailOptions, 'authentication' | 'max-size'> & { source: string; now: number }
+/** `source`: the provider. `now`: Unix ms. */
+type Settings = Pick<EmailOptions, 'authentication' | 'max-size'> & { source: string; now: number }
 
-/** Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes its only attachment, so nothing is lost. */
-export async function toIncoming(delivered: Delivered, known: Circumstances): Promise<Incoming> {
-  const { source, now, authentication, 'max-size': maxSize } = known
+/**
+ * Converts a delivered mail to the form of one read from a mailbox. A mail over `max-size` becomes its
+ * only attachment, so nothing is lost.
+ */
+export async function toIncoming(delivered: Delivered, settings: Settings): Promise<Incoming> {
+  const { source, now, authentication, 'max-size': maxSize } = settings
   const { id, at = now } = delivered
   const place = { source, ...(id === undefined ? {} : { id }), internalDate: Math.min(at, now) }
   if ('pieces' in delivered) {
     const { pieces } = delivered
     const raw = headOfPieces(pieces)
-    const texts = [pieces.text, pieces.html].map((each) => Buffer.byteLength(each))
-    const size = [raw.length, ...texts, ...pieces.files.map(({ bytes }) => bytes.length)].reduce(
-      (a, b) => a + b,
-    )
-    const verdict = authentication === 'off' ? {} : { verdict: UNKNOWN }
+    let size = raw.length + Buffer.byteLength(pieces.text) + Buffer.byteLength(pieces.html)
+    for (const { bytes } of pieces.files) size += bytes.length
+    const verdict = authentication === 'off' ? {} : { verdict: UNVERIFIABLE }
     return { ...place, ...verdict, size, raw, mail: mailOfPieces(pieces) }
   }
   const { raw } = delivered

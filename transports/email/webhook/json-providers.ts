@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, objectsAt, parseJson, textAt } from '../
 import { defined } from '../../../src/lib/defined.ts'
 import type { Header } from '../mime/head.ts'
 import type { FetchMail } from './fetch-mail.ts'
-import { written } from './pieces.ts'
+import { formatMailbox } from './pieces.ts'
 import {
   type Delivered,
   fromBase64,
@@ -13,7 +13,10 @@ import {
   timeOf,
 } from './provider.ts'
 
-/** https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` is present if the server is configured to include it. */
+/**
+ * https://postmarkapp.com/developer/webhooks/inbound-webhook; `RawEmail` is present if the server is
+ * configured to include it.
+ */
 export const postmark: MailProvider = {
   async read(delivery) {
     const body = jsonIn(delivery, 'Postmark')
@@ -35,22 +38,22 @@ export const postmark: MailProvider = {
   },
 }
 
-/** All headers: `Headers` has only those without a field of their own. */
+/** All headers of a mail: `Headers` has only those that are not fields of the body. */
 function postmarkHeaders(body: JsonObject): Header[] {
   const listed = objectsAt(body, 'Headers').map((each) => ({
     key: (textAt(each, 'Name') ?? '').toLowerCase(),
     value: textAt(each, 'Value') ?? '',
   }))
-  const people = (list: readonly JsonObject[]) =>
-    list.map((each) => written(textAt(each, 'Name') ?? '', textAt(each, 'Email') ?? '')).join(', ')
+  const mailboxes = (list: readonly JsonObject[]) =>
+    list.map((each) => formatMailbox(textAt(each, 'Name') ?? '', textAt(each, 'Email') ?? '')).join(', ')
   const fields: Record<string, string> = {
-    from: people([body.FromFull].filter(isJsonObject)),
-    to: people(objectsAt(body, 'ToFull')),
-    cc: people(objectsAt(body, 'CcFull')),
+    from: mailboxes([body.FromFull].filter(isJsonObject)),
+    to: mailboxes(objectsAt(body, 'ToFull')),
+    cc: mailboxes(objectsAt(body, 'CcFull')),
     'reply-to': textAt(body, 'ReplyTo') ?? '',
     subject: textAt(body, 'Subject') ?? '',
     date: textAt(body, 'Date') ?? '',
-    // The envelope recipient, who may be neither in To nor in Cc.
+    // The envelope recipient, which may be neither in To nor in Cc.
     'x-original-to': textAt(body, 'OriginalRecipient') ?? '',
   }
   const known = new Set(listed.map(({ key }) => key))
@@ -59,25 +62,26 @@ function postmarkHeaders(body: JsonObject): Header[] {
 }
 
 /**
- * https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html, in an SNS notification. Only an SNS
- * action includes the mail.
+ * https://docs.aws.amazon.com/ses/latest/dg/receiving-email-notifications-contents.html, in an SNS
+ * notification. Only an SNS action includes the mail.
  */
 export const ses: MailProvider = {
   async read(delivery) {
-    // SNS calls its JSON text/plain; a confirmation is about the subscription.
+    // SNS labels its JSON as text/plain.
     const message = parseForeignJson(delivery.raw.toString())
+    // Other types are about the subscription.
     if (textAt(message, 'Type') !== 'Notification') return undefined
-    const said = parseJson(textAt(message, 'Message') ?? '')
-    if (!isJsonObject(said)) throw incomplete('SES', 'its Message is not JSON')
-    if (said.notificationType !== 'Received') return undefined
-    const id = textAt(said, 'mail.messageId')
-    const at = timeOf(textAt(said, 'mail.timestamp'))
-    const content = textAt(said, 'content')
-    const isBase64 = /^base64$/i.test(textAt(said, 'receipt.action.encoding') ?? '')
+    const notification = parseJson(textAt(message, 'Message') ?? '')
+    if (!isJsonObject(notification)) throw incomplete('SES', 'its Message is not JSON')
+    if (notification.notificationType !== 'Received') return undefined
+    const id = textAt(notification, 'mail.messageId')
+    const at = timeOf(textAt(notification, 'mail.timestamp'))
+    const content = textAt(notification, 'content')
+    const isBase64 = /^base64$/i.test(textAt(notification, 'receipt.action.encoding') ?? '')
     if (content) return { id, at, raw: isBase64 ? fromBase64(content) : Buffer.from(content) }
-    const bucket = textAt(said, 'receipt.action.bucketName')
+    const bucket = textAt(notification, 'receipt.action.bucketName')
     const place = bucket
-      ? `in the S3 bucket ${bucket} as ${textAt(said, 'receipt.action.objectKey')}`
+      ? `in the S3 bucket ${bucket} as ${textAt(notification, 'receipt.action.objectKey')}`
       : 'elsewhere'
     throw incomplete(
       'SES',
@@ -86,7 +90,10 @@ export const ses: MailProvider = {
   },
 }
 
-/** https://resend.com/docs/webhooks/emails/received: the webhook announces a mail, and the API returns its address. */
+/**
+ * https://resend.com/docs/webhooks/emails/received: the webhook announces a mail, and the API returns
+ * its URL.
+ */
 export const resend: MailProvider = {
   async read(delivery, { options: { key = '', url = 'https://api.resend.com' }, fetchMail }) {
     const body = jsonIn(delivery, 'Resend')
@@ -94,8 +101,8 @@ export const resend: MailProvider = {
     const id = textAt(body, 'data.email_id')
     if (!id) throw incomplete('Resend', 'data.email_id is missing')
     const address = `${url.replace(/\/+$/, '')}/emails/receiving/${encodeURIComponent(id)}`
-    const about = await fetchJson(fetchMail, address, { authorization: `Bearer ${key}` })
-    const download = textAt(about, 'raw.download_url')
+    const details = await fetchJson(fetchMail, address, { authorization: `Bearer ${key}` })
+    const download = textAt(details, 'raw.download_url')
     if (!download) throw incomplete('Resend', `the API has no raw.download_url for ${id}`)
     return { id, at: timeOf(textAt(body, 'data.created_at')), raw: await fetchMail(download, {}) }
   },
@@ -109,6 +116,7 @@ export const cloudflare: MailProvider = {
   },
 }
 
+/** Fetches a JSON object from the API of a provider. Empty if the response is something else. */
 export async function fetchJson(
   fetchMail: FetchMail,
   address: string,

@@ -19,16 +19,16 @@ export function mailOfPieces({ headers, text, html, files }: Pieces): Mail {
   })
 }
 
-/** The head of the mail, with the headers that are known. */
+/** The headers of the mail in raw form, as far as the provider passed them on. */
 export function headOfPieces({ headers }: Pick<Pieces, 'headers'>): Buffer {
   const lines = headers.map(({ key, value }) => `${key}: ${value.replaceAll(/[\r\n]+/g, ' ')}`)
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-/** A mailbox in the form used in headers. */
-export function written(name: string, address: string): string {
-  const bare = name.replaceAll(/[\r\n]+/g, ' ').trim()
-  return bare === '' ? `<${address}>` : `"${bare.replaceAll(/["\\]/g, '\\$&')}" <${address}>`
+/** Formats a mailbox as in a header: `"Name" <address>`. */
+export function formatMailbox(name: string, address: string): string {
+  const label = name.replaceAll(/[\r\n]+/g, ' ').trim()
+  return label === '' ? `<${address}>` : `"${label.replaceAll(/["\\]/g, '\\$&')}" <${address}>`
 }
 
 function container(type: string, parts: Entity[]): Entity {
@@ -46,9 +46,9 @@ function part(type: string, body: Buffer): Entity {
 }
 
 function fileOf({ name, type, bytes, contentId }: PieceFile): Entity {
-  const [kind = ''] = type.toLowerCase().split(';', 1)
+  const [mediaType = ''] = type.toLowerCase().split(';', 1)
   return {
-    ...part(kind.trim() || 'application/octet-stream', Buffer.from(bytes)),
+    ...part(mediaType.trim() || 'application/octet-stream', Buffer.from(bytes)),
     headers: contentId ? [{ key: 'content-id', value: contentId }] : [],
     disposition: { value: 'attachment', params: new Map(name === '' ? [] : [['filename', name]]) },
   }

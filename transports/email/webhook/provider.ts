@@ -5,12 +5,15 @@ import type { MailWebhookOptions } from '../webhook-options.ts'
 import type { FetchMail } from './fetch-mail.ts'
 import type { Pieces } from './pieces.ts'
 
-/** A verified delivery. `decode` reads its body by its type, and throws `bad_request` if that is not possible. */
+/**
+ * A verified delivery. `decode` reads its body by its Content-Type; it throws `bad_request` if that is
+ * not possible.
+ */
 export type MailDelivery = { headers: IncomingHttpHeaders; raw: Buffer; decode(): DecodedBody }
 
 /**
- * A mail in a delivery: `raw` as received by SMTP, or `pieces` if the provider has parsed it. `id`: the provider's id, the same for each
- * repetition. `at`: when the provider received it (Unix ms).
+ * A mail in a delivery: `raw` as received by SMTP, or `pieces` if the provider has parsed it. `id`: the
+ * provider's id, which repeated deliveries have too. `at`: when the provider received it (Unix ms).
  */
 export type Delivered = { id?: string | undefined; at?: number | undefined } & (
   | { raw: Buffer }
@@ -18,8 +21,8 @@ export type Delivered = { id?: string | undefined; at?: number | undefined } & (
 )
 
 /**
- * Reads the deliveries of a provider. Returns undefined for a delivery about something else. Throws `bad_request` if the mail is missing,
- * so that the provider keeps it and shows the error.
+ * Reads the deliveries of a provider. Resolves with undefined for a delivery about something else.
+ * Rejects with `bad_request` if the mail is missing, so that the provider keeps it and shows the error.
  */
 export type MailProvider = {
   read(
@@ -33,11 +36,12 @@ export function incomplete(provider: string, reason: string): TriviumError {
   return new TriviumError('bad_request', { reason: `it is not a mail from ${provider}: ${reason}` })
 }
 
-/** Decodes bytes in JSON. */
+/** Decodes bytes in a JSON field. */
 export function fromBase64(text: string): Buffer {
   return Buffer.from(text, 'base64')
 }
 
+/** A date as Unix ms; undefined if it is missing or invalid. */
 export function timeOf(text: unknown): number | undefined {
   const time = typeof text === 'string' ? Date.parse(text) : Number.NaN
   return Number.isNaN(time) ? undefined : time

@@ -3,78 +3,82 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, textAt, toJson } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { HOUR } from '../../../src/core/units.ts'
 import { waitFor } from '../../../src/lib/wait-for.ts'
 import { isAcknowledgedByApp } from '../inbound/delivery.ts'
 
-/** How long (ms) the acknowledgement waits for a listener's content. Slack waits 3 s in total. */
-export const HOLD = 2500
-/** Poll interval (ms) for the answer, as another daemon may run the listener. */
-const LOOK_AGAIN = 100
-/** How long (ms) the first answer is kept for a repeated click. */
-const KEPT = 3_600_000
+/** How long the response to Slack waits for a listener's `ack`. Slack waits 3 s in total. */
+export const ACK_TIMEOUT_MS = 2_500
+/** Poll interval for the `ack`, because another daemon may run the listener. */
+const POLL_MS = 100
+/** How long the first `ack` is kept for a repeated click. */
+const ACK_TTL_MS = HOUR
 
 /**
- * Content of a listener's `ack`; without `response`, the acknowledgement was sent first. `unheard`: the listeners ended without
- * acknowledging, as for an unknown command.
+ * The stored `ack` of a listener. `response`: its content; missing if Slack got an empty response
+ * before. `unheard`: all listeners ended without calling `ack`, as for an unknown command.
  */
 const ackSchema = z.object({ response: z.json().exactOptional(), unheard: z.literal(true).exactOptional() })
 
 /**
- * What listeners acknowledge clicks, commands and submissions with. It is kept in the store, because listeners may run on another
- * daemon, and repeatedly.
+ * The responses of listeners to clicks, commands and submissions (`ack`). They are kept in the store,
+ * because listeners may run on another daemon, and repeatedly.
  */
 export function createAcks({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const waiting = new Map<string, () => void>()
   const nameOf = (messageId: string) => `slack/${gateway}/ack/${messageId}`
   const keep = (id: string, ack: z.infer<typeof ackSchema>, ifVersion: number) =>
-    kv.set(nameOf(id), ack, { ttl: KEPT, ifVersion })
+    kv.set(nameOf(id), ack, { ttl: ACK_TTL_MS, ifVersion })
 
   const read = async (id: string) => {
-    const kept = await kv.get(nameOf(id))
-    return kept && { version: kept.version, ...ackSchema.parse(kept.value) }
+    const stored = await kv.get(nameOf(id))
+    return stored && { version: stored.version, ...ackSchema.parse(stored.value) }
   }
 
-  /** Stores the first acknowledgement. If Slack was already acknowledged, posts the content to the response URL instead. */
-  const acknowledge = async (message: Message, saying: unknown): Promise<void> => {
+  /**
+   * Stores the first `ack`. If Slack already got an empty response, posts the content to the response
+   * URL instead.
+   */
+  const acknowledge = async (message: Message, content: unknown): Promise<void> => {
     const { id, data } = message
-    const response = toJson(typeof saying === 'string' ? { text: saying } : saying)
-    const known = await read(id)
-    if (known?.response !== undefined) return
-    const kept = await keep(id, { response }, known?.version ?? 0)
-    if (kept === undefined) return acknowledge(message, saying)
+    const response = toJson(typeof content === 'string' ? { text: content } : content)
+    const earlier = await read(id)
+    if (earlier?.response !== undefined) return
+    const version = await keep(id, { response }, earlier?.version ?? 0)
+    // Another daemon wrote in between.
+    if (version === undefined) return acknowledge(message, content)
     const url = textAt(data.payload, 'response_url')
-    if (!known) return waiting.get(id)?.()
+    if (!earlier) return waiting.get(id)?.()
     const headers = { 'content-type': 'application/json' }
-    // Not counted as a call of the listeners, as a repeated run does not make it again.
+    // Not recorded as a call of the listeners, because a repeated run does not make it again.
     if (url && response) await fetch(url, { method: 'POST', headers, body: JSON.stringify(response) })
   }
 
   return {
     acknowledge,
     /** Called when all listeners of a click or command have ended. */
-    async concluded(id: string): Promise<void> {
+    async finish(id: string): Promise<void> {
       const isFirst = await keep(id, { unheard: true }, 0)
       if (isFirst !== undefined) waiting.get(id)?.()
     },
     /**
-     * The content of the acknowledgement for an accepted click, command or submission. Rejects if
-     * no listener acknowledged it, or if a modal gets no verdict in time; Slack then shows an error
-     * of its own.
+     * The response to Slack for an accepted click, command or submission. Rejects if no listener
+     * acknowledged it, or none did in time for a modal; Slack then shows an error of its own.
      */
     async answer(messageId: string, { payload }: { payload: JsonObject }): Promise<object | undefined> {
       if (!isAcknowledgedByApp(payload)) return undefined
       const early = await waitFor({
         async attempt() {
-          const known = await read(messageId)
-          return known ? { value: known } : { retryIn: LOOK_AGAIN }
+          const stored = await read(messageId)
+          return stored ? { value: stored } : { retryIn: POLL_MS }
         },
         watch(wake) {
           waiting.set(messageId, wake)
           return () => void waiting.delete(messageId)
         },
-        timeout: HOLD,
+        timeout: ACK_TIMEOUT_MS,
       })
-      // Later acknowledgements are late, unless one has just arrived.
+      // From now on an `ack` is late, unless one was stored just now.
       if (!early) await keep(messageId, {}, 0)
       const { response, unheard } = early ?? (await read(messageId)) ?? {}
       if (unheard || (response === undefined && payload.type === 'view_submission')) {

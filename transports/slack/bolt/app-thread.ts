@@ -8,19 +8,19 @@ import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { perTurn } from '../../../src/lib/per-turn.ts'
 import type { Fetch } from '../api.ts'
-import type { Ask, CallAnswer, FromThread, ThreadData, Told, ToThread } from './protocol.ts'
+import type { Ask, CallAnswer, ErrorData, FromThread, ThreadData, ToThread } from './protocol.ts'
 import { withoutTokens } from './secrets.ts'
 
 const ENTRY = new URL(`./thread/main${extname(import.meta.filename)}`, import.meta.url)
-/** Timeout (ms) for starting a thread and loading its app; longer than the timeouts of the steps. */
-const START = 60_000
-/** How long (ms) a replaced app may finish running work. */
-const LAST_RUNS = 60_000
+/** For starting a thread and loading its app; longer than the timeouts of the steps together. */
+const START_TIMEOUT_MS = 60_000
+/** How long a replaced app may finish its runs. */
+const RETIRE_TIMEOUT_MS = 60_000
 
 export type AppThread = Awaited<ReturnType<typeof startAppThread>>
 
 /** A payload for the listeners. */
-type Delivered = {
+type ListenerPayload = {
   payload: JsonObject
   /** Response URLs that listeners may use. */
   urls: string[]
@@ -34,11 +34,12 @@ type Delivered = {
 
 type Authorize = (source: AuthorizeSourceData<boolean>) => Promise<AuthorizeResult>
 
-type Running = Delivered & { ended: PromiseWithResolvers<void> }
+type Running = ListenerPayload & { ended: PromiseWithResolvers<void> }
 
 /**
- * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files, and process-wide changes affect
- * only its thread. Rejects if the app cannot be loaded. `exited` is called if the thread ends unexpectedly.
+ * Loads a Bolt app in its own thread, so that unloading it also ends its timers, sockets and files, and
+ * process-wide changes affect only its thread. Rejects if the app cannot be loaded. `exited` is called
+ * if the thread ends unexpectedly.
  */
 export async function startAppThread(options: {
   data: ThreadData
@@ -50,12 +51,12 @@ export async function startAppThread(options: {
   const worker = new Worker(ENTRY, { workerData: data, argv: [], name: `bolt ${data.file}` })
   const loaded = Promise.withResolvers<void>()
   /** Batched, because waking the thread costs more than a message. */
-  const say = perTurn((messages: ToThread[]) => worker.postMessage(messages))
-  const runs = createRuns(say, options.authorize)
-  let isLeaving = false
+  const send = perTurn((messages: ToThread[]) => worker.postMessage(messages))
+  const runs = createRuns(send, options.authorize)
+  let isStopping = false
   let crash: string | undefined
 
-  const hear = (message: FromThread) => {
+  const handle = (message: FromThread) => {
     if (message.kind === 'ask') void runs.answer(message)
     else if (message.kind === 'done') runs.end(message.id, message.error && errorOf(message.error))
     else if (message.kind === 'log') {
@@ -64,50 +65,51 @@ export async function startAppThread(options: {
     } else if (message.kind === 'ready') loaded.resolve()
     else loaded.reject(errorOf(message.error))
   }
-  worker.on('message', (messages: FromThread[]) => messages.forEach(hear))
+  worker.on('message', (messages: FromThread[]) => messages.forEach(handle))
   worker.on('error', (error) => {
-    const told = errorOf({ message: reasonOf(error), ...defined({ stack: textAt(error, 'stack') }) })
-    crash = told.message
-    log.error({ err: told }, 'a Bolt app crashed')
+    const err = errorOf({ message: reasonOf(error), ...defined({ stack: textAt(error, 'stack') }) })
+    crash = err.message
+    log.error({ err }, 'a Bolt app crashed')
   })
   worker.on('exit', (code) => {
     const why = crash ?? `it called process.exit(${code})`
     runs.endAll(new Error(`the app ended: ${why}`))
     loaded.reject(new Error(why))
-    if (!isLeaving) options.exited(why)
+    if (!isStopping) options.exited(why)
   })
 
   const terminate = async () => {
-    isLeaving = true
+    isStopping = true
     await worker.terminate()
   }
-  const late = setTimeout(() => loaded.reject(new Error(`it did not load within ${START / 1000} s`)), START)
+  const tooLate = new Error(`it did not load within ${START_TIMEOUT_MS / 1000} s`)
+  const timeout = setTimeout(() => loaded.reject(tooLate), START_TIMEOUT_MS)
   try {
     await loaded.promise
   } catch (error) {
     await terminate()
     throw error
   } finally {
-    clearTimeout(late)
+    clearTimeout(timeout)
   }
 
   return {
     /** Runs all listeners for a payload. Rejects with their error, or if the thread ends. */
     process: runs.process,
-    /** Ends the thread once it has finished running work, or after a minute. */
+    /** Ends the thread once its runs have ended, or after a minute. */
     async retire(): Promise<void> {
-      isLeaving = true
-      await Promise.race([runs.idle(), pause(LAST_RUNS)])
+      isStopping = true
+      await Promise.race([runs.idle(), pause(RETIRE_TIMEOUT_MS)])
       await terminate()
     },
     terminate,
   }
 }
 
-/** Runs of listeners in a thread, which receives them through `say`. */
-function createRuns(say: (message: ToThread) => void, authorize: Authorize) {
+/** Runs of listeners in a thread, to which `send` passes them. */
+function createRuns(send: (message: ToThread) => void, authorize: Authorize) {
   const runs = new Map<number, Running>()
-  let idlers: (() => void)[] = []
+  let idleWaiters: (() => void)[] = []
   let serial = 0
 
   const answerTo = async (ask: Ask): Promise<unknown> => {
@@ -124,35 +126,36 @@ function createRuns(say: (message: ToThread) => void, authorize: Authorize) {
     if (error) run?.ended.reject(error)
     else run?.ended.resolve()
     if (runs.size > 0) return
-    for (const wake of idlers) wake()
-    idlers = []
+    for (const wake of idleWaiters) wake()
+    idleWaiters = []
   }
 
   return {
     /** Answers a request of the thread. Never rejects. */
     async answer({ id, ask }: Extract<FromThread, { kind: 'ask' }>): Promise<void> {
       try {
-        say({ kind: 'answer', id, value: await answerTo(ask) })
+        send({ kind: 'answer', id, value: await answerTo(ask) })
       } catch (error) {
-        say({ kind: 'answer', id, error: { message: reasonOf(error) } })
+        send({ kind: 'answer', id, error: { message: reasonOf(error) } })
       }
     },
     end,
     endAll(error: Error): void {
       for (const id of runs.keys()) end(id, error)
     },
+    /** Resolves when no run is left. */
     async idle(): Promise<void> {
-      if (runs.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
+      if (runs.size > 0) await new Promise<void>((resolve) => idleWaiters.push(resolve))
     },
-    async process(delivered: Delivered): Promise<void> {
+    async process(delivered: ListenerPayload): Promise<void> {
       const { payload, urls, ack, signal } = delivered
       const id = ++serial
       const ended = Promise.withResolvers<void>()
       runs.set(id, { ...delivered, ended })
-      const abort = () => say({ kind: 'abort', id })
+      const abort = () => send({ kind: 'abort', id })
       signal.addEventListener('abort', abort)
       try {
-        say({ kind: 'process', id, payload, urls, acks: ack !== undefined })
+        send({ kind: 'process', id, payload, urls, needsAck: ack !== undefined })
         await ended.promise
       } finally {
         signal.removeEventListener('abort', abort)
@@ -167,7 +170,7 @@ async function responseOf(response: Response): Promise<CallAnswer> {
 }
 
 /** An error of the app without tokens, as it appears in logs and dead letters. */
-function errorOf({ message, stack }: Told): Error {
+function errorOf({ message, stack }: ErrorData): Error {
   const error = new Error(withoutTokens(message))
   if (stack) error.stack = withoutTokens(stack)
   return error

@@ -9,13 +9,15 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 import { type AppThread, startAppThread } from './app-thread.ts'
 import { cannotBeLoaded } from './try-app.ts'
 
-/** Back-off (ms) for restarting an app that ended itself; resets after it ran for `proven` ms. */
-const RESTART = { first: 1000, longest: 60_000 }
-const PROVEN = 60_000
+/** Pauses (ms) before an app that ended itself is restarted. */
+const RESTART = { first: 1_000, longest: 60_000 }
+/** After an app ran for this time, the pauses start again with the first. */
+const STABLE_MS = 60_000
 
 /**
- * The Bolt apps of a gateway, one per file, each in a thread. A file is loaded on first use, and reloaded when code in its folder
- * changes. If that fails, the last good version stays; a replaced version ends with everything it started.
+ * The Bolt apps of a gateway, one per file, each in a thread. A file is loaded on first use, and
+ * reloaded when code in its folder changes. If that fails, the last good version stays. A replaced
+ * version ends with everything that it started.
  */
 export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: Workspaces) {
   const { gateway, log, modules, router, now } = deps
@@ -37,9 +39,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     }
   }
 
-  const of = (file: string): Promise<AppThread> => {
-    const known = apps.get(file)
-    if (known) return known
+  const get = (file: string): Promise<AppThread> => {
+    const existing = apps.get(file)
+    if (existing) return existing
     const app = load(file)
     apps.set(file, app)
     watches.set(file, watches.get(file) ?? modules.watch(file, () => reload(file)))
@@ -65,18 +67,18 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     log.info({ app: file }, 'the Bolt app is reloaded')
   }
 
-  /** Restarts an app that ended itself, as its timers and other background work are needed too. */
+  /** Restarts an app that ended itself, even if no event waits, for its timers and background work. */
   const restart = async (file: string, why: string) => {
     apps.delete(file)
     if (closing.signal.aborted) return
-    const known = crashes.get(file)
-    const count = known && now() - known.at < PROVEN ? known.count + 1 : 1
+    const previous = crashes.get(file)
+    const count = previous && now() - previous.at < STABLE_MS ? previous.count + 1 : 1
     crashes.set(file, { count, at: now() })
     const delay = backoff(count, RESTART)
     faults.set(file, `the Bolt app ${file} ended: ${why}`)
     log.error({ app: file, why, delay }, 'a Bolt app ended and is restarted')
     await pause(delay, closing.signal)
-    if (!closing.signal.aborted && files().includes(file)) await of(file).catch(() => {})
+    if (!closing.signal.aborted && files().includes(file)) await get(file).catch(() => {})
   }
 
   const routes = () => router.routes().filter(({ match }) => isForGateway(match, gateway))
@@ -85,8 +87,9 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
   return {
     /** The app files named by routes of this gateway, in order. */
     files,
-    /** Rejects with the reason if it cannot be loaded. */
-    of,
+    /** The thread of an app. Rejects with the reason if it cannot be loaded. */
+    get,
+    /** Describes the apps that could not be loaded, or ended. */
     faults: () => files().flatMap((file) => faults.get(file) ?? []),
     async close(): Promise<void> {
       closing.abort()
@@ -110,8 +113,8 @@ async function start(
   exited: (why: string) => void,
 ): Promise<AppThread> {
   await workspaces.ready()
-  const only = workspaces.only()
-  const identity = only && { token: only.api.token ?? '', botId: only.botId, botUserId: only.botUser }
+  const single = workspaces.only()
+  const identity = single && { token: single.api.token ?? '', botId: single.botId, botUserId: single.botUser }
   const retryNum = mode === 'socket' ? 0 : undefined
   const data = { file, apiUrl, ...defined({ identity, retryNum }) }
   const authorize = (source: AuthorizeSourceData<boolean>) => authorizeIn(workspaces, source)

@@ -10,25 +10,26 @@ import { type Delivery, isAcknowledgedByApp } from '../inbound/delivery.ts'
 import type { SlackOptions } from '../options.ts'
 import type { createCalls } from '../outbound/calls.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { createAcks, HOLD } from './acks.ts'
+import { ACK_TIMEOUT_MS, createAcks } from './acks.ts'
 import { createApps } from './apps.ts'
-import { patient } from './patient.ts'
+import { waitingForLimits } from './rate-limit-wait.ts'
 import { createInspection } from './try-app.ts'
 
 /** The `fetch` used by listeners. */
-const calling = patient(fetchSlack)
+const listenerFetch = waitingForLimits(fetchSlack)
 
 type Listening = Parameters<NonNullable<Transport['listen']>>[1]
 
 /**
- * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their receiver. Payloads are accepted
- * before listeners see them, listeners run from the lane of the conversation, and their errors are failed attempts.
+ * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their
+ * receiver. Payloads are accepted before listeners get them, listeners run in the lane of the
+ * conversation, and their errors are failed attempts.
  */
 export function createBolt(
   options: SlackOptions,
   deps: SlackDeps,
   workspaces: Workspaces,
-  { during }: ReturnType<typeof createCalls>,
+  { recordDuring }: ReturnType<typeof createCalls>,
 ) {
   const { log } = deps
   const apps = createApps(options, deps, workspaces)
@@ -39,7 +40,7 @@ export function createBolt(
     inspection: createInspection(apps.files, options['api-url'], log),
     /** Loads the apps named by routes, so that errors show at the start. Never rejects. */
     async prepare(): Promise<void> {
-      await Promise.allSettled(apps.files().map(apps.of))
+      await Promise.allSettled(apps.files().map(apps.get))
     },
     /** `Transport.listen`. */
     async listen(file: string, { message, route, signal, timeout }: Listening): Promise<void> {
@@ -49,38 +50,44 @@ export function createBolt(
       try {
         if (!isJsonObject(payload))
           throw new Error('a Bolt app only gets events from Slack, and this message came from elsewhere')
-        const app = await inTime(apps.of(file), ended)
+        const app = await inTime(apps.get(file), ended)
         const workspace = await workspaces.find(textAt(data, 'team') ?? '')
         // Events are acknowledged on acceptance, as in Bolt.
         const ack = isAcknowledgedByApp(payload)
-          ? (saying: unknown) => acks.acknowledge(message, saying)
+          ? (content: unknown) => acks.acknowledge(message, content)
           : undefined
         const urls = responseUrlsIn(payload)
         const run = { key: `${id}:${route}`, workspace, signal: ended, responseUrls: urls }
-        await during(run, async () => {
+        await recordDuring(run, async () => {
           const inRun = AsyncLocalStorage.snapshot()
-          const call: typeof fetch = (input, init) => inRun(calling, input, init)
+          const call: typeof fetch = (input, init) => inRun(listenerFetch, input, init)
           await app?.process({ payload, urls, ack, call, signal: ended })
         })
         if (ended.aborted) throw new Error(`it took longer than ${formatDuration(timeout)}`)
-        if (isAcknowledgedByApp(payload)) await acks.concluded(id)
+        if (isAcknowledgedByApp(payload)) await acks.finish(id)
       } catch (cause) {
         signal.throwIfAborted()
         throw new TriviumError('listener_failed', { file, reason: reasonOf(cause) }, { cause })
       }
     },
     answer: acks.answer,
-    /** Options of a select from the first app that returns some; nothing is stored. Undefined if none does. Never rejects. */
+    /**
+     * Resolves with the options of a select, from the first app that returns some; with undefined if
+     * none does. Nothing is stored. Never rejects.
+     */
     async suggest({ payload }: Delivery): Promise<object | undefined> {
-      const late = AbortSignal.timeout(HOLD)
+      const timeout = AbortSignal.timeout(ACK_TIMEOUT_MS)
       for (const file of apps.files()) {
-        const answers: unknown[] = []
-        const ack = async (one?: unknown) => void answers.push(one)
-        const once = { payload, urls: responseUrlsIn(payload), ack, call: calling, signal: late }
-        const asked = apps.of(file).then((app) => app.process(once))
-        const failed = (err: unknown) => log.error({ app: file, err }, 'a listener for options failed')
-        await inTime(asked, late).catch(failed)
-        if (isJsonObject(answers[0])) return answers[0]
+        const responses: unknown[] = []
+        const ack = async (response?: unknown) => void responses.push(response)
+        const urls = responseUrlsIn(payload)
+        const run = apps
+          .get(file)
+          .then((app) => app.process({ payload, urls, ack, call: listenerFetch, signal: timeout }))
+        await inTime(run, timeout).catch((err) =>
+          log.error({ app: file, err }, 'a listener for options failed'),
+        )
+        if (isJsonObject(responses[0])) return responses[0]
       }
       return undefined
     },
@@ -89,5 +96,7 @@ export function createBolt(
 
 /** The response URLs of a payload. */
 function responseUrlsIn(payload: JsonObject): string[] {
-  return [payload, ...objectsAt(payload, 'response_urls')].flatMap((one) => textAt(one, 'response_url') ?? [])
+  return [payload, ...objectsAt(payload, 'response_urls')].flatMap(
+    (each) => textAt(each, 'response_url') ?? [],
+  )
 }

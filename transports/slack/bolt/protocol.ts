@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../src/core/json.ts'
 export type ThreadData = {
   file: string
   apiUrl: string
-  /** Retry number of first deliveries, if the transport provides it (Socket Mode). */
+  /** The retry number that listeners see: 0 with Socket Mode; otherwise Slack sends none. */
   retryNum?: number
   /** The bot's identity in a single workspace; with several, the daemon authorizes each event. */
   identity?: { token: string; botId: string; botUserId: string }
@@ -13,20 +13,26 @@ export type ThreadData = {
 
 /** Messages from the daemon to the thread, batched per turn. */
 export type ToThread =
-  /** Run the listeners for a payload. `urls`: response URLs they may use. `acks`: report their acknowledgement. */
-  | { kind: 'process'; id: number; payload: JsonObject; urls: string[]; acks: boolean }
+  /**
+   * Run the listeners for a payload. `urls`: response URLs that they may use. `needsAck`: report the
+   * first call of `ack`.
+   */
+  | { kind: 'process'; id: number; payload: JsonObject; urls: string[]; needsAck: boolean }
   /** The run is no longer awaited: its Slack calls fail from now on. */
   | { kind: 'abort'; id: number }
   /** The answer to an `Ask`. */
   | { kind: 'answer'; id: number; value: unknown; error?: never }
-  | { kind: 'answer'; id: number; error: Told }
+  | { kind: 'answer'; id: number; error: ErrorData }
 
-/** Messages from the thread to the daemon, also batched. `ready`: the app is loaded. `done`: the outcome of a run. */
+/**
+ * Messages from the thread to the daemon, also batched. `ready`: the app is loaded. `done`: the outcome
+ * of a run.
+ */
 export type FromThread =
   | { kind: 'ready' }
-  | { kind: 'failed'; error: Told }
-  | { kind: 'done'; id: number; error?: Told }
-  | { kind: 'log'; level: LogLevelName; text: string; error?: Told }
+  | { kind: 'failed'; error: ErrorData }
+  | { kind: 'done'; id: number; error?: ErrorData }
+  | { kind: 'log'; level: LogLevelName; text: string; error?: ErrorData }
   | { kind: 'ask'; id: number; ask: Ask }
 
 export type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
@@ -42,4 +48,4 @@ export type CallInit = { method: string; headers: [string, string][]; body?: str
 export type CallAnswer = { status: number; headers: [string, string][]; body: Uint8Array }
 
 /** An error in transferable form. */
-export type Told = { message: string; stack?: string }
+export type ErrorData = { message: string; stack?: string }

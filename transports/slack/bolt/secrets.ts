@@ -7,11 +7,11 @@ const HOOK = /(https:\/\/hooks\.slack(?:-gov)?\.com\/)[\w/-]+/gi
 const BEARER = /\b(bearer )[\w.~+/-]{8,}=*/gi
 const BASIC = /\b(authorization\W{1,6}basic )[\w+/-]{4,}=*/gi
 /** Names of variables with secret values. */
-const NAMES = /(TOKEN|SECRET|PASSWORD|PASS|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$/i
-/** Shorter values are not redacted, as they would match ordinary words. */
-const SHORTEST = 8
+const SECRET_NAME = /(TOKEN|SECRET|PASSWORD|PASS|API_?KEY|PRIVATE_KEY|CREDENTIALS?)$/i
+/** Shorter values are not redacted, because they could be ordinary words. */
+const MIN_LENGTH = 8
 
-/** Redacts Slack tokens in an app's output for logs, errors and dead letters. */
+/** Redacts Slack tokens and other credentials in an app's output, for logs, errors and dead letters. */
 export function withoutTokens(text: string): string {
   return text
     .replaceAll(TOKEN, '$1-[secret]')
@@ -20,10 +20,10 @@ export function withoutTokens(text: string): string {
     .replaceAll(BASIC, '$1[secret]')
 }
 
-/** Also redacts the secrets of an environment. */
-export function cleanerFor(env: Record<string, string | undefined>): (text: string) => string {
+/** Creates a function that also redacts the secrets in an environment. */
+export function redactorFor(env: Record<string, string | undefined>): (text: string) => string {
   const known = Object.entries(env).flatMap(([name, value]) =>
-    NAMES.test(name) && value !== undefined && value.length >= SHORTEST ? [value] : [],
+    SECRET_NAME.test(name) && value !== undefined && value.length >= MIN_LENGTH ? [value] : [],
   )
   return (text) => withoutSecrets(withoutTokens(text), known)
 }

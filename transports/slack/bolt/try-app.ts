@@ -2,7 +2,10 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { type Log, silent } from '../../../src/core/log.ts'
 import { startAppThread } from './app-thread.ts'
 
-/** Why a Bolt app cannot be loaded; undefined if it can. It is loaded without tokens, and ended again. Never rejects. */
+/**
+ * Why a Bolt app cannot be loaded; undefined if it can. It is loaded without tokens, and ended again.
+ * Never rejects.
+ */
 export async function faultOfApp(file: string, apiUrl: string): Promise<string | undefined> {
   try {
     const authorize = () => Promise.reject(new Error('the app is only loaded, and has no token'))
@@ -17,17 +20,17 @@ export async function faultOfApp(file: string, apiUrl: string): Promise<string |
 export const cannotBeLoaded = (file: string, error: unknown) =>
   `the Bolt app ${file} cannot be loaded: ${reasonOf(error)}`
 
-/** Finds the apps of a gateway that cannot be loaded, while no token works with which they could run. */
+/** Finds the apps of a gateway that cannot be loaded, while there is no working token to run them. */
 export function createInspection(files: () => readonly string[], apiUrl: string, log: Log) {
   let faults: string[] = []
   return {
-    /** Never rejects. */
+    /** Loads each app, and logs the failures. Never rejects. */
     async run(): Promise<void> {
-      const found = await Promise.all(files().map((file) => faultOfApp(file, apiUrl)))
-      faults = found.flatMap((fault) => fault ?? [])
+      const results = await Promise.all(files().map((file) => faultOfApp(file, apiUrl)))
+      faults = results.flatMap((fault) => fault ?? [])
       for (const fault of faults) log.error({}, fault)
     },
-    /** As the last run found them. */
+    /** The failures of the last run. */
     faults: (): readonly string[] => faults,
   }
 }

@@ -13,7 +13,7 @@ export const channelSchema = z.object({
   all: z.boolean(),
   /** Whether Slack also sends mentions there as `app_mention`. */
   mentions: z.boolean().default(false),
-  /** Earlier messages are not relevant here. */
+  /** The first message that was received; earlier ones are not read back. */
   first: z.number().default(0),
   /** The roots of threads, with the time of the last message in each. */
   active: z.record(z.string(), z.number()).default({}),
@@ -27,14 +27,17 @@ export type Gap = {
   /** All earlier messages were received (Slack timestamp). */
   since: number
   /** When the gap was found (Unix ms). The limit of `fill-gaps` counts from here. */
-  opened: number
+  openedAt: number
   failures: number
   /** Why the last attempt failed. */
-  failing?: string
+  lastError?: string
 }
 
-/** The channel of a message from a person; undefined for everything else, which cannot be read back. */
-export function writtenIn({ payload, workspace: { team } }: Delivery): Channel | undefined {
+/**
+ * The channel of a post, with that post as its only one; undefined for other payloads, which cannot be
+ * read back.
+ */
+export function channelOf({ payload, workspace: { team } }: Delivery): Channel | undefined {
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
@@ -45,6 +48,7 @@ export function writtenIn({ payload, workspace: { team } }: Delivery): Channel |
   return { team, channel, ...kinds, first: at, active: { [root]: at } }
 }
 
+/** Identifies a channel over all workspaces. */
 export function keyOf({ team, channel }: Pick<Channel, 'team' | 'channel'>): string {
   return `${team}/${channel}`
 }

@@ -1,96 +1,100 @@
 import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { putLast } from '../../../src/lib/put-last.ts'
 import { type Channel, channelSchema, keyOf } from './channel.ts'
 
 /**
- * How long (ms) channels are remembered: shorter than messages are deduplicated (7 days), minus the
- * day for which a gap is retried.
+ * How long channels are remembered. Together with the day for which a gap is retried, it is shorter than
+ * the time for which messages are deduplicated (7 days).
  */
-export const KEPT = 5 * 86_400_000
-const MAX_CHANNELS = 5000
+export const CHANNEL_TTL_MS = 5 * DAY
+const MAX_CHANNELS = 5_000
 /** Maximum number of remembered threads per channel, so that its record stays below 2 KB. */
 const MAX_KNOWN_THREADS = 40
-/** Delay (ms) of writes. A crash in between only costs some calls. */
-const SAVE = 2000
+/** Delay of writes. After a crash in between, only some messages are read twice. */
+const SAVE_DELAY_MS = 2_000
+const MAX_DAEMONS = 100
 
 /**
- * The channels with messages, in memory and in the store. `whole`: the time up to which all
- * messages were received, if known. `reach`: maximum age (ms) of relevant messages.
+ * The channels with messages, in memory and in the store. `completeUntil` returns the time (Slack
+ * timestamp) up to which all messages were received, if known. `maxAge`: of messages that are read back
+ * (ms).
  */
 export function createChannels(
   { kv, log, gateway }: Pick<TransportDeps, 'kv' | 'log' | 'gateway'>,
-  reach: number,
-  whole: () => number | undefined,
+  maxAge: number,
+  completeUntil: () => number | undefined,
 ) {
-  const seen = `slack/${gateway}/seen/`
-  const wholes = `slack/${gateway}/whole/`
-  const own = wholes + randomUUID()
+  const channelPrefix = `slack/${gateway}/seen/`
+  /** Each daemon has its own record of `completeUntil`. */
+  const untilPrefix = `slack/${gateway}/whole/`
+  const ownUntilKey = untilPrefix + randomUUID()
   const channels = new Map<string, Channel>()
-  const dirty = new Set<Channel>()
+  const unsaved = new Set<Channel>()
 
-  /** Merges new data about a channel into the known data. */
-  function learn(more: Channel): Channel {
-    const key = keyOf(more)
-    const known = channels.get(key) ?? more
+  /** Merges data about a channel into the known data. */
+  function merge(update: Channel): Channel {
+    const key = keyOf(update)
+    const known = channels.get(key) ?? update
     const { active } = known
-    for (const [root, at] of Object.entries(more.active)) active[root] = Math.max(active[root] ?? 0, at)
-    known.all ||= more.all
-    known.mentions ||= more.mentions
-    known.first = Math.min(known.first, more.first)
+    for (const [root, at] of Object.entries(update.active)) active[root] = Math.max(active[root] ?? 0, at)
+    known.all ||= update.all
+    known.mentions ||= update.mentions
+    known.first = Math.min(known.first, update.first)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
   }
 
-  /** Records a message. The timer stays, because an unnecessary run is cheaper than keeping track. */
-  function note(written: Channel): Channel {
-    const channel = learn(written)
-    if (dirty.size === 0) setTimeout(save, SAVE).unref()
-    dirty.add(channel)
+  /** Records a message in a channel, and stores it later. A timer left by `save` is harmless. */
+  function record(update: Channel): Channel {
+    const channel = merge(update)
+    if (unsaved.size === 0) setTimeout(save, SAVE_DELAY_MS).unref()
+    unsaved.add(channel)
     return channel
   }
 
   /** Stores changes. Never rejects. */
   async function save(): Promise<void> {
-    const changed = [...dirty]
-    dirty.clear()
-    const until = whole()
+    const changed = [...unsaved]
+    unsaved.clear()
+    const until = completeUntil()
     try {
       await Promise.all(changed.map(write))
-      // The value of a dead daemon is useless beyond `reach`.
-      if (until !== undefined) await kv.set(own, until, { ttl: reach })
+      // After `maxAge`, the record of a dead daemon has no use.
+      if (until !== undefined) await kv.set(ownUntilKey, until, { ttl: maxAge })
     } catch (error) {
-      changed.forEach(note)
+      changed.forEach(record)
       log.debug({ reason: reasonOf(error) }, 'the position up to which Slack was read could not be stored')
     }
   }
 
-  /** Other daemons write it too, so their data is merged. */
+  /** Stores a channel, after merging what other daemons have stored. */
   async function write(channel: Channel): Promise<void> {
-    const key = seen + keyOf(channel)
+    const key = channelPrefix + keyOf(channel)
     await read(key)
     const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
     channel.active = Object.fromEntries(active.slice(-MAX_KNOWN_THREADS))
-    await kv.set(key, channel, { ttl: KEPT })
+    await kv.set(key, channel, { ttl: CHANNEL_TTL_MS })
   }
 
   async function read(key: string): Promise<void> {
     const { data } = channelSchema.safeParse((await kv.get(key))?.value)
-    if (data) learn(data)
+    if (data) merge(data)
   }
 
   return {
     has: (channel: Channel) => channels.has(keyOf(channel)),
-    note,
+    record,
     save,
     /**
      * Reads from the store: the channels, most recently active first, and the times up to which
      * other daemons had received all messages.
      */
     async load(): Promise<{ known: Channel[]; untils: number[] }> {
-      await Promise.all((await kv.list(seen, MAX_CHANNELS)).map(read))
-      const others = (await kv.list(wholes, 100)).filter((key) => key !== own)
+      await Promise.all((await kv.list(channelPrefix, MAX_CHANNELS)).map(read))
+      const others = (await kv.list(untilPrefix, MAX_DAEMONS)).filter((key) => key !== ownUntilKey)
       const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
       const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
       return { known: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)), untils }

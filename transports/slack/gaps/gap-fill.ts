@@ -2,18 +2,18 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
-import type { Delivery, Taken } from '../inbound/delivery.ts'
+import type { Acknowledgement, Delivery } from '../inbound/delivery.ts'
 import type { SlackInbound } from '../inbound/inbound.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { writtenIn } from './channel.ts'
-import { createChannels, KEPT } from './channels.ts'
+import { channelOf } from './channel.ts'
+import { CHANNEL_TTL_MS, createChannels } from './channels.ts'
 import { BACKOFF, createGaps } from './gaps.ts'
 import { TICK } from './read-back.ts'
 
 /**
- * Finds messages missed while the daemon was away. Slack retries unacknowledged events only for a
- * while, and not for apps that were offline. The store therefore records the time up to which all
+ * Reads messages that were missed while the daemon was offline. Slack retries unacknowledged events only
+ * for a while, and not for apps that were offline. The store therefore records the time up to which all
  * messages were received. After each connection, all known channels are read from that time on;
  * after a refused message, its channel is read. Failed reads are retried. Messages that had already
  * been received are deduplicated by key.
@@ -26,33 +26,34 @@ export function createGapFill(
 ) {
   if (options['fill-gaps'] === 'off') return undefined
   const { log } = deps
-  const reach = Math.min(options['fill-gaps'], KEPT)
+  const maxAge = Math.min(options['fill-gaps'], CHANNEL_TTL_MS)
   const stopping = new AbortController()
   /** The newest received message, by Slack's clock, which may be behind ours. */
   let newest = 0
-  /** What `whole` was at the last connection, and whether the gaps since are known. */
-  let before = Number.POSITIVE_INFINITY
+  /** The result of `completeUntil` at the last connection. */
+  let completeBefore = Number.POSITIVE_INFINITY
+  /** Whether the gaps since the last connection are known. */
   let isLoaded = false
 
-  /** The time up to which all messages were received. */
-  const whole = () => Math.min(newest, ...gaps.starts())
-  const channels = createChannels(deps, reach, () => (isLoaded ? whole() : undefined))
+  /** The time (Slack timestamp) up to which all messages were received. */
+  const completeUntil = () => Math.min(newest, ...gaps.starts())
+  const channels = createChannels(deps, maxAge, () => (isLoaded ? completeUntil() : undefined))
   const gaps = createGaps(deps, {
     workspaces,
     inbound,
-    reach,
-    note: channels.note,
-    filled: channels.save,
+    maxAge,
+    record: channels.record,
+    onFilled: channels.save,
     stopping: stopping.signal,
   })
 
-  /** Loads gaps from the store and has them read, most recently active channels first. Never rejects. */
+  /** Loads and starts reading the gaps, most recently active channels first. Never rejects. */
   async function load(): Promise<void> {
     for (let failures = 1; !isLoaded && !stopping.signal.aborted; failures++) {
       try {
         const { known, untils } = await channels.load()
-        const until = Math.min(before, ...untils)
-        // A first daemon has no gaps.
+        const until = Math.min(completeBefore, ...untils)
+        // Infinite for the first daemon, which has no known channels either.
         const since = Number.isFinite(until) ? until : 0
         for (const channel of known) void gaps.open(channel, since)
         newest = Math.max(newest, since)
@@ -65,32 +66,32 @@ export function createGapFill(
   }
 
   return {
-    /** Returns the result of `take`. Records the channel; has it read back after a refusal. */
-    async watch(delivery: Delivery, take: () => Promise<Taken>): Promise<Taken> {
-      const written = writtenIn(delivery)
-      if (!written) return take()
+    /** Returns the result of `take`, and records the channel. If `take` rejects, reads it back. */
+    async watch(delivery: Delivery, take: () => Promise<Acknowledgement>): Promise<Acknowledgement> {
+      const channel = channelOf(delivery)
+      if (!channel) return take()
       try {
         const taken = await take()
-        newest = Math.max(newest, written.first)
-        const isNew = !channels.has(written)
-        if (taken) channels.note(written)
+        newest = Math.max(newest, channel.first)
+        const isNew = !channels.has(channel)
+        if (taken) channels.record(channel)
         // Stored immediately, because after a crash a new channel would be unknown.
         if (taken && isNew) await channels.save()
         return taken
       } catch (error) {
-        void gaps.open(channels.note(written), written.first - TICK, BACKOFF.first)
+        void gaps.open(channels.record(channel), channel.first - TICK, BACKOFF.first)
         throw error
       }
     },
-    /** Later messages arrive live; earlier ones are read back. */
+    /** Called after each connection: later messages arrive by it, and earlier ones are read back. */
     connected(): void {
-      if (isLoaded) before = whole()
+      if (isLoaded) completeBefore = completeUntil()
       isLoaded = false
       void load()
     },
-    /** What is being read back, for health; undefined if nothing is missing. */
+    /** Describes the reading, for health; undefined if nothing is missing. */
     status: gaps.status,
-    /** Stores what is remembered. */
+    /** Stops reading, and stores the recorded channels. */
     async stop() {
       stopping.abort()
       await channels.save()

@@ -1,7 +1,7 @@
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Log } from '../../../src/core/log.ts'
 import type { Health, TransportDeps } from '../../../src/core/transport.ts'
-import { formatDuration } from '../../../src/core/units.ts'
+import { DAY, formatDuration, MINUTE } from '../../../src/core/units.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
@@ -10,7 +10,7 @@ import { slackFailure } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
 import type { SlackInbound } from '../inbound/inbound.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { type Channel, type Gap, writtenIn } from './channel.ts'
+import { type Channel, channelOf, type Gap } from './channel.ts'
 import { createReadBack } from './read-back.ts'
 
 /**
@@ -19,12 +19,12 @@ import { createReadBack } from './read-back.ts'
  */
 const CALLS = { count: 20, per: 50_000 }
 export const BACKOFF = { first: 500, longest: 60_000 }
-/**
- * A channel that cannot be read for this time (ms) makes the gateway unhealthy. After a day it is
- * given up.
- */
-const STUCK = 300_000
-const LONGEST = 86_400_000
+/** A channel that cannot be read for this time makes the gateway unhealthy. */
+const UNHEALTHY_AFTER_MS = 5 * MINUTE
+/** After this time, the channel is no longer retried. */
+const GIVE_UP_AFTER_MS = DAY
+/** Minimum pause after a rate limit. */
+const MIN_LIMIT_MS = 1_000
 
 /** Channels in which messages may be missing. Each is read, with retries until it succeeds. */
 export function createGaps(
@@ -32,15 +32,16 @@ export function createGaps(
   deps: {
     workspaces: Workspaces
     inbound: Pick<SlackInbound, 'take'>
-    reach: number
+    /** Of messages that are read back (ms). */
+    maxAge: number
     /** Records a message in a channel. */
-    note(written: Channel): void
+    record(channel: Channel): void
     /** Called after a channel was read. */
-    filled(): Promise<void>
+    onFilled(): Promise<void>
     stopping: AbortSignal
   },
 ) {
-  const { inbound, note, stopping } = deps
+  const { inbound, record, stopping } = deps
   const gaps = new Set<Gap>()
   /** Gaps that are not being read yet. A gap found while its channel is read needs another read. */
   const waiting = new Map<Channel, Gap>()
@@ -57,16 +58,16 @@ export function createGaps(
   const readBack = createReadBack({ ...deps, pace, log })
 
   /** Reads a gap and accepts its messages. Waiting for a name or a file does not block other channels. */
-  async function fill(gap: Gap): Promise<undefined> {
-    // Messages refused in the meantime may be older than the start of the gap.
+  async function fill(gap: Gap): Promise<void> {
+    // Until then, an earlier start may be added: messages refused in the meantime may be older.
     await pace()
     waiting.delete(gap.channel)
     const { all, mentions } = gap.channel
     const takeOne = async (delivery: Delivery) => {
       try {
         const taken = await inbound.take(delivery)
-        const written = writtenIn(delivery)
-        if (taken && written) note({ ...written, all, mentions })
+        const channel = channelOf(delivery)
+        if (taken && channel) record({ ...channel, all, mentions })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
         log.warn({ err: error }, 'a missed Slack message could not be accepted')
@@ -78,42 +79,47 @@ export function createGaps(
   return {
     /** The start of each gap (Slack timestamps). */
     starts: () => Array.from(gaps, ({ since }) => since),
-    /** Has a channel read after `wait` ms, once for all gaps found until then. Never rejects. */
+    /**
+     * Reads a channel after `wait` ms, once for all gaps found until then, and retries until it
+     * succeeds. Never rejects.
+     */
     async open(channel: Channel, since: number, wait = 0): Promise<void> {
       const pending = waiting.get(channel)
       if (pending) return void Object.assign(pending, { since: Math.min(since, pending.since) })
-      const gap: Gap = { channel, since, opened: now(), failures: 0 }
+      const gap: Gap = { channel, since, openedAt: now(), failures: 0 }
       gaps.add(gap)
-      for (let rest: number | undefined = wait; rest !== undefined; ) {
+      let delay: number | undefined = wait
+      while (delay !== undefined) {
         waiting.set(channel, gap)
-        await pause(rest, stopping)
-        // After the stop, the next daemon starts at the recorded time anyway.
+        await pause(delay, stopping)
+        // The gap stays recorded: the next daemon starts where it begins.
         if (stopping.aborted) return
-        rest = await fill(gap).catch((error: unknown) =>
-          stopping.aborted ? 0 : retryAfter(gap, error, now(), log),
+        delay = await fill(gap).then(
+          () => undefined,
+          (error: unknown) => (stopping.aborted ? 0 : retryAfter(gap, error, now(), log)),
         )
       }
       gaps.delete(gap)
-      await deps.filled()
+      await deps.onFilled()
     },
-    /** What is being read back, for health; undefined if nothing is missing. */
+    /** Describes the reading, for health; undefined if nothing is missing. */
     status: () => statusOf(gaps, now()),
   }
 }
 
-/** Ms until a failed channel is retried; undefined: never. */
+/** How long (ms) to wait before a failed channel is retried; undefined if it is not. */
 function retryAfter(gap: Gap, error: unknown, now: number, log: Log): number | undefined {
   const { kind, reason, seconds, isToken } = slackFailure(error)
   const { channel } = gap.channel
   // A rejected token may be replaced.
   const isRefused = kind === 'rejected' && !isToken
-  if (isRefused || gap.opened < now - LONGEST) {
-    log[isRefused ? 'debug' : 'error']({ channel, reason }, 'what was missed in Slack cannot be read')
+  if (isRefused || gap.openedAt < now - GIVE_UP_AFTER_MS) {
+    log[isRefused ? 'debug' : 'error']({ channel, reason }, 'missed Slack messages cannot be read')
     return undefined
   }
-  if (kind === 'rate-limited') return Math.max(1000, seconds * 1000)
-  if (!gap.failing) log.warn({ channel, reason }, 'missed Slack messages could not be read yet')
-  gap.failing = reason
+  if (kind === 'rate-limited') return Math.max(MIN_LIMIT_MS, seconds * 1000)
+  if (!gap.lastError) log.warn({ channel, reason }, 'missed Slack messages could not be read yet')
+  gap.lastError = reason
   return backoff(++gap.failures, BACKOFF)
 }
 
@@ -121,8 +127,8 @@ function statusOf(gaps: ReadonlySet<Gap>, now: number): Health | undefined {
   if (gaps.size === 0) return undefined
   const { size } = new Set(Array.from(gaps, ({ channel }) => channel))
   const detail = `catching up: ${size} ${size === 1 ? 'channel' : 'channels'}`
-  const stuck = [...gaps].find(({ failing, opened }) => failing && now - opened > STUCK)
+  const stuck = [...gaps].find(({ lastError, openedAt }) => lastError && now - openedAt > UNHEALTHY_AFTER_MS)
   if (!stuck) return { ok: true, detail }
-  const since = formatDuration(now - stuck.opened)
-  return { ok: false, detail: `${detail}, failing for ${since}: ${stuck.failing}` }
+  const time = formatDuration(now - stuck.openedAt)
+  return { ok: false, detail: `${detail}, failing for ${time}: ${stuck.lastError}` }
 }

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../src/core/json.ts'
-import { textAt } from '../../../src/core/json.ts'
+import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Log } from '../../../src/core/log.ts'
 import { readHistory, slackFailure } from '../api.ts'
 import type { Delivery } from '../inbound/delivery.ts'
@@ -7,92 +6,103 @@ import type { Workspace } from '../workspaces/workspace.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
 import type { Gap } from './channel.ts'
 
-/** Overlap of reads (s): Slack may deliver late and out of order, and its clock may differ from ours. */
+// Times are in seconds, like Slack's timestamps.
+
+/** Overlap of reads: Slack may deliver late and out of order, and its clock may differ from ours. */
 const OVERLAP = 60
 /** The smallest difference between two Slack timestamps. */
 export const TICK = 1e-6
+/** Per channel. */
 const MAX_MESSAGES = 500
 const MAX_THREADS = 50
-/** Threads that were silent for longer (s) are not read, and their roots are not searched further back. */
+/** Threads without messages for this time are not read. */
 const ACTIVE = 86_400
-/** Later than any message, regardless of clock differences (s). */
+/** Added to the start of a read, it is later than any message, regardless of clock differences. */
 const FUTURE = 30 * 86_400
 
 /** Messages by timestamp, in Slack's format. */
-type Found = Map<string, JsonObject>
+type Messages = Map<string, JsonObject>
 
 /**
  * Reads the messages of a channel and its threads since the start of a gap, as events, in order.
- * `reach`: maximum age (ms).
+ * `maxAge`: of the messages (ms).
  */
 export function createReadBack(deps: {
   workspaces: Pick<Workspaces, 'find'>
   /** Resolves when the next call is allowed. */
   pace(): Promise<void>
-  reach: number
+  maxAge: number
   log: Log
 }) {
-  const { workspaces, pace, reach, log } = deps
+  const { workspaces, pace, maxAge, log } = deps
 
   return async (gap: Gap): Promise<Delivery[]> => {
     const { team, channel, first } = gap.channel
     const workspace = await workspaces.find(team)
     // The app may have been removed there.
     if (!workspace) return []
-    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.opened - reach) / 1000)
-    const found: Found = new Map()
+    const from = Math.max(gap.since - OVERLAP, first - TICK, (gap.openedAt - maxAge) / 1000)
+    const found: Messages = new Map()
+    /** Adds messages to `found`. Resolves with them if there are more; otherwise with false. */
     const read = async (query: JsonObject) => {
-      const { messages, isCut } = await readHistory(workspace.api, { channel, ...query }, MAX_MESSAGES, pace)
+      const { messages, hasMore } = await readHistory(
+        workspace.api,
+        { channel, ...query },
+        MAX_MESSAGES,
+        pace,
+      )
       for (const message of messages) found.set(textAt(message, 'ts') ?? '', message)
-      return isCut && messages
+      return hasMore && messages
     }
-    const isCut = await readChannel(gap, from, found, read)
-    if (isCut) log.warn({ channel }, 'more Slack messages were missed than are read back')
+    const hasMore = await readChannel(gap, from, found, read)
+    if (hasMore) log.warn({ channel }, 'more Slack messages were missed than are read back')
     return eventsOf(gap, from, found, workspace)
   }
 
-  /** Reads the history and the active threads. Returns whether there was more than was read. */
+  /** Reads the history and the active threads. Resolves with whether messages were left out. */
   async function readChannel(
     { channel: { active: threads } }: Gap,
     from: number,
-    found: Found,
+    found: Messages,
     read: (query: JsonObject) => Promise<readonly JsonObject[] | false>,
   ): Promise<boolean> {
     const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
-    // The history covers the roots of threads that may be active, as it shows which threads have
-    // new messages.
-    const near = active.map(Number).filter((root) => root > from - ACTIVE)
-    const oldest = (Math.min(from, ...near) - TICK).toFixed(6)
+    // The history is read from the oldest of these threads on, because it shows which threads have new
+    // messages.
+    const recentRoots = active.map(Number).filter((root) => root > from - ACTIVE)
+    const oldest = (Math.min(from, ...recentRoots) - TICK).toFixed(6)
     // Without an end, Slack may return the messages closest to `oldest` first, and the newest would
     // be missed.
-    const cut = await read({ oldest, latest: (from + FUTURE).toFixed(6) })
+    const cutHistory = await read({ oldest, latest: (from + FUTURE).toFixed(6) })
     const answered = [...found].filter(([, root]) => Number(root.latest_reply ?? 0) > from).map(([ts]) => ts)
     const roots = [...answered, ...active.filter((root) => !found.has(root)).reverse()]
-    let isCut = roots.length > MAX_THREADS || (cut !== false && Number(cut.at(-1)?.ts) > from)
+    // The history is read from its end, so a cut one may still reach back to the start of the gap.
+    const isHistoryCut = cutHistory !== false && Number(cutHistory.at(-1)?.ts) > from
+    let hasMore = roots.length > MAX_THREADS || isHistoryCut
     for (const ts of roots.slice(0, MAX_THREADS)) {
       try {
         await pace()
-        if (await read({ ts, oldest: from.toFixed(6) })) isCut = true
+        if (await read({ ts, oldest: from.toFixed(6) })) hasMore = true
       } catch (error) {
         if (slackFailure(error).code !== 'thread_not_found') throw error
         // The root was deleted, and so was the whole thread.
         delete threads[ts]
       }
     }
-    return isCut
+    return hasMore
   }
 }
 
-/** Converts found messages to the events that Slack would have delivered, in order. */
-function eventsOf({ channel }: Gap, from: number, found: Found, workspace: Workspace): Delivery[] {
+/** Converts messages to the events that Slack would have delivered, in order. */
+function eventsOf({ channel }: Gap, from: number, found: Messages, workspace: Workspace): Delivery[] {
   const { team, channel: id, all, mentions } = channel
   const mention = new RegExp(`<@${workspace.botUser}[|>]`)
-  const written = [...found.values()]
+  const messages = [...found.values()]
     .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
   // History does not include the channel type, but events do.
   const channel_type = id.startsWith('D') ? 'im' : 'channel'
-  return written.flatMap((message) => {
+  return messages.flatMap((message) => {
     const isMentioned = mention.test(String(message.text)) && (mentions || !all)
     const kinds = [...(all ? ['message'] : []), ...(isMentioned ? ['app_mention'] : [])]
     const place = { channel: id, event_ts: message.ts ?? '', channel_type }

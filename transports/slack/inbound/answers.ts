@@ -6,25 +6,29 @@ import { defined } from '../../../src/lib/defined.ts'
 import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import { viewSchema } from '../outbound/slack-fields.ts'
-import { type Delivery, isExternal, type Taken } from './delivery.ts'
+import { type Acknowledgement, type Delivery, isExternal } from './delivery.ts'
 import type { SlackInbound } from './inbound.ts'
 
-/** Slack waits 3 s for an answer (https://docs.slack.dev/interactivity/handling-user-interaction). */
-const TIMEOUT = 2500
+/** Slack waits 3 s for a response (https://docs.slack.dev/interactivity/handling-user-interaction). */
+const TIMEOUT_MS = 2_500
 /** https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
 const MAX_OPTIONS = 100
-const LONGEST_TEXT = 75
+const MAX_TEXT = 75
 
-/** Answers of Bolt apps, to option requests of selects and to accepted payloads. Undefined if no app answers. */
+/**
+ * Answers of Bolt apps, to option requests of selects and to accepted payloads. Undefined if no app
+ * answers.
+ */
 type BoltAnswers = {
   suggest(delivery: Delivery): Promise<object | undefined>
   answer(messageId: string, delivery: Delivery): Promise<object | undefined>
 }
 
 /**
- * Takes a payload and produces Slack's response while a person waits, from skills in `answers` or else from Bolt apps: options of a
- * select while someone types, and the result of a submitted modal. A modal's skill may reject it before it is accepted; option
- * requests are not stored.
+ * Creates the function that takes a payload, and determines the response to Slack while a person waits:
+ * the options of a select while they type, and the result of a submitted modal. They come from the
+ * skills in `answers`, or else from Bolt apps. A modal's skill may reject it before it is accepted.
+ * Option requests are not stored.
  */
 export function createAnswers(
   { answers }: SlackOptions,
@@ -54,7 +58,7 @@ export function createAnswers(
     const groups = external ? undefined : groupsOf(user)
     const from = defined({ id: user, address: user, verified: true, external, name, groups })
     try {
-      return answer.parse(await deps.ask(skill, args, { from, timeout: TIMEOUT }))
+      return answer.parse(await deps.ask(skill, args, { from, timeout: TIMEOUT_MS }))
     } catch (error) {
       const reason = error instanceof z.ZodError ? z.prettifyError(error) : reasonOf(error)
       deps.refused('answer_failed', { why: reason })
@@ -63,34 +67,40 @@ export function createAnswers(
     }
   }
 
-  /** On failure, returns no options, as a select without an answer would show an error. */
+  /**
+   * The options of a select; none after a failure, because Slack would show an error without a
+   * response.
+   */
   const suggest = async (delivery: Delivery): Promise<object> => {
     const action = textAt(delivery.payload, 'action_id') ?? ''
     const typed = textAt(delivery.payload, 'value') ?? ''
     const skill = skillFor(action)
-    const nothing = { options: [] }
+    const noOptions = { options: [] }
     if (skill !== undefined)
-      return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => nothing)
+      return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => noOptions)
     const options = await bolt.suggest(delivery)
     if (!options)
       deps.log.warn({ action }, 'a Slack select menu asks for options; set a skill for it in `answers`')
-    return options ?? nothing
+    return options ?? noOptions
   }
 
-  /** The result of a modal's skill. Rejects on failure; Slack then asks the person to try again. */
-  const verdictOn = async (delivery: Delivery): Promise<z.infer<typeof verdictSchema>> => {
+  /**
+   * The result of a modal's skill; empty without one. Rejects on failure; Slack then asks the person to
+   * try again.
+   */
+  const submissionResult = async (delivery: Delivery): Promise<z.infer<typeof submissionSchema>> => {
     const action = textAt(delivery.payload, 'view.callback_id') ?? ''
     const skill = delivery.payload.type === 'view_submission' ? skillFor(action) : undefined
-    return skill === undefined ? {} : ask(skill, delivery, { asks: 'submission', action }, verdictSchema)
+    return skill === undefined ? {} : ask(skill, delivery, { asks: 'submission', action }, submissionSchema)
   }
 
-  return async (delivery: Delivery): Promise<Taken> => {
+  return async (delivery: Delivery): Promise<Acknowledgement> => {
     if (asksForOptions(delivery.payload)) return { response: await suggest(delivery) }
-    const { errors = {}, view, clear } = await verdictOn(delivery)
+    const { errors = {}, view, clear } = await submissionResult(delivery)
     if (Object.keys(errors).length > 0) return { response: { response_action: 'errors', errors } }
     const taken = await take(delivery)
     if (!taken) return undefined
-    // Slack keeps the id of the replaced view.
+    // The new view has the id of the old one.
     if (view) return { ...taken, response: { response_action: 'update', view } }
     if (clear) return { ...taken, response: { response_action: 'clear' } }
     const response = taken.isListened ? await bolt.answer(taken.id, delivery) : undefined
@@ -108,7 +118,7 @@ const plainText = z
   .min(1)
   .transform((text) => ({
     type: 'plain_text' as const,
-    text: text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT - 1)}…` : text,
+    text: text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text,
   }))
 
 const option = z
@@ -122,7 +132,10 @@ const options = z.array(option).transform((list) => list.slice(0, MAX_OPTIONS))
 
 const group = z.object({ label: plainText, options })
 
-/** A skill's answer for a select: `['Berlin']`, `[{text, value}]`, or groups of these, `[{label, options}]`. */
+/**
+ * A skill's answer for a select: `['Berlin']`, `[{text, value}]`, or groups of these, `[{label,
+ * options}]`.
+ */
 const optionsSchema = z.union([
   z.null().transform(() => ({ options: [] })),
   options.transform((list) => ({ options: list })),
@@ -130,8 +143,8 @@ const optionsSchema = z.union([
 ])
 
 /** A skill's answer for a submitted modal; any other result accepts and closes it. */
-const verdictSchema = z.preprocess(
-  (said) => (isJsonObject(said) ? said : {}),
+const submissionSchema = z.preprocess(
+  (result) => (isJsonObject(result) ? result : {}),
   z.object({
     errors: z.record(z.string(), z.string().min(1)).exactOptional(),
     view: viewSchema.exactOptional(),

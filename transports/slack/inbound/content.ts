@@ -6,41 +6,44 @@ import {
   objectsAt,
   textAt,
 } from '../../../src/core/json.ts'
-import { escapeText } from '../outbound/words.ts'
+import { escapeText } from '../outbound/quiet-text.ts'
 import { fencedOnLines, isForwarded, quoted } from './forwarded.ts'
 
-/** Content of a Slack message: text in Slack's markup, and further content for `data` as Slack sent it. */
-export type Content = { text: string; shown: JsonObject }
+/**
+ * Content of a Slack message: text in Slack's markup, and its blocks and attachments for `data`, as
+ * Slack sent them.
+ */
+export type Content = { text: string; layout: JsonObject }
 
 /** Slack's placeholders for missing text. */
 const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview available]'])
 
 /**
- * Reads a message. People's messages have everything they typed in their text; forwarded messages are attachments, and follow as a
- * quote. If the text is empty except for the mention of `bot` at its start, blocks
- * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read instead, where many bots put all content.
+ * Reads a message. Everything that a person types is in the text; forwarded messages are attachments,
+ * and are added as quotes. If the text is empty except for the mention of `bot` at its start, blocks
+ * (https://docs.slack.dev/reference/block-kit/blocks) and attachments are read instead, where many bots
+ * put all content.
  */
 export function contentOf(message: JsonObject, bot = ''): Content {
   const [blocks, attachments] = [objectsAt(message, 'blocks'), objectsAt(message, 'attachments')]
   // `@bot do this` becomes `do this`; the mention is in `data.mention`.
   const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>[\\s,:]*`)
-  const said = (textAt(message, 'text') ?? '').replace(address, '')
-  const isSaid = said.trim() !== '' && !PLACEHOLDERS.has(said.trim())
-  const paragraphs = isSaid
-    ? []
-    : [lines(saidIn(blocks)).replace(address, ''), ...attachments.map(saidInAttachment)]
-  const forwarded = isSaid ? attachments.filter(isForwarded) : []
-  const quotes = forwarded.map((each) => quoted(each, saidInAttachment(each)))
-  const isRich = blocks.every(({ type }) => type === 'rich_text')
+  const text = (textAt(message, 'text') ?? '').replace(address, '')
+  const hasText = text.trim() !== '' && !PLACEHOLDERS.has(text.trim())
+  const paragraphs = hasText
+    ? [text, ...attachments.filter(isForwarded).map((each) => quoted(each, attachmentText(each)))]
+    : [lines(textsIn(blocks)).replace(address, ''), ...attachments.map(attachmentText)]
+  // A single rich text block only repeats the text.
+  const isTyped = blocks.every(({ type }) => type === 'rich_text')
   return {
-    text: (isSaid ? [said, ...quotes] : paragraphs).filter(Boolean).join('\n\n') || said,
-    shown: { ...(isRich ? {} : { blocks }), ...(attachments.length === 0 ? {} : { attachments }) },
+    text: paragraphs.filter(Boolean).join('\n\n') || text,
+    layout: { ...(isTyped ? {} : { blocks }), ...(attachments.length === 0 ? {} : { attachments }) },
   }
 }
 
 /** The texts of blocks and of the objects in them. */
-function saidIn(value: Json | undefined): string[] {
-  if (Array.isArray(value)) return value.flatMap(saidIn)
+function textsIn(value: Json | undefined): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsIn)
   if (!isJsonObject(value)) return []
   const { type, text, title, fields, elements = [], rows } = value
   switch (type) {
@@ -49,18 +52,18 @@ function saidIn(value: Json | undefined): string[] {
     case 'image':
       return [textAt(value, 'title.text') ?? textAt(value, 'alt_text') ?? '']
     case 'table':
-      return Array.isArray(rows) ? rows.map((row) => saidIn(row).join(' | ')) : []
+      return Array.isArray(rows) ? rows.map((row) => textsIn(row).join(' | ')) : []
     case 'rich_text_section':
     case 'rich_text_preformatted':
     case 'rich_text_quote':
-      return [objectsAt(value, 'elements').map(saidInline).join('')]
+      return [objectsAt(value, 'elements').map(inlineText).join('')]
     default:
-      return typeof text === 'string' ? [text] : [text, title, fields, elements].flatMap(saidIn)
+      return typeof text === 'string' ? [text] : [text, title, fields, elements].flatMap(textsIn)
   }
 }
 
 /** The text of a rich-text element (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
-function saidInline(element: JsonObject): string {
+function inlineText(element: JsonObject): string {
   const { type, user_id, channel_id, usergroup_id, range, name, url } = element
   const text = escapeText(textAt(element, 'text') ?? '')
   const marks: Record<string, string> = {
@@ -74,14 +77,17 @@ function saidInline(element: JsonObject): string {
   return marks[String(type)] ?? text
 }
 
-/** https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments */
-function saidInAttachment(attachment: JsonObject): string {
+/**
+ * The text of an attachment
+ * (https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments).
+ */
+function attachmentText(attachment: JsonObject): string {
   const text = (key: string, of = attachment) => textAt(of, key) ?? ''
   const [link, title, fallback] = [text('title_link'), text('title'), text('fallback')]
   const forwarded = objectsAt(attachment, 'message_blocks').map(
     (each) => objectAt(each, 'message').blocks ?? [],
   )
-  const blocks = lines(saidIn(forwarded.length > 0 ? forwarded : attachment.blocks))
+  const blocks = lines(textsIn(forwarded.length > 0 ? forwarded : attachment.blocks))
   const fields = objectsAt(attachment, 'fields').map((field) =>
     [text('title', field), text('value', field)].filter(Boolean).join(': '),
   )
@@ -95,8 +101,8 @@ function lines(texts: readonly string[]): string {
 }
 
 /**
- * Converts Slack's markup to Markdown. Code is unchanged, except that fences get their own lines. `names` are by id; ids without a name
- * stay.
+ * Converts Slack's markup to Markdown. Code is unchanged, except that fences get their own lines.
+ * `names` are by id; ids without a name stay.
  */
 export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string>): string {
   return (
@@ -113,10 +119,11 @@ export function mrkdwnToMarkdown(text: string, names: ReadonlyMap<string, string
 
 /** The ids of people, channels and user groups in the markup that have no name there. */
 export function idsIn(text: string): Set<string> {
-  const named = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?|!subteam\^(S[A-Z0-9]+)\|?)>/g)
-  return new Set(Array.from(named, ([, user, channel, group = '']) => user ?? channel ?? group))
+  const mentions = text.matchAll(/<(?:@([UW][A-Z0-9]+)|#([CGD][A-Z0-9]+)\|?|!subteam\^(S[A-Z0-9]+)\|?)>/g)
+  return new Set(Array.from(mentions, ([, user, channel, group = '']) => user ?? channel ?? group))
 }
 
+/** Converts bullets, bold and struck text. */
 function styles(text: string): string {
   // Most texts contain none of these, and the patterns try every character.
   if (!/[•◦▪*~]/.test(text)) return text

@@ -6,10 +6,10 @@ import type { Workspace } from '../workspaces/workspace.ts'
 import type { Content } from './content.ts'
 
 /** An accepted message. `isListened`: a Bolt app handles it; `isFollowed`: reactions show its progress. */
-export type TakenIn = Accepted & { isListened: boolean; isFollowed: boolean }
+export type AcceptedPayload = Accepted & { isListened: boolean; isFollowed: boolean }
 
-/** A payload that may be acknowledged; `response`: content of the acknowledgement. */
-export type Taken = { response?: object } | undefined
+/** The acknowledgement of a payload. `response`: its content, if any. Undefined for an ignored payload. */
+export type Acknowledgement = { response?: object } | undefined
 
 /** A payload and its installation. */
 export type Delivery = {
@@ -17,38 +17,45 @@ export type Delivery = {
   workspace: Workspace
   /** Retry number; 0 for the first delivery. */
   retry: number
-  /** Where its modal was opened. */
+  /** For a modal: the place where it was opened. */
   opened?: { channel: string; thread?: string } | undefined
 }
 
-/** Patience for events: Slack waits 3 s for the acknowledgement, including the time of the store. */
-const EVENT = 2000
-/** Patience for interactions: a modal must be opened within 3 s, and Slack does not retry clicks and commands. */
-const PERSON = 1000
-/** Number of retries, at once, after 1 and 5 min: https://docs.slack.dev/apis/events-api#retries */
+/** For events: Slack waits 3 s for the acknowledgement, including the time of the store. */
+const EVENT_TIMEOUT_MS = 2_000
+/** For interactions: a modal must be opened within 3 s, and Slack does not retry clicks and commands. */
+const INTERACTION_TIMEOUT_MS = 1_000
+/** For messages read back from history, which are not delivered again. */
+const READ_BACK_TIMEOUT_MS = 120_000
+/**
+ * Number of retries, immediately, after 1 min and after 5 min:
+ * https://docs.slack.dev/apis/events-api#retries
+ */
 const LAST_RETRY = 3
-/** Patience for messages read back from history, which are not delivered again. */
-const READ_BACK = 120_000
 
-/** How long (ms) a payload may wait for data from Slack, and whether Slack delivers it again after a refusal. */
-export function patienceWith({ payload, retry }: Delivery) {
-  if (payload.event === undefined) return { patience: PERSON, comesAgain: false }
+/**
+ * How long (ms) a payload may wait for data from Slack, and whether Slack delivers it again after a
+ * refusal.
+ */
+export function lookupLimits({ payload, retry }: Delivery): { timeout: number; isRetried: boolean } {
+  if (payload.event === undefined) return { timeout: INTERACTION_TIMEOUT_MS, isRetried: false }
   // Only deliveries by Slack have an id.
-  if (payload.event_id === undefined) return { patience: READ_BACK, comesAgain: false }
-  return { patience: EVENT, comesAgain: retry < LAST_RETRY }
+  if (payload.event_id === undefined) return { timeout: READ_BACK_TIMEOUT_MS, isRetried: false }
+  return { timeout: EVENT_TIMEOUT_MS, isRetried: retry < LAST_RETRY }
 }
 
 /**
- * Whether the author belongs to another workspace, through a shared channel (https://docs.slack.dev/apis/slack-connect). In such a
- * channel, authors of unknown workspaces count as external.
+ * Whether the author belongs to another workspace, through a shared channel
+ * (https://docs.slack.dev/apis/slack-connect). In such a channel, authors of unknown workspaces count
+ * as external.
  */
 export function isExternal({ payload, workspace: { team, teams } }: Delivery): boolean {
   const event = objectAt(payload, 'event')
   const isShared = payload.is_ext_shared_channel
   if (isShared === false || textAt(payload, 'team.enterprise_id') === team) return false
   const changed = event.message ?? event.previous_message
-  const written = isJsonObject(changed) ? changed : event
-  const home = textAt(payload, 'user.team_id') ?? textAt(written, 'user_team') ?? textAt(written, 'team')
+  const message = isJsonObject(changed) ? changed : event
+  const home = textAt(payload, 'user.team_id') ?? textAt(message, 'user_team') ?? textAt(message, 'team')
   return home === undefined ? isShared === true : !teams.has(home)
 }
 
@@ -57,7 +64,7 @@ export type Draft = Target & {
   /** Stable over Slack's retries, and the same for a message however it is delivered. */
   key: string
   event: string | string[]
-  /** The thread of another message, which has to be looked up. */
+  /** It is about another message, whose thread has to be looked up. */
   threadUnknown?: boolean
   /** A reply in a thread with the bot (`mine`), or in one where that has to be looked up. */
   inThread?: 'mine' | 'unknown' | undefined
@@ -67,6 +74,7 @@ export type Draft = Target & {
   /** The message's timestamp, which is its id in the channel; clicks and commands have none. */
   ts?: string | undefined
   mention?: boolean
+  /** Only the user sees it. */
   alone?: boolean
   content?: Content
   files?: JsonObject[]
@@ -83,8 +91,8 @@ export type Read = Draft | string
 const ABOUT_OTHERS = new Set<unknown>(['message_changed', 'message_deleted', 'message_replied'])
 
 /**
- * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as `message` and as `app_mention`, and
- * history returns both without an id.
+ * Identifies an event for a Bolt app across retries and delivery paths. Slack sends a post as `message`
+ * and as `app_mention`, and history returns both without an id.
  */
 export function eventKey(payload: JsonObject): string {
   const { event_id } = payload
@@ -97,8 +105,9 @@ export function eventKey(payload: JsonObject): string {
 }
 
 /**
- * Whether listeners decide when and with what a payload is acknowledged: true except for events, and also for the start of a workflow
- * step, which Slack repeats until an app with that step acknowledges it.
+ * Whether listeners acknowledge a payload, when and with the content that they choose: true except for
+ * events. The start of a workflow step is an event, but Slack repeats it until an app with that step
+ * acknowledges it.
  */
 export function isAcknowledgedByApp(payload: JsonObject): boolean {
   return payload.type !== 'event_callback' || textAt(payload, 'event.type') === 'function_executed'

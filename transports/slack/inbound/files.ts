@@ -3,6 +3,7 @@ import { reasonOf } from '../../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { Attachment } from '../../../src/core/message.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { MINUTE } from '../../../src/core/units.ts'
 import { atMost } from '../../../src/lib/at-most.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
@@ -10,51 +11,55 @@ import { slackFailure } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
 
-/** A downloaded file, or the error. `forGood`: a retry would not help. */
-type Download = Attachment | { error: string; forGood: boolean }
+/** A downloaded file, or the error. `isPermanent`: a retry would not help. */
+type Download = Attachment | { error: string; isPermanent: boolean }
 
 /** A permanent failure. */
 class Refusal extends Error {}
 
-/** Longer than Slack's retries of a delivery (ms). */
-const PATIENCE = 600_000
-/** Concurrent downloads; each may use up to 2 MB of memory. */
-const AT_ONCE = 16
+/** Timeout of a download, and how long it is kept: longer than Slack's retries of a delivery. */
+const KEEP_MS = 10 * MINUTE
+/** Each download may use up to 2 MB of memory. */
+const MAX_CONCURRENT = 16
 
+/** Downloads the files of messages as artifacts. */
 export function createFileFetcher(options: SlackOptions, { artifacts, log }: TransportDeps) {
-  const most = options['max-files']
+  const maxFiles = options['max-files']
   const limit = options['max-file-size']
   const stopping = new AbortController()
-  const inPlace = atMost(AT_ONCE)
+  const limited = atMost(MAX_CONCURRENT)
   /** Finished and running downloads. */
-  const kept = new Map<string, Promise<Download>>()
+  const downloads = new Map<string, Promise<Download>>()
 
   function find(file: JsonObject, workspace: Workspace): Promise<Download> {
     const key = `${workspace.team}/${textAt(file, 'id') ?? textAt(file, 'url_private') ?? ''}`
-    const known = kept.get(key)
-    if (known) return known
-    const coming = inPlace(() => download(file, workspace))
-    kept.set(key, coming)
-    // Failed downloads are retried when the message is delivered again. Files shared again later may no longer be cached.
-    void coming.then((done) => {
-      setTimeout(() => kept.delete(key), 'error' in done && !done.forGood ? 0 : PATIENCE).unref()
+    const existing = downloads.get(key)
+    if (existing) return existing
+    const started = limited(() => download(file, workspace))
+    downloads.set(key, started)
+    // A temporary failure is forgotten at once, so that the next delivery of the message tries again.
+    void started.then((result) => {
+      const isTemporary = 'error' in result && !result.isPermanent
+      setTimeout(() => downloads.delete(key), isTemporary ? 0 : KEEP_MS).unref()
     })
-    return coming
+    return started
   }
 
+  /** Never rejects. */
   async function download(file: JsonObject, workspace: Workspace): Promise<Download> {
-    const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE), stopping.signal])
+    const signal = AbortSignal.any([AbortSignal.timeout(KEEP_MS), stopping.signal])
     try {
       return await save(file, workspace, signal)
     } catch (error) {
       const reason = reasonOf(error)
       log.warn({ file: textAt(file, 'id'), reason }, 'a file of Slack was not downloaded')
-      return { error: reason, forGood: error instanceof Refusal || slackFailure(error).kind === 'rejected' }
+      const isPermanent = error instanceof Refusal || slackFailure(error).kind === 'rejected'
+      return { error: reason, isPermanent }
     }
   }
 
-  async function save(named: JsonObject, workspace: Workspace, signal: AbortSignal): Promise<Attachment> {
-    const file = await withDetails(named, workspace)
+  async function save(listed: JsonObject, workspace: Workspace, signal: AbortSignal): Promise<Attachment> {
+    const file = await withDetails(listed, workspace)
     if (Number(file.size) > limit) throw new Refusal(`it is over ${limit} bytes`)
     const url = textAt(file, 'url_private_download') ?? textAt(file, 'url_private')
     if (url === undefined) throw new Refusal('Slack gives no address to download it from')
@@ -76,23 +81,22 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
 
   return {
     /**
-     * Resolves when all files are here or cannot be had, or after `patience` ms. Never rejects. What is still on its way
-     * then goes on coming, and is found when the message is delivered again. `files`: what is told of each in `data`.
-     * `isWhole`: none is missing that may be here later.
+     * Downloads files within `timeout` ms; never rejects. Unfinished downloads continue, for the next
+     * delivery. `files`: for `data`. `isComplete`: none is missing that a later attempt may get.
      */
-    async fetch(files: readonly JsonObject[], workspace: Workspace, patience: number) {
-      const late = AbortSignal.timeout(patience)
-      const fetched = await Promise.all(
+    async fetch(files: readonly JsonObject[], workspace: Workspace, timeout: number) {
+      const late = AbortSignal.timeout(timeout)
+      const results = await Promise.all(
         files.map(async (file, index): Promise<Download> => {
-          if (index >= most) return { error: `only ${most} files are downloaded`, forGood: true }
-          const done = await inTime(find(file, workspace), late)
-          return done ?? { error: 'it took too long to download', forGood: false }
+          if (index >= maxFiles) return { error: `only ${maxFiles} files are downloaded`, isPermanent: true }
+          const result = await inTime(find(file, workspace), late)
+          return result ?? { error: 'it took too long to download', isPermanent: false }
         }),
       )
       return {
-        attachments: fetched.flatMap((each) => ('error' in each ? [] : each)),
-        files: files.map((file, index) => described(file, fetched[index])),
-        isWhole: fetched.every((each) => !('error' in each) || each.forGood),
+        attachments: results.flatMap((each) => ('error' in each ? [] : each)),
+        files: files.map((file, index) => description(file, results[index])),
+        isComplete: results.every((each) => !('error' in each) || each.isPermanent),
       }
     },
     /** Aborts running downloads. */
@@ -100,17 +104,17 @@ export function createFileFetcher(options: SlackOptions, { artifacts, log }: Tra
   }
 }
 
-function described(file: JsonObject, done: Download | undefined): JsonObject {
+function description(file: JsonObject, result: Download | undefined): JsonObject {
   return defined({
     id: textAt(file, 'id'),
     name: textAt(file, 'name') ?? textAt(file, 'title'),
     type: textAt(file, 'mimetype'),
     link: textAt(file, 'permalink'),
-    error: textAt(done, 'error'),
+    error: textAt(result, 'error'),
   })
 }
 
-/** Fetches file details: in shared channels, events contain only the file's id. */
+/** Fetches the details of a file if they are missing: in shared channels, events contain only its id. */
 async function withDetails(file: JsonObject, workspace: Workspace): Promise<JsonObject> {
   if (file.file_access !== 'check_file_info') return file
   const answer = await workspace.api.files.info({ file: textAt(file, 'id') ?? '' })

@@ -1,13 +1,17 @@
 import { type JsonObject, objectAt, objectsAt, textAt } from '../../../src/core/json.ts'
 
 /** Flags of attachments that show another message, forwarded or linked. */
-const MARKS = ['is_share', 'is_msg_unfurl', 'is_reply_unfurl', 'is_thread_root_unfurl'] as const
+const FLAGS = ['is_share', 'is_msg_unfurl', 'is_reply_unfurl', 'is_thread_root_unfurl'] as const
 
+/** Whether an attachment shows another message. */
 export function isForwarded(attachment: JsonObject): boolean {
-  return MARKS.some((mark) => attachment[mark] === true) || objectsAt(attachment, 'message_blocks').length > 0
+  return FLAGS.some((flag) => attachment[flag] === true) || objectsAt(attachment, 'message_blocks').length > 0
 }
 
-/** Formats a forwarded message as a quote below its author. `text` is in Slack's markup. */
+/**
+ * Formats a forwarded message as a quote below its author; empty without text. `text`: in Slack's
+ * markup.
+ */
 export function quoted(attachment: JsonObject, text: string): string {
   const author = textAt(attachment, 'author_name') ?? textAt(attachment, 'author_subname')
   const head = author ? `Forwarded message from ${author}:` : 'Forwarded message:'
@@ -15,7 +19,7 @@ export function quoted(attachment: JsonObject, text: string): string {
   return text === '' ? '' : [head, ...lines.map((line) => (line === '' ? '>' : `> ${line}`))].join('\n')
 }
 
-/** The files of a message, then those of forwarded messages. */
+/** The files of a message, then those of messages forwarded in it, each once. */
 export function filesIn(message: JsonObject): JsonObject[] {
   const forwarded = objectsAt(message, 'attachments').filter(isForwarded)
   const inBlocks = forwarded.flatMap((each) => objectsAt(each, 'message_blocks'))

@@ -8,56 +8,64 @@ import { conversationOf } from '../conversation.ts'
 import type { SlackDeps } from '../host.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspaces } from '../workspaces/workspaces.ts'
-import { type Delivery, type Draft, eventKey, patienceWith, type Read, type TakenIn } from './delivery.ts'
+import {
+  type AcceptedPayload,
+  type Delivery,
+  type Draft,
+  eventKey,
+  lookupLimits,
+  type Read,
+} from './delivery.ts'
 import { createFileFetcher } from './files.ts'
 import { createPreparation } from './prepare.ts'
 import { readEvent } from './read-event.ts'
 import { readCommand, readInteraction } from './read-interaction.ts'
 
-/** How long (ms) a stop waits for payloads in progress. */
-const LAST_WAIT = 2000
-/** How long (ms) a message in preparation delays later ones of its conversation. */
-const HOLD = 2000
+/** How long a stop waits for payloads in progress. */
+const STOP_TIMEOUT_MS = 2_000
+/** How long a message in preparation delays later ones of its conversation. */
+const MAX_HOLD_MS = 2_000
 
 export type SlackInbound = ReturnType<typeof createInbound>
 
 /**
- * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in the same turn, so that the events of
- * one socket read share one commit. Others wait for names and files as long as Slack waits for us. If something is still missing,
- * the event is refused as long as Slack will deliver it again. `onAccepted` is called for each newly accepted message.
+ * The receiving half of a Slack gateway. Most events need no data from Slack and go to `accept` in the
+ * same turn, so that the events of one socket read share one commit. Others wait for names and files,
+ * but not longer than Slack waits for us. If something is still missing, the event is refused if Slack
+ * will deliver it again. `onAccepted` is called for each newly accepted message.
  */
 export function createInbound(
   options: SlackOptions,
   deps: SlackDeps,
   workspaces: Workspaces,
-  onAccepted: (draft: Draft, taken: TakenIn) => void,
+  onAccepted: (draft: Draft, accepted: AcceptedPayload) => void,
   groupsOf: (user: string) => string[] | undefined,
 ) {
   const files = createFileFetcher(options, deps)
   const prepare = createPreparation(deps, files, groupsOf)
   const inFlight = createInFlight()
   const takeTurn = createTurns()
-  /** Set when payloads taken before the stop must no longer be accepted. */
-  let ended = false
+  /** Set when payloads that were in progress at the stop must no longer be accepted. */
+  let hasEnded = false
 
   /**
-   * Takes a payload. Resolves when it may be acknowledged: its message is durable, or it is ignored. Rejects if it must not be
-   * acknowledged, so that Slack delivers it again.
+   * Takes a payload. Resolves when it may be acknowledged: its message is durable, or it is ignored.
+   * Rejects if it must not be acknowledged, so that Slack delivers it again.
    */
-  async function take(delivery: Delivery): Promise<TakenIn | undefined> {
+  async function take(delivery: Delivery): Promise<AcceptedPayload | undefined> {
     if (inFlight.isStopping()) throw stoppingError()
     const draft = readPayload(delivery, options, workspaces)
-    if (typeof draft === 'string') return unheard(draft)
-    if (draft.unwanted !== undefined && !isListening()) return unheard(draft.unwanted)
-    const { patience } = patienceWith(delivery)
+    if (typeof draft === 'string') return ignore(draft)
+    if (draft.unwanted !== undefined && !isListening()) return ignore(draft.unwanted)
+    const { timeout } = lookupLimits(delivery)
     const preparing = prepare(draft, delivery)
-    // Clicks and commands do not queue, as a person is waiting.
-    const hold = delivery.payload.event === undefined ? 0 : Math.min(HOLD, patience)
+    // Clicks and commands do not queue, because a person is waiting.
+    const hold = delivery.payload.event === undefined ? 0 : Math.min(MAX_HOLD_MS, timeout)
     const { turn, leave } = takeTurn(conversationOf(draft), preparing, hold)
     inFlight.enter()
     try {
       const [message] = await Promise.all([preparing, turn])
-      if (ended) throw stoppingError()
+      if (hasEnded) throw stoppingError()
       return await accept(message, draft, delivery)
     } finally {
       leave()
@@ -65,13 +73,16 @@ export function createInbound(
     }
   }
 
-  /** Accepts a prepared message, or only calls the listeners of an event that is on no road. */
+  /**
+   * Accepts a prepared message, or only calls the listeners of an event that is not accepted as a
+   * message.
+   */
   async function accept(message: NewMessage, draft: Draft, { payload }: Delivery) {
     const head = { id: '', gateway: deps.gateway, receivedAt: deps.now() }
     const route = deps.router.match(completeMessage(head, message))
     const isListened = route?.bolt !== undefined
     if (draft.unwanted !== undefined) {
-      if (!isListened) return unheard(draft.unwanted)
+      if (!isListened) return ignore(draft.unwanted)
       await deps.listeners.call(route, { ...message, key: eventKey(payload) })
       return undefined
     }
@@ -80,31 +91,34 @@ export function createInbound(
     const isFollowed = isShown && !draft.extra.notice && route !== undefined && !isListened
     // Marks the message so that the outcome of its dispatch can be awaited.
     if (isFollowed) message.data = { ...message.data, respond: 'result' }
-    const taken = { ...(await deps.accept(message)), isListened, isFollowed }
-    if (!taken.duplicate) onAccepted(draft, taken)
-    else if (isListened) await callAgain(taken.id, route, message, payload, deps)
-    return taken
+    const accepted = { ...(await deps.accept(message)), isListened, isFollowed }
+    if (!accepted.duplicate) onAccepted(draft, accepted)
+    else if (isListened) await callForOtherEvent(accepted.id, route, message, payload, deps)
+    return accepted
   }
 
   const isListening = () => deps.router.routes().some(({ bolt }) => bolt !== undefined)
 
-  const unheard = (why: string) => void deps.log.debug({ why }, 'a Slack event is ignored')
+  const ignore = (why: string) => void deps.log.debug({ why }, 'a Slack event is ignored')
 
   return {
     take,
     /**
-     * Refuses new payloads. Resolves when all payloads in progress have an outcome, or after a moment: those still waiting for a
-     * file are then refused too, and Slack delivers them again.
+     * Refuses new payloads. Resolves when all payloads in progress have an outcome, or after two
+     * seconds: those that still wait for a file are then refused too, and Slack delivers them again.
      */
     async stop(): Promise<void> {
-      await inTime(inFlight.stop(), AbortSignal.timeout(LAST_WAIT))
-      ended = true
+      await inTime(inFlight.stop(), AbortSignal.timeout(STOP_TIMEOUT_MS))
+      hasEnded = true
       files.stop()
     },
   }
 }
 
-/** Reads a payload by its content, which is the same over a socket and HTTP: an event, a command, or else an interaction. */
+/**
+ * Reads a payload by its content, which is the same over a socket and HTTP: an event, a command, or
+ * else an interaction.
+ */
 function readPayload(delivery: Delivery, options: SlackOptions, workspaces: Workspaces): Read {
   const { event, command, user } = delivery.payload
   if (event === undefined && command !== undefined) return readCommand(delivery, options)
@@ -117,7 +131,10 @@ function createTurns() {
   /** The last message in preparation per conversation. */
   const tails = new Map<string, Promise<unknown>>()
 
-  /** `turn` resolves when the messages before are prepared, or after `hold` ms; 0: at once. */
+  /**
+   * `turn` resolves when earlier messages are prepared, or after `hold` ms; it is undefined if there is
+   * nothing to wait for.
+   */
   return (conversation: string, preparing: Promise<unknown>, hold: number) => {
     const before = hold > 0 ? tails.get(conversation) : undefined
     const turn = before && inTime(before, AbortSignal.timeout(hold))
@@ -130,8 +147,11 @@ function createTurns() {
   }
 }
 
-/** Passes on further events about the same post: they are one message on the roads, but listeners get each event. */
-async function callAgain(
+/**
+ * Calls listeners for another event about an accepted post: the post is one message, but listeners get
+ * each event.
+ */
+async function callForOtherEvent(
   id: string,
   route: Route,
   message: NewMessage,

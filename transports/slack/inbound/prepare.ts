@@ -6,14 +6,17 @@ import { conversationOf, targetSchema } from '../conversation.ts'
 import type { SlackDeps } from '../host.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
 import { idsIn, mrkdwnToMarkdown } from './content.ts'
-import { type Delivery, type Draft, isExternal, patienceWith } from './delivery.ts'
+import { type Delivery, type Draft, isExternal, lookupLimits } from './delivery.ts'
 import type { createFileFetcher } from './files.ts'
 import { isDirect } from './read-event.ts'
 
 type Files = ReturnType<typeof createFileFetcher>
 
-/** What a draft needs from Slack. `thread`: undefined if it could not be looked up. */
-type Found = {
+/**
+ * Data that a draft needs from Slack. `thread`: undefined if it could not be looked up. `isMine`: it is
+ * in a thread with the bot.
+ */
+type Lookups = {
   names: ReadonlyMap<string, string>
   areNamesKnown: boolean
   files: Awaited<ReturnType<Files['fetch']>> | undefined
@@ -23,8 +26,8 @@ type Found = {
 }
 
 /**
- * Makes messages of drafts. Rejects if something is missing that Slack could not give in time, as long as Slack delivers the event
- * again.
+ * Creates the function that turns a draft into a message. It rejects if data from Slack is missing
+ * after the timeout, unless Slack will not deliver the event again.
  */
 export function createPreparation(
   deps: SlackDeps,
@@ -40,33 +43,33 @@ export function createPreparation(
 
   return async (draft: Draft, delivery: Delivery): Promise<NewMessage> => {
     const isWanted = draft.unwanted === undefined
-    const { patience, comesAgain } = patienceWith(delivery)
-    const found = await find(draft, delivery.workspace, files, patience)
-    if (comesAgain && isWanted && !isComplete(found)) refuse(draft)
-    const placed = { ...draft, thread: found.thread || draft.thread }
-    // The person may write again before the bot has answered.
+    const { timeout, isRetried } = lookupLimits(delivery)
+    const lookups = await lookUp(draft, delivery.workspace, files, timeout)
+    if (isRetried && isWanted && !isComplete(lookups)) refuse(draft)
+    const placed = { ...draft, thread: lookups.thread || draft.thread }
+    // Already now, because the person may write again before the bot has answered.
     if (draft.mention && isWanted) void delivery.workspace.threads.join(draft.channel, placed.thread)
     // People of other workspaces are in no group of this one.
     const groups = isExternal(delivery) ? undefined : groupsOf(draft.user)
-    return { gateway: deps.gateway, ...messageOf(placed, delivery, found, groups) }
+    return { gateway: deps.gateway, ...messageOf(placed, delivery, lookups, groups) }
   }
 }
 
-const isComplete = ({ areNamesKnown, files, thread }: Found) =>
-  areNamesKnown && files?.isWhole !== false && thread !== undefined
+const isComplete = ({ areNamesKnown, files, thread }: Lookups) =>
+  areNamesKnown && files?.isComplete !== false && thread !== undefined
 
-/** Looks up what a draft needs, each for at most `patience` ms. */
-async function find(draft: Draft, workspace: Workspace, files: Files, patience: number): Promise<Found> {
+/** Looks up the data that a draft needs, each for at most `timeout` ms. */
+async function lookUp(draft: Draft, workspace: Workspace, files: Files, timeout: number): Promise<Lookups> {
   const { channel, ts, inThread } = draft
   const { threads, directory } = workspace
   const [{ names, areKnown }, fetched, thread, isMine, context] = await Promise.all([
-    namesFor(draft, workspace, patience),
-    // Events outside the roads need no artifacts: the app fetches files itself.
+    namesFor(draft, workspace, timeout),
+    // An event only for listeners needs no artifacts: the app fetches files itself.
     draft.files?.length && draft.unwanted === undefined
-      ? files.fetch(draft.files, workspace, patience)
+      ? files.fetch(draft.files, workspace, timeout)
       : undefined,
     // A reaction belongs to the conversation of its message, which may be in a thread.
-    draft.threadUnknown ? directory.threadOf(channel, ts ?? '', patience) : '',
+    draft.threadUnknown ? directory.threadOf(channel, ts ?? '', timeout) : '',
     inThread === 'unknown' ? threads.has(channel, draft.thread ?? '') : inThread === 'mine',
     draft.thread && isDirect(channel) && !draft.startsThread
       ? threads.context(channel, draft.thread, draft.extra.context)
@@ -76,23 +79,23 @@ async function find(draft: Draft, workspace: Workspace, files: Files, patience: 
 }
 
 /**
- * Resolves names for all ids in a draft. `areKnown`: the names of its channel and author, which may affect routing, were found within
- * `patience` ms. Does not wait if all names are known.
+ * Looks up names for all ids in a draft. `areKnown`: the names of its channel and author, which may
+ * affect routing, were found within `timeout` ms. Does not wait if all names are cached.
  */
-async function namesFor(draft: Draft, { directory, botUser }: Workspace, patience: number) {
+async function namesFor(draft: Draft, { directory, botUser }: Workspace, timeout: number) {
   const ids = idsIn(draft.content?.text ?? '')
   ids.delete(botUser)
   if (draft.userName === undefined && /^[UW]/.test(draft.user)) ids.add(draft.user)
   if (/^[CG]/.test(draft.channel)) ids.add(draft.channel)
   const names = new Map<string, string>()
   let areKnown = true
-  const look = async (id: string) => {
-    const name = await directory.nameOf(id, patience)
+  const lookUpName = async (id: string) => {
+    const name = await directory.nameOf(id, timeout)
     if (name) names.set(id, name)
     // Names of mentioned people do not affect routing.
     if (name === undefined && [draft.channel, draft.user].includes(id)) areKnown = false
   }
-  await Promise.all(Array.from(ids, look))
+  await Promise.all(Array.from(ids, lookUpName))
   return { names, areKnown }
 }
 
@@ -100,16 +103,16 @@ async function namesFor(draft: Draft, { directory, botUser }: Workspace, patienc
 function messageOf(
   draft: Draft,
   delivery: Delivery,
-  { names, files, isMine, context }: Found,
+  { names, files, isMine, context }: Lookups,
   groups: string[] | undefined,
 ): Omit<NewMessage, 'gateway'> {
   const { channel, user, content, extra } = draft
   const { workspace, payload } = delivery
-  // Commands and clicks contain names too, but not display names, and none of private channels.
-  const said = (of: string) => textAt(payload, `${of}_name`) ?? textAt(payload, `${of}.name`)
-  const name = draft.userName ?? names.get(user) ?? said('user')
-  const isSaid = !/^(privategroup|directmessage)$/.test(said('channel') ?? '')
-  const channelName = names.get(channel) ?? (isSaid ? said('channel') : undefined)
+  // Commands and clicks contain names too, but not display names, and a placeholder for private channels.
+  const nameIn = (kind: string) => textAt(payload, `${kind}_name`) ?? textAt(payload, `${kind}.name`)
+  const name = draft.userName ?? names.get(user) ?? nameIn('user')
+  const isPlaceholder = /^(privategroup|directmessage)$/.test(nameIn('channel') ?? '')
+  const channelName = names.get(channel) ?? (isPlaceholder ? undefined : nameIn('channel'))
   const external = isExternal(delivery) || undefined
   const previous = textAt(extra, 'previousText')
   return {
@@ -130,7 +133,7 @@ function messageOf(
       ts: draft.ts,
       direct: isDirect(channel),
       mention: draft.mention ?? false,
-      ...content?.shown,
+      ...content?.layout,
       ...extra,
       ...defined({ previousText: previous && mrkdwnToMarkdown(previous, names) }),
       context,

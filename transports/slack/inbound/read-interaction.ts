@@ -20,7 +20,7 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
     key: `${team}:command:${triggerId ?? randomUUID()}`,
     event: 'slash_command',
     content: contentOf({ text: textAt(payload, 'text') ?? '' }),
-    // With and without the slash, as both are natural in `match`.
+    // With and without the slash, because both are natural in `match`.
     extra: { command: [command, command.replace(/^\//, '')] },
     alone: true,
     responseUrl: options.commands === 'ephemeral' ? textAt(payload, 'response_url') : undefined,
@@ -34,7 +34,7 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
   const { type } = payload
   const user = textAt(payload, 'user.id')
   if (!user) return 'it names no user'
-  const said = saidIn(payload)
+  const details = detailsOf(payload)
   // Only this person saw the message, so the answer goes only to them, as for a command.
   const alone = isEphemeral(payload)
   return {
@@ -45,13 +45,13 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
     inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
     triggerId: textAt(payload, 'trigger_id'),
     responseUrl: alone ? textAt(payload, 'response_url') : undefined,
-    ...said,
-    key: `${workspace.team}:${said.key}`,
+    ...details,
+    key: `${workspace.team}:${details.key}`,
   }
 }
 
 /** Key and content of a modal, shortcut or click. */
-function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
+function detailsOf(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   const { type, state } = payload
   const at = (path: string) => textAt(payload, path)
   const trigger = at('trigger_id') ?? ''
@@ -82,7 +82,7 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
     content: contentOf({ text: typeof value === 'string' ? value : '' }),
     extra: defined({
       action,
-      // A Stop is not meant for a skill.
+      // Stop is for the running answer, not for a skill.
       notice: action === STOP_ACTION || undefined,
       callback_id: at('view.callback_id'),
       blockId: at('actions.0.block_id'),
@@ -95,7 +95,10 @@ function saidIn(payload: JsonObject): Pick<Draft, 'key' | 'extra' | 'content'> {
   }
 }
 
-/** The place of an interaction. For a modal, where it was opened, else the user's direct messages. */
+/**
+ * The place of an interaction. A modal belongs to the place where it was opened, or else to the user's
+ * direct messages.
+ */
 function placeOf({ payload, workspace, opened }: Delivery, user: string, options: SlackOptions): Target {
   const { team } = workspace
   const channel = textAt(payload, 'channel.id') ?? textAt(payload, 'container.channel_id')
@@ -103,7 +106,7 @@ function placeOf({ payload, workspace, opened }: Delivery, user: string, options
   const thread = textAt(payload, 'message.thread_ts') ?? textAt(payload, 'container.thread_ts')
   if (thread !== undefined) return { team, channel, thread }
   const ts = textAt(payload, 'message.ts') ?? textAt(payload, 'container.message_ts')
-  // An ephemeral message cannot start a thread, as its timestamp is unknown to others.
+  // An ephemeral message cannot start a thread, because its timestamp is unknown to others.
   const startsThread = ts !== undefined && threadsIn(channel, options) === 'reply' && !isEphemeral(payload)
   return startsThread ? { team, channel, thread: ts, startsThread } : { team, channel }
 }

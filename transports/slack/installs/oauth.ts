@@ -1,5 +1,4 @@
-import type { Json } from '../../../src/core/json.ts'
-import { toJson } from '../../../src/core/json.ts'
+import { type Json, toJson } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { peerOf } from '../../../src/lib/http.ts'
@@ -19,7 +18,7 @@ export function createOAuth(
   const { scopes, path, 'client-id': clientId, 'client-secret': clientSecret } = oauth
   const { 'state-secret': stateSecret = clientSecret } = oauth
   const { 'user-scopes': userScopes, 'redirect-uri': redirectUri } = oauth
-  const provider = async (store: Store, known?: Installed) => {
+  const provider = async (store: Store, existing?: Installed) => {
     const { InstallProvider } = await import('@slack/oauth')
     const { logger, ...client } = clientOptions(options, log)
     return new InstallProvider({
@@ -29,7 +28,7 @@ export function createOAuth(
       installUrlOptions: defined({ scopes, userScopes, redirectUri }),
       installationStore: {
         storeInstallation: (installation) => store(toJson(installation)),
-        fetchInstallation: async () => known ?? Promise.reject(new Error('it is not installed')),
+        fetchInstallation: async () => existing ?? Promise.reject(new Error('it is not installed')),
       },
     })
   }
@@ -47,20 +46,20 @@ export function createOAuth(
         http.mount(`${path}/oauth_redirect`, async (request, response) => {
           const { defaultCallbackFailure } = await import('@slack/oauth')
           await (await provider(store)).handleCallback(request, response, {
-            failure(error, ...asked) {
+            failure(error, ...args) {
               refused('install_failed', { from: peerOf(request), why: error.message })
-              defaultCallbackFailure(error, ...asked)
+              defaultCallbackFailure(error, ...args)
             },
           })
         }),
       ]
       return () => {
-        for (const end of pages) end()
+        for (const unmount of pages) unmount()
       }
     },
-    /** Renews tokens. InstallProvider keeps those it cannot renew. */
-    async renew(id: string, known: Installed, store: Store): Promise<void> {
-      const { authorize } = await provider(store, known)
+    /** Renews the tokens of an installation. InstallProvider keeps those that it cannot renew. */
+    async renew(id: string, existing: Installed, store: Store): Promise<void> {
+      const { authorize } = await provider(store, existing)
       await authorize({ teamId: id, enterpriseId: undefined, isEnterpriseInstall: false })
     },
   }

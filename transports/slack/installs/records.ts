@@ -5,8 +5,9 @@ import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createVault } from '../../../src/lib/vault.ts'
 
-const MOST = 10_000
+const MAX_INSTALLS = 10_000
 
+/** An installation with a bot token. */
 export type Installed = Installation & Required<Pick<Installation, 'bot'>>
 
 export const installedSchema = z.custom<Installed>((value) => textAt(value, 'bot.token') !== undefined)
@@ -16,7 +17,7 @@ const recordSchema = z.object({ at: z.number(), installation: installedSchema })
 
 type InstallRecord = z.infer<typeof recordSchema>
 
-export type Kept = InstallRecord & { version: number }
+export type StoredInstall = InstallRecord & { version: number }
 
 export type InstallRecords = ReturnType<typeof createInstallRecords>
 
@@ -28,13 +29,13 @@ export function createInstallRecords({ gateway, kv }: Pick<TransportDeps, 'gatew
 
   return {
     nameOf,
-    ids: async () => (await kv.list(prefix, MOST)).map((key) => key.slice(prefix.length)),
-    /** Also undefined if it was encrypted with another secret. */
-    async read(id: string): Promise<Kept | undefined> {
-      const kept = await kv.get(nameOf(id))
-      const text = typeof kept?.value === 'string' ? vault.open(kept.value) : undefined
+    ids: async () => (await kv.list(prefix, MAX_INSTALLS)).map((key) => key.slice(prefix.length)),
+    /** Resolves with undefined if there is none, or it was encrypted with another secret. */
+    async read(id: string): Promise<StoredInstall | undefined> {
+      const entry = await kv.get(nameOf(id))
+      const text = typeof entry?.value === 'string' ? vault.open(entry.value) : undefined
       const { data } = recordSchema.safeParse(parseJson(text ?? ''))
-      return kept && data && { ...data, version: kept.version }
+      return entry && data && { ...data, version: entry.version }
     },
     /** With `ifVersion`, writes only if the record is unchanged since that version. */
     async write(id: string, record: InstallRecord, ifVersion?: number): Promise<void> {

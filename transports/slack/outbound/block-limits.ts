@@ -1,6 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../../../src/core/json.ts'
 
-/** Maximum length of texts and lists at paths, by type of block, element or view (https://docs.slack.dev/reference/block-kit). */
+/**
+ * Maximum length of texts and lists at paths, by type of block, element or view
+ * (https://docs.slack.dev/reference/block-kit).
+ */
 const LIMITS: Record<string, Record<string, number>> = {
   section: { 'text.text': 3000 },
   header: { 'text.text': 150 },
@@ -25,9 +28,10 @@ const UNTYPED: Record<string, Record<string, number>> = {
   options: { 'text.text': 75, 'description.text': 75, value: 150 },
   option_groups: { 'label.text': 75, options: 100 },
 }
-const IDS = { action_id: 255, block_id: 255 }
-const LONGEST_FIELD = 2000
-const MOST_COLUMNS = 20
+/** For all objects. */
+const ID_LIMITS = { action_id: 255, block_id: 255 }
+const MAX_FIELD = 2_000
+const MAX_COLUMNS = 20
 
 /** Text length as Slack counts it: code points, not UTF-16 units. */
 export function lengthOf(text: string): number {
@@ -36,7 +40,7 @@ export function lengthOf(text: string): number {
   return text.length - pairs
 }
 
-/** Throws with path, size and limit of the first violation of Slack's limits. */
+/** Throws an Error with path, size and limit for the first violation of Slack's limits. */
 export function checkBlocks(blocks: readonly Json[], path = 'blocks'): void {
   const seen = new Set<Json>()
   for (const [index, block] of blocks.entries()) {
@@ -62,8 +66,8 @@ function check(value: Json | undefined, path: string, key: string): void {
   if (!isJsonObject(value)) return
   const { type } = value
   const own = typeof type === 'string' ? LIMITS[type] : UNTYPED[key]
-  const limits = { ...IDS, ...own, ...(key === 'fields' ? { text: LONGEST_FIELD } : {}) }
-  for (const [at, most] of Object.entries(limits)) checkSize(value, at, most, path)
+  const limits = { ...ID_LIMITS, ...own, ...(key === 'fields' ? { text: MAX_FIELD } : {}) }
+  for (const [at, limit] of Object.entries(limits)) checkSize(value, at, limit, path)
   if (type === 'section' && !value.text && !value.fields)
     throw new Error(`${path} has neither text nor fields`)
   if (type === 'table') checkRows(value, path)
@@ -72,20 +76,23 @@ function check(value: Json | undefined, path: string, key: string): void {
   for (const [name, each] of Object.entries(value)) check(each, `${path}.${name}`, name)
 }
 
-function checkSize(value: JsonObject, at: string, most: number, path: string): void {
-  const found = pathGet(value, at)
-  const isText = typeof found === 'string'
-  const size = isText ? lengthOf(found) : Array.isArray(found) ? found.length : 0
-  if (size <= most) return
-  const what = isText ? 'characters' : 'items'
-  throw new Error(`${path}.${at} has ${size} ${what}; Slack takes ${most}`)
+function checkSize(object: JsonObject, at: string, limit: number, path: string): void {
+  const value = pathGet(object, at)
+  const size = sizeOf(value)
+  if (size <= limit) return
+  const unit = typeof value === 'string' ? 'characters' : 'items'
+  throw new Error(`${path}.${at} has ${size} ${unit}; Slack takes ${limit}`)
+}
+
+/** The number of characters or items; 0 for other values. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return lengthOf(value)
+  return Array.isArray(value) ? value.length : 0
 }
 
 function checkRows({ rows }: JsonObject, path: string): void {
-  const widest = Math.max(
-    0,
-    ...(Array.isArray(rows) ? rows : []).map((row) => (Array.isArray(row) ? row.length : 0)),
-  )
-  if (widest > MOST_COLUMNS)
-    throw new Error(`${path}.rows has ${widest} columns; Slack takes ${MOST_COLUMNS}`)
+  const widths = (Array.isArray(rows) ? rows : []).map((row) => (Array.isArray(row) ? row.length : 0))
+  const columns = Math.max(0, ...widths)
+  if (columns > MAX_COLUMNS)
+    throw new Error(`${path}.rows has ${columns} columns; Slack takes ${MAX_COLUMNS}`)
 }

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { hashOf } from './methods.ts'
 
-/** Slightly longer than messages and keys of replies are kept (ms). */
-export const KEPT = 8 * 86_400_000
+/** Slightly longer than the store keeps messages and the keys of replies. */
+export const RECORD_TTL_MS = 8 * DAY
 /** Maximum number of recorded calls over all runs; later ones are made in every run. */
 export const MAX_CALLS = 1000
 
+/** Records of older versions have these names. */
 const callSchema = z.object({
   method: z.string(),
   /** Sequence number within its method over all runs. */
@@ -19,18 +21,18 @@ const callSchema = z.object({
   files: z.array(z.string()),
   /** Whether it may have taken effect. A refused call did not, but keeps its place in the sequence. */
   wasMade: z.boolean(),
-  /** If its answer is lost, its effect cannot be checked. */
+  /** Whether its effect cannot be checked in Slack, if the answer is lost. */
   unseen: z.boolean(),
   /** Slack's answer, once it has arrived. */
   answer: z.string().exactOptional(),
 })
 
-/** A call of repeatable work. */
+/** A Slack call of repeatable work. */
 export type Call = z.infer<typeof callSchema>
 
 export type CallRecords = ReturnType<typeof createCallRecords>
 
-/** Keeps the calls of repeatable work in the store, by the key of the work. */
+/** The Slack calls of repeatable work, in the store, by the key of the work. */
 export function createCallRecords({ kv, gateway }: Pick<TransportDeps, 'kv' | 'gateway'>) {
   const prefixOf = (key: string) => `slack/${gateway}/call/${hashOf(key)}/`
 
@@ -38,12 +40,12 @@ export function createCallRecords({ kv, gateway }: Pick<TransportDeps, 'kv' | 'g
     /** The calls of all earlier runs, in order. */
     async read(key: string): Promise<Call[]> {
       const names = await kv.list(prefixOf(key), MAX_CALLS)
-      const kept = await Promise.all(names.map((name) => kv.get(name)))
-      const calls = kept.flatMap((entry) => (entry ? callSchema.parse(entry.value) : []))
+      const entries = await Promise.all(names.map((name) => kv.get(name)))
+      const calls = entries.flatMap((entry) => (entry ? callSchema.parse(entry.value) : []))
       return calls.sort((a, b) => a.part - b.part)
     },
     async keep(key: string, call: Call): Promise<void> {
-      await kv.set(`${prefixOf(key)}${call.method}/${call.part}`, call, { ttl: KEPT })
+      await kv.set(`${prefixOf(key)}${call.method}/${call.part}`, call, { ttl: RECORD_TTL_MS })
     },
   }
 }

@@ -2,14 +2,14 @@ import { objectsIn, parseJson, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { inTime } from '../../../src/lib/pause.ts'
-import { type Fetch, fetching, ifRefused, MAYBE_DONE, neverConnected } from '../api.ts'
+import { type Fetch, ifRefused, MAYBE_DONE, neverConnected, runFetch } from '../api.ts'
 import type { SlackOptions } from '../options.ts'
 import type { Workspace } from '../workspaces/workspace.ts'
 import { type Call, createCallRecords } from './call-records.ts'
 import { createClaims } from './claims.ts'
-import { findPosts, marked, openDirect } from './find-posts.ts'
-import { boundedAnswer, postedAt } from './kept-answer.ts'
+import { findPosts, openDirect, withMark } from './find-posts.ts'
 import { fingerprint, isDone, kindOf, RESPONSE_URL } from './methods.ts'
+import { postedAt, storableAnswer } from './stored-answer.ts'
 
 /** A run of repeatable work. */
 type Run = {
@@ -21,7 +21,7 @@ type Run = {
   responseUrls: readonly (string | undefined)[]
   /** No calls are made after it aborts. */
   signal: AbortSignal
-  /** The store may have lost records of an earlier run. */
+  /** Whether the store may have lost records of an earlier run. */
   isUnsure?: boolean
 }
 
@@ -29,10 +29,11 @@ type Run = {
 type Calling = Pick<Run, 'key' | 'workspace' | 'isUnsure'> & { keep(call: Call): Promise<void> }
 
 /**
- * Makes Slack calls of repeatable work (sending a reply, listeners of a Bolt app) safe to repeat after a failure or crash. Each call with
- * effects is recorded before it is made, and its answer afterwards. A repeated run gets the recorded answers (`methods.ts` defines
- * the matching). A call without a recorded answer is looked up if possible; otherwise it is made again, and errors which say that
- * it was already done count as success.
+ * Makes the Slack calls of some work (sending a reply, listeners of a Bolt app) safe to repeat after a
+ * failure or crash. Each call with effects is recorded before it is made, and its answer afterwards. A
+ * repeated run gets the recorded answers; `methods.ts` defines which calls are the same. If a recorded
+ * call has no answer, its effect is looked for in Slack where that is possible. Otherwise it is made
+ * again, and errors which say that it was already done count as success.
  */
 export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>, deps: TransportDeps) {
   const records = createCallRecords(deps)
@@ -46,11 +47,11 @@ export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>
       const url = String(input)
       const method = methodOf(url, apiUrl, run.responseUrls)
       if (method === '' || kindOf(method) === 'free') return fetch(input, init)
-      const asked = new URLSearchParams(String(init?.body))
-      const call = await claim(method, fingerprint(method, url, asked))
+      const args = new URLSearchParams(String(init?.body))
+      const call = await claim(method, fingerprint(method, url, args))
       if (!call) return fetch(input, init)
       try {
-        return await answerTo(call, asked, calling, input, init)
+        return await answerTo(call, args, calling, input, init)
       } finally {
         if (call.answer === undefined) release(call)
       }
@@ -58,19 +59,23 @@ export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>
   }
 
   return {
-    /** Runs `action` until it ends or `signal` aborts. Calls after a successful end, such as from timers, belong to no run. */
-    async during(run: Run, action: () => Promise<unknown>): Promise<void> {
+    /**
+     * Runs `action` until it ends or `signal` aborts, and records its Slack calls. Calls after a
+     * successful end, such as from timers, belong to no run.
+     */
+    async recordDuring(run: Run, action: () => Promise<unknown>): Promise<void> {
       let current = fetchIn(run)
       await inTime(
-        fetching.run((input, init) => current(input, init), action),
+        runFetch.run((input, init) => current(input, init), action),
         run.signal,
       )
       if (!run.signal.aborted) current = fetch
     },
-    /** Whether a call may have taken effect, and whether that cannot be checked. */
+    /** Whether a call without an answer may have taken effect, and whether that cannot be checked. */
     async doubt(key: string) {
-      const open = (await records.read(key)).filter(({ wasMade, answer }) => wasMade && answer === undefined)
-      return { mayBeMade: open.length > 0, isUnclear: open.some(({ unseen }) => unseen) }
+      const calls = await records.read(key)
+      const unanswered = calls.filter(({ wasMade, answer }) => wasMade && answer === undefined)
+      return { mayBeMade: unanswered.length > 0, isUnclear: unanswered.some(({ unseen }) => unseen) }
     },
   }
 }
@@ -88,22 +93,23 @@ function methodOf(url: string, apiUrl: string, responseUrls: Run['responseUrls']
  */
 async function answerTo(
   call: Call,
-  asked: URLSearchParams,
+  args: URLSearchParams,
   run: Calling,
   ...[input, init]: Parameters<Fetch>
 ): Promise<Response> {
-  if (call.answer !== undefined) return answered(call.answer)
+  if (call.answer !== undefined) return responseWith(call.answer)
   const mayBeMade = call.wasMade || run.isUnsure === true
-  const found = mayBeMade && canBeFound(call) ? await find(call, asked, run) : undefined
+  const found = mayBeMade && canBeFound(call) ? await find(call, args, run) : undefined
   call.wasMade = true
   if (found !== undefined) call.answer = found
   // A repeated upload has new ids.
-  else call.files = objectsIn(parseJson(asked.get('files') ?? '')).map(({ id }) => String(id))
+  else call.files = objectsIn(parseJson(args.get('files') ?? '')).map(({ id }) => String(id))
   await run.keep(call)
-  if (found !== undefined) return answered(found)
-  const own = parseJson(asked.get('metadata') ?? '')
-  if (isPost(call)) asked.set('metadata', JSON.stringify(marked({ key: run.key, part: call.part }, own)))
-  const response = await fetch(input, isPost(call) ? { ...init, body: asked.toString() } : init).catch(
+  if (found !== undefined) return responseWith(found)
+  const metadata = parseJson(args.get('metadata') ?? '')
+  if (isPost(call))
+    args.set('metadata', JSON.stringify(withMark({ key: run.key, part: call.part }, metadata)))
+  const response = await fetch(input, isPost(call) ? { ...init, body: args.toString() } : init).catch(
     async (error) => {
       if (neverConnected(error)) await run.keep(Object.assign(call, { wasMade: false }))
       throw error
@@ -113,12 +119,12 @@ async function answerTo(
   const error = textAt(parseJson(answer), 'error') ?? ''
   const wasDone = mayBeMade && isDone(call.method, error)
   if (wasDone) call.answer = DONE
-  // Slack returns the whole post.
   else if (response.ok && error === '')
-    call.answer = isPost(call) ? postedAt(parseJson(answer)) : boundedAnswer(answer)
+    // The answer to a post contains the whole post, of which only the place is needed.
+    call.answer = isPost(call) ? postedAt(parseJson(answer)) : storableAnswer(answer)
   else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
   await run.keep(call)
-  return wasDone ? answered(DONE) : response
+  return wasDone ? responseWith(DONE) : response
 }
 
 /** Answer to a call that Slack refuses because it was already made. */
@@ -129,26 +135,29 @@ const isPost = ({ method }: Call) => method === 'chat.postMessage'
 const canBeFound = (call: Call) =>
   !call.unseen && (isPost(call) || call.method === 'chat.startStream' || call.files.length > 0)
 
-/** Finds the answer to a call that may have been made; undefined if it was not. */
+/**
+ * Finds in Slack the answer to a call that may have been made; undefined if it was not. Rejects if that
+ * is unknown.
+ */
 async function find(
   call: Call,
-  asked: URLSearchParams,
+  args: URLSearchParams,
   { key, workspace, keep }: Calling,
 ): Promise<string | undefined> {
   const { method, part, files } = call
-  const to = asked.get('channel') ?? asked.get('channel_id') ?? ''
+  const to = args.get('channel') ?? args.get('channel_id') ?? ''
   if (!workspace) return undefined
   const channel = /^[UW]/.test(to) ? await openDirect(to, workspace) : to
-  const place = defined({ channel, thread: asked.get('thread_ts') ?? undefined })
+  const place = defined({ channel, thread: args.get('thread_ts') ?? undefined })
   const found = await findPosts(key, workspace, place, files).catch(ifRefused)
-  const at: Record<string, string | undefined> = {
+  const timestamps: Record<string, string | undefined> = {
     'chat.startStream': found?.stream,
     'chat.postMessage': found?.posts.get(part),
   }
-  const ts = at[method]
+  const ts = timestamps[method]
   if (ts !== undefined) return postedAt({ channel, ts })
-  if (found?.shared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
-  if (found?.complete) return undefined
+  if (found?.isShared) return JSON.stringify({ ok: true, files: files.map((id) => ({ id })) })
+  if (found?.isComplete) return undefined
   call.unseen = true
   await keep(call)
   throw new Error(
@@ -156,4 +165,4 @@ async function find(
   )
 }
 
-const answered = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } })
+const responseWith = (body: string) => new Response(body, { headers: { 'content-type': 'application/json' } })

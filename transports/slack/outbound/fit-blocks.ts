@@ -14,19 +14,21 @@ import { checkBlocks, checkView, lengthOf } from './block-limits.ts'
 import { splitMarkdown, splitMrkdwn, splitPlain } from './split-text.ts'
 
 /** Maximum blocks of a message and of a modal: https://docs.slack.dev/reference/block-kit/blocks */
-const MOST_BLOCKS = 50
-const MOST_IN_VIEW = 100
-/** See https://docs.slack.dev/reference/block-kit/composition-objects/text-object. */
-const LONGEST_TEXT = 3000
-const LONGEST_HEADER = 150
+const MAX_BLOCKS = 50
+const MAX_VIEW_BLOCKS = 100
+/** Maximum characters: https://docs.slack.dev/reference/block-kit/composition-objects/text-object */
+const MAX_TEXT = 3_000
+const MAX_HEADER = 150
 /** Maximum characters of all Markdown blocks of a message, and of all cells of its table. */
-const MARKDOWN_A_POST = 12_000
-const CELLS_A_POST = 10_000
-const MOST_ROWS = 100
+const MAX_MARKDOWN = 12_000
+const MAX_CELL_TEXT = 10_000
+const MAX_ROWS = 100
+/** Maximum number of elements of these blocks, and of fields of a section. */
+const MAX_ITEMS = { actions: 25, context: 10, context_actions: 5, fields: 10 }
 
 /**
- * Distributes blocks over posts, and splits blocks that exceed Slack's limits. Throws with the block and the limit if a block cannot be
- * split, such as the value of a button.
+ * Distributes blocks over posts, and splits blocks that exceed Slack's limits. Throws with the block
+ * and the limit if a block cannot be split, such as the value of a button.
  */
 export function postsOfBlocks(blocks: readonly KnownBlock[]): KnownBlock[][] {
   const fitting = blocks.map(toJson).flatMap(splitBlock)
@@ -39,13 +41,16 @@ export function postsOfBlocks(blocks: readonly KnownBlock[]): KnownBlock[][] {
   return posts.map((post) => asBlocks.parse(post))
 }
 
-/** Fits the blocks of a modal into Slack's limits. Throws if that is impossible, as a modal cannot be distributed. */
+/**
+ * Splits blocks of a modal that exceed Slack's limits. Throws if the modal still does, because it
+ * cannot be distributed.
+ */
 export function fitView(view: ModalView): ModalView {
   if (!Array.isArray(view.blocks)) return view
   const blocks = view.blocks.map(toJson).flatMap(splitBlock)
   checkView(toJson(view), blocks)
-  if (blocks.length > MOST_IN_VIEW)
-    throw new Error(`view.blocks has ${blocks.length} blocks; Slack takes ${MOST_IN_VIEW}`)
+  if (blocks.length > MAX_VIEW_BLOCKS)
+    throw new Error(`view.blocks has ${blocks.length} blocks; Slack takes ${MAX_VIEW_BLOCKS}`)
   return { ...view, blocks: asBlocks.parse(blocks) }
 }
 
@@ -55,21 +60,20 @@ const asBlocks = z.array(z.custom<KnownBlock>(isJsonObject))
 /** Adds a block to the last post of a reply, or to a new post. */
 export function addBlock(posts: { text: string; blocks: KnownBlock[] }[], block: KnownBlock): void {
   const last = posts.at(-1)
-  if (last && last.blocks.length < MOST_BLOCKS) last.blocks.push(block)
+  if (last && last.blocks.length < MAX_BLOCKS) last.blocks.push(block)
   else posts.push({ text: '', blocks: [block] })
 }
 
+/** Whether a block can be added to a post. An empty post has room for any block. */
 function hasRoom(post: readonly JsonObject[], block: JsonObject): boolean {
+  if (post.length === 0) return true
   const all = [...post, block]
-  const sum = (type: string) =>
-    all.filter((each) => each.type === type).reduce((total, each) => total + sizeOf(each), 0)
+  const ofType = (wanted: string) => all.filter(({ type }) => type === wanted)
+  const markdown = ofType('markdown').map((each) => lengthOf(textAt(each, 'text') ?? ''))
+  const markdownLength = markdown.reduce((sum, length) => sum + length, 0)
   // A message may have only one table.
-  const tables = all.filter(({ type }) => type === 'table')
-  if (post.length >= MOST_BLOCKS || tables.length > 1) return post.length === 0
-  return post.length === 0 || sum('markdown') <= MARKDOWN_A_POST
+  return all.length <= MAX_BLOCKS && ofType('table').length <= 1 && markdownLength <= MAX_MARKDOWN
 }
-
-const sizeOf = (block: JsonObject) => lengthOf(textAt(block, 'text') ?? '')
 
 /** Splits a block into blocks within the limits. Only the first keeps its unique `block_id`. */
 function splitBlock(block: Json): JsonObject[] {
@@ -83,12 +87,12 @@ function splitBlock(block: Json): JsonObject[] {
       return splitItems(
         { ...block, elements: objectsAt(block, 'elements').flatMap(splitText) },
         'elements',
-        10,
+        MAX_ITEMS.context,
       )
     case 'actions':
-      return splitItems(block, 'elements', 25)
+      return splitItems(block, 'elements', MAX_ITEMS.actions)
     case 'context_actions':
-      return splitItems(block, 'elements', 5)
+      return splitItems(block, 'elements', MAX_ITEMS.context_actions)
     case 'markdown':
       return splitMarkdown(textAt(block, 'text') ?? '').map((text, index) => part(block, index, { text }))
     case 'table':
@@ -102,7 +106,7 @@ function splitBlock(block: Json): JsonObject[] {
 function splitSection(block: JsonObject): JsonObject[] {
   const { text, fields, accessory, ...rest } = block
   const texts = isJsonObject(text) ? splitText(text) : []
-  const groups = chunks(objectsAt({ fields: fields ?? [] }, 'fields'), 10)
+  const groups = chunks(objectsAt({ fields: fields ?? [] }, 'fields'), MAX_ITEMS.fields)
   if (texts.length <= 1 && groups.length <= 1) return [block]
   const parts: JsonObject[] = [
     ...texts.map((each) => ({ text: each })),
@@ -116,34 +120,37 @@ function splitSection(block: JsonObject): JsonObject[] {
 /** Splits a text object within Slack's limit; closes and reopens code fences. */
 function splitText(object: JsonObject): JsonObject[] {
   const text = textAt(object, 'text') ?? ''
-  if (typeof object.text !== 'string' || lengthOf(text) <= LONGEST_TEXT) return [object]
+  if (typeof object.text !== 'string' || lengthOf(text) <= MAX_TEXT) return [object]
   const split = object.type === 'mrkdwn' ? splitMrkdwn : splitPlain
-  return split(text, LONGEST_TEXT).map((each) => ({ ...object, text: each }))
+  return split(text, MAX_TEXT).map((each) => ({ ...object, text: each }))
 }
 
 function splitHeader(block: JsonObject): JsonObject[] {
   const text = objectAt(block, 'text')
-  const words = textAt(text, 'text') ?? ''
-  if (lengthOf(words) <= LONGEST_HEADER) return [block]
-  return splitPlain(words, LONGEST_HEADER).map((each, index) =>
+  const title = textAt(text, 'text') ?? ''
+  if (lengthOf(title) <= MAX_HEADER) return [block]
+  return splitPlain(title, MAX_HEADER).map((each, index) =>
     part(block, index, { text: { ...text, text: each } }),
   )
 }
 
-function splitItems(block: JsonObject, key: string, most: number): JsonObject[] {
-  const groups = chunks(objectsAt(block, key), most)
+function splitItems(block: JsonObject, key: string, max: number): JsonObject[] {
+  const groups = chunks(objectsAt(block, key), max)
   return groups.length <= 1 ? [block] : groups.map((each, index) => part(block, index, { [key]: each }))
 }
 
-/** Splits a table into tables that repeat the first row. Each part needs its own post, as a message may have only one table. */
+/**
+ * Splits a table into tables that repeat the first row. Each needs its own post, because a message may
+ * have only one table.
+ */
 function splitTable(block: JsonObject): JsonObject[] {
   const rows = Array.isArray(block.rows) ? block.rows : []
   const [head, ...body] = rows
-  if (head === undefined || (rows.length <= MOST_ROWS && cellsIn(rows) <= CELLS_A_POST)) return [block]
+  if (head === undefined || (rows.length <= MAX_ROWS && textLength(rows) <= MAX_CELL_TEXT)) return [block]
   const parts: Json[][] = []
   for (const row of body) {
     const last = parts.at(-1)
-    const fits = last && last.length < MOST_ROWS && cellsIn([...last, row]) <= CELLS_A_POST
+    const fits = last && last.length < MAX_ROWS && textLength([...last, row]) <= MAX_CELL_TEXT
     if (fits) last.push(row)
     else parts.push([head, row])
   }
@@ -151,16 +158,17 @@ function splitTable(block: JsonObject): JsonObject[] {
 }
 
 /** Number of characters in all cells. */
-function cellsIn(value: Json): number {
-  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + cellsIn(each), 0)
+function textLength(value: Json): number {
+  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + textLength(each), 0)
   if (!isJsonObject(value)) return 0
   const own = typeof value.text === 'string' ? lengthOf(value.text) : 0
-  return own + cellsIn(value.elements ?? [])
+  return own + textLength(value.elements ?? [])
 }
 
-function part(block: JsonObject, index: number, more: JsonObject): JsonObject {
+/** One part of a split block: the block with other content. */
+function part(block: JsonObject, index: number, content: JsonObject): JsonObject {
   const { block_id, ...rest } = block
-  return { ...rest, ...defined({ block_id: index === 0 ? block_id : undefined }), ...more }
+  return { ...rest, ...defined({ block_id: index === 0 ? block_id : undefined }), ...content }
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

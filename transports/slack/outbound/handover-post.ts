@@ -12,11 +12,11 @@ export const handoverSchema = z.object({
 
 /** The button below an answer with which a person takes over its conversation, or hands it back. */
 export function handOverBlock(conversation: string, action: 'take' | 'back'): KnownBlock {
-  const shown =
+  const element =
     action === 'take'
       ? button('trivium-take-over', 'Take over', conversation)
       : button('trivium-hand-back', 'Hand back', conversation)
-  return { type: 'actions', elements: [shown] }
+  return { type: 'actions', elements: [element] }
 }
 
 /** The post that names the person who has the conversation now. */
@@ -25,11 +25,11 @@ export function handOverPost(
   conversation: string,
 ): Post {
   const time = ms === undefined ? '' : `, for ${formatDuration(ms)}`
-  const said =
+  const notice =
     state === 'taken'
       ? `:raising_hand: ${personOf(by)} has taken over${time}. The bot is silent here.`
       : `:robot_face: ${personOf(by)} has handed this conversation back to the bot.`
-  const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: said }] }
+  const context: KnownBlock = { type: 'context', elements: [{ type: 'mrkdwn', text: notice }] }
   const next = state === 'taken' ? [handOverBlock(conversation, 'back')] : []
   return {
     text: state === 'taken' ? 'A person has taken over' : 'The bot answers again',

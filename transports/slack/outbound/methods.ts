@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 
 /**
- * How a repeated run treats a call made by an earlier run.
- * `free`: reads, or can be repeated unnoticed; always sent.
- * `make`: creates something. The record answers the same call, else the next one to the same place, because model texts and titles with
- * times differ between runs.
- * `set`: sets a value that the next call overwrites. The record answers the same calls up to the first difference.
- * `switch`: turns something on or off. The record answers the same call.
+ * How a repeated run treats a call made by an earlier run. `free`: reads, or has no lasting effect. It
+ * is always made. `make`: creates something. The record answers the same call, else the next one to the
+ * same place, because model texts and titles with times differ between runs. `set`: sets a value that
+ * the next call overwrites. The record answers the same calls up to the first difference. `switch`:
+ * turns something on or off. The record answers the same call.
  */
 export type Kind = 'free' | 'make' | 'set' | 'switch'
 
@@ -17,7 +16,7 @@ export const RESPONSE_URL = 'response_url'
 const READS =
   /\.(test|(list|get|lookup|search)\w*|\w*[iI]nfo|history|replies|members|identity|validate|\w+Logs)$|^(search\.\w+|users\.conversations|apps\.manifest\.export)$/
 
-/** Methods without lasting effects: opening connections, renewing tokens, showing a temporary status. */
+/** Methods without a lasting effect: opening connections, renewing tokens, showing a temporary status. */
 const TRANSIENT =
   /^(oauth|openid|tooling|migration|rtm)\.|^apps\.connections\.open$|^conversations\.open$|^files\.getUpload|^slackLists\.download\.|\.setStatus$/
 
@@ -37,15 +36,18 @@ const PLACES =
   /^(bookmark_id|call|canvas_id|channel|channel_id|channels|email|external_id|file|file_id|function_execution_id|id|list_id|message_ts|team_id|thread_ts|timestamp|trigger_id|interactivity_pointer|ts|user|user_id|user_ids|usergroup|users|view_id)$/
 
 /** Hashes of a call's content and destination, without the token, which may be renewed between runs. */
-export function fingerprint(method: string, url: string, asked: URLSearchParams) {
-  const said = [...asked].filter(([name]) => name !== 'token')
-  const places = said.filter(([name]) => PLACES.test(name)).sort()
-  const at = method === RESPONSE_URL ? url : method
-  return { said: hashOf(JSON.stringify([at, said])), place: hashOf(JSON.stringify([at, places])) }
+export function fingerprint(method: string, url: string, args: URLSearchParams) {
+  const content = [...args].filter(([name]) => name !== 'token')
+  const places = content.filter(([name]) => PLACES.test(name)).sort()
+  const endpoint = method === RESPONSE_URL ? url : method
+  return {
+    said: hashOf(JSON.stringify([endpoint, content])),
+    place: hashOf(JSON.stringify([endpoint, places])),
+  }
 }
 
-/** Errors of methods which say that the call was already done. */
-const DONE: readonly [RegExp, RegExp][] = [
+/** Methods, and their errors which say that the call was already done. */
+const DONE_ERRORS: readonly [RegExp, RegExp][] = [
   [/Stream$/, /^message_not_in_streaming_state$/],
   [/^chat\.delete$/, /^message_not_found$/],
   [/^chat\.deleteScheduledMessage$/, /^invalid_scheduled_message_id$/],
@@ -64,8 +66,8 @@ const DONE: readonly [RegExp, RegExp][] = [
 
 /** Whether Slack refuses a call because it already happened. */
 export function isDone(method: string, error: string): boolean {
-  return DONE.some(([methods, errors]) => methods.test(method) && errors.test(error))
+  return DONE_ERRORS.some(([methods, errors]) => methods.test(method) && errors.test(error))
 }
 
-/** Hashes a chosen key for use in store keys. */
+/** The SHA-256 of a text in hex, such as of a key that others chose, for keys in the store. */
 export const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')

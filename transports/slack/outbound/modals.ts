@@ -3,21 +3,28 @@ import { z } from 'zod'
 import { TriviumError } from '../../../src/core/errors.ts'
 import { type JsonObject, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import type { Sending } from './posts.ts'
 
-/** How long (ms) the place of an opened modal is remembered. */
-const KEPT = 7 * 86_400_000
+/** How long the place of an opened modal is remembered. */
+const PLACE_TTL_MS = 7 * DAY
 
 /** The place in which a modal was opened. */
 const placeSchema = z.object({ channel: z.string(), thread: z.string().exactOptional() })
 
-/** Opens modals (https://docs.slack.dev/surfaces/modals), and remembers their places, which Slack does not report later. */
+/**
+ * Opens modals (https://docs.slack.dev/surfaces/modals), and remembers their places, which Slack does
+ * not report later.
+ */
 export function createModals({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'kv'>) {
   const nameOf = (view: string) => `slack/${gateway}/modal/${view}`
 
   return {
-    /** Opens a modal, on top of the modal that was clicked. */
+    /**
+     * Opens a modal, after a click inside a modal on top of it. Throws `send_rejected` if there was no
+     * click or command.
+     */
     async open(view: ModalView, { workspace, target, sent }: Sending): Promise<void> {
       const { triggerId, inModal, channel, thread, responseUrl } = target
       if (triggerId === undefined) {
@@ -29,7 +36,7 @@ export function createModals({ gateway, kv }: Pick<TransportDeps, 'gateway' | 'k
       sent.view = answer.view?.id ?? ''
       // An ephemeral interaction is not answered in the channel.
       if (responseUrl === undefined && !/^[UW]/.test(channel))
-        await kv.set(nameOf(sent.view), defined({ channel, thread }), { ttl: KEPT })
+        await kv.set(nameOf(sent.view), defined({ channel, thread }), { ttl: PLACE_TTL_MS })
     },
     /** The place in which an interaction's modal was opened; undefined if it is ephemeral. */
     async placeOf(payload: JsonObject) {

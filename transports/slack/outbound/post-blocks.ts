@@ -1,10 +1,13 @@
 import type { KnownBlock } from '@slack/web-api'
-import { escapeText } from './words.ts'
+import { escapeText } from './quiet-text.ts'
 
 /** A post: its blocks, and the text for notifications. */
 export type Post = { text: string; blocks: KnownBlock[] }
 
-/** Actions of the approval buttons, as stored in the journal. The value of a button is the id of the approval. */
+/**
+ * Actions of the approval buttons, as stored in the journal. The value of a button is the id of the
+ * approval.
+ */
 export const APPROVAL_ACTIONS: Record<string, string> = {
   'trivium-approve': 'approve',
   'trivium-deny': 'deny',
@@ -20,14 +23,14 @@ export const HANDOVER_ACTIONS: Record<string, 'take' | 'back'> = {
 export const STOP_ACTION = 'trivium-stop'
 export const STOP: KnownBlock = { type: 'actions', elements: [button(STOP_ACTION, 'Stop', 'stop')] }
 
-/** Why blocks with one of these actions are refused. */
-export const FORGED = 'it has an action_id that is reserved for Trivium, such as those of approvals'
+/** Why a skill's blocks with one of these actions are refused. */
+export const RESERVED_ACTION = 'it has an action_id that is reserved for Trivium, such as those of approvals'
 
-/** Whether a skill's blocks contain none of our buttons, which could be shown with another title. */
-export function isGenuine(shown: unknown): boolean {
-  const text = JSON.stringify(shown)
-  const own = [...Object.keys(APPROVAL_ACTIONS), ...Object.keys(HANDOVER_ACTIONS)]
-  return !own.some((id) => text.includes(JSON.stringify(id)))
+/** Whether a skill's blocks contain one of our buttons, which they could show with another title. */
+export function hasReservedAction(blocks: unknown): boolean {
+  const text = JSON.stringify(blocks)
+  const reserved = [...Object.keys(APPROVAL_ACTIONS), ...Object.keys(HANDOVER_ACTIONS)]
+  return reserved.some((id) => text.includes(JSON.stringify(id)))
 }
 
 export function button(action_id: string, label: string, value: string) {

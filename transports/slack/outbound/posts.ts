@@ -9,7 +9,7 @@ import type { Sent } from './sent-records.ts'
 import type { SlackFields } from './slack-fields.ts'
 
 /** Errors for posts that no longer exist or can no longer be changed. */
-const GONE = /^(message_not_found|cant_update_message|edit_window_closed)$/
+const UNCHANGEABLE = /^(message_not_found|cant_update_message|edit_window_closed)$/
 
 /** A send in progress. */
 export type Sending = {
@@ -24,8 +24,9 @@ export type Sending = {
 type Place = Pick<Target, 'channel' | 'thread'>
 
 /**
- * Publishes the remaining posts of a reply: first by updating `earlier` posts that it takes over, then as new posts. If an earlier post
- * was deleted, it and all later ones are posted again, to keep the order.
+ * Publishes the remaining posts of a reply: first by updating `earlier` posts that it takes over, then
+ * as new posts. If an earlier post was deleted, it and all later ones are posted again, to keep the
+ * order.
  */
 export async function postAll(
   { posts, workspace, sent }: Sending,
@@ -33,22 +34,27 @@ export async function postAll(
   earlier: readonly string[] = [],
 ): Promise<void> {
   const { chat } = workspace.api
-  let left = earlier
-  for (const shown of posts.slice(sent.posted.length)) {
-    const ts = left[sent.posted.length]
-    const changed = ts !== undefined && (await chat.update({ channel, ts, ...shown }).catch(ifGone))
-    if (!changed) left = []
-    const done = changed || (await chat.postMessage({ channel, ...shown, ...defined({ thread_ts: thread }) }))
-    sent.channel = done.channel ?? channel
-    sent.posted.push(done.ts ?? '')
+  let replaced = earlier
+  for (const post of posts.slice(sent.posted.length)) {
+    const ts = replaced[sent.posted.length]
+    const updated = ts !== undefined && (await chat.update({ channel, ts, ...post }).catch(ifUnchangeable))
+    if (!updated) replaced = []
+    const answer =
+      updated || (await chat.postMessage({ channel, ...post, ...defined({ thread_ts: thread }) }))
+    sent.channel = answer.channel ?? channel
+    sent.posted.push(answer.ts ?? '')
   }
 }
 
-function ifGone(error: unknown): undefined {
-  if (!GONE.test(slackFailure(error).code)) throw error
+/** For `catch`: returns undefined if a post cannot be changed, and rethrows other errors. */
+function ifUnchangeable(error: unknown): undefined {
+  if (!UNCHANGEABLE.test(slackFailure(error).code)) throw error
 }
 
-/** Uploads the files of a reply and shares them in one post (https://docs.slack.dev/messaging/working-with-files). */
+/**
+ * Uploads the files of a reply and shares them in one post
+ * (https://docs.slack.dev/messaging/working-with-files).
+ */
 export async function shareFiles(
   { reply, workspace, sent }: Sending,
   { channel, thread }: Place,
@@ -67,11 +73,10 @@ export async function shareFiles(
   }
   const [first, ...rest] = files
   if (!first) return
-  const thread_ts = thread
   await uploads.completeUploadExternal({
     files: [first, ...rest],
     channel_id: channel,
-    ...defined({ thread_ts }),
+    ...defined({ thread_ts: thread }),
   })
   sent.files = files.map(({ id }) => id)
 }
@@ -91,7 +96,7 @@ async function upload(url: string, file: Readable, length: number): Promise<void
   }
 }
 
-/** Measures a file, as sizes given by skills may be wrong. */
+/** Measures a file in bytes, because sizes given by skills may be wrong. */
 async function lengthOf(file: Readable): Promise<number> {
   let length = 0
   for await (const chunk of file) length += chunk.length

@@ -2,19 +2,19 @@ import { TriviumError } from '../../../src/core/errors.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
 import { SendPostponed } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { CALL_TIMEOUT, fetchSlack, slackFailure } from '../api.ts'
+import { CALL_TIMEOUT, DEFAULT_LIMIT_SECONDS, fetchSlack, slackFailure } from '../api.ts'
 import { openDirect } from './find-posts.ts'
 import { postAll, type Sending } from './posts.ts'
 
 /** Errors if the bot or the viewer is not in the channel. */
-const SHUT_OUT = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
+const NO_ACCESS = /^(not_in_channel|user_not_in_channel|channel_not_found|is_archived|restricted_action)$/
 
 /** Whether a reply is ephemeral: requested, or an answer to something that only one person saw. */
 export function isPrivate({ fields, target }: Sending): boolean {
   return fields.ephemeral !== undefined || target.responseUrl !== undefined
 }
 
-/** The only viewer. Throws `send_rejected` if unknown. */
+/** The person who sees a private reply. Throws `send_rejected` if unknown. */
 function viewerOf({ reply, fields, target }: Sending): string {
   const user = typeof fields.ephemeral === 'string' ? fields.ephemeral : target.user
   if (user !== undefined) return user
@@ -23,32 +23,32 @@ function viewerOf({ reply, fields, target }: Sending): string {
 }
 
 /**
- * Shows posts to one person: through the response URL while Slack accepts it, else as ephemeral posts, and if the bot or the person is
- * not in the channel, in their direct messages.
+ * Shows posts to one person: through the response URL while Slack accepts it, else as ephemeral posts,
+ * and if the bot or the person is not in the channel, in their direct messages.
  */
-export async function whisper(sending: Sending): Promise<void> {
+export async function postPrivately(sending: Sending): Promise<void> {
   const { posts, sent, target } = sending
   const { api } = sending.workspace
   const { channel, thread, startsThread } = target
   const user = viewerOf(sending)
   const url = user === target.user ? target.responseUrl : undefined
   sent.seenBy = user
-  for (const shown of posts) {
+  for (const post of posts) {
     // "Ephemeral messages in threads are only shown if there is already an active thread."
-    const body = { ...shown, ...defined({ thread_ts: startsThread ? undefined : thread }) }
+    const body = { ...post, ...defined({ thread_ts: startsThread ? undefined : thread }) }
     try {
       if (url !== undefined && (await respond(url, body))) sent.posted.push('response')
       else sent.posted.push((await api.chat.postEphemeral({ channel, user, ...body })).message_ts ?? '')
     } catch (error) {
-      if (!isShutOut(error)) throw error
+      if (!hasNoAccess(error)) throw error
       return postAll(sending, { channel: await directChannel(sending) })
     }
   }
 }
 
 /**
- * The direct message channel with the answered person. Throws `send_rejected` for another viewer: a skill may show something to others
- * in the channel, but must not message people who did not write.
+ * The direct message channel with the answered person. Throws `send_rejected` for another viewer: a
+ * skill may show something to others in the channel, but must not message people who did not write.
  */
 export async function directChannel(sending: Sending): Promise<string> {
   const { reply, target, workspace } = sending
@@ -59,14 +59,15 @@ export async function directChannel(sending: Sending): Promise<string> {
 }
 
 /** Whether a post was refused because the bot or the viewer is not in the channel. */
-export function isShutOut(error: unknown): boolean {
-  return SHUT_OUT.test(slackFailure(error).code)
+export function hasNoAccess(error: unknown): boolean {
+  return NO_ACCESS.test(slackFailure(error).code)
 }
 
 /**
- * Answers through a response URL (https://docs.slack.dev/interactivity/handling-user-interaction), which also works in channels without
- * the bot. Only the person who typed or clicked sees it. False if Slack refuses, usually because the URL was used five times or
- * is older than 30 minutes; other problems show in the next attempt.
+ * Answers through a response URL (https://docs.slack.dev/interactivity/handling-user-interaction),
+ * which also works in channels without the bot. Only the person who typed or clicked sees it. Resolves
+ * with false if Slack refuses, usually because the URL was used five times or is older than 30 minutes.
+ * Other causes show in the next way that is tried.
  */
 async function respond(url: string, body: object): Promise<boolean> {
   const response = await fetchSlack(url, {
@@ -79,7 +80,10 @@ async function respond(url: string, body: object): Promise<boolean> {
   })
   const answer = await response.text()
   const { status } = response
-  if (status === 429) throw new SendPostponed((Number(response.headers.get('retry-after')) || 30) * 1000)
+  if (status === 429) {
+    const seconds = Number(response.headers.get('retry-after')) || DEFAULT_LIMIT_SECONDS
+    throw new SendPostponed(seconds * 1000)
+  }
   // Slack answers `ok`, or JSON that may contain an error, also with status 200.
   if (status < 500) return response.ok && textAt(parseJson(answer), 'error') === undefined
   throw new Error(`the response URL answered ${status}`)

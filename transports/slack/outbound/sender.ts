@@ -1,6 +1,11 @@
 import { TriviumError } from '../../../src/core/errors.ts'
-import type { Artifacts, Probed, Receipt, Reply } from '../../../src/core/transport.ts'
-import { SendPostponed } from '../../../src/core/transport.ts'
+import {
+  type Artifacts,
+  type Probed,
+  type Receipt,
+  type Reply,
+  SendPostponed,
+} from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { slackFailure } from '../api.ts'
 import { type Target, targetOf } from '../conversation.ts'
@@ -14,11 +19,11 @@ import { handOverBlock } from './handover-post.ts'
 import { createModals } from './modals.ts'
 import type { Post } from './post-blocks.ts'
 import { postAll, type Sending, shareFiles } from './posts.ts'
-import { directChannel, isPrivate, isShutOut, whisper } from './private.ts'
+import { directChannel, hasNoAccess, isPrivate, postPrivately } from './private.ts'
+import { createReplacement } from './replace-posts.ts'
 import { createSentRecords, receiptOf } from './sent-records.ts'
 import { postsOf, readSlackFields, type SlackFields } from './slack-fields.ts'
 import { createStreams } from './stream.ts'
-import { createTakeOver } from './take-over.ts'
 
 /** Errors for the outbox by kind of failure: permanent, to be probed first, or retryable. */
 const SEND_ERRORS = { rejected: 'send_rejected', unknown: 'send_ambiguous', unsent: 'send_failed' } as const
@@ -29,7 +34,7 @@ type Calls = ReturnType<typeof createCalls>
 /** The parts that deliver a reply. */
 type Parts = {
   modals: ReturnType<typeof createModals>
-  takenOver: ReturnType<typeof createTakeOver>
+  findReplaced: ReturnType<typeof createReplacement>
   artifacts: Artifacts
 }
 
@@ -41,18 +46,18 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
   const streams = createStreams(deps, workspaces, signal)
   const modals = createModals(deps)
   const records = createSentRecords(deps)
-  const parts: Parts = { modals, takenOver: createTakeOver(records, streams), artifacts }
-  /** Keys of sends that may have happened without a record in the store. */
+  const parts: Parts = { modals, findReplaced: createReplacement(records, streams), artifacts }
+  /** Keys of replies that may have been sent although the store has no record of it. */
   const unsure = new Set<string>()
 
   const sendOnce = async (reply: Reply): Promise<Receipt> => {
     const { key } = reply
-    const known = await records.read(key)
-    if (known) return receiptOf(known)
-    const sending = await begin(reply, options, workspaces)
+    const earlier = await records.read(key)
+    if (earlier) return receiptOf(earlier)
+    const sending = await prepare(reply, options, workspaces)
     const { workspace, target, sent } = sending
     const run = { key, workspace, signal, responseUrls: [target.responseUrl], isUnsure: unsure.has(key) }
-    await calls.during(run, () => deliver(sending, parts))
+    await calls.recordDuring(run, () => deliver(sending, parts))
     signal.throwIfAborted()
     sent.channel ??= target.channel
     await records.keep(key, sent)
@@ -69,10 +74,10 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
       sendOnce(reply).catch(async (error: unknown) => {
         throw await sendError(error, reply, calls)
       }),
-    /** The next `send` checks for existing posts. */
+    /** Reports `sent: false` although posts may exist: the next `send` looks for them. */
     async probe({ key }: Reply): Promise<Probed> {
-      const known = await records.read(key)
-      if (known) return { sent: true, receipt: receiptOf(known) }
+      const earlier = await records.read(key)
+      if (earlier) return { sent: true, receipt: receiptOf(earlier) }
       if ((await calls.doubt(key)).isUnclear) return { sent: 'unknown' }
       unsure.add(key)
       return { sent: false }
@@ -80,7 +85,8 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
   }
 }
 
-async function begin(reply: Reply, options: Options, workspaces: Workspaces): Promise<Sending> {
+/** Finds the place of a reply, and creates its posts. Throws `send_rejected`. */
+async function prepare(reply: Reply, options: Options, workspaces: Workspaces): Promise<Sending> {
   await workspaces.ready()
   const target = targetOf(reply, workspaces.only()?.team)
   const workspace = target && (await workspaces.find(target.team))
@@ -112,25 +118,26 @@ function noPlace({ gateway, to, conversation }: Reply, target: Target | undefine
 /** The posts of a reply. A reply that is visible to all ends with the take-over button. */
 function withTakeOver(reply: Reply, fields: SlackFields, { responseUrl }: Target): Post[] {
   const posts = postsOf(reply, fields)
-  const isOwn = fields.approval !== undefined || fields.handover !== undefined
-  const isShown = posts.length > 0 && fields.ephemeral === undefined && responseUrl === undefined
-  if (reply.inReplyTo !== undefined && isShown && !isOwn)
+  const isByTrivium = fields.approval !== undefined || fields.handover !== undefined
+  const isPublic = posts.length > 0 && fields.ephemeral === undefined && responseUrl === undefined
+  if (reply.inReplyTo !== undefined && isPublic && !isByTrivium)
     addBlock(posts, handOverBlock(reply.conversation, 'take'))
   return posts
 }
 
-async function deliver(sending: Sending, { modals, takenOver, artifacts }: Parts): Promise<void> {
+/** Makes all calls that send a reply, and records their results in `sent`. */
+async function deliver(sending: Sending, { modals, findReplaced, artifacts }: Parts): Promise<void> {
   const { reply, fields, sent, target, workspace } = sending
   const { approval, view } = fields
   // Files cannot be ephemeral, so everything goes to direct messages, or nothing is sent.
   const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
   if (view) await modals.open(view, sending)
   if (isModalOnly(reply, fields)) return
-  const earlier = approval?.status === 'pending' ? undefined : await takenOver(sending)
-  if (earlier) {
-    await postAll(sending, { ...target, channel: earlier.channel }, earlier.posted)
-    await earlier.after?.()
-  } else await show(sending)
+  const replaced = approval?.status === 'pending' ? undefined : await findReplaced(sending)
+  if (replaced) {
+    await postAll(sending, { ...target, channel: replaced.channel }, replaced.posted)
+    await replaced.afterwards?.()
+  } else await post(sending)
   const place = { ...target, channel: sent.channel ?? target.channel }
   await shareFiles(sending, direct === undefined ? place : { channel: direct }, artifacts)
   if (!isPrivate(sending)) await workspace.threads.join(place.channel, target.thread)
@@ -141,28 +148,31 @@ function isModalOnly({ text, attachments = [] }: Reply, { view, blocks }: SlackF
   return view !== undefined && text === '' && blocks === undefined && attachments.length === 0
 }
 
-/** Posts a reply. Approval requests are visible to the channel, as approvers must see them. */
-async function show(sending: Sending): Promise<void> {
-  const isQuestion = sending.fields.approval?.status === 'pending'
-  if (!isQuestion && isPrivate(sending)) return whisper(sending)
+/**
+ * Posts a reply. An approval request is visible to the channel, where the approvers are, unless the bot
+ * is not in it.
+ */
+async function post(sending: Sending): Promise<void> {
+  const isApprovalRequest = sending.fields.approval?.status === 'pending'
+  if (!isApprovalRequest && isPrivate(sending)) return postPrivately(sending)
   try {
     await postAll(sending, sending.target)
   } catch (error) {
-    if (!isPrivate(sending) || !isShutOut(error)) throw error
-    await whisper(sending)
+    if (!isPrivate(sending) || !hasNoAccess(error)) throw error
+    await postPrivately(sending)
   }
 }
 
-/** What a failed `send` throws. */
+/** The error that a failed `send` throws. */
 async function sendError(error: unknown, { gateway, key }: Reply, { doubt }: Calls): Promise<Error> {
   if (error instanceof TriviumError) return error
-  const { kind: failed, seconds, reason } = slackFailure(error)
-  if (failed === 'rate-limited') return new SendPostponed(seconds * 1000)
-  // The failed call may be invisible, such as an upload.
+  const { kind: callKind, seconds, reason } = slackFailure(error)
+  if (callKind === 'rate-limited') return new SendPostponed(seconds * 1000)
+  // If the failed call had no visible effect, as an upload, the reply can simply be sent again.
   const isDoubtful = await doubt(key).then(
     ({ mayBeMade }) => mayBeMade,
     () => true,
   )
-  const kind = failed === 'unknown' && !isDoubtful ? 'unsent' : failed
+  const kind = callKind === 'unknown' && !isDoubtful ? 'unsent' : callKind
   return new TriviumError(SEND_ERRORS[kind], { gateway, key, reason }, { cause: error })
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import type { Receipt, TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { KEPT } from './call-records.ts'
+import { RECORD_TTL_MS } from './call-records.ts'
 import { hashOf } from './methods.ts'
 
-/** Record of a sent reply by its key, so that no daemon sends it again and another reply may replace it. */
+/**
+ * The record of a sent reply, by its key, so that no daemon sends it again and another reply may
+ * replace it.
+ */
 const sentSchema = z.object({
   /** The channel returned by Slack; for a user id, the direct message channel. */
   channel: z.string().exactOptional(),
@@ -32,11 +35,12 @@ export function createSentRecords({ gateway, kv }: Pick<TransportDeps, 'gateway'
   return {
     read: async (key: string) => sentSchema.optional().parse((await kv.get(nameOf(key)))?.value),
     async keep(key: string, sent: Sent): Promise<void> {
-      await kv.set(nameOf(key), sent, { ttl: KEPT })
+      await kv.set(nameOf(key), sent, { ttl: RECORD_TTL_MS })
     },
   }
 }
 
+/** The receipt of a sent reply: its id is the channel with the first post, file or modal. */
 export function receiptOf({ channel = '', posted, files, view }: Sent): Receipt {
   const id = `${channel}/${posted[0] ?? files?.[0] ?? view ?? ''}`
   return { id, data: defined({ channel, ts: posted, files, view }) }

@@ -6,14 +6,14 @@ import type { Reply } from '../../../src/core/transport.ts'
 import { approvalPost, approvalSchema } from './approval-post.ts'
 import { fitView, postsOfBlocks } from './fit-blocks.ts'
 import { handOverPost, handoverSchema } from './handover-post.ts'
-import { FORGED, isGenuine, type Post } from './post-blocks.ts'
+import { hasReservedAction, type Post, RESERVED_ACTION } from './post-blocks.ts'
+import { escapeText, quietBlocks, quietMarkdown } from './quiet-text.ts'
 import { splitMarkdown } from './split-text.ts'
-import { escapeText, quietBlocks, quietMarkdown } from './words.ts'
 
 /** A modal defined by a skill. */
 export const viewSchema = z
   .custom<ModalView>(isJsonObject, 'it is not a view')
-  .refine(isGenuine, FORGED)
+  .refine((view) => !hasReservedAction(view), RESERVED_ACTION)
   .transform((view, context) => {
     try {
       return fitView(view)
@@ -23,11 +23,19 @@ export const viewSchema = z
     }
   })
 
-/** Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack validates the rest. */
+/**
+ * Slack-specific fields in a reply's `data`. `fit-blocks.ts` enforces Slack's limits; Slack validates
+ * the rest.
+ */
 const fieldsSchema = z.looseObject({
   /** Block Kit blocks, shown instead of the text. */
   blocks: z
-    .preprocess(quietBlocks, z.array(z.custom<KnownBlock>(isJsonObject)).refine(isGenuine, FORGED))
+    .preprocess(
+      quietBlocks,
+      z
+        .array(z.custom<KnownBlock>(isJsonObject))
+        .refine((blocks) => !hasReservedAction(blocks), RESERVED_ACTION),
+    )
     .exactOptional(),
   /** A modal for the person whose click or command is answered. */
   view: viewSchema.exactOptional(),
@@ -41,10 +49,10 @@ const fieldsSchema = z.looseObject({
 
 export type SlackFields = z.infer<typeof fieldsSchema>
 
-/** Maximum length of the notification text. */
-const LONGEST_TEXT = 4000
+/** Maximum characters of the text in a notification. */
+const MAX_TEXT = 4_000
 
-/** Reads `reply.data`; throws `send_rejected` for impossible requests. */
+/** Reads `reply.data`. Throws `send_rejected` for invalid fields. */
 export function readSlackFields({ data, gateway }: Reply): SlackFields {
   const parsed = fieldsSchema.safeParse(data ?? {})
   if (parsed.success) return parsed.data
@@ -52,19 +60,22 @@ export function readSlackFields({ data, gateway }: Reply): SlackFields {
   throw new TriviumError('send_rejected', { gateway, reason })
 }
 
-/** The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse them. */
+/**
+ * The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse
+ * them.
+ */
 export function postsOf({ subject, text, gateway, conversation }: Reply, fields: SlackFields): Post[] {
   const { approval, blocks, handover } = fields
   if (approval) {
     const post = approvalPost(approval)
-    return [{ ...post, text: plain(text) || post.text }]
+    return [{ ...post, text: notificationText(text) || post.text }]
   }
   if (handover) return [handOverPost(handover, conversation)]
   const markdown = subject === undefined ? text : `**${subject}**\n\n${text}`
   if (!blocks) return markdownPosts(markdown)
   try {
     const parts = postsOfBlocks(blocks)
-    return parts.map((part, index) => ({ text: index === 0 ? plain(markdown) : '', blocks: part }))
+    return parts.map((part, index) => ({ text: index === 0 ? notificationText(markdown) : '', blocks: part }))
   } catch (cause) {
     throw new TriviumError('send_rejected', { gateway, reason: reasonOf(cause) }, { cause })
   }
@@ -73,7 +84,7 @@ export function postsOf({ subject, text, gateway, conversation }: Reply, fields:
 /** Splits Markdown into posts; Slack renders it. */
 export function markdownPosts(markdown: string): Post[] {
   return splitMarkdown(quietMarkdown(markdown)).map((part) => ({
-    text: plain(part),
+    text: notificationText(part),
     blocks: [{ type: 'markdown', text: part }],
   }))
 }
@@ -89,10 +100,10 @@ export function feedbackBlock(id: string): KnownBlock {
 /** Escaped mentions of people and channels, which notifications show by name. */
 const MENTION = /&lt;(@[UW][A-Z0-9]+|#C[A-Z0-9]+)&gt;/g
 
-/** Strips common Markdown syntax, which notifications do not render. */
-function plain(markdown: string): string {
-  const bare = markdown
+/** The text of a notification: without common Markdown syntax, which is not rendered there. */
+function notificationText(markdown: string): string {
+  const text = markdown
     .replaceAll(/\*\*|~~|^#{1,6} /gm, '')
     .replaceAll(/!?\[([^[\]\n]*)\]\([^()\n]*\)/g, '$1')
-  return escapeText(bare.slice(0, LONGEST_TEXT)).replaceAll(MENTION, '<$1>')
+  return escapeText(text.slice(0, MAX_TEXT)).replaceAll(MENTION, '<$1>')
 }

@@ -1,20 +1,23 @@
-import { LIMIT } from './words.ts'
+import { MAX_MARKDOWN } from './quiet-text.ts'
 
-/** Space reserved for closing and reopening code fences. */
-const ROOM = 60
-
-/** A cut: `close` is appended to the first part, `reopen` is prepended to the rest. `at`: a better position. */
-type Seam = { close?: string; reopen?: string; at?: number }
+/** Characters reserved for closing and reopening code fences. */
+const FENCE_ROOM = 60
 
 /**
- * Splits Markdown into independent parts within Slack's limit: between paragraphs if possible, else between lines or words. Code is closed
- * and reopened; tables repeat their header.
+ * How to cut a text: `close` is added to the first part, and `reopen` before the rest. `at`: cut here
+ * instead.
  */
-export function splitMarkdown(markdown: string, limit = LIMIT): string[] {
+type Cut = { close?: string; reopen?: string; at?: number }
+
+/**
+ * Splits Markdown into independent parts within Slack's limit: between paragraphs if possible, else
+ * between lines or words. Code is closed and reopened; tables repeat their header.
+ */
+export function splitMarkdown(markdown: string, limit = MAX_MARKDOWN): string[] {
   return split(markdown, limit, (part, following) => {
     const fence = openFence(part)
     if (fence) return { close: `\n${/^[`~]+/.exec(fence)}`, reopen: `${fence}\n` }
-    return tableSeam(part, following, limit / 4)
+    return cutInTable(part, following, limit / 4)
   })
 }
 
@@ -34,31 +37,36 @@ export function splitPlain(text: string, limit: number): string[] {
   return split(text, limit, () => ({}))
 }
 
-function split(text: string, limit: number, seamOf: (part: string, following: string) => Seam): string[] {
+/** Splits a text. `cutAt` decides about a cut between a part and the text that follows. */
+function split(text: string, limit: number, cutAt: (part: string, following: string) => Cut): string[] {
   const parts: string[] = []
   let rest = text.trim()
   while (rest.length > limit) {
-    let at = cutOf(rest, limit - ROOM)
-    let seam = seamOf(rest.slice(0, at).trimEnd(), rest.slice(at))
-    if (seam.at !== undefined) {
-      at = seam.at
-      seam = seamOf(rest.slice(0, at).trimEnd(), rest.slice(at))
+    let at = positionIn(rest, limit - FENCE_ROOM)
+    let cut = cutAt(rest.slice(0, at).trimEnd(), rest.slice(at))
+    if (cut.at !== undefined) {
+      at = cut.at
+      cut = cutAt(rest.slice(0, at).trimEnd(), rest.slice(at))
     }
-    parts.push(rest.slice(0, at).trimEnd() + (seam.close ?? ''))
-    rest = (seam.reopen ?? '') + rest.slice(at).replace(/^\n+/, '')
+    parts.push(rest.slice(0, at).trimEnd() + (cut.close ?? ''))
+    rest = (cut.reopen ?? '') + rest.slice(at).replace(/^\n+/, '')
   }
   if (rest !== '') parts.push(rest)
   return parts
 }
 
-function cutOf(text: string, longest: number): number {
+/**
+ * The last position up to `max` between paragraphs, lines or words that does not leave a very short
+ * part.
+ */
+function positionIn(text: string, max: number): number {
   for (const separator of ['\n\n', '\n', ' ']) {
-    const at = text.lastIndexOf(separator, longest)
-    if (at > longest / 3) return at + 1
+    const at = text.lastIndexOf(separator, max)
+    if (at > max / 3) return at + 1
   }
   // Never inside a surrogate pair.
-  const code = text.charCodeAt(longest - 1)
-  return code >= 0xd800 && code <= 0xdbff ? longest - 1 : longest
+  const code = text.charCodeAt(max - 1)
+  return code >= 0xd800 && code <= 0xdbff ? max - 1 : max
 }
 
 /** The opening line of the code block in which a part ends, if any. */
@@ -77,7 +85,7 @@ function openFence(text: string): string | undefined {
 const SEPARATOR = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/
 
 /** The cut inside a table: the rest repeats the header; a header without rows moves to the rest. */
-function tableSeam(part: string, following: string, longest: number): Seam {
+function cutInTable(part: string, following: string, maxHeader: number): Cut {
   const isRow = (line: string | undefined): line is string => line?.includes('|') === true
   if (!isRow(following.split('\n', 1)[0])) return {}
   const lines = part.split('\n')
@@ -88,5 +96,5 @@ function tableSeam(part: string, following: string, longest: number): Seam {
   const before = lines.slice(0, first).join('\n')
   if (rows.length === 0) return before.trim() === '' ? {} : { at: before.length + 1 }
   const head = `${header}\n${separator}\n`
-  return SEPARATOR.test(separator ?? '') && head.length < longest ? { reopen: head } : {}
+  return SEPARATOR.test(separator ?? '') && head.length < maxHeader ? { reopen: head } : {}
 }

@@ -1,17 +1,21 @@
 import { z } from 'zod'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { HOUR } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
-import { shownSchema } from './stream-post.ts'
+import { streamPostSchema } from './stream-post.ts'
 
-/** How long (ms) streams are remembered. */
-const KEPT = 3_600_000
+/** How long streams are remembered. */
+const STREAM_TTL_MS = HOUR
 
-/** Shared record of a stream, as another daemon may send the complete reply. */
+/** The record of a stream, for all daemons: another one may send the complete reply. */
 const recordSchema = z.object({
-  post: shownSchema.exactOptional(),
-  /** Until when (Unix ms) a daemon may be updating it. In the past without a post: a post may exist whose answer was lost. */
+  post: streamPostSchema.exactOptional(),
+  /**
+   * Until when (Unix ms) a daemon may be updating it. In the past without a post: a post may exist
+   * whose answer was lost.
+   */
   busyUntil: z.number().exactOptional(),
-  /** Key of the replacing reply. */
+  /** Key of the reply that replaces the post. */
   claimedBy: z.string().exactOptional(),
 })
 
@@ -28,6 +32,6 @@ export function createStreamRecords({ gateway, kv }: Pick<TransportDeps, 'gatewa
     },
     /** Resolves with undefined, and stores nothing, if the record does not have the version `ifVersion`. */
     keep: (id: string, record: z.infer<typeof recordSchema>, ifVersion?: number) =>
-      kv.set(nameOf(id), record, defined({ ttl: KEPT, ifVersion })),
+      kv.set(nameOf(id), record, defined({ ttl: STREAM_TTL_MS, ifVersion })),
   }
 }

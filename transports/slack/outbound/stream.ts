@@ -1,5 +1,6 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import { type ReplyPiece, SendPostponed } from '../../../src/core/transport.ts'
+import { MINUTE } from '../../../src/core/units.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { createTokenBucket } from '../../../src/lib/token-bucket.ts'
@@ -10,24 +11,25 @@ import type { Workspaces } from '../workspaces/workspaces.ts'
 import { addBlock } from './fit-blocks.ts'
 import type { Sending } from './posts.ts'
 import { feedbackBlock } from './slack-fields.ts'
-import { findShown, finish, type Shown, showText } from './stream-post.ts'
+import { findStreamPost, finish, type StreamPost, showText } from './stream-post.ts'
 import { createStreamRecords, type StreamRecords } from './stream-records.ts'
 
-/** Interval (ms) of updates, also before the first one. */
-const EVERY = 1000
+/** Interval of updates, also before the first one. */
+const UPDATE_MS = 1_000
 /** Slack allows about 50 updates a minute per workspace; some are reserved for complete replies. */
-const UPDATES = { count: 40, per: 60_000 }
-/** Longer than two Slack calls; how long (ms) a killed daemon can delay the reply. */
-const LONGEST = 2 * CALL_TIMEOUT + 5000
-/** Interval (ms) at which a reply checks whether its post is still being updated. */
-const SOON = 500
+const UPDATES = { count: 40, per: MINUTE }
+/** Maximum time of an update, which makes two calls. A killed daemon delays the reply by so much. */
+const MAX_UPDATE_MS = 2 * CALL_TIMEOUT + 5_000
+/** Pause before a reply whose post is still being updated is sent. */
+const RETRY_MS = 500
 
-/** Local state of a stream. `said`: text already in a native Slack stream, to which updates are appended. */
-type Stream = { newest?: ReplyPiece; writing?: Promise<void>; said?: string; isOver?: boolean }
+/** The state of a stream on this daemon. `streamed`: as in `stream-post.ts`. */
+type Stream = { newest?: ReplyPiece; writing?: Promise<void>; streamed?: string; isOver?: boolean }
 
 /**
- * Shows replies while they are written, as a growing post that the complete reply replaces. Uses a native stream
- * (https://docs.slack.dev/reference/methods/chat.startStream) if Slack accepts it, else edits the post.
+ * Shows replies while they are written, as a growing post that the complete reply replaces. Uses a
+ * native stream (https://docs.slack.dev/reference/methods/chat.startStream) if Slack accepts it, else
+ * edits the post.
  */
 export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: AbortSignal) {
   const { gateway, now, log, router } = deps
@@ -41,16 +43,16 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       // Recorded first, so that the daemon that sends the complete reply looks for the post.
       await records.keep(id, {}, 0)
       while (!stream.isOver && !closing.aborted) {
-        await pause(EVERY, closing)
+        await pause(UPDATE_MS, closing)
         const { newest } = stream
         delete stream.newest
         if (!newest || closing.aborted) continue
         stream.writing = write(id, newest.text, target, stream)
         await stream.writing
       }
-      const { post: shown, claimedBy } = (await records.read(id)) ?? {}
+      const { post, claimedBy } = (await records.read(id)) ?? {}
       // If no reply follows, Slack would show an error for an unfinished stream.
-      if (claimedBy === undefined) await finish(shown, await workspaces.find(target.team))
+      if (claimedBy === undefined) await finish(post, await workspaces.find(target.team))
     } catch (error) {
       log.debug({ messageId: id, reason: reasonOf(error) }, 'a partial reply could not be shown')
     }
@@ -61,14 +63,14 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     router.routes().some(({ match }) => [match.action].flat().includes('feedback'))
 
   return {
-    /** Takes the current text and shows it at the next update. Never throws. */
+    /** Sets the current text, which the next update shows. Never throws. */
     show(piece: ReplyPiece): void {
       const id = piece.inReplyTo
-      const known = streams.get(id)
-      if (known) known.newest = piece
+      const existing = streams.get(id)
+      if (existing) existing.newest = piece
       const target = targetOf({ ...piece, key: id, gateway }, undefined)
       // Ephemeral posts cannot be changed.
-      if (known || !target || target.responseUrl !== undefined) return
+      if (existing || !target || target.responseUrl !== undefined) return
       const stream = { newest: piece }
       streams.set(id, stream)
       void run(id, target, stream)
@@ -82,7 +84,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
      * it: the first one, also when it is sent again. Throws `SendPostponed` while another daemon is
      * updating that post.
      */
-    async claim(sending: Sending): Promise<Shown | undefined> {
+    async claim(sending: Sending): Promise<StreamPost | undefined> {
       const { reply, posts, workspace } = sending
       const { inReplyTo: id, key } = reply
       if (id === undefined) return undefined
@@ -91,17 +93,17 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
       await stream?.writing?.catch(() => undefined)
       const record = await records.read(id)
       if (!record || (record.claimedBy ?? key) !== key) return undefined
-      const { post, busyUntil, version } = record
+      const { post: recorded, busyUntil, version } = record
       if (asksForFeedback() && posts.length > 0) addBlock(posts, feedbackBlock(id))
-      if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(SOON)
-      // The response was lost, with the start of the stream or with the daemon.
-      const isLost = !post && busyUntil !== undefined
-      const shown = isLost ? await findShown(id, sending) : post
-      // Also if nothing was shown yet, as another daemon may be about to.
-      const kept = await records.keep(id, defined({ claimedBy: key, post: shown }), version)
-      if (kept === undefined) throw new SendPostponed(SOON)
-      await finish(shown, workspace)
-      return shown
+      if (busyUntil !== undefined && busyUntil > now()) throw new SendPostponed(RETRY_MS)
+      // An update began but was not recorded: its answer was lost, or the daemon was killed.
+      const mayExist = !recorded && busyUntil !== undefined
+      const post = mayExist ? await findStreamPost(id, sending) : recorded
+      // Also without a post, because another daemon may be about to create one.
+      const newVersion = await records.keep(id, defined({ claimedBy: key, post }), version)
+      if (newVersion === undefined) throw new SendPostponed(RETRY_MS)
+      await finish(post, workspace)
+      return post
     },
   }
 }
@@ -114,16 +116,19 @@ function createWriter({ read, keep }: StreamRecords, workspaces: Workspaces, now
     const workspace = await workspaces.find(target.team)
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
-    const { post: shown, busyUntil, version } = record
-    // Skipped while rate-limited or busy, as the next piece contains everything.
-    if (busyUntil !== undefined || (shown && nextUpdate() > 0)) return
-    const before = defined({ post: shown })
-    if ((await keep(id, { ...before, busyUntil: now() + LONGEST }, version)) === undefined) return
+    const { post, busyUntil, version } = record
+    // Skipped while rate-limited or busy, because the next piece contains the whole text.
+    if (busyUntil !== undefined || (post && nextUpdate() > 0)) return
+    const before = defined({ post })
+    const busyVersion = await keep(id, { ...before, busyUntil: now() + MAX_UPDATE_MS }, version)
+    // Another daemon changed the record.
+    if (busyVersion === undefined) return
     try {
-      await keep(id, { post: await showText(id, text, { workspace, target }, stream, shown) })
+      await keep(id, { post: await showText(id, text, { workspace, target }, stream, post) })
     } catch (error) {
-      // A stream that may exist is not started again.
-      await keep(id, shown || slackFailure(error).kind !== 'unknown' ? before : { busyUntil: 0 })
+      // A post that may exist is not created again.
+      const mayExist = !post && slackFailure(error).kind === 'unknown'
+      await keep(id, mayExist ? { busyUntil: 0 } : before)
       throw error
     }
   }

@@ -35,19 +35,29 @@ export async function identify(api: SlackApi): Promise<Identity> {
   return { team, name: who.team ?? team, botUser, botId, api, isOrg }
 }
 
-export async function openWorkspace({ isOrg, ...known }: Identity, deps: TransportDeps): Promise<Workspace> {
-  const { team, api } = known
-  // Where the app is over, its end is still to be heard.
-  const asked = isOrg && (await api.auth.teams.list().catch(unlessOver))
-  const { teams = [] } = asked || {}
+/**
+ * Completes an identity. For an organisation, asks Slack for its workspaces; rejects with errors of the
+ * Web API.
+ */
+export async function openWorkspace(
+  { isOrg, ...identity }: Identity,
+  deps: TransportDeps,
+): Promise<Workspace> {
+  const { team, api } = identity
+  const answer = isOrg ? await api.auth.teams.list().catch(ifTokenRejected) : undefined
+  const { teams = [] } = answer ?? {}
   return {
-    ...known,
+    ...identity,
     teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
     directory: createDirectory(api, deps),
     threads: createThreads(deps, team),
   }
 }
 
-function unlessOver(error: unknown): undefined {
+/**
+ * For `catch`: without a valid token there are no workspaces, but the event about the end of the app
+ * must still be handled.
+ */
+function ifTokenRejected(error: unknown): undefined {
   if (!slackFailure(error).isToken) throw error
 }

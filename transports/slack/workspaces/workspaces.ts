@@ -2,99 +2,112 @@ import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { type JsonObject, objectsAt, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { createSlackApi, slackFailure } from '../api.ts'
-import { ENDING } from '../installs/installs.ts'
+import { END_EVENTS } from '../installs/installs.ts'
 import type { SlackOptions } from '../options.ts'
 import { createInstalled } from './installed.ts'
-import { createStrangers } from './strangers.ts'
+import { createUnknownWorkspaces } from './unknown-workspaces.ts'
 import { type Identity, identify, openWorkspace, type Workspace } from './workspace.ts'
 
 export type Workspaces = ReturnType<typeof createWorkspaces>
 
 /**
- * Makes the workspaces of a gateway: one per bot token, or one per OAuth installation. Does no I/O
- * before `ready`.
+ * The workspaces of a gateway: one per bot token, or one per OAuth installation. Does no I/O before
+ * `ready`.
  */
 export function createWorkspaces(options: SlackOptions, deps: TransportDeps) {
   const { log, gateway } = deps
   const apis = (options['bot-token'] ?? []).map((token) => createSlackApi(token, options, deps))
-  const found = new Map<string, Workspace>()
-  const bots = new Set<unknown>()
-  let refused: string[] = []
-  let asking: Promise<readonly Workspace[]> | undefined
+  /** By id, as far as they were identified. */
+  const open = new Map<string, Workspace>()
+  const botIds = new Set<unknown>()
+  let refusedTokens: string[] = []
+  let identifying: Promise<readonly Workspace[]> | undefined
 
   const add = async (who: Identity): Promise<Workspace> => {
     const workspace = await openWorkspace(who, deps)
-    found.set(workspace.team, workspace)
-    for (const id of [who.botUser, who.botId]) if (id !== '') bots.add(id)
+    open.set(workspace.team, workspace)
+    for (const id of [who.botUser, who.botId]) if (id !== '') botIds.add(id)
     return workspace
   }
-  const installed = options.oauth && createInstalled(options.oauth, options, deps, found, add)
-  const strangers = createStrangers(deps, { isInstalled: installed !== undefined })
+  const installed = options.oauth && createInstalled(options.oauth, options, deps, open, add)
+  const unknown = createUnknownWorkspaces(deps, { isInstalled: installed !== undefined })
 
   const identifyAll = async (): Promise<readonly Workspace[]> => {
-    const answers = await Promise.allSettled(apis.map(async (api) => add(await identify(api))))
-    const failures = answers.flatMap((each) => (each.status === 'rejected' ? slackFailure(each.reason) : []))
-    const worst = failures.find(({ kind }) => failures.length === apis.length || kind !== 'rejected')
-    if (worst) {
-      const what = worst.isToken ? 'Slack refuses the bot token' : 'Slack does not say who the bot is'
-      const reason = `${what}: ${worst.reason}`
-      throw new TriviumError('send_failed', { gateway, reason }, { cause: new Error(reason) })
-    }
-    refused = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
-    for (const fault of refused) log.error({}, fault)
-    return [...found.values()]
+    const results = await Promise.allSettled(apis.map(async (api) => add(await identify(api))))
+    const failures = results.flatMap((each) => (each.status === 'rejected' ? slackFailure(each.reason) : []))
+    // Tokens that are permanently rejected can be skipped, but not all of them.
+    const isFatal = ({ kind }: { kind: string }) => failures.length === apis.length || kind !== 'rejected'
+    const fatal = failures.find(isFatal)
+    if (fatal) throw identityError(gateway, fatal)
+    refusedTokens = failures.map(({ reason }) => `one of ${apis.length} bot tokens does not work: ${reason}`)
+    for (const fault of refusedTokens) log.error({}, fault)
+    return [...open.values()]
   }
 
   const find = async (id: string): Promise<Workspace | undefined> =>
-    installed ? installed.find(id) : found.get(id)
-  const only = (): Workspace | undefined => (apis.length === 1 ? found.values().next().value : undefined)
+    installed ? installed.find(id) : open.get(id)
+  const only = (): Workspace | undefined => (apis.length === 1 ? open.values().next().value : undefined)
 
   return {
     installs: installed?.installs,
     /**
-     * Asks Slack once for the identity behind each token; rejects and retries later if that fails. A permanently
-     * rejected token is skipped if others work, so that one removed app does not stop the others.
+     * Asks Slack once for the identity behind each token; rejects, and asks again later, if that fails.
+     * Skips permanently rejected tokens if others work, so that one removed app does not stop the rest.
      */
     ready(): Promise<readonly Workspace[]> {
-      asking ??= identifyAll().catch((error: unknown) => {
-        asking = undefined
+      identifying ??= identifyAll().catch((error: unknown) => {
+        identifying = undefined
         throw error
       })
-      return asking
+      return identifying
     },
     /** Problems with tokens, and workspaces that send events but have no token. */
     faults(): readonly string[] {
-      const faulty = [...found.values()].filter(({ api }) => api.fault() !== undefined)
-      // It may have been removed on another daemon.
+      const faulty = [...open.values()].filter(({ api }) => api.tokenFault() !== undefined)
+      // An installation may have been removed on another daemon; the lookup then forgets it.
       for (const { team } of installed ? faulty : []) find(team).catch(() => {})
-      const faults = faulty.map(({ name, api }) => `the bot token of ${name} does not work: ${api.fault()}`)
-      return [...refused, ...faults, ...strangers.faults()]
+      const faults = faulty.map(
+        ({ name, api }) => `the bot token of ${name} does not work: ${api.tokenFault()}`,
+      )
+      return [...refusedTokens, ...faults, ...unknown.faults()]
     },
     /** The workspace of a team id, once `ready` has resolved. Rejects if the store is unavailable. */
     find,
     /** The only workspace; undefined if there are several, or none yet. */
     only,
-    /** The workspace of a payload. Undefined without a token, which log, metrics and status report. */
+    /** The workspace of a payload. Undefined, and reported as a refusal, if it has no token. */
     async of(payload: JsonObject): Promise<Workspace | undefined> {
       const ids = installationsOf(payload)
       for (const id of ids) {
         const workspace = await find(id)
         if (!workspace) continue
-        strangers.forget(ids[0] ?? '')
+        unknown.forget(ids[0] ?? '')
         return workspace
       }
       if (ids.length === 0 && only()) return only()
       // The second event about the end of the same installation.
-      const isEnd = installed && ENDING.test(textAt(payload, 'event.type') ?? '')
-      if (!isEnd) strangers.refuse(ids[0] ?? 'that is not named', payload)
+      const isEnd = installed && END_EVENTS.test(textAt(payload, 'event.type') ?? '')
+      if (!isEnd) unknown.refuse(ids[0] ?? 'that is not named', payload)
       return undefined
     },
-    /** Whether an id belongs to our bot in any workspace, as shared channels show the others. */
-    isOwnBot: (id: unknown) => bots.has(id),
+    /** Whether an id belongs to our bot in any workspace: a shared channel has the bots of several. */
+    isOwnBot: (id: unknown) => botIds.has(id),
   }
 }
 
-/** Why `ready` rejected. It does so with the error of a send, as sends wait for it. */
+function identityError(
+  gateway: string,
+  { isToken, reason }: { isToken: boolean; reason: string },
+): TriviumError {
+  const what = isToken ? 'Slack refuses the bot token' : 'Slack does not say who the bot is'
+  const cause = new Error(`${what}: ${reason}`)
+  return new TriviumError('send_failed', { gateway, reason: cause.message }, { cause })
+}
+
+/**
+ * Why `ready` rejected. Its error is that of a send, because sends wait for it; the cause has the
+ * reason alone.
+ */
 export function whyNotReady(error: unknown): string {
   return reasonOf(error instanceof TriviumError ? (error.cause ?? error) : error)
 }

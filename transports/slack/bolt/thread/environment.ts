@@ -5,10 +5,11 @@ import { attempt } from '../../../../src/lib/attempt.ts'
 import { folderOf } from './typescript.ts'
 
 /**
- * Adds `.env` beside the app's package.json to the environment of its thread, like its start script or dotenv. Existing variables take
- * precedence. Does not affect the daemon's environment.
+ * Adds the variables of `.env` next to the app's package.json to the environment of its thread, as its
+ * start script or dotenv would. Existing variables take precedence. The environment of the daemon does
+ * not change.
  */
 export function readOwnEnvironment(file: string): void {
-  const written = attempt(() => readFileSync(join(folderOf(file), '.env'), 'utf8'))
-  for (const [name, value] of Object.entries(parseEnv(written ?? ''))) process.env[name] ??= value
+  const content = attempt(() => readFileSync(join(folderOf(file), '.env'), 'utf8'))
+  for (const [name, value] of Object.entries(parseEnv(content ?? ''))) process.env[name] ??= value
 }

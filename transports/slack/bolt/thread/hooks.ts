@@ -16,24 +16,27 @@ const PROVIDED: Record<string, string> = {
   zod: import.meta.resolve('zod'),
 }
 
-const OWN = [new URL('../../../../src/', import.meta.url).href, new URL('../../../', import.meta.url).href]
+const OWN_FOLDERS = [
+  new URL('../../../../src/', import.meta.url).href,
+  new URL('../../../', import.meta.url).href,
+]
 
 /** Whether a module belongs to the app: neither Trivium's nor an installed package. */
 function isOfApp(url: string | undefined): url is string {
   return (
     url?.startsWith('file:') === true &&
     !url.includes('/node_modules/') &&
-    !OWN.some((own) => url.startsWith(own))
+    !OWN_FOLDERS.some((folder) => url.startsWith(folder))
   )
 }
 
 /**
- * Resolves imports of the app's thread. `@slack/bolt` is always Trivium's own copy, whose App gets
- * its events from the gateway. A copy installed by the app would open a socket of its own, and
- * Slack would split the events between the two. The app's TypeScript is compiled as a compiler
- * would do it.
+ * Registers the hooks that resolve and load the modules of the app's thread. `@slack/bolt` is always
+ * Trivium's own copy, whose App gets its events from the gateway. A copy installed by the app would
+ * open a socket of its own, and Slack would split the events between the two. The app's TypeScript is
+ * compiled, and its imports are resolved as by the TypeScript compiler.
  */
-export function resolveForApps(entry: string, { compile }: ReturnType<typeof createCompiler>): void {
+export function registerAppHooks(entry: string, { compile }: ReturnType<typeof createCompiler>): void {
   const sources = createSourceResolver(entry)
   registerHooks({
     resolve(specifier, context, next) {
@@ -50,9 +53,9 @@ export function resolveForApps(entry: string, { compile }: ReturnType<typeof cre
       try {
         return next(specifier, context)
       } catch (error) {
-        const found = sources.relative(specifier, parentURL)
-        if (!found) throw error
-        return next(found, context)
+        const source = sources.relative(specifier, parentURL)
+        if (!source) throw error
+        return next(source, context)
       }
     },
     load(url, context, next) {

@@ -10,12 +10,26 @@ import {
 
 export * from '@slack/bolt'
 
-/** Options about how events arrive and how Slack is called, which the gateway determines. */
-const ENTRANCES = ['appToken', 'socketMode', 'signingSecret', 'port', 'endpoints', 'developerMode'] as const
-const IDENTITY = ['token', 'botId', 'botUserId', 'authorize'] as const
+/** Options about receiving events, which the gateway determines. */
+const RECEIVER_OPTIONS = [
+  'appToken',
+  'socketMode',
+  'signingSecret',
+  'port',
+  'endpoints',
+  'developerMode',
+] as const
+/**
+ * Options about the bot's identity: the gateway determines them, unless the app authorizes events
+ * itself.
+ */
+const IDENTITY_OPTIONS = ['token', 'botId', 'botUserId', 'authorize'] as const
 
-/** The host of the Apps in this thread. `options` are those of the gateway. `made` is called for each App. */
-export type Host = { options: bolt.AppOptions; made(app: App, said: bolt.AppOptions): void }
+/**
+ * The host of the Apps in this thread. `options`: those of the gateway. `onCreated` is called for each
+ * App, with its own options.
+ */
+export type Host = { options: bolt.AppOptions; onCreated(app: App, options: bolt.AppOptions): void }
 
 let host: Host | undefined
 
@@ -25,43 +39,42 @@ export function setHost(next: Host): void {
 
 /**
  * Bolt's App for files loaded by the gateway: an App created with `new App(…)` uses the gateway's
- * Slack client, and gets the gateway's events. All other options of the file apply, including its
- * authorization.
+ * Slack client, and gets the gateway's events. All other options apply, including `authorize`.
  */
 export class App extends bolt.App {
   /** Resolves once the file has called `start`, when all listeners are registered. */
   readonly started = Promise.withResolvers<void>()
 
-  readonly #said: bolt.AppOptions
+  readonly #options: bolt.AppOptions
 
-  constructor(said: bolt.AppOptions = {}) {
+  constructor(options: bolt.AppOptions = {}) {
     if (!host) throw new Error('an App is made where a route names the file')
-    const [own, given] = [{ ...said }, { ...host.options }]
-    for (const key of ENTRANCES) delete own[key]
-    for (const key of IDENTITY) delete (said.authorize ? given : own)[key]
-    if (said.logger) delete given.logger
-    super({ ...own, ...given, clientOptions: { ...own.clientOptions, ...given.clientOptions } })
-    this.#said = said
-    host.made(this, said)
+    const [ofApp, ofHost] = [{ ...options }, { ...host.options }]
+    for (const key of RECEIVER_OPTIONS) delete ofApp[key]
+    for (const key of IDENTITY_OPTIONS) delete (options.authorize ? ofHost : ofApp)[key]
+    if (options.logger) delete ofHost.logger
+    super({ ...ofApp, ...ofHost, clientOptions: { ...ofApp.clientOptions, ...ofHost.clientOptions } })
+    this.#options = options
+    host.onCreated(this, options)
   }
 
   override processEvent(event: bolt.ReceiverEvent): Promise<void> {
-    const made = customPropertiesOf(this.#said.receiver, event.body)
-    return super.processEvent({ ...event, customProperties: { ...event.customProperties, ...made } })
+    const properties = customPropertiesOf(this.#options.receiver, event.body)
+    return super.processEvent({ ...event, customProperties: { ...event.customProperties, ...properties } })
   }
 
   override async start(
     ...args: Parameters<bolt.App['start']>
   ): Promise<Awaited<ReturnType<bolt.App['start']>>> {
     this.started.resolve()
-    await startReceiver(this.#said, args)
+    await startReceiver(this.#options, args)
     return super.start(...args)
   }
 }
 
 const hosted = { ...bolt, App, AwsLambdaReceiver, ExpressReceiver, HTTPReceiver, SocketModeReceiver }
 
-// `import bolt from '@slack/bolt'`, and `require('@slack/bolt')`.
+// For `import bolt from '@slack/bolt'`, and `require('@slack/bolt')`.
 export {
   AwsLambdaReceiver,
   ExpressReceiver,

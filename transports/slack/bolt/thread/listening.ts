@@ -1,17 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { toJson } from '../../../../src/core/json.ts'
 import { defined } from '../../../../src/lib/defined.ts'
-import { patient } from '../patient.ts'
 import type { CallAnswer, ThreadData, ToThread } from '../protocol.ts'
+import { waitingForLimits } from '../rate-limit-wait.ts'
 import type { App } from './hosted.ts'
 import type { Link } from './link.ts'
 
 type Fetch = typeof globalThis.fetch
 
-/** A run of the listeners. After a successful end, later calls (of timers) belong to no run; after an abort they fail. */
+/**
+ * A run of the listeners. Later calls, of timers, belong to no run after a successful end, and fail
+ * after an abort.
+ */
 type Run = { id: number; urls: readonly string[]; state: 'running' | 'ended' | 'aborted' }
 
-const patiently = patient(globalThis.fetch)
+const fetchDirectly = waitingForLimits(globalThis.fetch)
+
+/** Statuses of responses that must not have a body. */
+const WITHOUT_BODY = [204, 205, 304]
 
 /** Runs the listeners of the thread's Apps, and makes their Slack calls. */
 export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
@@ -19,13 +25,14 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
   const running = new Map<number, Run>()
   let apps: readonly App[] = []
 
-  /** Calls of a run are made by the daemon, which skips those that an earlier run already made. */
-  const callIn = async (run: Run, request: Request, body: string | Uint8Array): Promise<Response> => {
+  /** Makes a call through the daemon, which skips those that an earlier run already made. */
+  const callThroughDaemon = async (run: Run, request: Request, body: string | Uint8Array) => {
     const { url, method, headers } = request
-    const ask = link.ask({ what: 'call', run: run.id, url, init: { method, headers: [...headers], body } })
-    const { body: bytes, ...head } = (await ask) as CallAnswer
-    // Statuses without a body.
-    return new Response([204, 205, 304].includes(head.status) ? null : new Uint8Array(bytes), head)
+    const init = { method, headers: [...headers], body }
+    const answer = await link.ask({ what: 'call', run: run.id, url, init })
+    // Written by `responseOf` of the daemon.
+    const { body: bytes, ...head } = answer as CallAnswer
+    return new Response(WITHOUT_BODY.includes(head.status) ? null : new Uint8Array(bytes), head)
   }
 
   const fetch: Fetch = async (input, init) => {
@@ -33,16 +40,16 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
     if (run?.state === 'aborted') throw new Error('its listener has run for too long, or is run elsewhere')
     const url = input instanceof Request ? input.url : String(input)
     const isRecorded = run?.state === 'running' && (url.startsWith(apiUrl) || run.urls.includes(url))
-    if (!run || !isRecorded) return patiently(input, init)
+    if (!run || !isRecorded) return fetchDirectly(input, init)
     const request = new Request(input, init)
     const isBinary = /^multipart\//.test(request.headers.get('content-type') ?? '')
     const body = isBinary ? new Uint8Array(await request.arrayBuffer()) : await request.text()
-    return callIn(run, request, body)
+    return callThroughDaemon(run, request, body)
   }
 
-  /** Passes it to all Apps of the file; the first acknowledgement counts. */
-  const listen = async ({ id, payload, acks }: Extract<ToThread, { kind: 'process' }>) => {
-    let isAcked = !acks
+  /** Passes a payload to all Apps; the first acknowledgement counts. Rejects with the errors of all. */
+  const listen = async ({ id, payload, needsAck }: Extract<ToThread, { kind: 'process' }>) => {
+    let isAcked = !needsAck
     const ack = async (response?: unknown) => {
       if (isAcked) return
       isAcked = true
@@ -52,34 +59,36 @@ export function createListening({ apiUrl, retryNum }: ThreadData, link: Link) {
         response: response === undefined ? undefined : toJson(response),
       })
     }
-    const ended = await Promise.allSettled(
+    const results = await Promise.allSettled(
       apps.map((app, index) =>
         app.processEvent({
-          body: index ? structuredClone(payload) : payload,
+          // Listeners may change it.
+          body: index > 0 ? structuredClone(payload) : payload,
           ack,
           ...defined({ retryNum }),
         }),
       ),
     )
-    const failures = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures)
   }
 
   return {
     fetch,
-    use(made: readonly App[]) {
-      apps = made
+    /** Sets the Apps that get payloads. */
+    use(loaded: readonly App[]) {
+      apps = loaded
     },
-    /** Never rejects. */
-    async process(what: Extract<ToThread, { kind: 'process' }>): Promise<void> {
-      const run: Run = { ...what, state: 'running' }
+    /** Runs the listeners for a payload, and reports the outcome. Never rejects. */
+    async process(message: Extract<ToThread, { kind: 'process' }>): Promise<void> {
+      const run: Run = { ...message, state: 'running' }
       running.set(run.id, run)
       try {
-        await runs.run(run, () => listen(what))
+        await runs.run(run, () => listen(message))
         if (run.state === 'running') run.state = 'ended'
-        link.ended(run.id)
+        link.reportEnd(run.id)
       } catch (error) {
-        link.ended(run.id, link.told(error))
+        link.reportEnd(run.id, link.toErrorData(error))
         run.state = 'aborted'
       } finally {
         running.delete(run.id)

@@ -5,23 +5,23 @@ import type { Link } from './link.ts'
 
 const RANKS: Record<LogLevelName, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 
-/** Bolt's logger: forwards the app's log lines, from the app's level, to the daemon's log. */
+/** Bolt's logger: forwards the app's log lines of its level and above to the daemon's log. */
 export function createLogger(link: Link): NonNullable<AppOptions['logger']> {
-  let least = LogLevel.INFO
+  let minLevel = LogLevel.INFO
   const at = (level: LogLevelName) => {
-    return (...said: unknown[]) => {
-      if (RANKS[level] < RANKS[least]) return
-      const error = said.find((one) => one instanceof Error)
-      const words = said.map((one) => (one instanceof Error ? one.message : one))
-      link.say({ kind: 'log', level, text: format(...words), ...(error && { error: link.told(error) }) })
+    return (...args: unknown[]) => {
+      if (RANKS[level] < RANKS[minLevel]) return
+      const error = args.find((arg) => arg instanceof Error)
+      const text = format(...args.map((arg) => (arg instanceof Error ? arg.message : arg)))
+      link.send({ kind: 'log', level, text, ...(error && { error: link.toErrorData(error) }) })
     }
   }
   return {
     ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
     setLevel(level) {
-      least = level
+      minLevel = level
     },
-    getLevel: () => least,
+    getLevel: () => minLevel,
     setName() {},
   }
 }

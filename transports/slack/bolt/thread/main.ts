@@ -2,55 +2,59 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadData, ToThread } from '../protocol.ts'
 import { readOwnEnvironment } from './environment.ts'
-import { resolveForApps } from './hooks.ts'
+import { registerAppHooks } from './hooks.ts'
 import { createLink } from './link.ts'
 import { createListening } from './listening.ts'
 import { loadApps } from './load.ts'
-import { cleanOutput } from './output.ts'
-import { keepSocketsClosed } from './sockets.ts'
+import { redactOutput } from './output.ts'
+import { preventSockets } from './sockets.ts'
 import { createCompiler } from './typescript.ts'
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
+// Written by `startAppThread`.
 const data = workerData as ThreadData
 
 readOwnEnvironment(data.file)
 const compiler = createCompiler()
-resolveForApps(data.file, compiler)
-keepSocketsClosed()
+registerAppHooks(data.file, compiler)
+preventSockets()
 const link = createLink((messages) => port.postMessage(messages))
-cleanOutput(link.cleaned)
+redactOutput(link.redact)
 const listening = createListening(data, link)
-const hear = (message: ToThread) => {
-  if (message.kind === 'answer') link.answered(message)
+const handle = (message: ToThread) => {
+  if (message.kind === 'answer') link.settle(message)
   else if (message.kind === 'abort') listening.abort(message.id)
   else void listening.process(message)
 }
-/** Processed one per turn, as in plain Bolt: an event runs up to its first await before the next one starts. */
+/**
+ * Handled one per turn, as in plain Bolt: an event runs up to its first await before the next one
+ * starts.
+ */
 const waiting: ToThread[] = []
-const hearNext = () => {
+const handleNext = () => {
   const message = waiting.shift()
   if (message === undefined) return
-  hear(message)
-  if (waiting.length > 0) setImmediate(hearNext)
+  handle(message)
+  if (waiting.length > 0) setImmediate(handleNext)
 }
 port.on('message', (messages: ToThread[]) => {
   const isIdle = waiting.length === 0
   waiting.push(...messages)
-  if (isIdle) hearNext()
+  if (isIdle) handleNext()
 })
 // A finished listener may have left an unawaited call.
 process.on('unhandledRejection', (error) => {
-  link.say({
+  link.send({
     kind: 'log',
     level: 'error',
     text: 'a promise of the app was rejected, and nothing handles it',
-    error: link.told(error),
+    error: link.toErrorData(error),
   })
 })
 try {
   listening.use(await loadApps(data, link, listening.fetch))
-  link.say({ kind: 'ready' })
+  link.send({ kind: 'ready' })
 } catch (error) {
-  link.say({ kind: 'failed', error: link.told(compiler.explained(error)) })
+  link.send({ kind: 'failed', error: link.toErrorData(compiler.explained(error)) })
 }

@@ -17,25 +17,29 @@ const SOURCES: [RegExp, string[]][] = [
 /** Extensions tried for imports without one, and for folders. */
 const EXTENSIONS = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json']
 
-/** Resolves imports of TypeScript projects that Node does not support: sources, folders, and `paths` of tsconfig.json. */
+/**
+ * Resolves imports of TypeScript projects that Node does not support: sources, folders, and `paths` of
+ * tsconfig.json.
+ */
 export function createSourceResolver(entry: string) {
   const tsconfig = attempt(() => getTsconfig(entry))
   const match = tsconfig ? attempt(() => createPathsMatcher(tsconfig)) : undefined
   return {
     /** Resolves names such as `@/listeners`; undefined if tsconfig.json does not map them to a file. */
     mapped: (specifier: string): string | undefined =>
-      /^(\.{0,2}\/|node:|file:|#)/.test(specifier) ? undefined : first((match ?? (() => []))(specifier)),
+      /^(\.{0,2}\/|node:|file:|#)/.test(specifier) ? undefined : firstFile(match?.(specifier) ?? []),
     /** Resolves `./a.js` for `a.ts`, `./a`, and `./folder`. */
     relative(specifier: string, parent: string | undefined): string | undefined {
       if (!parent || !/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return undefined
-      return first([fileURLToPath(new URL(specifier.replace(/^\//, 'file:///'), parent))])
+      return firstFile([fileURLToPath(new URL(specifier.replace(/^\//, 'file:///'), parent))])
     },
   }
 }
 
-function first(paths: readonly string[]): string | undefined {
-  const found = paths.flatMap(candidates).find((path) => existsSync(path) && statSync(path).isFile())
-  return found && pathToFileURL(found).href
+/** The URL of the first existing file that one of the paths may refer to. */
+function firstFile(paths: readonly string[]): string | undefined {
+  const file = paths.flatMap(candidates).find((path) => existsSync(path) && statSync(path).isFile())
+  return file && pathToFileURL(file).href
 }
 
 function candidates(path: string): string[] {
@@ -46,22 +50,25 @@ function candidates(path: string): string[] {
   return [path, ...sources, ...added, ...EXTENSIONS.map((each) => join(path, `index${each}`))]
 }
 
-/** Matches decorators, which Node cannot run. Used only to explain failures, as strings may look the same. */
+/**
+ * Matches decorators, which Node cannot run. Used only to explain failures, because strings may look
+ * the same.
+ */
 const DECORATOR = /^\s*@[A-Za-z_$][\w$.]*(\(|\s*$)/m
 
-/** Makes the compiler for an app's TypeScript. */
+/** Creates the compiler for an app's TypeScript. */
 export function createCompiler() {
-  const decorated: string[] = []
+  const withDecorators: string[] = []
   return {
     compile(url: string) {
-      const made = compileTypeScript(fileURLToPath(url))
-      if (DECORATOR.test(made.source)) decorated.push(fileURLToPath(url))
-      return made
+      const module = compileTypeScript(fileURLToPath(url))
+      if (DECORATOR.test(module.source)) withDecorators.push(fileURLToPath(url))
+      return module
     },
     /** Explains a load failure, with the file if Node does not name it. */
     explained(error: unknown): unknown {
       const isSyntax = error instanceof SyntaxError || textAt(error, 'name') === 'SyntaxError'
-      const [file] = decorated
+      const [file] = withDecorators
       return isSyntax && file
         ? new SyntaxError(`${file} uses decorators, which Node does not run. ${COMPILE}`)
         : error
@@ -71,36 +78,40 @@ export function createCompiler() {
 
 const COMPILE = 'Compile the app (`npx tsc`) and name the result in the route'
 
-/** Compiles TypeScript, including enums, parameter properties and namespaces, and removes type-only imports. */
+/**
+ * Compiles TypeScript, including enums, parameter properties and namespaces, and removes type-only
+ * imports.
+ */
 function compileTypeScript(filename: string): { source: string; format: 'module' | 'commonjs' } {
-  const written = readFileSync(filename, 'utf8')
-  const format = formatOf(filename, written)
-  const { code, map } = compiled(filename, written)
+  const text = readFileSync(filename, 'utf8')
+  const format = formatOf(filename, text)
+  const { code, map } = transform(filename, text)
   const source = format === 'module' ? withCommonNames(code) : code
-  const inline = map
+  const sourceMap = map
     ? `\n//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`
     : ''
-  return { source: source + inline, format }
+  return { source: source + sourceMap, format }
 }
 
-/** A module for JSON imported without `with { type: 'json' }`, with its keys as exports, as in TypeScript. */
+/**
+ * A module for JSON imported without `with { type: 'json' }`, with its keys as exports, as in
+ * TypeScript.
+ */
 export function jsonModule(url: string): string {
-  const written = readFileSync(fileURLToPath(url), 'utf8')
-  const value: unknown = JSON.parse(written)
-  const names = isJsonObject(value) ? Object.keys(value).filter((key) => /^[A-Za-z_$][\w$]*$/.test(key)) : []
-  const exported = names.filter((name) => name !== 'default').map((name, index) => `k${index} as ${name}`)
-  const consts = names
-    .filter((name) => name !== 'default')
-    .map((name, index) => `const k${index} = value.${name};`)
-  return `const value = ${written.trim()};\nexport default value;\n${consts.join('\n')}\nexport { ${exported.join(', ')} };`
+  const text = readFileSync(fileURLToPath(url), 'utf8')
+  const value: unknown = JSON.parse(text)
+  const keys = isJsonObject(value) ? Object.keys(value) : []
+  const names = keys.filter((key) => key !== 'default' && /^[A-Za-z_$][\w$]*$/.test(key))
+  const consts = names.map((name, index) => `const k${index} = value.${name};`)
+  const exported = names.map((name, index) => `k${index} as ${name}`)
+  return `const value = ${text.trim()};\nexport default value;\n${consts.join('\n')}\nexport { ${exported.join(', ')} };`
 }
 
-function compiled(filename: string, written: string) {
+function transform(filename: string, text: string) {
   try {
     // Types may be imported without the keyword `type`, as TypeScript allows by default.
-    const transform = { verbatimModuleSyntax: false, nativeClassProperties: true }
-    const options = { mode: 'transform', filename, transform, sourceMap: true } as const
-    return transformSync(written, options)
+    const settings = { verbatimModuleSyntax: false, nativeClassProperties: true }
+    return transformSync(text, { mode: 'transform', filename, transform: settings, sourceMap: true })
   } catch (error) {
     const reason = textAt(error, 'message') ?? reasonOf(error)
     throw new SyntaxError(`${filename} cannot be compiled: ${reason}. ${COMPILE}`)
@@ -108,33 +119,36 @@ function compiled(filename: string, written: string) {
 }
 
 /** `import … from` and `export` make an ES module, regardless of `module` in tsconfig.json. */
-function formatOf(filename: string, written: string): 'module' | 'commonjs' {
+function formatOf(filename: string, text: string): 'module' | 'commonjs' {
   if (filename.endsWith('.mts')) return 'module'
   if (filename.endsWith('.cts')) return 'commonjs'
-  if (/^\s*(export\s*=|import\s+\w+\s*=\s*require\()/m.test(written)) return 'commonjs'
-  if (/^\s*(import|export)\b/m.test(written)) return 'module'
-  const near = attempt(() => findPackageJSON(pathToFileURL(filename)))
-  const type = near && textAt(parseJson(readFileSync(near, 'utf8')), 'type')
-  return type === 'module' || /\bimport\.meta\b|^\s*await\b/m.test(written) ? 'module' : 'commonjs'
+  if (/^\s*(export\s*=|import\s+\w+\s*=\s*require\()/m.test(text)) return 'commonjs'
+  if (/^\s*(import|export)\b/m.test(text)) return 'module'
+  const manifest = attempt(() => findPackageJSON(pathToFileURL(filename)))
+  const type = manifest && textAt(parseJson(readFileSync(manifest, 'utf8')), 'type')
+  return type === 'module' || /\bimport\.meta\b|^\s*await\b/m.test(text) ? 'module' : 'commonjs'
 }
 
-/** Defines CommonJS names for sources that are usually compiled to CommonJS, on the first line, to keep line numbers. */
+/**
+ * Defines `__filename`, `__dirname` and `require`, which sources that are usually compiled to CommonJS
+ * may use. Without a line break, so that line numbers stay.
+ */
 function withCommonNames(code: string): string {
   const isMissing = (name: string) =>
     new RegExp(`(?<![.\\w])${name}\\b`).test(code) &&
     !new RegExp(`(const|let|var|function|import)\\s+(\\{[^}]*)?${name}\\b`).test(code)
-  const made = [
+  const definitions = [
     isMissing('__filename') ? 'const __filename = import.meta.filename;' : '',
     isMissing('__dirname') ? 'const __dirname = import.meta.dirname;' : '',
     isMissing('require')
       ? "const require = process.getBuiltinModule('module').createRequire(import.meta.url);"
       : '',
   ]
-  return made.join('') + code
+  return definitions.join('') + code
 }
 
 /** The folder of an app: that of its package.json, else of its file. */
 export function folderOf(file: string): string {
-  const near = attempt(() => findPackageJSON(pathToFileURL(file)))
-  return dirname(near ?? file)
+  const manifest = attempt(() => findPackageJSON(pathToFileURL(file)))
+  return dirname(manifest ?? file)
 }

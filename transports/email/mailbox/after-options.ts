@@ -7,11 +7,12 @@ import type { Fetched } from './fetch.ts'
 import type { ImapConnection } from './imap-connection.ts'
 
 /**
- * Applies `after` and `quarantine` to processed mails of a folder. Creates missing folders. Refusals by the server (quota, permissions) are
- * logged, and the mail stays in place, as it was already accepted. Mails that were not read completely are never deleted.
+ * Applies `after` and `quarantine` to processed mails of a folder: flags, moves or deletes them.
+ * Creates missing folders. If the server refuses (quota, permissions), this is logged and the mails
+ * stay, because they were already accepted. Mails that were not read completely are never deleted.
  * Rejects only if the connection is lost.
  */
-export async function putAway(
+export async function applyAfterOptions(
   { client, run }: ImapConnection,
   incoming: readonly Fetched[],
   results: readonly Ingested[],
@@ -24,44 +25,51 @@ export async function putAway(
     } catch (error) {
       if (!client.usable) throw error
       const { folder } = incoming[0] ?? {}
-      log.error({ folder, reason: reasonOf(error) }, 'mails could not be put away; they stay')
+      log.error(
+        { folder, reason: reasonOf(error) },
+        'processed mails could not be changed; they stay in their folder',
+      )
     }
   }
 
-  const done: number[] = []
+  const processed: number[] = []
   const refused: number[] = []
   for (const [at, { folder, uid }] of incoming.entries()) {
     const { outcome = 'own', unreadable: reason } = results[at] ?? {}
     if (outcome === 'refused') refused.push(uid)
     if (outcome !== 'accepted' && outcome !== 'bounce') continue
-    if (reason === undefined || after !== 'delete') done.push(uid)
-    else log.warn({ folder, uid, reason }, 'a mail was not taken whole; it is not deleted')
+    if (reason === undefined || after !== 'delete') processed.push(uid)
+    else log.warn({ folder, uid, reason }, 'a mail was not read completely; it is not deleted')
   }
   if (after === 'seen')
-    await attempt(done, (client, uids) =>
-      must(client.messageFlagsAdd(uids, ['\\Seen'], { uid: true }), 'flag'),
+    await attempt(processed, (client, uids) =>
+      requireSuccess(client.messageFlagsAdd(uids, ['\\Seen'], { uid: true }), 'flag'),
     )
-  else if (after === 'delete') await attempt(done, remove)
-  else if (after !== 'keep') await attempt(done, mover(after.move))
+  else if (after === 'delete') await attempt(processed, remove)
+  else if (after !== 'keep') await attempt(processed, mover(after.move))
   if (quarantine) await attempt(refused, mover(quarantine))
 }
 
-/** Deletes mails of the open folder. Without UIDPLUS (RFC 4315) it only marks them, as EXPUNGE would remove all marked mails. */
+/**
+ * Deletes mails of the open folder. Without UIDPLUS (RFC 4315) it only marks them: EXPUNGE would remove
+ * all marked mails.
+ */
 export async function remove(client: ImapFlow, uids: number[]): Promise<void> {
-  if (supports(client, 'UIDPLUS')) return must(client.messageDelete(uids, { uid: true }), 'delete')
-  await must(client.messageFlagsAdd(uids, ['\\Deleted'], { uid: true }), 'delete')
+  if (supports(client, 'UIDPLUS')) return requireSuccess(client.messageDelete(uids, { uid: true }), 'delete')
+  await requireSuccess(client.messageFlagsAdd(uids, ['\\Deleted'], { uid: true }), 'delete')
 }
 
+/** Creates the function that moves mails to a folder, and creates the folder if it is missing. */
 function mover(folder: string) {
   return async (client: ImapFlow, uids: number[]): Promise<void> => {
-    // Without these, the library would also expunge mails marked by the user.
+    // Without one of these, the library would also expunge mails that the user has marked.
     const isSafe = supports(client, 'MOVE') || supports(client, 'UIDPLUS')
     if (!isSafe) throw new Error('the IMAP server offers neither MOVE nor UIDPLUS, so nothing can be moved')
     // The library joins the parts with the server's separator.
     const path = folder.split('/')
     if (await client.messageMove(uids, path, { uid: true })) return
     await client.mailboxCreate(path)
-    await must(client.messageMove(uids, path, { uid: true }), `move to ${folder}`)
+    await requireSuccess(client.messageMove(uids, path, { uid: true }), `move to ${folder}`)
   }
 }
 
@@ -70,6 +78,7 @@ function supports(client: ImapFlow, capability: 'MOVE' | 'UIDPLUS'): boolean {
   return client.capabilities.has(capability) || client.enabled.has('IMAP4REV2')
 }
 
-async function must(done: Promise<unknown>, what: string): Promise<void> {
-  if (!(await done)) throw new Error(`the IMAP server refused to ${what}`)
+/** Throws if a command of imapflow resolves with false, which means that the server refused it. */
+async function requireSuccess(command: Promise<unknown>, what: string): Promise<void> {
+  if (!(await command)) throw new Error(`the IMAP server refused to ${what}`)
 }

@@ -2,8 +2,9 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { decodeBody } from '../../deliveries/decode-body.ts'
-import { createUnpack, createWorkroom } from '../../deliveries/unpack.ts'
+import { createMemoryLimit, createUnpack } from '../../deliveries/unpack.ts'
 import type { Verifier } from '../../deliveries/verifier-types.ts'
 import type { Incoming, Ingested } from '../inbound/incoming.ts'
 import type { Ingest } from '../inbound/ingest.ts'
@@ -13,57 +14,70 @@ import { createFetchMail } from './fetch-mail.ts'
 import { toIncoming } from './incoming.ts'
 import { MAIL_READERS } from './providers.ts'
 
-/** How long (ms) the first delivery of an undecided mail is remembered. */
-const KEEP = 2 * 86_400_000
+/** How long the first delivery of an undecided mail is remembered. */
+const UNDECIDED_TTL_MS = 2 * DAY
 
-export type TakeParts = {
+export type EndpointParts = {
   options: EmailOptions
   webhook: MailWebhookOptions
   deps: TransportDeps
   ingest: Ingest
   /** How long a mail may be undecided (ms). */
-  patience: number
+  decisionTimeout: number
 }
 
-/** The outcome of a delivery; `ignored`: it has no mail. */
-type Taken = Omit<Ingested, 'outcome'> & { outcome: Ingested['outcome'] | 'ignored' | 'confirmed' }
+/** The outcome of a delivery. `ignored`: it has no mail. `confirmed`: a subscription was confirmed. */
+type DeliveryOutcome = Omit<Ingested, 'outcome'> & { outcome: Ingested['outcome'] | 'ignored' | 'confirmed' }
 
-/** Makes the function that reads the mail of a verified delivery and accepts it. It resolves once the result is durable. */
-export function createTake(parts: TakeParts & { limit: number; verifier: Verifier; closing: AbortSignal }) {
-  const { options, webhook, deps, ingest, patience, limit, verifier, closing } = parts
+/**
+ * Creates the function that reads the mail of a verified delivery and accepts it. It resolves once the
+ * result is durable. `limit`: maximum bytes of the unpacked body, and of a mail that is fetched.
+ */
+export function createDeliveryIngest(
+  parts: EndpointParts & { limit: number; verifier: Verifier; closing: AbortSignal },
+) {
+  const { options, webhook, deps, ingest, decisionTimeout, limit, verifier, closing } = parts
   const { gateway } = deps
   const unpack = createUnpack(gateway, limit)
-  const inWorkroom = createWorkroom(limit)
+  const withinMemory = createMemoryLimit(limit)
   const fetchMail = createFetchMail(gateway, limit, closing)
-  const waiting = createWaiting(deps)
+  const undecidedFor = createUndecidedTimes(deps)
 
-  /** Accepts or refuses a mail. If its sender cannot be determined yet, the provider posts it again, until `patience` is over. */
-  const judge = async (incoming: Incoming): Promise<Ingested> => {
+  /**
+   * Accepts or refuses a mail. While its sender cannot be verified, it rejects, so that the provider
+   * posts the mail again, until `decisionTimeout` is over.
+   */
+  const ingestOrPostpone = async (incoming: Incoming): Promise<Ingested> => {
     const [first] = await ingest([incoming], () => 0)
     if (first && first.outcome !== 'undecided') return first
-    const waited = await waiting(incoming)
-    const [last] = waited >= patience ? await ingest([incoming], () => waited) : []
+    const waited = await undecidedFor(incoming)
+    const [last] = waited >= decisionTimeout ? await ingest([incoming], () => waited) : []
     if (last && last.outcome !== 'undecided') return last
     const reason = 'the DNS does not answer, so its sender cannot be verified'
     throw new TriviumError('mail_unavailable', { gateway, reason })
   }
 
-  return ({ headers }: IncomingMessage, sent: Buffer): Promise<Taken> =>
-    inWorkroom(sent.length, async () => {
+  return ({ headers }: IncomingMessage, sent: Buffer): Promise<DeliveryOutcome> =>
+    withinMemory(sent.length, async () => {
       const raw = await unpack(headers['content-encoding'] ?? 'identity', sent)
       if (await verifier.handshake?.(raw)) return { outcome: 'confirmed' }
       const delivery = { headers, raw, decode: () => decodeBody(headers['content-type'], raw) }
       const delivered = await MAIL_READERS[webhook.provider].read(delivery, { options: webhook, fetchMail })
       if (!delivered) return { outcome: 'ignored' }
-      return judge(await toIncoming(delivered, { ...options, source: webhook.provider, now: deps.now() }))
+      return ingestOrPostpone(
+        await toIncoming(delivered, { ...options, source: webhook.provider, now: deps.now() }),
+      )
     })
 }
 
-/** How long (ms) the sender of a mail has been undecided, since its first delivery. */
-function createWaiting({ kv, gateway, now }: TransportDeps) {
+/**
+ * Creates the function that resolves with how long (ms) a mail has been undecided, since its first
+ * delivery.
+ */
+function createUndecidedTimes({ kv, gateway, now }: TransportDeps) {
   return async ({ raw }: Incoming): Promise<number> => {
     const key = `email/${gateway}/undecided/${hash('sha256', raw, 'base64url').slice(0, 22)}`
-    await kv.set(key, now(), { ttl: KEEP, ifVersion: 0 })
+    await kv.set(key, now(), { ttl: UNDECIDED_TTL_MS, ifVersion: 0 })
     const since = (await kv.get(key))?.value
     return typeof since === 'number' ? now() - since : 0
   }

@@ -1,9 +1,15 @@
 import { isJsonObject } from '../../../src/core/json.ts'
 
-/** https://docs.slack.dev/reference/block-kit/blocks/markdown-block: 12,000 characters per message. */
-export const LIMIT = 11_900
-/** Mentions of a whole channel, in any notation of the bracket; `if (!channel)` is not one. */
-const CALL = /(!(?<=(<|&lt;)[\s\\]*!)|@(?<![a-z0-9]@))(?=channel|everyone|here|group|subteam)/gi
+/**
+ * Slightly less than Slack's limit of 12,000 characters per message:
+ * https://docs.slack.dev/reference/block-kit/blocks/markdown-block
+ */
+export const MAX_MARKDOWN = 11_900
+/**
+ * The start of a mention of a whole channel or group, in any notation of the bracket; `if (!channel)`
+ * is not one.
+ */
+const GROUP_MENTION = /(!(?<=(<|&lt;)[\s\\]*!)|@(?<![a-z0-9]@))(?=channel|everyone|here|group|subteam)/gi
 const ZERO_WIDTH_SPACE = '\u200B'
 
 /**
@@ -19,7 +25,9 @@ export function escapeText(text: string): string {
  * whole workspace. The text looks the same, also in code.
  */
 export function quietMarkdown(markdown: string): string {
-  return markdown.replaceAll(/&(?=#|excl;|commat;)/gi, '&amp;').replaceAll(CALL, `$&${ZERO_WIDTH_SPACE}`)
+  return markdown
+    .replaceAll(/&(?=#|excl;|commat;)/gi, '&amp;')
+    .replaceAll(GROUP_MENTION, `$&${ZERO_WIDTH_SPACE}`)
 }
 
 /** Disables such mentions in blocks, whose text often comes from senders. Dates (`<!date^…>`) stay. */
@@ -27,7 +35,7 @@ export function quietBlocks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(quietBlocks)
   if (!isJsonObject(value)) return value
   const { type, text, range, usergroup_id: group } = value
-  // Replaces a mention element by its text.
+  // A mention element becomes its text.
   if (type === 'broadcast' || type === 'usergroup') return { type: 'text', text: `@${range ?? group ?? ''}` }
   const quiet = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, quietBlocks(each)]))
   if (typeof text !== 'string') return quiet

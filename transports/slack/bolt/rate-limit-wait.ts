@@ -2,8 +2,11 @@ import { pause } from '../../../src/lib/pause.ts'
 
 type Fetch = typeof globalThis.fetch
 
-/** Waits out rate limits. If Bolt's client waited itself, it would mix up calls of several runs. */
-export const patient =
+/**
+ * Wraps a `fetch` so that it waits and repeats rate-limited requests. Bolt's client does not wait
+ * itself, because it would mix up calls of several runs.
+ */
+export const waitingForLimits =
   (fetch: Fetch): Fetch =>
   async (input, init) => {
     for (;;) {

@@ -7,9 +7,9 @@ import type { SentLog, SentRecord } from '../sent-log.ts'
 import { calendarAnswer } from './calendar-answer.ts'
 import { attachmentsOf, type Outgoing } from './compose.ts'
 import type { SentFolder } from './sent-folder.ts'
-import type { Submission, Taken } from './submission.ts'
+import type { Submission, SubmissionResult } from './submission.ts'
 
-type HandOverParts = {
+type AttemptParts = {
   deps: TransportDeps
   submission: Submission
   sent: SentLog
@@ -22,45 +22,48 @@ type Attempt = {
   key: string
   mark: string
   record: Omit<SentRecord, 'state'>
-  /** Outcome of earlier attempts by recipient. */
-  known: Record<string, string>
-  /** The recipients that neither have it nor permanently refused it. */
-  open: string[]
+  /** Outcomes of earlier attempts. */
+  earlier: Outcomes
+  /** The recipients that neither have it nor were permanently refused. */
+  pending: string[]
   /** Opens the attachments each time. */
   compose(): Promise<SendMailOptions>
 }
 
-/** Hands mails over to the server, and records the outcomes. */
-export function createHandOver(parts: HandOverParts, sentFolder: SentFolder | undefined) {
+/** By recipient: `sent`, or `refused: ` and the reason. Others are still to be sent to. */
+type Outcomes = Record<string, string>
+
+/** Passes mails to the server, and records the outcomes. */
+export function createSendAttempts(parts: AttemptParts, sentFolder: SentFolder | undefined) {
   const { deps, submission, sent } = parts
   const { log, gateway } = deps
   let trouble: string | undefined
 
-  const submit = async ({ key, mark, record, open, compose }: Attempt): Promise<Taken> => {
-    let isNoted = false
-    // As late as possible, so that a crash leaves only sends in doubt that the server may have. Not later, because a copy or a
-    // bounce may arrive before the response.
+  const submit = async ({ key, mark, record, pending, compose }: Attempt): Promise<SubmissionResult> => {
+    let isRecorded = false
+    // As late as possible: after a crash, the outcome is unknown only for mails that the server may
+    // have. Not later, because a copy or a bounce may arrive before the response.
     const beforeEnd = async () => {
       await sent.set(mark, { ...record, state: 'sending' })
-      isNoted = true
+      isRecorded = true
     }
     return submission.send(await compose(), key, beforeEnd).catch(async (error) => {
       const code = error instanceof TriviumError ? error.code : ''
       // A server that refuses a single mail, or asks to wait, is still usable.
       const isUsable = error instanceof SendPostponed || code === 'send_rejected'
       trouble = isUsable ? undefined : `mail cannot be sent: ${reasonOf(error)}`
-      // The other recipients already have it.
-      if (code === 'send_rejected' && record.recipients) return refusedAll(open, reasonOf(error))
-      if (isNoted && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
+      // Earlier attempts reached the other recipients, so this is not a failure of the whole mail.
+      if (code === 'send_rejected' && record.recipients) return refusedAll(pending, reasonOf(error))
+      if (isRecorded && code !== 'send_ambiguous') await sent.set(mark, { ...record, state: 'refused' })
       throw error
     })
   }
 
-  /** Notes that some recipients have to wait, and throws `send_failed`, so that the outbox tries again. */
+  /** Records that some recipients have to wait. Throws `send_failed`, so that the outbox tries again. */
   const postpone = async (
     { key, mark, record }: Attempt,
     recipients: Outcomes,
-    waiting: Taken['refused'],
+    waiting: SubmissionResult['refused'],
   ) => {
     await sent.set(mark, { ...record, recipients, state: 'refused' })
     const reason = waiting.map((each) => `${each.address}: ${each.reason}`).join('; ')
@@ -69,22 +72,33 @@ export function createHandOver(parts: HandOverParts, sentFolder: SentFolder | un
     throw new TriviumError('send_failed', { gateway, reason: `not yet accepted for ${reason}` })
   }
 
-  /** The mail is sent: a failure from here on must not look like a failed attempt. */
-  const conclude = async ({ mark, record, compose }: Attempt, mailId: string, taken: Partial<SentRecord>) => {
+  /**
+   * Records a sent mail, and stores its copy. Never rejects: a failure now must not look like a failed
+   * attempt.
+   */
+  const recordSent = async (
+    { mark, record, compose }: Attempt,
+    mailId: string,
+    result: Partial<SentRecord>,
+  ) => {
     const { inReplyTo: messageId, conversation, to } = record
-    const unnoted = (error: unknown) =>
+    await sent.set(mark, { ...record, ...result, state: 'sent' }).catch((error) => {
       log.warn({ mailId, reason: reasonOf(error) }, 'a mail was sent, but this could not be recorded')
-    await sent.set(mark, { ...record, ...taken, state: 'sent' }).catch(unnoted)
+    })
     log.info({ messageId, conversation, to, mailId }, 'mail was sent')
-    const unkept = (error: unknown) =>
+    await sentFolder?.storeCopy(compose).catch((error) => {
       log.error({ mailId, reason: reasonOf(error) }, 'a copy of a sent mail could not be stored')
-    await sentFolder?.keep(compose).catch(unkept)
+    })
   }
 
   return {
     /** Describes why mail cannot be sent, if so. */
     trouble: () => trouble,
-    async handOver(reply: Reply, outgoing: Outgoing, before: SentRecord | undefined): Promise<Receipt> {
+    /**
+     * Tries to send a mail, to the recipients that do not have it yet. `before`: the record of earlier
+     * attempts. Throws `send_rejected`, `send_failed`, `send_ambiguous` or SendPostponed.
+     */
+    async attempt(reply: Reply, outgoing: Outgoing, before: SentRecord | undefined): Promise<Receipt> {
       const { mark, messageId } = outgoing
       const attempt = attemptOf(reply, outgoing, before, deps)
       const { response, refused, messageId: alias } = await submit(attempt)
@@ -94,7 +108,7 @@ export function createHandOver(parts: HandOverParts, sentFolder: SentFolder | un
       const recipients = outgoing.recipients.length > 1 ? outcomesOf(attempt, refused) : undefined
       const waiting = refused.filter(({ isPermanent }) => !isPermanent)
       if (recipients && waiting.length > 0) await postpone(attempt, recipients, waiting)
-      await conclude(attempt, messageId, defined({ response, recipients }))
+      await recordSent(attempt, messageId, defined({ response, recipients }))
       return { id: messageId, data: defined({ response, recipients }) }
     },
   }
@@ -109,8 +123,8 @@ function attemptOf(
   const { key, conversation, inReplyTo } = reply
   // Stable over attempts, because date and Message-ID identify a mail.
   const at = before?.at ?? now()
-  const known = before?.recipients ?? {}
-  const open = recipients.filter((each) => known[each] === undefined)
+  const earlier = before?.recipients ?? {}
+  const pending = recipients.filter((each) => earlier[each] === undefined)
   const answer = invited && reply.calendar ? calendarAnswer(reply.calendar, invited, at) : undefined
   return {
     key,
@@ -119,11 +133,11 @@ function attemptOf(
       ...{ key, at, to, conversation, inReplyTo, thread: target?.thread, said: fingerprintOf(reply.text) },
       recipients: before?.recipients,
     }),
-    known,
-    open,
+    earlier,
+    pending,
     compose: async () => ({
       ...mail,
-      envelope: { ...mail.envelope, to: open },
+      envelope: { ...mail.envelope, to: pending },
       date: new Date(at),
       ...defined({ icalEvent: answer }),
       attachments: await attachmentsOf(reply, artifacts),
@@ -131,19 +145,17 @@ function attemptOf(
   }
 }
 
-type Outcomes = Record<string, string>
-
-function refusedAll(addresses: readonly string[], reason: string): Taken {
+function refusedAll(addresses: readonly string[], reason: string): SubmissionResult {
   return {
     response: '',
     refused: addresses.map((address) => ({ address, reason, isPermanent: true })),
   }
 }
 
-/** Outcome per recipient: earlier ones, and those of this attempt. */
-function outcomesOf({ known, open }: Attempt, refused: Taken['refused']): Outcomes {
-  const outcomes = { ...known }
-  for (const address of open) {
+/** The outcomes of earlier attempts and of this one. */
+function outcomesOf({ earlier, pending }: Attempt, refused: SubmissionResult['refused']): Outcomes {
+  const outcomes = { ...earlier }
+  for (const address of pending) {
     const refusal = refused.find((each) => each.address === address)
     if (!refusal) outcomes[address] = 'sent'
     else if (refusal.isPermanent) outcomes[address] = `refused: ${refusal.reason}`

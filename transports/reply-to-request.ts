@@ -4,12 +4,12 @@ import type { Receipt, Reply, TransportDeps } from '../src/core/transport.ts'
 import { pause } from '../src/lib/pause.ts'
 import { waitFor } from '../src/lib/wait-for.ts'
 
-/** How long (ms) a reply may still be in the outbox after its skill ended. */
-const OUTBOX_GRACE = 2_000
+/** How long a reply may still be in the outbox after its skill ended. */
+const OUTBOX_GRACE_MS = 2_000
 
 /**
- * Stores a reply under the answered message and the hash of its body, for the waiting request or job. A caller who only guessed the key
- * of a delivery learns that it is a duplicate, but not the reply.
+ * Stores a reply under the answered message and the hash of its body, for the waiting request or job. A
+ * caller who only guessed the key of a delivery learns that it is a duplicate, but not the reply.
  */
 export async function sendToRequest({ gateway, replies }: TransportDeps, reply: Reply): Promise<Receipt> {
   if (reply.to !== undefined) refuseTarget(gateway)
@@ -23,45 +23,47 @@ export function refuseTarget(gateway: string): never {
 }
 
 /**
- * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest. Undefined after `timeout` ms, when `gone`
- * aborts, and soon after its skill ended without a reply. An unrouted message may be answered by a worker (`gateway-send`) in
- * that time. Never rejects, as the message is durable in any case.
+ * Waits for the first reply to a message (`text`, `data`), or for a `duplicate` the newest. Resolves
+ * with undefined after `timeout` ms, when `disconnected` aborts, and soon after the skill of the
+ * message ended without a reply. A message without a route may be answered by a worker (`gateway-send`)
+ * in that time. Never rejects, because the message is durable in any case.
  */
 export async function awaitReply(
   deps: TransportDeps,
   { id: messageId, duplicate }: { id: string; duplicate?: boolean },
   target: Json | undefined,
   timeout: number,
-  gone: AbortSignal,
+  disconnected: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const { replies, log } = deps
   const place = placeOf(messageId, target)
-  const tooLate = new AbortController()
-  const signal = AbortSignal.any([gone, tooLate.signal])
-  const settle = async () => {
+  const noReply = new AbortController()
+  const signal = AbortSignal.any([disconnected, noReply.signal])
+  const endWithSkill = async () => {
     const outcome = await deps.settled(messageId, timeout)
     if (outcome === 'unrouted') return
-    if (outcome === 'done') await pause(OUTBOX_GRACE, signal)
-    tooLate.abort()
+    if (outcome === 'done') await pause(OUTBOX_GRACE_MS, signal)
+    noReply.abort()
   }
-  const failed = (err: unknown) => {
+  const giveUp = (err: unknown) => {
     log.warn({ messageId, err }, 'cannot look for the reply; the sender gets 202')
-    tooLate.abort()
+    noReply.abort()
     return undefined
   }
-  settle().catch(failed)
+  endWithSkill().catch(giveUp)
   return waitFor<JsonObject>({
     async attempt() {
       const after = duplicate ? Math.max(0, (await replies.end(place)) - 1) : 0
-      const [found] = await replies.read(place, after, 1)
-      return typeof found?.data.text === 'string' ? { value: found.data } : {}
+      const [entry] = await replies.read(place, after, 1)
+      return typeof entry?.data.text === 'string' ? { value: entry.data } : {}
     },
     watch: (wake) => replies.onAppend(place, wake),
     timeout,
     signal,
-  }).catch(failed)
+  }).catch(giveUp)
 }
 
+/** The name of the log with the replies to a message. */
 function placeOf(messageId: string, target: Json | undefined): string {
   return `${messageId} ${pathGet(target, 'body') ?? ''}`
 }

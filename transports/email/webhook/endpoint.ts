@@ -5,28 +5,40 @@ import { defined } from '../../../src/lib/defined.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { answerQuickly } from '../../../src/lib/quick-answer.ts'
 import { createVerifier } from '../../deliveries/verifier.ts'
-import { checkDoor, refuseForeign } from '../../options.ts'
-import { createTake, type TakeParts } from './take.ts'
+import { checkProtection, refuseForeign } from '../../options.ts'
+import { createDeliveryIngest, type EndpointParts } from './delivery-ingest.ts'
 
-/** Some deliveries contain a mail twice, parsed and as received, and base64 makes it larger. */
+export type { EndpointParts } from './delivery-ingest.ts'
+
+/**
+ * Maximum size of a delivery relative to its mail: some contain it twice, parsed and as received, and
+ * base64 makes it larger.
+ */
 const SIZE_FACTOR = 3
 /** Bytes for the other fields of a delivery. */
-const EXTRA_SIZE = 1024 * 1024
+const EXTRA_BYTES = 1024 * 1024
 /** Refusals that `accept` reports itself. */
 const REPORTED = new Set(['store_unavailable', 'overloaded'])
 
-/** Takes mail that a provider posts, and acknowledges it once it is durable. It is processed like mail of a mailbox. */
-export function createMailDoor(parts: TakeParts) {
+/**
+ * Accepts mail that a provider posts, and acknowledges it once it is durable. It is processed like mail
+ * of a mailbox.
+ */
+export function createMailEndpoint(parts: EndpointParts) {
   const { deps, webhook } = parts
   const { gateway, http, now, log } = deps
   const { path, provider, verify } = webhook
-  const limit = SIZE_FACTOR * parts.options['max-size'] + EXTRA_SIZE
+  const limit = SIZE_FACTOR * parts.options['max-size'] + EXTRA_BYTES
   const address = () => addressOf(http.publicUrl?.(), path)
   const verifier = createVerifier(verify, { gateway, now, log, address })
   const accepting = createInFlight()
   const closing = new AbortController()
-  const take = createTake({ ...parts, limit, verifier, closing: closing.signal })
-  const proof = checkDoor(http, 'webhook.verify', verify.scheme === 'none' ? undefined : verify.scheme)
+  const ingestDelivery = createDeliveryIngest({ ...parts, limit, verifier, closing: closing.signal })
+  const protection = checkProtection(
+    http,
+    'webhook.verify',
+    verify.scheme === 'none' ? undefined : verify.scheme,
+  )
   let unmount: (() => void) | undefined
 
   /** The body of a request whose signature is valid. Throws for other requests. */
@@ -46,18 +58,18 @@ export function createMailDoor(parts: TakeParts) {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'HEAD') return void response.writeHead(200).end()
-    let sent: Buffer | undefined
+    let raw: Buffer | undefined
     const refuse = (error: unknown) => {
       const { code, message: why } = toTriviumError(error)
-      const body = sent?.subarray(0, EXTRA_SIZE)
+      const body = raw?.subarray(0, EXTRA_BYTES)
       if (!REPORTED.has(code)) deps.refused(code, { from: request.socket.remoteAddress, why, body })
       throw error
     }
-    sent = await receive(request, response).catch(refuse)
+    raw = await receive(request, response).catch(refuse)
     if (accepting.isStopping()) throw stoppingError()
     accepting.enter()
     try {
-      const { outcome, id, fault } = await take(request, sent).catch(refuse)
+      const { outcome, id, fault } = await ingestDelivery(request, raw).catch(refuse)
       if (fault) throw fault
       answerQuickly(response, 200, 'application/json', JSON.stringify({ outcome, ...defined({ id }) }))
     } finally {
@@ -67,7 +79,7 @@ export function createMailDoor(parts: TakeParts) {
 
   return {
     async start(): Promise<void> {
-      if (proof.warning && !http.isLocal) log.warn({ path }, proof.detail)
+      if (protection.warning && !http.isLocal) log.warn({ path }, protection.detail)
       unmount ??= http.mount(path, handle)
     },
     stop: (): Promise<void> => accepting.stop(),
@@ -77,7 +89,7 @@ export function createMailDoor(parts: TakeParts) {
     },
     health: (): Health =>
       unmount ? { ok: true, detail: `${provider} posts to ${path}` } : { ok: false, detail: 'not started' },
-    check: async (): Promise<Check[]> => [proof],
+    check: async (): Promise<Check[]> => [protection],
   }
 }
 

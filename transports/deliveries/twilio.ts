@@ -2,30 +2,33 @@ import { hash } from 'node:crypto'
 import { parse, stringify } from 'node:querystring'
 import type { Signed } from '../../src/lib/signatures.ts'
 
+const ORIGIN_WITH_PORT = /^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/
+const ORIGIN = /^https?:\/\/[^/?]+/
+
 /**
- * The texts that Twilio may have signed: the URL with sorted form fields, or with a hash of the
- * body in it. The URL may be signed with or without the port, as received, normalised, or with its
- * query re-encoded. All variants are tried, as in Twilio's library.
+ * The texts that Twilio may have signed: the URL followed by the sorted form fields, or with a hash of
+ * the body in its query. The URL may be signed with or without the port, as received, normalised, or
+ * with its query re-encoded. All variants are tried, as in Twilio's library. Empty if the hash of the
+ * body does not match.
  */
-export function twilioClaims(request: Signed): Signed[] {
+export function twilioVariants(request: Signed): Signed[] {
   const { raw, url: address = '' } = request
   const url = new URL(address)
   const bodyHash = url.searchParams.get('bodySHA256')
   if (bodyHash !== null && bodyHash !== hash('sha256', raw)) return []
   const fields = bodyHash === null ? sortedFields(raw.toString()) : ''
   const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  const bare = [address, url.href, withNewQuery(url.href)].map((one) =>
-    one.replace(/^(https?:\/\/[^/?]+?)(:\d+)?(?=[/?]|$)/, '$1'),
-  )
-  const withPort = bare.map((one) => one.replace(/^https?:\/\/[^/?]+/, `$&:${port}`))
-  return [...new Set([...bare, ...withPort])].map((start) => ({ ...request, url: start + fields }))
+  const spellings = [address, url.href, withReencodedQuery(url.href)]
+  const withoutPort = spellings.map((spelling) => spelling.replace(ORIGIN_WITH_PORT, '$1'))
+  const withPort = withoutPort.map((spelling) => spelling.replace(ORIGIN, `$&:${port}`))
+  return [...new Set([...withoutPort, ...withPort])].map((start) => ({ ...request, url: start + fields }))
 }
 
 /**
  * Encodes a query like Node's legacy module: leaves `!'()*~`, and encodes some characters that URLs
  * may contain.
  */
-function withNewQuery(address: string): string {
+function withReencodedQuery(address: string): string {
   const at = address.indexOf('?')
   return at < 0 ? address : `${address.slice(0, at)}?${stringify(parse(address.slice(at + 1)))}`
 }

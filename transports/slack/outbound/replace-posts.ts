@@ -6,15 +6,18 @@ import type { Sending } from './posts.ts'
 import type { Sent, SentRecords } from './sent-records.ts'
 import type { createStreams } from './stream.ts'
 
-/** Posts that a reply takes over; `after` is called afterwards. */
-type Earlier = { channel: string; posted: readonly string[]; after?(): Promise<void> }
+/** Posts that a reply replaces, by their timestamps. `afterwards` is called when that is done. */
+type Replaced = { channel: string; posted: readonly string[]; afterwards?(): Promise<void> }
 
-/** Finds the existing posts that a reply takes over: those of an earlier reply, or of its stream. */
-export function createTakeOver(
+/**
+ * Creates the function that finds the posts that a reply replaces: those of an earlier reply, or of its
+ * stream.
+ */
+export function createReplacement(
   records: SentRecords,
   { claim }: Pick<ReturnType<typeof createStreams>, 'claim'>,
 ) {
-  return async (sending: Sending): Promise<Earlier | undefined> => {
+  return async (sending: Sending): Promise<Replaced | undefined> => {
     const { reply, fields, posts, target } = sending
     const { update, approval, ephemeral } = fields
     if (posts.length === 0 || ephemeral !== undefined) return undefined
@@ -25,15 +28,16 @@ export function createTakeOver(
       if (earlier.seenBy !== undefined) return undefined
       const { posted, channel = target.channel } = earlier
       if (approval ? channel !== target.channel : !isReplaceable(earlier, reply, target)) continue
-      return { channel, posted, after: () => replaced(key, { ...earlier, channel }, sending, records) }
+      const afterwards = () => finishReplacement(key, { ...earlier, channel }, sending, records)
+      return { channel, posted, afterwards }
     }
     if (update !== undefined) {
       const reason = `no post was sent with the key ${update} through this gateway in this conversation, so there is nothing to replace`
       throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
     }
     if (approval || target.responseUrl !== undefined || reply.to !== undefined) return undefined
-    const begun = await claim(sending)
-    return begun && { channel: begun.channel, posted: [begun.ts] }
+    const streamPost = await claim(sending)
+    return streamPost && { channel: streamPost.channel, posted: [streamPost.ts] }
   }
 }
 
@@ -41,29 +45,33 @@ export function createTakeOver(
 function keysOf({ reply, fields: { update, approval } }: Sending): string[] {
   // The daemon's key of the approval request.
   if (approval) return [`approval:${approval.id}`]
-  // `gateway-send` prefixes given keys.
+  // `gateway-send` adds these prefixes to a key.
   return update === undefined
     ? []
     : [update, `${reply.gateway}:${update}`, `answer:${reply.inReplyTo}:${update}`]
 }
 
-/** Deletes surplus posts of a longer reply, and records the current posts for the next replacement. */
-async function replaced(
+/**
+ * Deletes the posts of the earlier reply that are left over, and records the current ones for the next
+ * replacement.
+ */
+async function finishReplacement(
   key: string,
   earlier: Sent & { channel: string },
   { workspace, sent }: Sending,
   { keep }: SentRecords,
 ): Promise<void> {
   const { channel, posted } = earlier
-  // They may no longer exist, or may not be deleted.
+  // Slack refuses if they no longer exist, or must not be deleted.
   for (const ts of posted.filter((each) => !sent.posted.includes(each)))
     await workspace.api.chat.delete({ channel, ts }).catch(ifRefused)
   await keep(key, { ...earlier, posted: sent.posted })
 }
 
 /**
- * Whether a reply may replace an earlier one, as keys can be guessed: it must belong to the same conversation, or to the one in which
- * the earlier one was clicked. Approval requests belong to none.
+ * Whether a reply may replace an earlier one. Because keys can be guessed, it must belong to the same
+ * conversation, or to the one in which the earlier one was clicked. Approval requests belong to no
+ * conversation.
  */
 function isReplaceable(
   { conversation, channel = '', thread, posted }: Sent,

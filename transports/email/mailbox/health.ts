@@ -1,0 +1,50 @@
+import type { Health } from '../../../src/core/transport.ts'
+import type { Aside } from './cursor.ts'
+
+/**
+ * `progressAt`: last successful read (Unix ms). `wasRead`: whether there was one. `error`: current
+ * problem.
+ */
+export type FolderState = {
+  progressAt: number
+  wasRead: boolean
+  aside: readonly Aside[]
+  error?: string | undefined
+}
+
+/** Maximum number of mails set aside that are listed. */
+const MAX_LISTED = 10
+
+/**
+ * The health of a mailbox by the states of its folders. Of several problems, the first that makes it
+ * unhealthy is shown: a folder that was never read, or not for `maxSilence` ms. `now`: Unix ms.
+ */
+export function healthOf(states: ReadonlyMap<string, FolderState>, maxSilence: number, now: number): Health {
+  if (states.size === 0) return { ok: true, detail: 'another daemon reads the mailbox, or none yet' }
+  const problems = [...states].flatMap(([folder, state]) => problemOf(folder, state, maxSilence, now) ?? [])
+  const worst = problems.find(({ ok }) => !ok) ?? problems[0]
+  if (worst) return worst
+  return { ok: true, detail: [`reading ${[...states.keys()].join(', ')}`, ...asideIn(states)].join('; ') }
+}
+
+function problemOf(
+  folder: string,
+  { progressAt, wasRead, error }: FolderState,
+  maxSilence: number,
+  now: number,
+): Health | undefined {
+  const silence = now - progressAt
+  const why = error ? `: ${error}` : ''
+  const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
+  if (silence > maxSilence) return { ok: false, detail }
+  return error ? { ok: wasRead, detail: `${folder} cannot be read${why}; trying again` } : undefined
+}
+
+/** Describes the mails set aside. */
+function asideIn(states: ReadonlyMap<string, FolderState>): string[] {
+  const why = (each: Aside) => (each.unfetchable ? 'cannot be fetched' : 'its sender cannot be verified yet')
+  const all = [...states].flatMap(([folder, { aside }]) =>
+    aside.map((each) => `mail ${each.uid} of ${folder} (${why(each)})`),
+  )
+  return all.length > 0 ? [`set aside: ${all.length}: ${all.slice(0, MAX_LISTED).join(', ')}`] : []
+}
