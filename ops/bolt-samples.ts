@@ -1,4 +1,5 @@
-// Fetches the public samples of Bolt that test/transports/slack/bolt-public.test.ts compares, at the commits that it names.
+// Fetches the public Bolt samples that test/transports/slack/bolt-public.test.ts compares, at the
+// commits listed there.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -27,13 +28,13 @@ for (const [repository, commit] of Object.entries(COMMITS)) {
 }
 writeFileSync(join(root, 'package.json'), '{ "private": true }\n')
 run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...PACKAGES], root)
-// TypeScript samples that are compiled on their own.
+// TypeScript samples that are compiled on their own (`alone.file`: the compiled file).
 for (const { alone, ...sample } of SAMPLES.filter(({ alone }) => alone?.file)) {
   const folder = join(root, pathOf(sample))
   try {
     run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], folder)
   } catch (error) {
-    // Types of a newer Bolt may not fit; the code is written all the same.
+    // tsc reports an error if the types of a newer Bolt do not fit, but it writes the code anyway.
     if (!existsSync(join(folder, dirname(alone?.file ?? ''), 'app.js'))) throw error
   }
 }

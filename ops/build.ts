@@ -1,6 +1,6 @@
-// `npm run build`: the published form in dist/ (or the folder that is named), laid out like the sources (Node strips no
-// types under node_modules, so a package ships JavaScript). `npm pack` runs it first. What belongs to it is in
-// tsconfig.build.json: skills that somebody made in this clone are theirs.
+// `npm run build`: compiles the sources to JavaScript in dist/ (or the folder in the first argument),
+// with the same layout, because Node does not strip types under node_modules. `npm pack` runs it first.
+// tsconfig.build.json lists what is published; a user's own skills in this clone are not.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -18,10 +18,10 @@ if (status !== 0) {
   process.exit(1)
 }
 copyAssets()
-await bundleTheConsole()
+await writeConsole()
 copyManifest()
 
-/** Everything beside the TypeScript: SQL, Lua, pages, schemas and prompts. */
+/** Copies all files other than TypeScript: SQL, Lua, pages, schemas and prompts. */
 function copyAssets(): void {
   const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
   const patterns = include.flatMap((path: string) => [path, `${path}/**/*`])
@@ -35,8 +35,8 @@ function copyAssets(): void {
   }
 }
 
-/** The console in the files that browsers load. A clone bundles its own at the first request. */
-async function bundleTheConsole(): Promise<void> {
+/** Writes the console as the files that browsers load. A clone bundles its console at the first request. */
+async function writeConsole(): Promise<void> {
   const { page, files, packages } = await bundleConsole(join(process.cwd(), CONSOLE))
   mkdirSync(join(dist, CONSOLE), { recursive: true })
   const licenses = packages.map(licenseOf).join('\n\n')
@@ -44,14 +44,17 @@ async function bundleTheConsole(): Promise<void> {
     writeFileSync(join(dist, CONSOLE, name), content)
 }
 
-/** The license of a package whose code is in the files: each asks to go with its code. */
+/**
+ * The license of a package whose code is in the console. Each license must be distributed with the
+ * code.
+ */
 function licenseOf(name: string): string {
   const [file] = globSync(`node_modules/${name}/{LICENSE,license}*`)
   if (file === undefined) throw new Error(`${name} has no license file`)
   return `${name}\n\n${readFileSync(file, 'utf8').trim()}\n`
 }
 
-/** The sources find the manifest one folder above src/; so must the built files. */
+/** The built files, like the sources, look for package.json one folder above src/. */
 function copyManifest(): void {
   const { name, version, type } = JSON.parse(readFileSync('package.json', 'utf8'))
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)

@@ -1,6 +1,6 @@
 // Adds to package-lock.json the optional packages for other platforms that npm left out because the
-// registry in use does not carry them. Without these lines `npm ci` refuses the lock file. Each gets the
-// exact version that its parent asks for; npm skips those that are not for the machine at hand.
+// current registry does not have them. Without them, `npm ci` refuses the lock file. Each gets the
+// exact version that its parent requires; npm skips packages for other platforms.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../package-lock.json', import.meta.url)
@@ -10,10 +10,10 @@ const PLATFORM =
 
 for (const [path, { optionalDependencies = {}, dev }] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(optionalDependencies)) {
-    const place = `node_modules/${name}`
+    const packagePath = `node_modules/${name}`
     const [, os, cpu, libc] = PLATFORM.exec(name) ?? []
-    if (!os || lock.packages[place] || lock.packages[`${path}/${place}`]) continue
-    lock.packages[place] = {
+    if (!os || lock.packages[packagePath] || lock.packages[`${path}/${packagePath}`]) continue
+    lock.packages[packagePath] = {
       version,
       cpu: [cpu],
       ...(dev ? { dev } : {}),

@@ -1,5 +1,6 @@
-// `npm run docs`: writes the generated pages of docs/reference and builds the site into docs/.vitepress/dist.
-// `npm run docs -- --serve` shows the site while you edit; `-- --pages` writes the pages only.
+// `npm run docs`: writes the generated pages of docs/reference and builds the site into
+// docs/.vitepress/dist. `npm run docs -- --serve` serves the site and updates it while you edit; `--
+// --pages` only writes the pages.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Makes `npx trivium` work from a clone without asking the registry: npm links the bins of
+// Makes `npx trivium` work in a clone without downloading it from the registry: npm links the commands of
 // dependencies into node_modules/.bin, but not those of the package itself.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

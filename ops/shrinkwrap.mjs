@@ -1,5 +1,6 @@
-// Before `npm pack`: npm-shrinkwrap.json, so that an installed Trivium has the very packages that were tested. It is
-// package-lock.json without what only development needs. `remove`, after packing: npm would take it for the lock file.
+// Writes npm-shrinkwrap.json before `npm pack`, so that an installed Trivium uses exactly the tested
+// packages. It is package-lock.json without packages for development. With `remove`, deletes it after
+// packing, because npm would use it instead of the lock file.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 const file = new URL('../npm-shrinkwrap.json', import.meta.url)

@@ -1,15 +1,15 @@
-// `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks; `--name
-// TEXT` selects tests by name, `--seed N` or `--seed random` runs other cases of the property tests,
-// `--report` lists the processor time of each file, `--jobs N` sets how many run at once. `npm run check`:
-// format, lint, types and house rules, without tests. `npm run test:chaos`: the long crash tests. `npm run
-// test:soak`: an hour with everything switched on.
+// `npm test`: everything. `npm test -- PATH…`: only those test files or folders, without the checks;
+// `--name TEXT` selects tests by name, `--seed N` or `--seed random` runs other cases of the property
+// tests, `--report` lists the processor time of each file, `--jobs N` sets how many run at once. `npm
+// run check`: format, lint, types and house rules, without tests. `npm run test:chaos`: the long crash
+// tests. `npm run test:soak`: an hour with everything switched on.
 import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
-import { type Failed, tellAgain } from './tests/failed.ts'
+import { type Failed, repeatFailures } from './tests/failed.ts'
 import { runTests } from './tests/run.ts'
 
 const MINUTE = 60_000
@@ -27,17 +27,11 @@ const { values, positionals } = parseArgs({
   },
 })
 const isLong = values.chaos || values.soak
-const whole = positionals.length === 0 && values.name.length === 0 && !isLong
-const usual = values.chaos
-  ? ['test/chaos/**/*.long.ts']
-  : values.soak
-    ? ['test/soak/**/*.long.ts']
-    : values.check
-      ? ['test/*.test.ts']
-      : []
-const files = find(positionals.length > 0 ? positionals : usual)
+const isWholeRun = positionals.length === 0 && values.name.length === 0 && !isLong
+const places = positionals.length > 0 ? positionals : defaultPlaces()
+const files = find(places)
 if (files.length === 0) {
-  console.error(`There are no tests in ${(positionals.length > 0 ? positionals : usual).join(', ')}.`)
+  console.error(`There are no tests in ${places.join(', ')}.`)
   process.exit(2)
 }
 if (!values.check && !ensureSystemPackages()) process.exit(1)
@@ -55,16 +49,22 @@ if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
-const manner = { isTalkative: isLong, isReporting: values.report, jobs: Number(values.jobs) || undefined }
-// In parallel: the first of the longest tests mostly wait.
-const [ofTree, ofTests] = await Promise.all([
-  whole ? runSteps() : [],
-  runTests({ files, namePatterns: values.name, isPatient: whole, ...limits, ...manner }),
-])
-const failed = [...ofTree, ...ofTests.failed]
-if (ofTests.flaky.length > 0) console.log(`\n${tellAgain(ofTests.flaky, 'Passed only at the second try')}`)
-console.log(failed.length === 0 ? 'All green.' : `\n${tellAgain(failed)}`)
+const testOptions = {
+  ...{ files, namePatterns: values.name, ...limits, jobs: Number(values.jobs) || undefined },
+  ...{ isVerbose: isLong, printsUsage: values.report, retriesFailures: isWholeRun },
+}
+// In parallel: the slowest tests run first, and they mostly wait.
+const [failedChecks, tests] = await Promise.all([isWholeRun ? runSteps() : [], runTests(testOptions)])
+const failed = [...failedChecks, ...tests.failed]
+if (tests.flaky.length > 0) console.log(`\n${repeatFailures(tests.flaky, 'Passed only at the second try')}`)
+console.log(failed.length === 0 ? 'All green.' : `\n${repeatFailures(failed)}`)
 process.exit(failed.length === 0 ? 0 : 1)
+
+function defaultPlaces(): string[] {
+  if (values.chaos) return ['test/chaos/**/*.long.ts']
+  if (values.soak) return ['test/soak/**/*.long.ts']
+  return values.check ? ['test/*.test.ts'] : []
+}
 
 /** The checks of the tree, one after another. */
 async function runSteps(): Promise<Failed[]> {

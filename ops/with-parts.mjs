@@ -1,5 +1,6 @@
-// For an image that has all parts: makes the optional peers dependencies, in package.json and package-lock.json of the
-// working directory, so that `npm ci --omit=dev` installs them in the versions of the lock file.
+// For an image with all parts: turns the optional peer dependencies into dependencies, in package.json
+// and package-lock.json of the working directory, so that `npm ci --omit=dev` installs them in the
+// versions of the lock file.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const read = (file) => JSON.parse(readFileSync(file, 'utf8'))
@@ -7,7 +8,10 @@ const write = (file, value) => writeFileSync(file, `${JSON.stringify(value, null
 const lock = read('package-lock.json')
 const parts = Object.keys(lock.packages[''].peerDependencies)
 
-/** The place of a package as code in `from` finds it. */
+/**
+ * The path of a package in the lock file, as Node resolves it for code in `from`: in the nearest
+ * node_modules.
+ */
 function placeOf(name, from) {
   for (let at = from; ; at = at.slice(0, Math.max(at.lastIndexOf('/node_modules/'), 0))) {
     const place = `${at ? `${at}/` : ''}node_modules/${name}`
@@ -16,12 +20,13 @@ function placeOf(name, from) {
   }
 }
 
+/** Marks a package, and what it depends on, as needed in production. */
 function keep(place) {
   const entry = lock.packages[place]
   if (!entry || entry.isKept) return
   delete entry.dev
   delete entry.devOptional
-  // Not written: JSON leaves it out.
+  // Not enumerable, so that JSON leaves it out.
   Object.defineProperty(entry, 'isKept', { value: true, enumerable: false })
   const {
     dependencies = {},
@@ -35,7 +40,7 @@ function keep(place) {
 }
 
 for (const name of parts) keep(placeOf(name, ''))
-// Left in, npm would install TypeScript for who may use it.
+// Packages in the lock file that are optional peers of others (TypeScript) would be installed.
 for (const [place, { dev }] of Object.entries(lock.packages)) if (dev) delete lock.packages[place]
 const manifest = read('package.json')
 for (const root of [manifest, lock.packages['']]) {

@@ -1,4 +1,4 @@
-// `npm run bench`: Trivium beside what it is compared with, in one run. See docs/performance.md.
+// `npm run bench`: measures Trivium and what it is compared with in the same run. See docs/performance.md.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { createBench, type Line, type StoreName } from './lib/bench.ts'
@@ -6,7 +6,7 @@ import { checkOut } from './lib/other-commit.ts'
 import { rows } from './rows/index.ts'
 import { isReached, renderTable } from './table.ts'
 
-/** The rows that have an aim which the machine beside them decides. */
+/** The rows with targets relative to something else that is measured in the same run. */
 const AIMS = ['accept', 'dispatch', 'queue', 'push', 'latency', 'memory']
 
 const USAGE = `Usage: npm run bench -- [row … | aims] [options]
@@ -28,7 +28,7 @@ const STORES: Record<string, StoreName> = {
   always: 'redis always',
 }
 
-const { values, positionals: given } = parseArgs({
+const { values, positionals: names } = parseArgs({
   allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
@@ -41,10 +41,10 @@ const { values, positionals: given } = parseArgs({
     help: { type: 'boolean', short: 'h', default: false },
   },
 })
-const asksForAims = given.includes('aims')
-const positionals = given.flatMap((name) => (name === 'aims' ? AIMS : name))
+const asksForAims = names.includes('aims')
+const requestedRows = names.flatMap((name) => (name === 'aims' ? AIMS : name))
 const unknown = [
-  ...positionals.filter((name) => !rows.some((row) => row.name === name)),
+  ...requestedRows.filter((name) => !rows.some((row) => row.name === name)),
   ...(values.store ?? []).filter((name) => !Object.hasOwn(STORES, name)),
 ]
 if (unknown.length > 0 || values.help) {
@@ -53,9 +53,16 @@ if (unknown.length > 0 || values.help) {
 }
 /** The rows that can measure another commit. */
 const COMPARABLE = ['accept', 'accept+dispatch', 'dispatch']
-const wrong = values.against === undefined ? [] : positionals.filter((name) => !COMPARABLE.includes(name))
-if (wrong.length > 0) {
-  console.error(`--against measures ${COMPARABLE.join(', ')}, not ${wrong.join(', ')}.`)
+const incomparable =
+  values.against === undefined ? [] : requestedRows.filter((name) => !COMPARABLE.includes(name))
+if (incomparable.length > 0) {
+  console.error(`--against measures ${COMPARABLE.join(', ')}, not ${incomparable.join(', ')}.`)
+  process.exit(2)
+}
+for (const name of ['rounds', 'seconds'] as const) {
+  const value = values[name]
+  if (value === undefined || Number(value) > 0) continue
+  console.error(`--${name} needs a number above 0, not ${value}.`)
   process.exit(2)
 }
 if (values.list) {
@@ -66,12 +73,7 @@ if (values.list) {
 const other = values.against === undefined ? undefined : checkOutOrExit(values.against)
 process.on('exit', () => other?.remove())
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
-// More and shorter rounds tell two commits apart better than a few long ones.
-const defaults = values.quick
-  ? { rounds: 3, seconds: 0.6 }
-  : other
-    ? { rounds: 15, seconds: 1.5 }
-    : { rounds: 5, seconds: 3 }
+const defaults = defaultLoad()
 const options = {
   against: other,
   stores: (values.store ?? defaultStores()).flatMap((name) => STORES[name] ?? []),
@@ -79,21 +81,24 @@ const options = {
   rounds: Number(values.rounds ?? defaults.rounds),
   seconds: Number(values.seconds ?? defaults.seconds),
 }
-const wanted = positionals.length === 0 && other ? COMPARABLE : positionals
-const chosen = rows.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
+const selection = requestedRows.length === 0 && other ? COMPARABLE : requestedRows
+const chosen = rows.filter(({ name }) => selection.length === 0 || selection.includes(name))
 const lines: Line[] = []
 const failures: string[] = []
 for (const [index, row] of chosen.entries()) {
   const progress = (text: string) => showProgress(`${index + 1}/${chosen.length} ${row.name}: ${text}`)
   const { bench, cleanUp } = createBench({ ...options, progress })
+  const addFailure = (error: unknown) => {
+    failures.push(`${row.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}`)
+  }
   try {
     lines.push(...(await row.run(bench)))
   } catch (error) {
-    failures.push(`${row.name}: ${error instanceof Error ? (error.stack ?? error.message) : error}`)
-  } finally {
-    progress('cleaning up')
-    await cleanUp()
+    addFailure(error)
   }
+  progress('cleaning up')
+  // The lines that are measured matter more than a failed clean-up.
+  await cleanUp().catch(addFailure)
 }
 showProgress('')
 
@@ -118,6 +123,12 @@ function checkOutOrExit(commit: string) {
     console.error(error instanceof Error ? error.message : error)
     return process.exit(2)
   }
+}
+
+/** More and shorter rounds distinguish two commits better than a few long ones. */
+function defaultLoad(): { rounds: number; seconds: number } {
+  if (values.quick) return { rounds: 3, seconds: 0.6 }
+  return other ? { rounds: 15, seconds: 1.5 } : { rounds: 5, seconds: 3 }
 }
 
 function defaultStores(): string[] {

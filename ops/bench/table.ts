@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import type { Line } from './lib/bench.ts'
 
-/** True where a line reaches what it should, undefined where nothing is asked of it. */
+/** Whether a line reaches its target; undefined if it has none. */
 export function isReached({ value, reach }: Line): boolean | undefined {
   if (!reach) return undefined
   return 'least' in reach ? value.median >= reach.least : value.median <= reach.most
@@ -16,22 +16,34 @@ export function renderTable(lines: readonly Line[]): string {
   })
   for (const line of lines) {
     const { row, store, figure, unit, value, reach, verdict } = line
-    const met = isReached(line)
+    const reached = isReached(line)
     table.push([
       row,
       store,
       figure,
       `${short(value.median)} ${unit}`,
       value.min === value.max ? '' : `${short(value.min)} … ${short(value.max)}`,
-      reach ? ('least' in reach ? `≥ ${reach.least}` : `≤ ${reach.most}`) : '',
-      verdict ?? (met === undefined ? '' : met ? 'yes' : 'no'),
+      targetText(reach),
+      verdict ?? answerOf(reached),
     ])
   }
   return table.toString()
 }
 
+function answerOf(reached: boolean | undefined): string {
+  if (reached === undefined) return ''
+  return reached ? 'yes' : 'no'
+}
+
+function targetText(reach: Line['reach']): string {
+  if (!reach) return ''
+  return 'least' in reach ? `≥ ${reach.least}` : `≤ ${reach.most}`
+}
+
+/** A number with about three significant digits. */
 function short(value: number): string {
   if (!Number.isFinite(value)) return '–'
-  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2
+  const wholeDigits = Math.trunc(Math.abs(value)).toString().length
+  const digits = Math.max(0, 3 - wholeDigits)
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

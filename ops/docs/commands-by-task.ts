@@ -1,4 +1,4 @@
-/** The commands that people look for, by what they want to do. */
+/** The commands for common tasks, by task. */
 export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
   'see what is wrong': ['troubles', 'status', 'top', 'doctor', 'tail'],
   'find a message, and what happened to it': ['message list', 'message show', 'conversation show', 'history'],

@@ -18,12 +18,12 @@ refuses messages; \`status\` exits with 0 if no daemon runs.`
 const SKILLS = `Every skill is a command. Your own skills are commands in the same way. Some do the same as a command above, which has
 the better output for people: \`message list\` searches as \`message search\` does, and \`routes replay\` is \`message replay\`.`
 
-/** docs/reference/commands.md: the help of each command, and of each skill that ships as a command. */
+/** docs/reference/commands.md: the help of each command, and of each built-in skill. */
 export async function commandsPage(): Promise<string> {
   const commands = new Map<string, string>()
   for (const name of COMMAND_NAMES) await addHelp(name, commands)
   const skills = new Map<string, string>()
-  // A daemon makes the list of troubles.
+  // A running daemon adds `troubles`, so it is not among the built-in skills.
   for (const name of ['troubles', ...builtInSkills.map((skill) => skill.name)])
     await addHelp(spokenName(name), skills)
   for (const name of commands.keys()) skills.delete(name)
@@ -38,9 +38,9 @@ export async function commandsPage(): Promise<string> {
   ])
 }
 
-function taskTable(known: ReadonlySet<string>): string {
+function taskTable(documented: ReadonlySet<string>): string {
   const link = (name: string) => {
-    if (!known.has(name)) throw new Error(`there is no command ${name}`)
+    if (!documented.has(name)) throw new Error(`there is no command ${name}`)
     return `[${code(name)}](#${name.replaceAll(' ', '-')})`
   }
   const rows = Object.entries(COMMANDS_BY_TASK).map(([task, names]) => [task, names.map(link).join(', ')])
@@ -54,18 +54,19 @@ function sectionsOf(helps: ReadonlyMap<string, string>): string[] {
 /** Adds the help of a command, and of its subcommands. */
 async function addHelp(name: string, to: Map<string, string>): Promise<void> {
   const help = await helpOf(name)
-  to.set(name, withoutCommon(help))
+  to.set(name, withoutCommonOptions(help))
   const subcommands = /^Commands:\n((?:.+\n?)*)/m.exec(help)?.[1] ?? ''
   for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+)/gm))
     if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
 }
 
-const COMMON =
+/** The help lines of options that every command has. */
+const COMMON_OPTIONS =
   /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
 
-function withoutCommon(help: string): string {
+function withoutCommonOptions(help: string): string {
   return `${help}\n`
-    .replaceAll(COMMON, '')
+    .replaceAll(COMMON_OPTIONS, '')
     .replace(/\nOptions:\n(?=\n|$)/, '')
     .replace(/\n {2}help \[command\] .*\n/, '\n')
     .trimEnd()

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts
 import { transports } from '../../transports/registry.ts'
 import { code, page, table } from './markdown.ts'
 
-type Key = { path: string; type: string; fallback: string; meaning: string; isRequired: boolean }
+type Key = { path: string; type: string; defaultText: string; meaning: string; isRequired: boolean }
 
 const INTRODUCTION = `Every key of \`routes.yaml\`, from the schema that the daemon checks the file with. An unknown key, a wrong type
 or a value out of range is refused with its line and column, and a running daemon keeps the last configuration that
@@ -36,8 +36,8 @@ const OPEN_KEYS = {
   'header.NAME': 'A header, such as `header.user-agent`; its name is case-insensitive.',
   'data.PATH': "A field of the message's data, such as `data.body.action`.",
 }
-/** The keys that every gateway has, besides `transport`. */
-const COMMON = Object.keys(gatewayCommon.shape).filter((key) => key !== 'transport')
+/** The keys that every gateway has, other than `transport`. */
+const COMMON_KEYS = Object.keys(gatewayCommon.shape).filter((key) => key !== 'transport')
 
 /** docs/reference/routes-yaml.md: a table per section of the file, and one per transport. */
 export function configurationPage(): string {
@@ -47,10 +47,10 @@ export function configurationPage(): string {
     '## `gateways`',
     'A gateway connects a source of messages. Its key is its name. `transport` is required and names its kind.',
     '### Every gateway',
-    keyTable(keysOf(only(gatewaySchemas(schema)[0]?.[1] ?? {}, COMMON), '')),
+    keyTable(keysOf(only(gatewaySchemas(schema)[0]?.[1] ?? {}, COMMON_KEYS), '')),
     ...gatewaySections(schema),
     ...sections.flatMap(([name, section]) => sectionOf(name, objectOf(section))),
-    ...sharedSections(schema),
+    ...sharedKeySections(schema),
     '## Environment variables',
     'An environment variable, or a line of `.env`, wins over the file.',
     table(
@@ -69,32 +69,38 @@ function gatewaySchemas(schema: JsonObject): [kind: string, keys: JsonObject][] 
 }
 
 function gatewaySections(schema: JsonObject): string[] {
-  return gatewaySchemas(schema).flatMap(([kind, keys]) => {
-    const own = keysOf(without(keys, ['transport', ...COMMON]), '')
-    return [`### \`transport: ${kind}\``, own.length > 0 ? keyTable(own) : 'Only the keys of every gateway.']
+  return gatewaySchemas(schema).flatMap(([kind, gatewaySchema]) => {
+    const keys = keysOf(without(gatewaySchema, ['transport', ...COMMON_KEYS]), '')
+    return [
+      `### \`transport: ${kind}\``,
+      keys.length > 0 ? keyTable(keys) : 'Only the keys of every gateway.',
+    ]
   })
 }
 
-/** A section for each of `SHARED`, from the first place that has the key. */
-function sharedSections(schema: JsonObject): string[] {
+/** A section for each key of `SHARED`, with the schema of one of the sections that have it. */
+function sharedKeySections(schema: JsonObject): string[] {
   const { items } = objectOf(objectOf(schema.properties).routes)
   const [, webhook = {}] = gatewaySchemas(schema).find(([kind]) => kind === 'webhook') ?? []
-  const places: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
+  const parents: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
   return Object.entries(SHARED).flatMap(([name, text]) => {
-    const found = objectOf(objectOf(objectOf(places[name]).properties)[name])
-    return [`## \`${name}\``, text, keyTable([...keysOf(found, ''), ...openKeys(found)])]
+    const keySchema = objectOf(objectOf(objectOf(parents[name]).properties)[name])
+    return [`## \`${name}\``, text, keyTable([...keysOf(keySchema, ''), ...openKeys(keySchema)])]
   })
 }
 
+/** A schema of an object without the keys `names`. */
 function without(schema: JsonObject, names: readonly string[]): JsonObject {
-  if (Array.isArray(schema.oneOf)) return { oneOf: listOf(schema.oneOf).map((one) => without(one, names)) }
-  const left = Object.entries(objectOf(schema.properties)).filter(([name]) => !names.includes(name))
-  return { ...schema, properties: Object.fromEntries(left) }
+  if (Array.isArray(schema.oneOf))
+    return { oneOf: listOf(schema.oneOf).map((alternative) => without(alternative, names)) }
+  const properties = Object.entries(objectOf(schema.properties)).filter(([name]) => !names.includes(name))
+  return { ...schema, properties: Object.fromEntries(properties) }
 }
 
+/** A schema of an object with only the keys `names`. */
 function only(schema: JsonObject, names: readonly string[]): JsonObject {
-  const kept = Object.entries(objectOf(schema.properties)).filter(([name]) => names.includes(name))
-  return { type: 'object', properties: Object.fromEntries(kept) }
+  const properties = Object.entries(objectOf(schema.properties)).filter(([name]) => names.includes(name))
+  return { type: 'object', properties: Object.fromEntries(properties) }
 }
 
 function sectionOf(name: string, schema: JsonObject): string[] {
@@ -106,8 +112,13 @@ function sectionOf(name: string, schema: JsonObject): string[] {
 function keyTable(keys: readonly Key[]): string {
   return table(
     ['Key', 'Type', 'Default', 'Meaning'],
-    keys.map(({ path, type, fallback, meaning, isRequired }) => {
-      return [code(path), listed(type), isRequired ? '**required**' : fallback || NONE, meaning || NONE]
+    keys.map(({ path, type, defaultText, meaning, isRequired }) => {
+      return [
+        code(path),
+        withCommas(type),
+        isRequired ? '**required**' : defaultText || NONE,
+        meaning || NONE,
+      ]
     }),
   )
 }
@@ -118,48 +129,48 @@ function openKeys(schema: JsonObject): Key[] {
   const [value] = Object.values(objectOf(schema.patternProperties))
   if (value === undefined) return []
   return Object.entries(OPEN_KEYS).map(([path, meaning]) => {
-    return { path, type: typeOf(objectOf(value)), fallback: '', meaning, isRequired: false }
+    return { path, type: typeOf(objectOf(value)), defaultText: '', meaning, isRequired: false }
   })
 }
 
-/** Three and more alternatives with commas: `a`, `b` or `c`. */
-function listed(type: string): string {
-  const all = type.split(' or ')
-  return all.length > 2 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : type
+/** Separates three or more alternatives by commas: `a`, `b` or `c`. */
+function withCommas(type: string): string {
+  const alternatives = type.split(' or ')
+  return alternatives.length > 2 ? `${alternatives.slice(0, -1).join(', ')} or ${alternatives.at(-1)}` : type
 }
 
-/** The keys below a schema, nested ones with their whole path. */
+/** The keys of a schema, nested ones with their whole path. */
 function keysOf(schema: JsonObject, path: string): Key[] {
   const alternatives = alternativesOf(schema)
-  if (alternatives.length > 1) return uniqueKeys(alternatives.map((each) => keysOf(each, path)))
-  const own = alternatives[0] ?? schema
-  if (own.type === 'array') return keysOf(objectOf(own.items), path === '' ? '[]' : `${path}[]`)
-  // Any value: the arguments of a skill.
-  const values = objectOf(own.additionalProperties)
+  if (alternatives.length > 1) return uniqueKeys(alternatives.map((alternative) => keysOf(alternative, path)))
+  const single = alternatives[0] ?? schema
+  if (single.type === 'array') return keysOf(objectOf(single.items), path === '' ? '[]' : `${path}[]`)
+  const values = objectOf(single.additionalProperties)
+  // A mapping to any values (the arguments of a skill) has no keys to list.
   const named = typeOf(values) === 'any' ? [] : [['<name>', values] as const]
-  return [...Object.entries(objectOf(own.properties)), ...named].flatMap(([name, value]) => {
-    const below = path === '' ? name : `${path}.${name}`
+  return [...Object.entries(objectOf(single.properties)), ...named].flatMap(([name, value]) => {
+    const childPath = path === '' ? name : `${path}.${name}`
     const child = objectOf(value)
     if (String(child.description).startsWith('Has no effect')) return []
-    // `not` has the keys that it lies beside.
     const isShared = Object.hasOwn(SHARED, name)
-    const inner = name === 'not' || isShared ? [] : keysOf(child, below)
-    const isRequired = namesIn(own.required).includes(name) && child.default === undefined
-    const key = keyOf(below, child)
+    // `not` has the same keys as the object that contains it.
+    const inner = name === 'not' || isShared ? [] : keysOf(child, childPath)
+    const isRequired = namesIn(single.required).includes(name) && child.default === undefined
+    const key = keyOf(childPath, child)
     const meaning = isShared ? `${key.meaning} See [\`${name}\`](#${name}).` : key.meaning
     return [{ ...key, meaning, isRequired }, ...inner]
   })
 }
 
 function keyOf(path: string, schema: JsonObject): Omit<Key, 'isRequired'> {
-  const fallback = schema.default === undefined ? '' : code(writtenDefault(schema))
-  return { path, type: typeOf(schema), fallback, meaning: String(schema.description ?? '') }
+  const defaultText = schema.default === undefined ? '' : code(writtenDefault(schema))
+  return { path, type: typeOf(schema), defaultText, meaning: String(schema.description ?? '') }
 }
 
-/** A default as the guides write it: `60/m` and not `60/1m`, days instead of weeks. */
+/** A default as the guides write it: `60/m`, not `60/1m`; days, not weeks. */
 function writtenDefault({ default: value, title }: JsonObject): string {
   if (typeof value !== 'string' || value === '') return JSON.stringify(value)
-  if (title === 'rate') return value.replace('/1', '/')
+  if (title === 'rate') return value.replace(/\/1(?!\d)/, '/')
   return title === 'duration' ? value.replace(/^1w$/, '7d').replace(/^1d$/, '24h') : value
 }
 
@@ -168,19 +179,24 @@ function typeOf(schema: JsonObject): string {
   if (typeof schema.title === 'string') return schema.title
   const alternatives = alternativesOf(schema)
   if (alternatives.length > 1) {
-    return [...new Set(alternatives.flatMap((each) => typeOf(each).split(' or ')))].join(' or ')
+    return [...new Set(alternatives.flatMap((alternative) => typeOf(alternative).split(' or ')))].join(' or ')
   }
-  const own = alternatives[0] ?? schema
-  if (typeof own.title === 'string') return own.title
-  if (own.const !== undefined)
-    return code(typeof own.const === 'string' ? own.const : JSON.stringify(own.const))
-  if (Array.isArray(own.enum)) return own.enum.map((value) => code(String(value))).join(' or ')
-  if (own.type === 'array') return `list of ${typeOf(objectOf(own.items))}`
-  if (own.type === 'object') return 'mapping'
-  return (
-    { string: 'text', integer: 'whole number', boolean: '`true` or `false`' }[String(own.type)] ??
-    String(own.type ?? 'any')
-  )
+  const single = alternatives[0] ?? schema
+  if (typeof single.title === 'string') return single.title
+  if (single.const !== undefined)
+    return code(typeof single.const === 'string' ? single.const : JSON.stringify(single.const))
+  if (Array.isArray(single.enum)) return single.enum.map((value) => code(String(value))).join(' or ')
+  if (single.type === 'array') return `list of ${typeOf(objectOf(single.items))}`
+  const type = String(single.type ?? 'any')
+  return TYPES[type] ?? type
+}
+
+/** The words for types of JSON Schema. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  boolean: '`true` or `false`',
+  object: 'mapping',
 }
 
 /** The alternatives of a schema, without the one that stands for an environment variable. */
@@ -189,22 +205,22 @@ function alternativesOf(schema: JsonObject): JsonObject[] {
   const list = listOf(anyOf ?? (rest.type === undefined ? oneOf : undefined))
   return list
     .filter(({ pattern }) => pattern !== '\\$\\{')
-    .flatMap((each) => {
-      const inner = alternativesOf(each)
-      return inner.length > 0 ? inner : [each]
+    .flatMap((alternative) => {
+      const nested = alternativesOf(alternative)
+      return nested.length > 0 ? nested : [alternative]
     })
 }
 
 /** One entry per path; a key whose type differs between alternatives has both types. */
-function uniqueKeys(forms: readonly Key[][]): Key[] {
-  const mappings = forms.filter((keys) => keys.length > 0)
+function uniqueKeys(alternatives: readonly Key[][]): Key[] {
+  const mappings = alternatives.filter((keys) => keys.length > 0)
   const byPath = Map.groupBy(mappings.flat(), ({ path }) => path)
   return [...byPath.values()].flatMap(([first, ...others]) => {
     if (!first) return []
-    const all = [first, ...others]
-    const type = [...new Set(all.flatMap((each) => each.type.split(' or ')))].join(' or ')
-    // What only one of several forms requires is not required.
-    const isRequired = all.length === mappings.length && all.every((each) => each.isRequired)
+    const keys = [first, ...others]
+    const type = [...new Set(keys.flatMap((key) => key.type.split(' or ')))].join(' or ')
+    // A key is required only if all alternatives require it.
+    const isRequired = keys.length === mappings.length && keys.every((key) => key.isRequired)
     return [{ ...first, type, isRequired }]
   })
 }

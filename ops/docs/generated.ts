@@ -4,13 +4,16 @@ import { commandsPage } from './commands.ts'
 import { configurationPage } from './configuration.ts'
 import { httpPage } from './http.ts'
 import { metricsPage } from './metrics.ts'
-import { openApiOf } from './openapi.ts'
+import { readOpenApi } from './openapi.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** The generated pages of the reference: Markdown by file name in docs/reference. Starts a daemon to ask it. */
+/**
+ * The generated pages of docs/reference: Markdown by file name. Starts a daemon for its OpenAPI
+ * description.
+ */
 export async function generatedPages(): Promise<Record<string, string>> {
-  const openapi = await openApiOf()
+  const openapi = await readOpenApi()
   return {
     'routes-yaml.md': configurationPage(),
     'commands.md': await commandsPage(),

@@ -1,6 +1,6 @@
 type Values = readonly (readonly [value: string, meaning: string])[]
 
-/** The values of labels that Trivium names itself. A test compares the reasons with the source and the alerts. */
+/** The labels of metrics whose values Trivium defines. */
 export const LABEL_VALUES: readonly { label: string; values: Values }[] = [
   {
     label: '`trivium_dispatched_total`, `outcome`',
@@ -72,7 +72,10 @@ export const LABEL_VALUES: readonly { label: string; values: Values }[] = [
 
 type Reason = { reason: string; transport: string; meaning: string; isIntended?: boolean }
 
-/** The reasons of refusals that are no error codes, and the codes that the alert leaves out. */
+/**
+ * The reasons of refusals that are not error codes, and the error codes that the alert leaves out
+ * (`isIntended`). A test compares them with the source and the alerts.
+ */
 export const REFUSAL_REASONS: readonly Reason[] = [
   {
     reason: 'reply:…',

@@ -10,7 +10,8 @@ measurements. \`ops/alerts.yaml\` has [alerts](../monitoring.md#alerts) on these
 **Several daemons on one store:** metrics of a *daemon* differ: add them with \`sum\`. Metrics of the *store* are the same on
 all of them: take one with \`max\`. Counters begin at 0 when a daemon starts.`
 
-const NOTHING: Parameters<ReturnType<typeof createMetrics>['page']>[0] = {
+/** The state of a daemon that has no gateways and has done nothing. */
+const IDLE_STATE: Parameters<ReturnType<typeof createMetrics>['page']>[0] = {
   reload: { ok: true, at: 0, goodAt: 0 },
   gateways: [],
   running: [],
@@ -19,10 +20,10 @@ const NOTHING: Parameters<ReturnType<typeof createMetrics>['page']>[0] = {
   stored: undefined,
 }
 
-/** docs/reference/metrics.md: the metrics of Trivium itself. */
+/** docs/reference/metrics.md: the metrics of Trivium, without those of the Node process. */
 export async function metricsPage(): Promise<string> {
   const metrics = createMetrics({ version: 'docs' })
-  const { body } = await metrics.page(NOTHING, 0)
+  const { body } = await metrics.page(IDLE_STATE, 0)
   const labelsOf = (name: string) => (metrics.labels.get(name) ?? []).map(code).join(', ') || '–'
   const rows = [...body.matchAll(/^# HELP (trivium_\w+) (.+)\n# TYPE \1 (\w+)$/gm)]
   return page('Metrics', INTRODUCTION, [

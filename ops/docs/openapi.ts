@@ -6,8 +6,8 @@ import { type JsonObject, jsonObjectSchema } from '../../src/core/json.ts'
 
 const ROUTES = 'gateways:\n  chat: { transport: websocket, path: /ws }\nroutes: []\n'
 
-/** The OpenAPI description that a daemon with the skills that ship serves. Throws if it does not answer. */
-export async function openApiOf(): Promise<JsonObject> {
+/** The OpenAPI description that a daemon with the built-in skills serves. Throws if it does not answer. */
+export async function readOpenApi(): Promise<JsonObject> {
   const cwd = await mkdtemp(join(tmpdir(), 'trivium-docs-'))
   await writeFile(join(cwd, 'routes.yaml'), ROUTES)
   const env = {
@@ -21,9 +21,9 @@ export async function openApiOf(): Promise<JsonObject> {
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new Error('the daemon does not listen')
-    const answer = await fetch(`http://${addresses.control}/openapi.json`)
-    if (!answer.ok) throw new Error(`/openapi.json answered ${answer.status}`)
-    return jsonObjectSchema.parse(await answer.json())
+    const response = await fetch(`http://${addresses.control}/openapi.json`)
+    if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`)
+    return jsonObjectSchema.parse(await response.json())
   } finally {
     await daemon.stop()
     await rm(cwd, { recursive: true, force: true })

@@ -8,8 +8,9 @@ type Current = { file: string; isAlone: boolean; began: number; usage: Usage; co
 let current: Current | undefined
 
 /**
- * Notes that the tests of a file begin. Resolves with what the reporter counted once they have ended; with `isAlone`, all tests of
- * this process are of that file, and the result is sent at once: the process ends then.
+ * Marks the start of the tests of a file. Resolves with the counts of the reporter once they have
+ * ended. With `isAlone`, all tests of this process belong to that file: the result is sent as soon as
+ * they end, because the process ends as well.
  */
 export function begin(file: string, isAlone: boolean): Promise<Counts> {
   const { promise, resolve } = Promise.withResolvers<Counts>()
@@ -19,14 +20,17 @@ export function begin(file: string, isAlone: boolean): Promise<Counts> {
   return promise
 }
 
-/** Called by the reporter for each suite at the top, and without a name at the end of the process. Whether it ended the file. */
-export function ended(suite: string | undefined, counts: Counts): boolean {
+/**
+ * Called by the reporter at the end of each top-level suite, and without a name at the end of the
+ * process. Returns whether this was the end of the current file.
+ */
+export function endSuite(suite: string | undefined, counts: Counts): boolean {
   if (!current || (current.isAlone ? suite !== undefined : suite !== current.file)) return false
   current.counted(counts)
   return true
 }
 
-/** Tells the parent how the current file ended. */
+/** Sends the result of the current file to the parent process. */
 export function sendResult(counts: Counts): void {
   if (!current) return
   const { file, began, usage } = current

@@ -3,7 +3,7 @@ export type Failed = {
   name: string
   /** Each failure as text. */
   failures: string[]
-  /** Output in between. */
+  /** What the file printed. */
   output: string
 }
 
@@ -12,16 +12,17 @@ const FAILURE_CHARS = 3000
 const OUTPUT_CHARS = 1500
 /** Maximum characters of all repeated failures: a CI service may show only the end of its log. */
 const ALL_CHARS = 12_000
-const LEAST_CHARS = 300
+/** Each failure is shown with at least so many characters. */
+const MIN_CHARS = 300
 
 /**
- * Repeats all failures, for readers who see only the end of a log; the names are the last line, after `title`. Empty if
- * nothing failed.
+ * Repeats all failures for readers who see only the end of a log. The last line has the names, after
+ * `title`. Empty if nothing failed.
  */
-export function tellAgain(failed: Failed[], title = 'Failed'): string {
+export function repeatFailures(failed: Failed[], title = 'Failed'): string {
   if (failed.length === 0) return ''
   const texts = failed.reduce((sum, { failures }) => sum + failures.length + 1, 0)
-  const share = Math.max(LEAST_CHARS, Math.floor(ALL_CHARS / texts))
+  const share = Math.max(MIN_CHARS, Math.floor(ALL_CHARS / texts))
   const parts = failed.flatMap(({ name, failures, output }) => [
     `── ${name}`,
     ...(output.trim() ? [ending(output, Math.min(share, OUTPUT_CHARS))] : []),
@@ -30,12 +31,12 @@ export function tellAgain(failed: Failed[], title = 'Failed'): string {
   return `What failed, again:\n\n${parts.join('\n\n')}\n\n${title}: ${failed.map(({ name }) => name).join(', ')}`
 }
 
-function beginning(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}\n… (${text.length - most} more characters)`
+function beginning(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}\n… (${text.length - max} more characters)`
 }
 
 /** The last lines that fit. */
-function ending(output: string, most: number): string {
+function ending(output: string, max: number): string {
   const text = output.trim()
-  return text.length <= most ? text : `… ${text.slice(-most).replace(/^[^\n]*\n/, '')}`
+  return text.length <= max ? text : `… ${text.slice(-max).replace(/^[^\n]*\n/, '')}`
 }

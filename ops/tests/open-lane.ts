@@ -5,17 +5,23 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { COMMANDS, type FileResult, RESULTS } from './result.ts'
 
-type Options = { namePatterns: string[]; timeout: number; signal: AbortSignal; isTalkative: boolean }
+/** `timeout`: of one test, in ms. */
+type Options = { namePatterns: string[]; timeout: number; signal: AbortSignal; isVerbose: boolean }
 type Lane = Awaited<ReturnType<typeof openProcess>>
 
 const LANE = fileURLToPath(new URL('lane.ts', import.meta.url))
 const REPORTER = new URL('reporter.ts', import.meta.url).href
-/** How many times the limit of a test a file may take. */
-const TESTS_AT_LIMIT = 2
-/** How long a process may take to end, in ms. */
-const PATIENCE_MS = 10_000
+/** The time limit of a file, as a multiple of the timeout of one test. */
+const FILE_TIMEOUT_FACTOR = 2
+/** Time that a process has to end before it is killed. */
+const EXIT_TIMEOUT_MS = 10_000
+/** Wait for output that was written before the result of a file. */
+const OUTPUT_DELAY_MS = 50
 
-/** A place where one file runs at a time. `isAlone` gives the file a process of its own; the others share one while all is well with it. */
+/**
+ * Opens a lane, which runs one file at a time. With `isAlone`, a file gets a process of its own. The
+ * others share one, which is replaced after a failure.
+ */
 export function openLane(options: Options) {
   let shared: Lane | undefined
   return {
@@ -23,7 +29,7 @@ export function openLane(options: Options) {
       const lane = isAlone ? openProcess(options, file) : (shared ?? openProcess(options))
       if (!isAlone) shared = lane
       const outcome = await lane.run(file)
-      // What a failed file has left behind would fail others.
+      // Leftovers of a failed file could fail others.
       if (!isAlone && !outcome.result.passed) {
         await shared?.end()
         shared = undefined
@@ -36,41 +42,41 @@ export function openLane(options: Options) {
   }
 }
 
-/** Starts a process for one file, or for any. */
-function openProcess({ namePatterns, timeout, signal, isTalkative }: Options, alone?: string) {
+/** Starts a process: for `onlyFile`, or for the files that are passed to `run`. */
+function openProcess({ namePatterns, timeout, signal, isVerbose }: Options, onlyFile?: string) {
   const flags = [
-    // Modules, many of them short-lived strings: a large new space spares a tenth of the time.
+    // Loading modules makes many short-lived strings: a large young generation saves a tenth of the time.
     ...['--max-semi-space-size=32', '--min-semi-space-size=16'],
     `--test-reporter=${REPORTER}`,
     '--test-reporter-destination=stderr',
     `--test-timeout=${timeout}`,
-    // A connection that a library forgot to close must not hold up all; daemons are seen to end by themselves.
-    ...(alone ? ['--test-force-exit'] : []),
+    // Ends the process even if a library left a connection open. Other tests check that daemons end by
+    // themselves.
+    ...(onlyFile ? ['--test-force-exit'] : []),
     ...namePatterns.map((pattern) => `--test-name-pattern=${pattern}`),
   ]
-  const stdio = ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'] as const
-  const child = spawn(process.execPath, [...flags, LANE, ...(alone ? [alone] : [])], {
-    stdio: [...stdio],
+  const child = spawn(process.execPath, [...flags, LANE, ...(onlyFile ? [onlyFile] : [])], {
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     signal,
   })
   child.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => {
     child.once('close', () => resolve())
-    // What it has started and left behind may hold its output open for ever.
-    child.once('exit', () => setTimeout(resolve, PATIENCE_MS).unref())
+    // A process that it started and left running keeps its output open.
+    child.once('exit', () => setTimeout(resolve, EXIT_TIMEOUT_MS).unref())
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
-      if (isTalkative) process.stdout.write(text)
+      if (isVerbose) process.stdout.write(text)
       else output += text
     })
   }
   const results = createInterface({ input: readable(child) })
-  /** Lets the process end, so that it takes along what it has started. */
+  /** Lets the process end by itself, so that it can stop what it started; then kills it. */
   const end = async () => {
     writable(child).end()
-    await Promise.race([closed, pause(PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([closed, pause(EXIT_TIMEOUT_MS, undefined, { ref: false })])
     child.kill('SIGKILL')
   }
 
@@ -78,27 +84,25 @@ function openProcess({ namePatterns, timeout, signal, isTalkative }: Options, al
     async run(file: string) {
       output = ''
       const began = performance.now()
-      const limit = pause(timeout * TESTS_AT_LIMIT, 'too long', { ref: false })
-      if (!alone) writable(child).write(`${file}\n`)
+      const limit = pause(timeout * FILE_TIMEOUT_FACTOR, 'too long', { ref: false })
+      if (!onlyFile) writable(child).write(`${file}\n`)
       const line = await Promise.race([once(results, 'line'), closed, limit])
-      if (alone || !Array.isArray(line)) await end()
+      if (onlyFile || !Array.isArray(line)) await end()
       const result = Array.isArray(line)
         ? (JSON.parse(String(line[0])) satisfies FileResult)
-        : cutShort(
+        : failedWithoutResult(
             file,
             performance.now() - began,
             line ?? `the process ended (${child.signalCode ?? child.exitCode})`,
           )
-      // What was written before the result is in the pipe by now.
-      if (!result.passed) await pause(50)
+      if (!result.passed) await pause(OUTPUT_DELAY_MS)
       return { result, output }
     },
     end,
   }
 }
 
-/** The result of a file that did not tell how it ended. */
-function cutShort(file: string, ms: number, why: string): FileResult {
+function failedWithoutResult(file: string, ms: number, why: string): FileResult {
   return {
     file,
     passed: false,

@@ -1,6 +1,9 @@
 import { relative } from 'node:path'
 
-/** The files that take longest, by what `npm test -- --report` printed; a long one that began last would be waited for alone. */
+/**
+ * The slowest files, from `npm test -- --report`. They start first: at the end, one of them would run
+ * alone for a while.
+ */
 const LONGEST = [
   'test/attack/memory.test.ts',
   'test/e2e/notify.test.ts',

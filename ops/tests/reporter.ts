@@ -1,11 +1,12 @@
 import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
-import { ended } from './current.ts'
+import { endSuite } from './current.ts'
 
 /**
- * Collects what the tests of a lane report, and passes the counts and failures of each file to `current.ts`: when the suite
- * that has the name of a file ends, or all tests of a process do. Prints nothing.
+ * Collects the events of the tests in a lane, and passes the counts and failures of each file to
+ * `current.ts`: at the end of the suite that is named like the file, or at the end of the process.
+ * Prints nothing.
  */
 export default async function* reporter(events: AsyncIterable<TestEvent>) {
   let [tests, skipped]: [number, number] = [0, 0]
@@ -19,15 +20,15 @@ export default async function* reporter(events: AsyncIterable<TestEvent>) {
       if (data.skip !== undefined) skipped++
       if (type === 'test:fail' && data.todo === undefined) failures.push(...explain(data, path))
       if (data.nesting > 0 || data.details.type !== 'suite') continue
-      if (ended(data.name, { tests, skipped, failures })) [tests, skipped, failures] = [0, 0, []]
-    } else if (type === 'test:summary') ended(undefined, { tests, skipped, failures })
+      if (endSuite(data.name, { tests, skipped, failures })) [tests, skipped, failures] = [0, 0, []]
+    } else if (type === 'test:summary') endSuite(undefined, { tests, skipped, failures })
   }
   yield ''
 }
 
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data']
 
-/** Nothing for a test that failed because one within it did. */
+/** The failure as text; nothing for a test that failed only because of a nested test. */
 function explain({ name, nesting, details, file, line, column }: Failure, path: string[]): string[] {
   const { error } = details
   if ('failureType' in error && error.failureType === 'subtestsFailed') return []

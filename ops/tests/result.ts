@@ -9,12 +9,12 @@ export type FileResult = {
   /** Processor time of the tests and of the processes that they started, in ms. */
   user: number
   system: number
-  /** How many processes the tests started themselves. */
+  /** Number of processes that the tests started, without those started by their children. */
   processes: number
   /** Each failure as text: name, place, error. */
   failures: string[]
 }
 
-/** The descriptors by which a lane and its parent talk: results out, names of files in. */
+/** The file descriptors between a lane and its parent: results out, names of files in. */
 export const RESULTS = 3
 export const COMMANDS = 4

@@ -10,19 +10,25 @@ import { secondTry } from './second-try.ts'
 type TestRun = {
   files: string[]
   namePatterns: string[]
+  /** Of each test, in ms. */
   timeout: number
+  /** Of the run, in ms. */
   deadline: number
-  /** Each file has its own process and prints the output of its tests immediately, for long tests with progress and figures. */
-  isTalkative: boolean
+  /**
+   * Each file has its own process and prints the output of its tests immediately, for long tests with
+   * progress and figures.
+   */
+  isVerbose: boolean
   /** Prints the processor time of each file at the end. */
-  isReporting: boolean
-  /** How many files run at once. */
+  printsUsage: boolean
+  /** Number of files that run in parallel. */
   jobs: number | undefined
-  /** Gives the few files that fail a second try, alone. */
-  isPatient: boolean
+  /** Runs files that failed once more, alone, if they are few. */
+  retriesFailures: boolean
 }
 
 const MINUTE = 60_000
+/** Number of files in the list of the slowest. */
 const SLOWEST = 8
 /** Most files wait for servers, timers and processes half of the time. */
 const JOBS_PER_CORE = 2
@@ -30,13 +36,12 @@ const JOBS_PER_CORE = 2
 const ALONE = /^\/\/ Own process: /m
 
 /**
- * Runs test files in a few parallel processes, which run one file after another; files that ask for it get
- * their own process. Prints one line per file, the complete failures, and the slowest files. `timeout` (ms)
- * applies to each test, `deadline` to all. Resolves with the failures, and with those of tests that passed when
- * they were tried again.
+ * Runs test files in a few parallel processes, which run one file after another; files that ask for it
+ * get their own process. Prints one line per file, the complete failures, and the slowest files.
+ * Resolves with the failures. `flaky` are first failures of files that passed when they ran again.
  */
 export async function runTests(options: TestRun): Promise<{ failed: Failed[]; flaky: Failed[] }> {
-  const { files, deadline, isPatient, isReporting, jobs = availableParallelism() * JOBS_PER_CORE } = options
+  const { files, deadline, retriesFailures, jobs = availableParallelism() * JOBS_PER_CORE } = options
   const stop = new AbortController()
   const timer = setTimeout(
     () => stop.abort(new Error(`not done after ${deadline / MINUTE} minutes`)),
@@ -54,19 +59,19 @@ export async function runTests(options: TestRun): Promise<{ failed: Failed[]; fl
   )
   await Promise.all(lanes)
   const isComplete = !stop.signal.aborted && results.length === files.length
-  const ended =
-    isPatient && isComplete
+  const outcome =
+    retriesFailures && isComplete
       ? await secondTry(failed, (file) => tryAlone(file, options, stop.signal))
       : { failed, flaky: [] }
   clearTimeout(timer)
   if (results.length > 3) printSlowest(results)
-  if (isReporting) printReport(results)
+  if (options.printsUsage) printUsage(results)
   printTotals(results, performance.now() - began)
-  if (!isComplete || stop.signal.aborted) ended.failed.push(cutOff(files, results, stop.signal))
-  return ended
+  if (!isComplete || stop.signal.aborted) outcome.failed.push(incompleteRun(files, results, stop.signal))
+  return outcome
 }
 
-/** Runs one file while no other runs. Resolves with how it failed, if it did. */
+/** Runs one file while no other runs. Resolves with its failure, if any. */
 async function tryAlone(file: string, options: TestRun, signal: AbortSignal): Promise<Failed | undefined> {
   const failed: Failed[] = []
   await work([file], options, signal, [], failed)
@@ -81,12 +86,12 @@ async function work(
   results: FileResult[],
   failed: Failed[],
 ) {
-  const { isTalkative, namePatterns, timeout } = options
-  const lane = openLane({ namePatterns, timeout, signal, isTalkative })
+  const { isVerbose, namePatterns, timeout } = options
+  const lane = openLane({ namePatterns, timeout, signal, isVerbose })
   for (let file = queue.shift(); file !== undefined && !signal.aborted; file = queue.shift()) {
     // A name pattern only applies to tests that are already defined, so each file must be loaded before the
     // tests are selected.
-    const isAlone = isTalkative || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
+    const isAlone = isVerbose || namePatterns.length > 0 || ALONE.test(readFileSync(file, 'utf8'))
     const { result, output } = await lane.run(file, isAlone)
     results.push(result)
     const skipped = result.skipped > 0 ? ` (${result.skipped} skipped)` : ''
@@ -94,21 +99,21 @@ async function work(
       `${result.passed ? '✔' : '✖'} ${name(file)}  ${result.tests} tests${skipped}, ${seconds(result.ms)}`,
     )
     if (result.passed) continue
-    failed.push({ name: name(file), failures: result.failures, output: isTalkative ? '' : output })
-    if (!isTalkative) console.log(output)
+    failed.push({ name: name(file), failures: result.failures, output: isVerbose ? '' : output })
+    if (!isVerbose) console.log(output)
     console.log(`${result.failures.join('\n\n')}\n`)
   }
   await lane.close()
 }
 
-/** Explains why a run ended early, and which files have no result. */
-function cutOff(files: string[], results: FileResult[], { reason }: AbortSignal): Failed {
-  const ended = new Set(results.map(({ file }) => file))
-  const left = files.filter((file) => !ended.has(file)).map(name)
+/** A failure with the reason why the run ended early, and the files without a result. */
+function incompleteRun(files: string[], results: FileResult[], { reason }: AbortSignal): Failed {
+  const withResult = new Set(results.map(({ file }) => file))
+  const missing = files.filter((file) => !withResult.has(file)).map(name)
   const why = reason instanceof Error ? reason.message : 'some files have no result'
   return {
     name: 'the run',
-    failures: [`✖ ${why}; without a result: ${left.join(', ') || 'none'}`],
+    failures: [`✖ ${why}; without a result: ${missing.join(', ') || 'none'}`],
     output: '',
   }
 }
@@ -118,14 +123,14 @@ function printSlowest(results: FileResult[]): void {
   console.log(`Slowest: ${slowest.map(({ file, ms }) => `${name(file)} ${seconds(ms)}`).join(', ')}`)
 }
 
-/** Most expensive files first. */
-function printReport(results: FileResult[]): void {
+/** Prints the files by processor time, the highest first. */
+function printUsage(results: FileResult[]): void {
   console.log('processor  of it system     waiting  processes  tests  file')
-  for (const one of results.toSorted((a, b) => spent(b) - spent(a))) {
+  for (const one of results.toSorted((a, b) => processorMs(b) - processorMs(a))) {
     const columns = [
-      seconds(spent(one)).padStart(9),
+      seconds(processorMs(one)).padStart(9),
       seconds(one.system).padStart(13),
-      seconds(Math.max(0, one.ms - spent(one))).padStart(11),
+      seconds(Math.max(0, one.ms - processorMs(one))).padStart(11),
       String(one.processes).padStart(10),
       String(one.tests).padStart(6),
     ]
@@ -141,7 +146,7 @@ function printTotals(results: FileResult[], took: number): void {
   )
 }
 
-function spent({ user, system }: FileResult): number {
+function processorMs({ user, system }: FileResult): number {
   return user + system
 }
 

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs'
 
 export type Usage = { user: number; system: number; processes: number }
 
+/** The unit of times in /proc: Linux reports 100 ticks a second. */
 const TICK_MS = 10
 let processes = 0
 subscribe('child_process', () => {
   processes++
 })
 
-/** Processor time in ms that this process has used, with that of the children that have ended (where the system tells). */
+/** Processor time of this process in ms; on Linux, with that of its children that have ended. */
 export function usageSoFar(): Usage {
   try {
     // After the name in brackets: state is field 3; utime, stime, cutime and cstime are 14 to 17.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -33,6 +33,17 @@ describe('bench --against', { skip: !isClone && 'needs a git clone' }, () => {
   test('names a commit that git does not know', () => {
     assert.throws(() => checkOut('no-such-commit'), /git knows no commit "no-such-commit"/)
   })
+})
+
+describe('the options of bench', () => {
+  for (const option of ['--rounds', '--seconds']) {
+    test(`refuses ${option} that is not a number above 0`, () => {
+      const args = ['ops/bench/main.ts', option, 'many', '--list']
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+      assert.equal(status, 2)
+      assert.equal(stderr, `${option} needs a number above 0, not many.\n`)
+    })
+  }
 })
 
 describe('the comparison with another commit', () => {

@@ -3,26 +3,29 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { tellAgain } from '../../ops/tests/failed.ts'
+import { repeatFailures } from '../../ops/tests/failed.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 
 const one = (name: string, text: string, output = '') => ({ name, failures: [`✖ ${text}`], output })
 
 describe('the end of the log of a test run', () => {
   test('tells what failed again, with the last of what was written, and ends with the names', () => {
-    const text = tellAgain([one('a.test.ts', 'adds › wrongly', 'first\nlast line'), one('types', 'TS2345')])
+    const text = repeatFailures([
+      one('a.test.ts', 'adds › wrongly', 'first\nlast line'),
+      one('types', 'TS2345'),
+    ])
     assert.match(text, /── a\.test\.ts\n\nfirst\nlast line\n\n✖ adds › wrongly\n\n── types\n\n✖ TS2345/)
     assert.equal(text.split('\n').at(-1), 'Failed: a.test.ts, types')
-    assert.equal(tellAgain([]), '')
+    assert.equal(repeatFailures([]), '')
   })
 
   test('is bounded, however much failed: the beginning of an error, the end of the output', () => {
-    const long = tellAgain([one('a', `first ${'x'.repeat(9_000)}`, `${'old\n'.repeat(9_000)}newest`)])
+    const long = repeatFailures([one('a', `first ${'x'.repeat(9_000)}`, `${'old\n'.repeat(9_000)}newest`)])
     assert.match(long, /✖ first x+\n… \(6\d{3} more characters\)/)
     assert.match(long, /… old\n[\s\S]*newest/)
     assert.ok(long.length < 5_000, `${long.length} characters`)
     const many = Array.from({ length: 20 }, (_, n) => one(`f${n}`, 'y'.repeat(9_000), 'z'.repeat(9_000)))
-    assert.ok(tellAgain(many).length < 16_000)
+    assert.ok(repeatFailures(many).length < 16_000)
   })
 
   test('is what `npm test` prints last', (t) => {

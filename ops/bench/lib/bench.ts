@@ -32,12 +32,18 @@ export type Bench = {
   against?: OtherCommit | undefined
   /** Number of rounds that count, after one to warm up. */
   rounds: number
-  /** How long one contender is under load in one round. */
+  /** Duration (s) of the load on one contender in one round. */
   seconds: number
   progress(text: string): void
-  /** Registers a clean-up for the end of the row. Clean-ups run in reverse order, all of them even if some fail. */
+  /**
+   * Registers a clean-up for the end of the row. Clean-ups run in reverse order, all of them even if
+   * some fail.
+   */
   defer(cleanUp: () => Promise<void> | void): void
-  /** Starts a Redis for this row, one for each `use`, on the core of the load. Undefined for the embedded store. */
+  /**
+   * Starts a Redis for this row, one per `use`, on the core of the load. Returns its URL; undefined for
+   * the embedded store.
+   */
   redis(store: StoreName, use?: string): Promise<string | undefined>
 }
 
@@ -85,12 +91,13 @@ export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
   }
 }
 
-/** Long enough for V8 to optimise the code of every contender. */
+/** Long enough (s) for V8 to optimise the code of every contender. */
 const WARM_UP_SECONDS = 2
 
 /**
- * Measures contenders by turns: a round to warm up, then the rounds that count, each in another order, so that
- * what disturbs the machine for a while disturbs all of them. Figures by contender, by round.
+ * Measures contenders in turns: one round to warm up, then the rounds that count, each in a different
+ * order, so that a disturbance of the machine affects all of them. Returns a function that gives the
+ * figures of a contender, one entry per round.
  */
 export async function interleave(
   bench: Pick<Bench, 'rounds' | 'seconds' | 'progress'>,
@@ -99,7 +106,8 @@ export async function interleave(
   const measured = new Map<string, Figures[]>(contenders.map(({ name }) => [name, []]))
   for (let round = 0; round <= bench.rounds; round++) {
     const rotated = contenders.map((_, index) => contenders[(index + round) % contenders.length])
-    // In alternating directions, so that no contender always runs after the same one, whose clean-up it would pay for.
+    // In alternating directions, so that no contender always runs right after the same one and its
+    // clean-up.
     for (const contender of round % 2 === 0 ? rotated : rotated.reverse()) {
       if (!contender) continue
       bench.progress(`${round === 0 ? 'warm-up' : `round ${round}/${bench.rounds}`}: ${contender.name}`)

@@ -2,10 +2,10 @@ import type { Line, Verdict } from './bench.ts'
 import type { Figures } from './peer.ts'
 import { medianInterval, ratios, spreadOf } from './statistics.ts'
 
-/** A change may cost this much before the comparison fails. */
-const SLOWER = 0.05
+/** How much slower a commit may be before the comparison fails: 5 %. */
+const MAX_SLOWDOWN = 0.05
 
-/** How this tree compares with the other commit, on one store. */
+/** The lines that compare this commit with the other one (`name`), on one store. */
 export function comparison(
   line: Pick<Line, 'row' | 'store'>,
   name: string,
@@ -20,7 +20,7 @@ export function comparison(
       figure: `processor time / at ${name}`,
       unit: 'x',
       value: spreadOf(cost),
-      reach: { most: 1 + SLOWER },
+      reach: { most: 1 + MAX_SLOWDOWN },
       verdict: verdictOf(cost),
     },
     {
@@ -28,19 +28,20 @@ export function comparison(
       figure: `rate / at ${name}`,
       unit: 'x',
       value: spreadOf(rate),
-      reach: { least: 1 - SLOWER },
+      reach: { least: 1 - MAX_SLOWDOWN },
       verdict: verdictOf(rate.map((value) => 1 / value)),
     },
   ]
 }
 
 /**
- * Slower: the costs are beyond the limit and certainly more than those of the other commit. Two copies of one commit
- * differ by as much in single rounds, so the interval of the median decides, not the median alone.
+ * The verdict for the ratios of this commit's costs to those of the other commit. Single rounds of the
+ * same commit differ by more than the limit, so the confidence interval of the median decides, not the
+ * median alone.
  */
 function verdictOf(costs: readonly number[]): Verdict {
   const { median } = spreadOf(costs)
   const { low, high } = medianInterval(costs)
-  if (high <= 1 + SLOWER) return 'not slower'
-  return median > 1 + SLOWER && low > 1 ? 'slower' : 'undecided'
+  if (high <= 1 + MAX_SLOWDOWN) return 'not slower'
+  return median > 1 + MAX_SLOWDOWN && low > 1 ? 'slower' : 'undecided'
 }

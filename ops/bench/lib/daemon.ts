@@ -13,7 +13,7 @@ export type BenchDaemon = {
   pid: number
   /** The port of the public listener. */
   port: number
-  /** Milliseconds from its start until it said that it is ready. */
+  /** Milliseconds from the start of the process until it was ready. */
   readyAfter: number
   dir: string
   /** Invokes a skill over the control API. */
@@ -22,15 +22,18 @@ export type BenchDaemon = {
   stop(): Promise<void>
 }
 
-/** Gateways that all rows use; `routes` says what becomes of the messages. */
+/** Gateways that all rows use; the `routes` of a row handle the messages. */
 const GATEWAYS = `gateways:
   github: { transport: webhook, path: /hooks/github, verify: { scheme: github, secret: '${SECRET}' } }
   plain: { transport: webhook, path: /hooks/plain }
 daemon: { grace: 200ms }
 `
 
-/** Makes a folder where a daemon runs until the row ends: configuration, skills and, for the embedded store, its data. */
-export function createSite(
+/**
+ * Makes the working folder of a daemon, with its configuration and skills. It is removed at the end of
+ * the row.
+ */
+export function createProject(
   bench: Pick<Bench, 'defer'>,
   options: { routes: string; skills?: Record<string, string> },
 ): string {
@@ -44,12 +47,15 @@ export function createSite(
   return dir
 }
 
-/** Writes the configuration of a site; `gateway` is a line that describes one more. */
+/** Writes the configuration of a project; `gateway` is a line with one more gateway. */
 export function writeRoutes(dir: string, routes: string, gateway = ''): void {
   writeFileSync(join(dir, 'routes.yaml'), GATEWAYS.replace('daemon:', `${gateway}daemon:`) + routes)
 }
 
-/** Accepts `count` messages into a store that no daemon uses meanwhile. `dir`: of its data. `root`: whose code does it. */
+/**
+ * Accepts `count` messages into a store that no daemon uses meanwhile. `dir`: folder of its data.
+ * `root`: the clone whose code accepts them.
+ */
 export async function fillStore(
   dir: string,
   redis: string | undefined,
@@ -61,6 +67,9 @@ export async function fillStore(
   await client.call('fill', { count })
   await client.end()
 }
+
+/** How much (characters) of a daemon's output an error shows. */
+const MAX_OUTPUT = 5_000
 
 /** Runs `trivium start` of the clone at `root` as a user does, on the core of the server. */
 export async function startDaemon(
@@ -75,7 +84,7 @@ export async function startDaemon(
     join(root, 'bin', 'trivium.js'),
     'start',
   ])
-  const began = performance.now()
+  const start = performance.now()
   const child = spawn(command, args, {
     cwd: dir,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -88,20 +97,21 @@ export async function startDaemon(
     },
   })
   let output = ''
-  child.stdout?.on('data', (chunk) => {
-    output += chunk
-  })
-  child.stderr?.on('data', (chunk) => {
-    output = (output + chunk).slice(-5_000)
-  })
+  const keepEnd = (chunk: Buffer) => {
+    output = (output + chunk).slice(-MAX_OUTPUT)
+  }
+  child.stdout?.on('data', keepEnd)
+  child.stderr?.on('data', keepEnd)
   const onExit = () => child.kill('SIGKILL')
   process.on('exit', onExit)
   while (!existsSync(file)) {
     if (child.exitCode !== null || child.signalCode !== null)
-      throw new Error(`the daemon ended at once (${child.signalCode ?? child.exitCode}):\n${output}`)
+      throw new Error(
+        `the daemon ended before it was ready (${child.signalCode ?? child.exitCode}):\n${output}`,
+      )
     await pause(2)
   }
-  const readyAfter = performance.now() - began
+  const readyAfter = performance.now() - start
   const { listen, control } = JSON.parse(readFileSync(file, 'utf8'))
   const token = readFileSync(join(dir, '.trivium', 'control-token'), 'utf8').trim()
   return {
@@ -133,7 +143,9 @@ const answerSchema = z.object({
 
 /** `TRIVIUM_BENCH_PROFILE=dir` writes a processor profile of every daemon there. */
 function profileFlags(dir: string): string[] {
-  const into = process.env.TRIVIUM_BENCH_PROFILE
-  if (!into) return []
-  return ['--cpu-prof', `--cpu-prof-dir=${into}`, `--cpu-prof-name=${dir.slice(-6)}-${Date.now()}.cpuprofile`]
+  const folder = process.env.TRIVIUM_BENCH_PROFILE
+  if (!folder) return []
+  // The last six characters of a temporary folder are random.
+  const name = `${dir.slice(-6)}-${Date.now()}.cpuprofile`
+  return ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}`]
 }

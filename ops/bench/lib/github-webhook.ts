@@ -4,8 +4,11 @@ export const SECRET = 'a secret of the benchmark'
 
 const BODY_BYTES = 1024
 const ID_LENGTH = 36
+/** Digits at the end of a delivery id that count the deliveries. */
+const SERIAL_LENGTH = 10
+const HEAD_END = '\r\n\r\n'
 
-/** A push as GitHub sends it, cut to exactly 1,024 bytes. */
+/** A push as GitHub sends it, with a commit message that makes it exactly 1,024 bytes long. */
 export function githubBody(): string {
   const push = {
     ref: 'refs/heads/main',
@@ -33,8 +36,8 @@ export function githubBody(): string {
 }
 
 /**
- * Makes signed requests that differ in their delivery id only, which GitHub's signature does not cover. The bytes
- * are valid until the next call.
+ * Makes signed requests that differ only in their delivery id, which GitHub's signature does not cover.
+ * `worker`: the start of the ids. The returned bytes are valid until the next call.
  */
 export function createDeliveries(path: string, worker: string): () => Buffer {
   const body = githubBody()
@@ -54,24 +57,26 @@ export function createDeliveries(path: string, worker: string): () => Buffer {
     '',
   ].join('\r\n')
   const request = Buffer.from(head + body)
-  const at = head.length - 4 - ID_LENGTH
-  request.write(worker.padStart(ID_LENGTH - 10, '0'), at, 'latin1')
+  const idStart = head.length - HEAD_END.length - ID_LENGTH
+  const serialStart = idStart + ID_LENGTH - SERIAL_LENGTH
+  request.write(worker.padStart(ID_LENGTH - SERIAL_LENGTH, '0'), idStart, 'latin1')
   let serial = 0
   return () => {
-    request.write(String(serial++).padStart(10, '0'), at + ID_LENGTH - 10, 'latin1')
+    request.write(String(serial++).padStart(SERIAL_LENGTH, '0'), serialStart, 'latin1')
     return request
   }
 }
 
-/** The length of the HTTP answer at the start of the bytes; 0 where it is not complete. */
+/** The length of the HTTP response at the start of the bytes; 0 if it is incomplete. */
 export function httpAnswerLength(bytes: Buffer): number {
-  const end = bytes.indexOf('\r\n\r\n')
-  if (end < 0) return 0
-  const [, length = '0'] = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, end)) ?? []
-  const whole = end + 4 + Number(length)
-  return bytes.length >= whole ? whole : 0
+  const headLength = bytes.indexOf(HEAD_END)
+  if (headLength < 0) return 0
+  const [, bodyLength = '0'] = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, headLength)) ?? []
+  const length = headLength + HEAD_END.length + Number(bodyLength)
+  return bytes.length >= length ? length : 0
 }
 
+/** Whether the status after `HTTP/1.1 ` begins with a 2. */
 export function isHttpSuccess(bytes: Buffer): boolean {
-  return bytes[9] === 0x32
+  return bytes['HTTP/1.1 '.length] === '2'.charCodeAt(0)
 }

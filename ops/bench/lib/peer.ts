@@ -14,31 +14,37 @@ const replySchema = z.object({
   error: z.string().optional(),
 })
 
-/** A process of the benchmark that answers calls. */
+/** Another process of the benchmark, which answers calls. */
 export type Peer = {
   pid: number
-  /** Calls a handler of `servePeer` in that process and resolves with its figures. Rejects with its error, or if the process has ended. */
+  /**
+   * Calls a handler of `servePeer` in that process and resolves with its figures. Rejects with its
+   * error, or if the process has ended.
+   */
   call(name: string, params?: object): Promise<Figures>
   end(): Promise<void>
 }
 
-/** The cores: the measured process has the first one to itself; load and Redis share the other. */
+/**
+ * The processor cores: the measured process has the first one to itself; load and Redis share the
+ * second.
+ */
 export const CORE = { server: 0, load: 1 }
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0
 
-/** The command that runs Node on one core, where the system can do that. */
+/** The command that runs Node on one core, if the system supports it. */
 export function pinned(core: number, args: readonly string[]): [command: string, args: string[]] {
   const node = [process.execPath, ...args]
   return hasTaskset ? ['taskset', ['-c', String(core), ...node]] : [process.execPath, [...args]]
 }
 
-/** Pins a process that runs already, with all its threads. */
+/** Moves a running process with all its threads to one core. */
 export function pin(pid: number, core: number): void {
   if (hasTaskset) spawnSync('taskset', ['-a', '-c', '-p', String(core), String(pid)])
 }
 
-/** Starts `peers/<name>.ts` of the clone at `root` on a core. It ends with this process. */
+/** Starts `peers/<name>.ts` of the clone at `root` on a core. The process ends when this one does. */
 export async function startPeer(
   name: string,
   core: number,
@@ -51,51 +57,56 @@ export async function startPeer(
     env: { ...process.env, ...options.env },
   })
   const calls = new Map<number, PromiseWithResolvers<Figures>>()
-  let last = 0
+  let lastId = 0
   child.on('message', (message) => {
     const { id, figures, error } = replySchema.parse(message)
-    const waiting = calls.get(id)
+    const pending = calls.get(id)
     calls.delete(id)
-    if (error === undefined) waiting?.resolve(figures ?? {})
-    else waiting?.reject(new Error(`${name}: ${error}`))
+    if (error === undefined) pending?.resolve(figures ?? {})
+    else pending?.reject(new Error(`${name}: ${error}`))
   })
   child.on('exit', (code, signal) => {
     for (const { reject } of calls.values()) reject(new Error(`${name} ended (${code ?? signal})`))
   })
   const call = (handler: string, params: object = {}) => {
-    const waiting = Promise.withResolvers<Figures>()
+    const pending = Promise.withResolvers<Figures>()
     if (!child.connected) return Promise.reject(new Error(`${name} has ended`))
-    const id = ++last
-    calls.set(id, waiting)
+    const id = ++lastId
+    calls.set(id, pending)
     child.send({ id, name: handler, params }, (error) => {
-      if (error) waiting.reject(error)
+      if (error) pending.reject(error)
     })
-    return waiting.promise
+    return pending.promise
   }
   await call('ready')
   return { pid: child.pid ?? 0, call, end: () => endChild(child) }
 }
 
-/** Ends a child: asks first, so that it can write its profile, and insists after ten seconds. */
+const KILL_AFTER_MS = 10_000
+
+/** Ends a child with SIGTERM, so that it can write its profile, and with SIGKILL after ten seconds. */
 export async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
-  const insist = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
   await exit
-  clearTimeout(insist)
+  clearTimeout(timer)
 }
 
-const MICROS_PER_TICK = 10_000 // Linux counts 100 ticks a second.
+/** Linux counts processor time in ticks, 100 a second. */
+const MICROS_PER_TICK = 10_000
 
-/** Processor time that a process has used so far, all threads, in microseconds. */
+/** Processor time (µs) of all threads that a process has used so far. */
 export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The fields after the name of the command, which may contain spaces (proc_pid_stat(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK
+  const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])]
+  return (userTicks + systemTicks) * MICROS_PER_TICK
 }
 
-/** Resident memory of a process in megabytes: now, or the most that it ever had. */
+/** Resident memory (MB) of a process: the current one, or the maximum so far (`VmHWM`). */
 export function residentMegabytes(pid: number, which: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
   const [, kilobytes] =
     new RegExp(`^${which}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -1,6 +1,9 @@
 const LINES = 24
 
-/** The `n`th mail of a backlog: every other one is plain text, the rest have it in HTML too, as clients write them; 3 KB each. */
+/**
+ * The `n`th mail of a backlog, about 3 KB long: for an even `n` plain text; for an odd one text and HTML,
+ * as mail clients write it.
+ */
 export function sampleMail(n: number): Buffer {
   const head = [
     'Return-Path: <anna@example.net>',
@@ -43,7 +46,7 @@ function alternative(n: number): string[] {
     `Content-Type: multipart/alternative; boundary="${boundary}"`,
     '',
     ...part('text/plain', [`Where is order ${n}?`, ...lines]),
-    ...part('text/html', ['<html><body>', ...lines.map((each) => `<p>${each}</p>`), '</body></html>']),
+    ...part('text/html', ['<html><body>', ...lines.map((text) => `<p>${text}</p>`), '</body></html>']),
     `--${boundary}--`,
   ]
 }

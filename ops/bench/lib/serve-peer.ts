@@ -7,7 +7,7 @@ const callSchema = z.object({ id: z.number(), name: z.string(), params: z.unknow
 
 type Handler = (params: unknown) => Promise<Figures> | Figures
 
-/** Answers the calls of the process that started this one; `close` runs before it ends. */
+/** Answers the calls of the process that started this one. `close` runs before this process ends. */
 export function servePeer(
   handlers: Record<string, Handler>,
   close: () => Promise<void> | void = () => {},
@@ -30,7 +30,7 @@ export function servePeer(
   process.on('disconnect', () => void end())
 }
 
-/** Listens on a free port of loopback and returns the port. */
+/** Listens on a free port of the loopback address and returns the port. */
 export async function listening(server: Server): Promise<Figures> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

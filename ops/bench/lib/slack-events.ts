@@ -4,7 +4,7 @@ export const SLACK = { signingSecret: 'secret-of-the-benchmark', token: 'xoxb-te
 
 let serial = 0
 
-/** A message in a channel as Slack's Events API sends it, each time another one. */
+/** A message in a channel as Slack's Events API sends it; each call returns a different one. */
 export function slackEvent() {
   const ts = `1700000000.${String(++serial).padStart(6, '0')}`
   const text = 'Could somebody look at the build? '.repeat(10)
@@ -18,10 +18,13 @@ export function slackEvent() {
   return { type: 'event_callback', ...ids, event }
 }
 
-/** The headers that prove a body, as Slack signs it now. */
-export function signedBySlack(body: string): Record<string, string> {
-  const at = String(Math.floor(Date.now() / 1000))
-  const proof = createHmac('sha256', SLACK.signingSecret).update(`v0:${at}:${body}`).digest('hex')
-  const type = { 'content-type': 'application/json' }
-  return { ...type, 'x-slack-request-timestamp': at, 'x-slack-signature': `v0=${proof}` }
+/** The headers of a delivery, with the signature that Slack would make now. */
+export function signedHeaders(body: string): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const mac = createHmac('sha256', SLACK.signingSecret).update(`v0:${timestamp}:${body}`).digest('hex')
+  return {
+    'content-type': 'application/json',
+    'x-slack-request-timestamp': timestamp,
+    'x-slack-signature': `v0=${mac}`,
+  }
 }

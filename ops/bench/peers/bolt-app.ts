@@ -3,7 +3,8 @@ import { z } from 'zod'
 import { servePeer } from '../lib/serve-peer.ts'
 import { SLACK } from '../lib/slack-events.ts'
 
-// Plain Bolt with a listener that does nothing: it acknowledges an event, and forgets it where it fails.
+// Plain Bolt with a listener that does nothing. Bolt acknowledges an event and forgets it, even if a
+// listener fails.
 const schema = z.object({ apiUrl: z.string(), mode: z.enum(['http', 'socket']) })
 
 servePeer({
@@ -11,9 +12,9 @@ servePeer({
     const { apiUrl, mode } = schema.parse(params)
     const { token, appToken, signingSecret } = SLACK
     const receiver = new HTTPReceiver({ signingSecret, logLevel: LogLevel.ERROR })
-    const entrance = mode === 'http' ? { receiver } : { socketMode: true, appToken }
+    const connection = mode === 'http' ? { receiver } : { socketMode: true, appToken }
     const app = new App({
-      ...{ ...entrance, token, logLevel: LogLevel.ERROR },
+      ...{ ...connection, token, logLevel: LogLevel.ERROR },
       clientOptions: { slackApiUrl: apiUrl },
     })
     app.message(async () => {})

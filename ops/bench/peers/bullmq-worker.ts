@@ -5,71 +5,77 @@ import { githubBody } from '../lib/github-webhook.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
 import { redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// The yardstick of dispatch: a worker of BullMQ that does nothing with each job.
+// The baseline of dispatch: a BullMQ worker that does nothing with each job.
 const schema = z.object({ count: z.number() })
 const body = JSON.parse(githubBody())
-/** As a route hands its messages over: tried again, and kept for a while. */
-const KEPT = { age: 7 * 86_400, count: 1_000 }
+/** How long (s) and how many finished jobs stay in Redis, as for the jobs of a route. */
+const RETENTION = { age: 7 * 86_400, count: 1_000 }
+/** The job options of a route. */
 const OPTIONS = {
   attempts: 3,
   backoff: { type: 'exponential', delay: 1_000 },
-  removeOnComplete: KEPT,
-  removeOnFail: { age: KEPT.age },
+  removeOnComplete: RETENTION,
+  removeOnFail: { age: RETENTION.age },
 }
+const CONCURRENCY = 64
+const ADD_BATCH = 500
 let round = 0
 
-const named = schema.extend({ queue: z.string() })
+const queueSchema = schema.extend({ queue: z.string() })
 
-/** Works off so many jobs that come in; the first tenth warms up and does not count. */
+/** Processes `count` incoming jobs; the first tenth warms up and does not count. */
 async function work(params: unknown) {
-  const { count, queue } = named.parse(params)
-  const finished = Promise.withResolvers<number>()
-  const first = Math.floor(count / 10)
+  const { count, queue } = queueSchema.parse(params)
+  const { promise: end, resolve } = Promise.withResolvers<number>()
+  const warmUp = Math.floor(count / 10)
   let done = 0
-  let began = 0
-  const worker = new Worker(queue, async () => 'done', { connection: redisOptions(), concurrency: 64 })
+  let start = 0
+  const worker = new Worker(queue, async () => 'done', {
+    connection: redisOptions(),
+    concurrency: CONCURRENCY,
+  })
   worker.on('completed', () => {
     done++
-    if (done === first) began = performance.now()
-    if (done === count) finished.resolve(performance.now())
+    if (done === warmUp) start = performance.now()
+    if (done === count) resolve(performance.now())
   })
-  const ended = await finished.promise
+  const seconds = ((await end) - start) / 1000
   await worker.close()
-  return { rate: (count - first) / ((ended - began) / 1000) }
+  return { rate: (count - warmUp) / seconds }
 }
 
 servePeer({
   work,
-  /** Adds so many messages and waits for what each returns, 64 at once, as who hands them over does. */
+  /** Adds `count` messages and waits for the result of each, 64 at once, as a route does. */
   async add(params) {
-    const { count, queue: name } = named.parse(params)
+    const { count, queue: name } = queueSchema.parse(params)
     const queue = new Queue(name, { connection: redisOptions() })
     const events = new QueueEvents(name, { connection: redisOptions(), lastEventId: '0-0' })
-    const waiting = new Map<string, () => void>()
-    events.on('completed', ({ jobId }) => waiting.get(jobId)?.())
+    const onCompleted = new Map<string, () => void>()
+    events.on('completed', ({ jobId }) => onCompleted.get(jobId)?.())
     await events.waitUntilReady()
     let added = 0
-    const one = async () => {
+    const addInTurn = async () => {
       while (added++ < count) {
         const jobId = randomUUID()
-        const done = new Promise<void>((resolve) => waiting.set(jobId, resolve))
+        const done = new Promise<void>((resolve) => onCompleted.set(jobId, resolve))
         const message = { ...sampleMessage(jobId), id: jobId, conversation: jobId, receivedAt: Date.now() }
         await queue.add('all', message, { ...OPTIONS, jobId })
         await done
-        waiting.delete(jobId)
+        onCompleted.delete(jobId)
       }
     }
-    await Promise.all(Array.from({ length: 64 }, one))
+    await Promise.all(Array.from({ length: CONCURRENCY }, addInTurn))
     await Promise.all([queue.close(), events.close()])
     return {}
   },
-  /** Adds the jobs, then works them off; the first tenth warms up and does not count. */
+  /** Adds `count` jobs, then processes them; the first tenth warms up and does not count. */
   async drain(params) {
     const { count } = schema.parse(params)
     const name = `drain-${round++}`
     const queue = new Queue(name, { connection: redisOptions() })
-    for (let done = 0; done < count; done += 500) {
-      const size = Math.min(500, count - done)
+    for (let added = 0; added < count; added += ADD_BATCH) {
+      const size = Math.min(ADD_BATCH, count - added)
       await queue.addBulk(Array.from({ length: size }, () => ({ name: 'push', data: body })))
     }
     await queue.close()

@@ -5,15 +5,18 @@ import express from 'express'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// What one would write without Trivium: Express, a verified signature, one BullMQ job by delivery id.
+// What one would write without Trivium: Express, a checked signature, and one BullMQ job per delivery id.
 const queue = new Queue('hooks', { connection: redisOptions() })
 const app = express()
 app.disable('x-powered-by')
 app.disable('etag')
 app.post('/hooks/github', express.raw({ type: '*/*' }), async (request, response) => {
   const expected = `sha256=${createHmac('sha256', SECRET).update(request.body).digest('hex')}`
-  const given = request.get('x-hub-signature-256') ?? ''
-  if (given.length !== expected.length || !timingSafeEqual(Buffer.from(given), Buffer.from(expected))) {
+  const signature = request.get('x-hub-signature-256') ?? ''
+  if (
+    signature.length !== expected.length ||
+    !timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
+  ) {
     response.status(401).end()
     return
   }

@@ -7,8 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, servePeer } from '../lib/serve-peer.ts'
 
-// The least that is durable in a file: bare node:http, a verified signature, the JSON read, one row a message, one
-// flushed transaction a turn; no dedupe, no roads.
+// The least that durable storage in a file needs: bare node:http, a checked signature, parsed JSON, one
+// row per message, and one flushed transaction per turn of the event loop; no deduplication, no roads.
 const dir = mkdtempSync(join(tmpdir(), 'trivium-bench-'))
 const db = new DatabaseSync(join(dir, 'hooks.db'))
 db.exec(`PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
@@ -49,9 +49,9 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const body = Buffer.concat(chunks)
     const expected = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-    const given = String(request.headers['x-hub-signature-256'])
+    const signature = String(request.headers['x-hub-signature-256'])
     const isSigned =
-      given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+      signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
     const text = body.toString()
     if (!isSigned || typeof JSON.parse(text) !== 'object') {
       response.writeHead(401).end()

@@ -4,7 +4,8 @@ import { Redis } from 'ioredis'
 import { SECRET } from '../lib/github-webhook.ts'
 import { listening, redisOptions, servePeer } from '../lib/serve-peer.ts'
 
-// The least that is durable on Redis: bare node:http, a verified signature, one XADD; no dedupe, no roads.
+// The least that durable storage on Redis needs: bare node:http, a checked signature and one XADD; no
+// deduplication, no roads.
 const redis = new Redis(redisOptions())
 
 const server = createServer((request, response) => {
@@ -13,8 +14,11 @@ const server = createServer((request, response) => {
   request.on('end', async () => {
     const body = Buffer.concat(chunks)
     const expected = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-    const given = String(request.headers['x-hub-signature-256'])
-    if (given.length !== expected.length || !timingSafeEqual(Buffer.from(given), Buffer.from(expected))) {
+    const signature = String(request.headers['x-hub-signature-256'])
+    if (
+      signature.length !== expected.length ||
+      !timingSafeEqual(Buffer.from(signature), Buffer.from(expected))
+    ) {
       response.writeHead(401).end()
       return
     }

@@ -8,18 +8,18 @@ import { servePeer } from '../lib/serve-peer.ts'
 
 const TO = 'support@example.com'
 
-// What is measured is the reader, not how fast this server's disk is.
+// Without fsync, because the reader is measured and not the disk of this server.
 const dovecot = await startDovecot({ config: 'mail_fsync = never' })
-let noticedAt = 0
+let announcedAt = 0
 const relay = await startRelay(dovecot.imapPort, (chunk) => {
-  if (chunk.includes(' EXISTS')) noticedAt = Date.now()
+  if (chunk.includes(' EXISTS')) announcedAt = Date.now()
   return 'pass'
 })
 let serial = 0
 
 servePeer(
   {
-    /** `relay`: a port on which it is seen when the server tells of a new mail. */
+    /** `relay`: the port of a relay that records when the server announces a new mail. */
     ports: () => ({ imap: dovecot.imapPort, relay: relay.port }),
 
     /** Fills the mailbox. */
@@ -39,15 +39,15 @@ servePeer(
       return {}
     },
 
-    /** One mail as it comes in from another server. */
+    /** Delivers one mail, as another server would. Returns the number of mails so far. */
     async deliver() {
       const raw = sampleMail(serial++)
       await deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [TO], raw })
       return { serial }
     },
 
-    /** When (Unix ms) the relay saw the server tell of a mail last. */
-    noticed: () => ({ at: noticedAt }),
+    /** When (Unix ms) the server last announced a mail. */
+    announcedAt: () => ({ at: announcedAt }),
   },
   async () => {
     await relay.close()

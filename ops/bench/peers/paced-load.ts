@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { httpAnswerLength, isHttpSuccess } from '../lib/github-webhook.ts'
@@ -8,17 +8,20 @@ import { servePeer } from '../lib/serve-peer.ts'
 const schema = z.object({ port: z.number(), rate: z.number(), seconds: z.number() })
 const CONNECTIONS = 64
 const BODY_BYTES = 1024
+/** How long (ms) to wait for the last responses. */
+const FINAL_WAIT = 10_000
 
 servePeer({
   /**
-   * Sends webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each contains the time at which it was due, in
-   * nanoseconds of the clock that all processes share, so that a delay of this process counts as latency.
+   * Sends webhooks of 1 KB at a steady rate, whether or not the server keeps up. Each contains the time
+   * at which it was due, in nanoseconds of the clock that all processes share, so that a delay of this
+   * process counts as latency.
    */
   async run(params) {
     const { port, rate, seconds } = schema.parse(params)
     const idle: ((request: string) => void)[] = []
     const queue: string[] = []
-    const ends: (() => void)[] = []
+    const sockets: Socket[] = []
     let bad = 0
     for (let i = 0; i < CONNECTIONS; i++) {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -31,34 +34,34 @@ servePeer({
         else send(next)
       })
       idle.push(send)
-      ends.push(() => socket.destroy())
+      sockets.push(socket)
     }
-    const began = process.hrtime.bigint()
+    const start = process.hrtime.bigint()
     let made = 0
     while (made < rate * seconds) {
-      const dueByNow = Math.min(rate * seconds, (Number(process.hrtime.bigint() - began) / 1e9) * rate)
+      const dueByNow = Math.min(rate * seconds, (Number(process.hrtime.bigint() - start) / 1e9) * rate)
       for (; made < dueByNow; made++) {
-        const request = requestDueAt(dueAt(began, made, rate))
+        const request = requestDueAt(dueAt(start, made, rate))
         const send = idle.pop()
         if (send) send(request)
         else queue.push(request)
       }
       await pause(1)
     }
-    for (const deadline = Date.now() + 10_000; idle.length < CONNECTIONS && Date.now() < deadline; )
-      await pause(5)
-    for (const end of ends) end()
+    const deadline = Date.now() + FINAL_WAIT
+    while (idle.length < CONNECTIONS && Date.now() < deadline) await pause(5)
+    for (const socket of sockets) socket.destroy()
     return { done: made, bad }
   },
 })
 
 /** When the request with this number (from 0) is due, in nanoseconds. */
-function dueAt(began: bigint, number: number, rate: number): bigint {
-  return began + BigInt(Math.round((number / rate) * 1e9))
+function dueAt(start: bigint, number: number, rate: number): bigint {
+  return start + BigInt(Math.round((number / rate) * 1e9))
 }
 
 function requestDueAt(due: bigint): string {
-  const start = `{"sentAt":"${due}","text":"`
-  const body = `${start}${'x'.repeat(BODY_BYTES - start.length - 2)}"}`
+  const prefix = `{"sentAt":"${due}","text":"`
+  const body = `${prefix}${'x'.repeat(BODY_BYTES - prefix.length - 2)}"}`
   return `POST /hooks/plain HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }

@@ -3,49 +3,49 @@ import { Pool } from 'undici'
 import { z } from 'zod'
 import { listening, servePeer } from '../lib/serve-peer.ts'
 
-// Both ends of a push: a receiver that counts, and the yardstick, which POSTs the same bytes and does nothing else.
+// Both ends of a push: a receiver that counts, and the baseline, a sender that only POSTs the same bytes.
 const schema = z.object({ count: z.number() })
-const parcelSchema = schema.extend({
+const sendSchema = schema.extend({
   port: z.number(),
   headers: z.record(z.string(), z.string()),
   body: z.string(),
 })
-const PLACES = 64
-let arrived = () => {}
+const CONCURRENCY = 64
+let onRequest = () => {}
 
 const server = createServer((request, response) => {
   request.resume().on('end', () => {
     response.writeHead(204).end()
-    arrived()
+    onRequest()
   })
 })
 
 servePeer({
   listen: () => listening(server),
-  /** Resolves with the rate once so many have come; the first tenth warms up and does not count. */
+  /** Resolves with the rate after `count` requests; the first tenth warms up and does not count. */
   receive(params) {
     const { count } = schema.parse(params)
-    const first = Math.floor(count / 10)
+    const warmUp = Math.floor(count / 10)
     const { promise, resolve } = Promise.withResolvers<{ rate: number }>()
-    let [seen, began] = [0, 0]
-    arrived = () => {
-      seen++
-      if (seen === first) began = performance.now()
-      if (seen === count) resolve({ rate: (count - first) / ((performance.now() - began) / 1000) })
+    let [requests, start] = [0, 0]
+    onRequest = () => {
+      requests++
+      if (requests === warmUp) start = performance.now()
+      if (requests === count) resolve({ rate: (count - warmUp) / ((performance.now() - start) / 1000) })
     }
     return promise
   },
   async send(params) {
-    const { count, port, headers, body } = parcelSchema.parse(params)
-    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: PLACES })
+    const { count, port, headers, body } = sendSchema.parse(params)
+    const pool = new Pool(`http://127.0.0.1:${port}`, { connections: CONCURRENCY })
     let sent = 0
-    const work = async () => {
+    const sendInTurn = async () => {
       while (sent++ < count) {
         const { body: answer } = await pool.request({ path: '/', method: 'POST', headers, body })
         await answer.dump()
       }
     }
-    await Promise.all(Array.from({ length: PLACES }, work))
+    await Promise.all(Array.from({ length: CONCURRENCY }, sendInTurn))
     await pool.close()
     return {}
   },

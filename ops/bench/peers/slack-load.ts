@@ -4,17 +4,17 @@ import { z } from 'zod'
 import { startSlackServer } from '../../../test/fixtures/slack-server.ts'
 import { until } from '../../../test/fixtures/until.ts'
 import { servePeer } from '../lib/serve-peer.ts'
-import { signedBySlack, slackEvent } from '../lib/slack-events.ts'
+import { signedHeaders, slackEvent } from '../lib/slack-events.ts'
 import { percentile } from '../lib/statistics.ts'
 
-// A Slack that sends events: over the socket of who has one, or to a port. One contender each.
+// A test Slack that sends events over the open socket, or by HTTP to a port. Each contender has its own.
 const schema = z.object({ port: z.number(), seconds: z.number().default(0), rate: z.number().default(0) })
-const AT_ONCE = 64
+const CONCURRENCY = 64
 const slack = await startSlackServer()
 let pool: Pool | undefined
 
 async function post(body: string): Promise<boolean> {
-  const headers = signedBySlack(body)
+  const headers = signedHeaders(body)
   const answer = await pool?.request({ path: '/slack/events', method: 'POST', headers, body })
   await answer?.body.dump()
   return answer?.statusCode === 200
@@ -22,41 +22,48 @@ async function post(body: string): Promise<boolean> {
 
 servePeer({
   api: () => ({ port: Number(new URL(slack.apiUrl).port) }),
-  /** Resolves once events can come in. */
+  /** Resolves once the app can receive events. */
   async connected(params) {
     const { port } = schema.parse(params)
-    if (port) pool = new Pool(`http://127.0.0.1:${port}`, { connections: AT_ONCE })
+    if (port) pool = new Pool(`http://127.0.0.1:${port}`, { connections: CONCURRENCY })
     const challenge = JSON.stringify({ type: 'url_verification', challenge: 'x' })
-    await until(async () => (port ? await post(challenge) : slack.sockets.open() > 0), 'an open ear', 30_000)
+    await until(
+      async () => (port ? await post(challenge) : slack.sockets.open() > 0),
+      'an app that receives events',
+      30_000,
+    )
     return {}
   },
-  /** So many events a second, or else as many as are acknowledged, 64 at once. Latencies in ms, from when one was due. */
+  /**
+   * Sends `rate` events a second; without a rate as many as are acknowledged, 64 at once. Latencies in ms,
+   * counted from the time at which an event was due.
+   */
   async run(params) {
     const { port, seconds, rate } = schema.parse(params)
     const latencies: number[] = []
-    const began = performance.now()
-    const deadline = began + seconds * 1000
+    const start = performance.now()
+    const deadline = start + seconds * 1000
     let bad = 0
     const send = async (due = performance.now()) => {
       const event = slackEvent()
-      const isTaken = port
+      const isAcknowledged = port
         ? await post(JSON.stringify(event))
         : (await slack.sockets.deliver('events_api', event)).acked
-      if (!isTaken) bad++
+      if (!isAcknowledged) bad++
       latencies.push(performance.now() - due)
     }
-    const work = async () => {
+    const sendInTurn = async () => {
       while (performance.now() < deadline) await send()
     }
-    const sending = rate ? [] : Array.from({ length: AT_ONCE }, work)
+    const sending = rate ? [] : Array.from({ length: CONCURRENCY }, sendInTurn)
     for (let n = 0; rate && n < rate * seconds; await pause(1)) {
-      for (; n < rate * seconds && began + (n * 1000) / rate <= performance.now(); n++)
-        sending.push(send(began + (n * 1000) / rate))
+      for (; n < rate * seconds && start + (n * 1000) / rate <= performance.now(); n++)
+        sending.push(send(start + (n * 1000) / rate))
     }
     await Promise.all(sending)
-    const took = (performance.now() - began) / 1000
+    const duration = (performance.now() - start) / 1000
     latencies.sort((a, b) => a - b)
     const done = latencies.length
-    return { done, bad, rate: done / took, p99: percentile(latencies, 99) }
+    return { done, bad, rate: done / duration, p99: percentile(latencies, 99) }
   },
 })

@@ -6,7 +6,7 @@ import { openStore } from '../../../src/daemon/open-store.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 
-// A process that works on a store directly, without a daemon.
+// A process that uses a store directly, without a daemon.
 const silent: Log = {
   debug() {},
   info() {},
@@ -15,6 +15,9 @@ const silent: Log = {
   child: () => silent,
 }
 let store: Store | undefined
+
+/** How long a taken message is reserved for its taker. */
+const LEASE_MS = 30_000
 
 const openSchema = z.object({ dir: z.string(), redis: z.string().optional() })
 const fillSchema = z.object({ count: z.number(), batch: z.number().default(256) })
@@ -34,33 +37,33 @@ servePeer(
       return {}
     },
 
-    /** Accepts messages, some calls at once as a busy daemon makes them; `micros` is the cost of one. */
+    /** Accepts messages in batches, as a busy daemon does; `micros` is the cost of one message. */
     async fill(params) {
       const { count, batch } = fillSchema.parse(params)
       const { journal } = opened()
-      const began = performance.now()
+      const start = performance.now()
       for (let done = 0; done < count; done += batch) {
         const size = Math.min(batch, count - done)
         await journal.accept(Array.from({ length: size }, () => sampleMessage(randomUUID())))
       }
-      return { micros: ((performance.now() - began) * 1000) / Math.max(1, count) }
+      return { micros: ((performance.now() - start) * 1000) / Math.max(1, count) }
     },
 
-    /** Takes and acknowledges messages, several takers at once. */
+    /** Takes and acknowledges messages with `parallel` takers; `micros` is the cost of one message. */
     async takeAndAck(params) {
       const { count, parallel } = takeSchema.parse(params)
       const { receive } = opened()
-      const began = performance.now()
-      let left = count
+      const start = performance.now()
+      let remaining = count
       const taker = async () => {
-        while (left-- > 0) {
-          const taken = await receive.take({}, 30_000)
-          if (!taken?.receipt) throw new Error('the queue is empty')
-          await receive.ack(taken.receipt)
+        while (remaining-- > 0) {
+          const message = await receive.take({}, LEASE_MS)
+          if (!message?.receipt) throw new Error('the queue is empty')
+          await receive.ack(message.receipt)
         }
       }
       await Promise.all(Array.from({ length: parallel }, taker))
-      const seconds = (performance.now() - began) / 1000
+      const seconds = (performance.now() - start) / 1000
       return { rate: count / seconds, micros: (seconds * 1e6) / count }
     },
   },

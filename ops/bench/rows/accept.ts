@@ -1,6 +1,6 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
 import { comparison } from '../lib/comparison.ts'
-import { createSite, startDaemon } from '../lib/daemon.ts'
+import { createProject, startDaemon } from '../lib/daemon.ts'
 import type { OtherCommit } from '../lib/other-commit.ts'
 import { CORE, cpuMicros, type Figures, type Peer, startPeer } from '../lib/peer.ts'
 import { redisWork } from '../lib/redis-info.ts'
@@ -8,9 +8,9 @@ import { ALL_TO_BENCH, BUSY_SKILL, NO_OP_SKILL } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
 /**
- * Signed 1 KB webhooks, accepted onto three roads, against a bare server and against what a user would write
- * instead. The skills of the route are busy meanwhile, as skills that ask a model are: what this measures is
- * accepting, and `accept+dispatch` measures it with the work that follows.
+ * Signed 1 KB webhooks, accepted onto three roads, compared with a bare server and with what a user would
+ * write instead. All runs of the route are busy meanwhile, as with skills that wait for a model, so that
+ * only accepting is measured; `accept+dispatch` includes the work that follows.
  */
 export const accept: Row = {
   name: 'accept',
@@ -18,7 +18,7 @@ export const accept: Row = {
   run: (bench) => run(bench, 'accept', BUSY_SKILL),
 }
 
-/** The same while every message is also dispatched to a skill that does nothing. */
+/** The same as `accept`, while every message is also dispatched to a skill that does nothing. */
 export const acceptAndDispatch: Row = {
   name: 'accept+dispatch',
   title: 'the same while each message is dispatched to a no-op skill',
@@ -34,8 +34,8 @@ async function run(bench: Bench, row: string, source: string): Promise<Line[]> {
     const redis = await bench.redis(store)
     contenders.push(await trivium(bench, load, store, redis, source))
     if (bench.against) {
-      const [own, name] = [await bench.redis(store, 'against'), `${store}, other`]
-      contenders.push(await trivium(bench, load, name, own, source, bench.against))
+      const otherRedis = await bench.redis(store, 'against')
+      contenders.push(await trivium(bench, load, `${store}, other`, otherRedis, source, bench.against))
     }
     if (row !== 'accept' || bench.against) continue
     if (redis === undefined) {
@@ -52,8 +52,8 @@ async function run(bench: Bench, row: string, source: string): Promise<Line[]> {
 function lines(row: string, store: StoreName, bench: Bench, rounds: (name: string) => Figures[]): Line[] {
   const mine = rounds(store)
   const bare = rounds('bare node:http')
-  // On the embedded store the alternatives are those on Redis as most run it.
-  const redis = store === 'embedded' ? bench.stores.find((one) => one !== 'embedded') : store
+  // The embedded store is compared with the alternatives on Redis with everysec, as most people run it.
+  const redis = store === 'embedded' ? bench.stores.find((name) => name !== 'embedded') : store
   const line = (figure: string, unit: string, value: Line['value'], reach?: Line['reach']): Line => ({
     row,
     store,
@@ -71,7 +71,7 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
   }
   const least = store === 'embedded' ? 0.5 : 0.45
   const isAccept = row === 'accept'
-  const found = [
+  const result = [
     line('rate / bare node:http', 'x', ratio(mine, bare, 'rate'), isAccept ? { least } : undefined),
     line('p99 / bare p99', 'x', ratio(mine, bare, 'p99'), isAccept ? { most: 2.5 } : undefined),
     line('rate', 'msg/s', spread(mine, 'rate')),
@@ -80,20 +80,20 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
     line('processor time a message, bare', 'µs', spread(bare, 'cpu')),
   ]
   if (store !== 'embedded') {
-    found.push(
+    result.push(
       line('processor time a message, Redis', 'µs', spread(mine, 'redisCpu')),
       line('bytes a message, to Redis and back', 'B', spread(mine, 'redisBytes')),
     )
   }
-  if (!isAccept) return found
+  if (!isAccept) return result
   if (store === 'embedded')
-    found.splice(1, 0, line('rate / HTTP + SQLite', 'x', ratio(mine, rounds('HTTP + SQLite'), 'rate')))
-  if (redis === undefined) return found
+    result.splice(1, 0, line('rate / HTTP + SQLite', 'x', ratio(mine, rounds('HTTP + SQLite'), 'rate')))
+  if (redis === undefined) return result
   const express = ratio(mine, rounds(`Express + BullMQ, ${redis}`), 'rate')
   const xadd = ratio(mine, rounds(`HTTP + XADD, ${redis}`), 'rate')
-  found.splice(1, 0, line(`rate / Express + BullMQ add, ${redis}`, 'x', express, { least: 2 }))
-  found.splice(2, 0, line(`rate / HTTP + XADD, ${redis}`, 'x', xadd))
-  return found
+  result.splice(1, 0, line(`rate / Express + BullMQ add, ${redis}`, 'x', express, { least: 2 }))
+  result.splice(2, 0, line(`rate / HTTP + XADD, ${redis}`, 'x', xadd))
+  return result
 }
 
 async function trivium(
@@ -104,7 +104,7 @@ async function trivium(
   source: string,
   commit?: OtherCommit,
 ): Promise<Contender> {
-  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: source } })
+  const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: source } })
   const daemon = await startDaemon(dir, redis, commit?.root)
   bench.defer(daemon.stop)
   return contender(load, name, daemon.pid, daemon.port, redis)

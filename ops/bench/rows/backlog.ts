@@ -1,12 +1,17 @@
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { createSite } from '../lib/daemon.ts'
+import { createProject } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
+/** Messages per measurement, accepted 64 at once, and messages before the first one. */
 const COUNT = 1_000
+const BATCH = 64
 const WARM_UP = 10_000
 
-/** What accepting, and taking with an acknowledgement, costs while ever more messages wait. */
+/**
+ * The cost of accepting a message, and of taking and acknowledging it, by the number of waiting
+ * messages.
+ */
 export const backlog: Row = {
   name: 'backlog',
   title: 'cost per message at a backlog of 10³ to 10⁶ (quick: 10⁵)',
@@ -46,19 +51,19 @@ export const backlog: Row = {
 async function filled(bench: Bench, store: StoreName, size: number): Promise<Contender> {
   bench.progress(`filling ${nameOf(store, size)}`)
   const redis = await bench.redis(store, `backlog ${size}`)
-  const dir = createSite(bench, { routes: '' })
+  const dir = createProject(bench, { routes: '' })
   const client = await startPeer('store-client', CORE.server)
   bench.defer(client.end)
   await client.call('open', { dir, redis })
-  // All clients work the same before they are measured, so that all their code is equally hot.
+  // Before the measurement, all clients do the same work, so that V8 has optimised their code equally.
   await client.call('fill', { count: WARM_UP })
   await client.call('takeAndAck', { count: WARM_UP })
   await client.call('fill', { count: size })
   return {
     name: nameOf(store, size),
-    // What is accepted is taken again, so that the backlog stays as it is.
+    // Takes as many messages as it accepts, so that the size of the backlog does not change.
     async measure() {
-      const { micros: accept = 0 } = await client.call('fill', { count: COUNT, batch: 64 })
+      const { micros: accept = 0 } = await client.call('fill', { count: COUNT, batch: BATCH })
       const { micros: take = 0 } = await client.call('takeAndAck', { count: COUNT })
       return { accept, take }
     },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
+import { createProject, startDaemon, writeRoutes } from '../lib/daemon.ts'
 import { CORE, cpuMicros, startPeer } from '../lib/peer.ts'
 import { skillSource } from '../lib/skills.ts'
 import { SLACK } from '../lib/slack-events.ts'
@@ -11,17 +11,25 @@ import { ratio, spread } from '../lib/statistics.ts'
 
 const MODES = ['http', 'socket'] as const
 type Mode = (typeof MODES)[number]
+/** Events a second for the measurement of latency. */
 const PACE = 500
-/** The app runs in a thread of its own, so it writes its count to a file, in a folder that is not watched. */
-const APP = `let heard = 0
-setInterval(() => require('node:fs').writeFileSync(__dirname + '/.trivium/heard', String(heard)), 20)
-exports.registerListeners = (app) => app.message(async () => void heard++)`
+/**
+ * The app runs in a thread of its own, so it writes its count to a file, in a folder that is not
+ * watched.
+ */
+const APP = `let count = 0
+setInterval(() => require('node:fs').writeFileSync(__dirname + '/.trivium/events', String(count)), 20)
+exports.registerListeners = (app) => app.message(async () => void count++)`
 const ROUTES = `routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs, concurrency: 64 }]\n`
+/** Returns the count of the app. */
 const COUNT_SKILL = skillSource(
-  `run: async () => ({ heard: Number((await import('node:fs')).readFileSync(new URL('../../.trivium/heard', import.meta.url))) })`,
+  `run: async () => ({ count: Number((await import('node:fs')).readFileSync(new URL('../../.trivium/events', import.meta.url))) })`,
 )
 
-/** Slack events for a Bolt app whose listener does nothing: accepted and acknowledged, compared with Bolt alone. */
+/**
+ * Slack events for a Bolt app whose listener does nothing, accepted and acknowledged; compared with
+ * Bolt alone.
+ */
 export const bolt: Row = {
   name: 'bolt',
   title: 'events for a Bolt app, by HTTP and Socket Mode, against plain Bolt',
@@ -44,7 +52,7 @@ export const bolt: Row = {
         { ...line('rate / plain Bolt', 'x'), value: ratio(mine, theirs, 'rate') },
         { ...line(`p99 at ${PACE}/s / plain`, 'x'), value: ratio(mine, theirs, 'p99'), reach: { most: 2 } },
         { ...line('rate', 'events/s'), value: spread(mine, 'rate') },
-        { ...line('rate of listeners', 'events/s'), value: spread(mine, 'heard') },
+        { ...line('rate of listeners', 'events/s'), value: spread(mine, 'listenerRate') },
         { ...line(`p99 at ${PACE}/s`, 'ms'), value: spread(mine, 'p99') },
         { ...line(`processor time at ${PACE}/s`, 'µs'), value: spread(mine, 'cpu') },
         { ...line(`processor time at ${PACE}/s, plain`, 'µs'), value: spread(theirs, 'cpu') },
@@ -80,11 +88,11 @@ async function plain(bench: Bench, mode: Mode): Promise<Contender> {
   }
 }
 
-const heardSchema = z.object({ heard: z.number() })
+const countSchema = z.object({ count: z.number() })
 
 async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number]): Promise<Contender> {
   const { slack, apiUrl } = await startSlack(bench)
-  const dir = createSite(bench, { routes: '', skills: { bench: COUNT_SKILL } })
+  const dir = createProject(bench, { routes: '', skills: { bench: COUNT_SKILL } })
   const { token, appToken, signingSecret } = SLACK
   const secret = mode === 'http' ? `signingSecret: ${signingSecret}` : `appToken: ${appToken}`
   const team = `{ transport: slack, mode: ${mode}, botToken: ${token}, ${secret}, apiUrl: '${apiUrl}', fill-gaps: off }`
@@ -94,24 +102,24 @@ async function trivium(bench: Bench, mode: Mode, store: Bench['stores'][number])
   bench.defer(daemon.stop)
   const port = mode === 'http' ? daemon.port : 0
   await slack.call('connected', { port })
-  let sent = 0
+  let expected = 0
   /** Resolves once the listeners ran for this many more events. */
-  const untilHeard = async (more: number) => {
-    sent += more
-    while (heardSchema.parse(await daemon.invoke('bench')).heard < sent) await pause(10)
+  const waitForListeners = async (more: number) => {
+    expected += more
+    while (countSchema.parse(await daemon.invoke('bench')).count < expected) await pause(10)
   }
   return {
     name: `${store}, ${mode}`,
     async measure(seconds) {
       const before = cpuMicros(daemon.pid)
       const { done: atPace = 0, p99 = 0 } = await slack.call('run', { port, seconds, rate: PACE })
-      await untilHeard(atPace)
+      await waitForListeners(atPace)
       const cpu = (cpuMicros(daemon.pid) - before) / atPace
-      const began = performance.now()
+      const start = performance.now()
       const figures = await slack.call('run', { port, seconds })
       const { done = 0 } = figures
-      await untilHeard(done)
-      return { ...figures, p99, cpu, heard: done / ((performance.now() - began) / 1000) }
+      await waitForListeners(done)
+      return { ...figures, p99, cpu, listenerRate: done / ((performance.now() - start) / 1000) }
     },
   }
 }

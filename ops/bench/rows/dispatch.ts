@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
 import { comparison } from '../lib/comparison.ts'
-import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
+import { createProject, fillStore, startDaemon } from '../lib/daemon.ts'
 import type { OtherCommit } from '../lib/other-commit.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { redisWork } from '../lib/redis-info.ts'
@@ -12,23 +12,26 @@ import { ALL_TO_BENCH, skillSource } from '../lib/skills.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
 const BARE = 'bare BullMQ worker'
+const MESSAGES_PER_SECOND = 5_000
+const DISPATCH_TIMEOUT_MS = 120_000
 
 /**
- * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation, history. Against a
- * BullMQ worker that works off as many jobs, 64 at once each. The first tenth warms up and does not count.
+ * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation, history.
+ * Compared with a BullMQ worker that processes as many jobs; both run 64 at once. The first tenth warms
+ * up and does not count.
  */
 export const dispatch: Row = {
   name: 'dispatch',
   title: 'dispatch of a no-op skill end to end, against a bare BullMQ worker',
   async run(bench) {
-    const count = Math.round(bench.seconds * 5_000)
+    const count = Math.round(bench.seconds * MESSAGES_PER_SECOND)
     const contenders: Contender[] = []
     for (const store of bench.stores) {
       const redis = await bench.redis(store)
       contenders.push(await trivium(bench, store, redis, count))
       if (bench.against) {
-        const own = await bench.redis(store, 'against')
-        contenders.push(await trivium(bench, `${store}, other`, own, count, bench.against))
+        const otherRedis = await bench.redis(store, 'against')
+        contenders.push(await trivium(bench, `${store}, other`, otherRedis, count, bench.against))
         continue
       }
       if (redis === undefined) continue
@@ -40,7 +43,7 @@ export const dispatch: Row = {
     return bench.stores.flatMap((store): Line[] => {
       const line = { row: 'dispatch', store }
       const mine = rounds(store)
-      const redis = store === 'embedded' ? bench.stores.find((one) => one !== 'embedded') : store
+      const redis = store === 'embedded' ? bench.stores.find((name) => name !== 'embedded') : store
       const absolute: Line[] = [
         { ...line, figure: 'rate', unit: 'msg/s', value: spread(mine, 'rate') },
         { ...line, figure: 'processor time a message', unit: 'µs', value: spread(mine, 'cpu') },
@@ -69,17 +72,17 @@ async function trivium(
   count: number,
   commit?: OtherCommit,
 ): Promise<Contender> {
-  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
+  const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: countingSkill(count) } })
   const result = join(dir, 'drained.json')
   return {
     name,
-    // A fresh process per round, as an own client of the store fills it meanwhile.
+    // Each round has a new process, because another client fills the store before it starts.
     async measure() {
       rmSync(result, { force: true })
       await fillStore(join(dir, '.trivium'), redis, count, commit?.root)
       const before = redis === undefined ? undefined : await redisWork(redis)
       const daemon = await startDaemon(dir, redis, commit?.root)
-      const deadline = Date.now() + 120_000
+      const deadline = Date.now() + DISPATCH_TIMEOUT_MS
       while (!existsSync(result)) {
         if (Date.now() > deadline) throw new Error('the backlog was not dispatched within two minutes')
         await pause(20)
@@ -93,19 +96,20 @@ async function trivium(
   }
 }
 
+/** A skill that writes its rate and processor time to a file after `count` runs. */
 function countingSkill(count: number): string {
-  const first = Math.floor(count / 10)
+  const warmUp = Math.floor(count / 10)
   return skillSource(
     `run() {
       done++
-      if (done === ${first}) [began, used] = [performance.now(), process.cpuUsage()]
+      if (done === ${warmUp}) [start, cpuAtStart] = [performance.now(), process.cpuUsage()]
       if (done !== ${count}) return
-      const rate = ${count - first} / ((performance.now() - began) / 1000)
-      const { user, system } = process.cpuUsage(used)
-      const cpu = (user + system) / ${count - first}
+      const rate = ${count - warmUp} / ((performance.now() - start) / 1000)
+      const { user, system } = process.cpuUsage(cpuAtStart)
+      const cpu = (user + system) / ${count - warmUp}
       writeFileSync('drained.tmp', JSON.stringify({ rate, cpu }))
       renameSync('drained.tmp', 'drained.json')
     }`,
-    `import { renameSync, writeFileSync } from 'node:fs'\nlet done = 0, began = 0, used`,
+    `import { renameSync, writeFileSync } from 'node:fs'\nlet done = 0, start = 0, cpuAtStart`,
   )
 }

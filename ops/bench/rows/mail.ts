@@ -1,15 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Bench, type Contender, interleave, type Line, type Row, type StoreName } from '../lib/bench.ts'
-import { type BenchDaemon, createSite, startDaemon, writeRoutes } from '../lib/daemon.ts'
+import { type BenchDaemon, createProject, startDaemon, writeRoutes } from '../lib/daemon.ts'
 import { CORE, cpuMicros, type Peer, residentMegabytes, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { percentile, ratio, spread, spreadOf } from '../lib/statistics.ts'
 
 /**
- * A backlog in a real Dovecot, from the reload that adds the gateway until the last mail is accepted, beside a bare
- * imapflow client that fetches the same mails by one command and drops them; from the server's notice in IDLE to the waiter that
- * holds the event; and from the death of the daemon that reads until another has accepted the next mail.
+ * Three durations with a real Dovecot: reading a backlog, from the reload that adds the gateway until the
+ * last mail is accepted, compared with a bare imapflow client that fetches the same mails with one command;
+ * from the server's announcement in IDLE until a waiter has the event; and from the death of the reading
+ * daemon until another one has accepted the next mail.
  */
 export const mail: Row = {
   name: 'mail',
@@ -25,31 +26,31 @@ export const mail: Row = {
     await server.call('fill', { count })
     const stores = bench.stores.filter((store) => store !== 'redis always')
     const bare = { name: 'bare', measure: () => client.call('fetch', { port: imap, count }) }
-    const drains = stores.map((store) => drained(bench, store, imap, count))
-    const rounds = await interleave(bench, [bare, ...drains])
+    const readers = stores.map((store) => backlogReader(bench, store, imap, count))
+    const rounds = await interleave(bench, [bare, ...readers])
     const lines: Line[] = []
     for (const store of stores) {
       const mine = rounds(store)
       const line = { row: 'mail', store }
-      const at = (figure: string, most: number) => ({ ...line, figure, reach: { most } })
-      const latencies = await arrivals(bench, store, server, relay)
+      const limited = (figure: string, most: number) => ({ ...line, figure, reach: { most } })
+      const latencies = await idleLatencies(bench, store, server, relay)
       lines.push(
-        { ...at('time / bare fetch', 1.5), unit: 'x', value: ratio(mine, rounds('bare'), 'took') },
-        { ...line, figure: 'time', unit: 's', value: spread(mine, 'took') },
+        { ...limited('time / bare fetch', 1.5), unit: 'x', value: ratio(mine, rounds('bare'), 'duration') },
+        { ...line, figure: 'time', unit: 's', value: spread(mine, 'duration') },
         { ...line, figure: 'processor time a mail', unit: 'µs', value: spread(mine, 'cpu') },
-        { ...at('resident at most', 200), unit: 'MB', value: spread(mine, 'resident') },
+        { ...limited('resident at most', 200), unit: 'MB', value: spread(mine, 'resident') },
         { ...line, figure: 'IDLE to event, p50', unit: 'ms', value: spreadOf([percentile(latencies, 50)]) },
-        { ...at('IDLE to event, p99', 50), unit: 'ms', value: spreadOf([percentile(latencies, 99)]) },
+        { ...limited('IDLE to event, p99', 50), unit: 'ms', value: spreadOf([percentile(latencies, 99)]) },
       )
       if (store === 'embedded') continue
-      const takeOvers = spreadOf(await tookOver(bench, store, server, imap))
-      lines.push({ ...at('take-over', 8), unit: 's', value: takeOvers })
+      const takeOvers = spreadOf(await takeOverTimes(bench, store, server, imap))
+      lines.push({ ...limited('take-over', 8), unit: 's', value: takeOvers })
     }
     return lines
   },
 }
 
-/** One more gateway: the mailbox. */
+/** The gateway for the mailbox. */
 const mailbox = (port: number, since: string) => `  mail:
     transport: email
     address: support@example.com
@@ -60,20 +61,20 @@ const mailbox = (port: number, since: string) => `  mail:
 `
 
 async function startReader(bench: Bench, store: StoreName, use: string): Promise<BenchDaemon> {
-  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
+  const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
   const daemon = await startDaemon(dir, await bench.redis(store, use))
   bench.defer(daemon.stop)
   return daemon
 }
 
-/** Adds the mailbox to a daemon that runs. */
+/** Adds the mailbox to a running daemon. */
 function addMailbox(daemon: BenchDaemon, port: number, since: string): void {
   writeRoutes(daemon.dir, ALL_TO_BENCH, mailbox(port, since))
   process.kill(daemon.pid, 'SIGHUP')
 }
 
-/** So long after that it surely reads (ms). */
-const SETTLED = 2000
+/** How long (ms) to wait until a daemon surely reads its new mailbox. */
+const SETTLE_MS = 2000
 
 const newestSchema = z.array(z.object({ data: z.object({ uid: z.int() }) }))
 
@@ -82,52 +83,59 @@ async function newestUid(daemon: BenchDaemon): Promise<number> {
   return newest?.data.uid ?? 0
 }
 
-let uses = 0
+let readings = 0
 
-function drained(bench: Bench, store: StoreName, port: number, count: number): Contender {
+/** Measures reading the whole mailbox with a new daemon. */
+function backlogReader(bench: Bench, store: StoreName, port: number, count: number): Contender {
   return {
     name: store,
     async measure() {
-      const daemon = await startReader(bench, store, `drain ${uses++}`)
+      const daemon = await startReader(bench, store, `backlog ${readings++}`)
       const before = { cpu: cpuMicros(daemon.pid), at: performance.now() }
       addMailbox(daemon, port, 'all')
       while ((await newestUid(daemon)) < count) await pause(100)
-      const took = (performance.now() - before.at) / 1000
+      const duration = (performance.now() - before.at) / 1000
       const cpu = (cpuMicros(daemon.pid) - before.cpu) / count
       const resident = residentMegabytes(daemon.pid, 'VmHWM')
       await daemon.stop()
-      return { took, cpu, resident }
+      return { duration, cpu, resident }
     },
   }
 }
 
-/** One mail after the other: Dovecot itself waits half a second before it tells of a new mail. */
-async function arrivals(bench: Bench, store: StoreName, server: Peer, port: number): Promise<number[]> {
+/**
+ * Latencies (ms) from the announcement of a mail until its event, sorted. One mail after the other, because
+ * Dovecot announces new mails only every half second.
+ */
+async function idleLatencies(bench: Bench, store: StoreName, server: Peer, port: number): Promise<number[]> {
   const mails = bench.quick ? 20 : 200
   const daemon = await startReader(bench, store, 'idle')
   const wait = (timeout = 30_000) =>
     daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'bench', timeout })
   await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'bench' })
   addMailbox(daemon, port, 'now')
-  await pause(SETTLED)
+  await pause(SETTLE_MS)
   const latencies: number[] = []
   for (let number = 1; number <= mails; number++) {
     bench.progress(`${store}, IDLE: mail ${number}/${mails}`)
     const waiting = wait()
     await server.call('deliver')
     await waiting
-    const { at = 0 } = await server.call('noticed')
+    const { at = 0 } = await server.call('announcedAt')
     latencies.push(Date.now() - at)
   }
   await daemon.stop()
   return latencies.sort((a, b) => a - b)
 }
 
-/** Seconds from the death of the daemon that reads until the other has accepted a mail that came meanwhile. */
-async function tookOver(bench: Bench, store: StoreName, server: Peer, port: number): Promise<number[]> {
+/**
+ * Seconds from the death of the reading daemon until another one has accepted a mail that came
+ * meanwhile.
+ */
+async function takeOverTimes(bench: Bench, store: StoreName, server: Peer, port: number): Promise<number[]> {
   const first = await startReader(bench, store, 'take-over')
   addMailbox(first, port, 'now')
-  await pause(SETTLED)
+  await pause(SETTLE_MS)
   const seconds: number[] = []
   let reader = first
   const nextMail = async (daemon: BenchDaemon) => {
@@ -138,11 +146,11 @@ async function tookOver(bench: Bench, store: StoreName, server: Peer, port: numb
     bench.progress(`${store}, take-over ${round + 1}/${bench.rounds}`)
     const next = await startReader(bench, store, 'take-over')
     addMailbox(next, port, 'now')
-    await pause(SETTLED)
+    await pause(SETTLE_MS)
     process.kill(reader.pid, 'SIGKILL')
-    const began = performance.now()
+    const start = performance.now()
     await nextMail(next)
-    seconds.push((performance.now() - began) / 1000)
+    seconds.push((performance.now() - start) / 1000)
     reader = next
   }
   return seconds

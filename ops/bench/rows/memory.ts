@@ -1,12 +1,18 @@
 import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
-import { createSite, startDaemon } from '../lib/daemon.ts'
+import { createProject, startDaemon } from '../lib/daemon.ts'
 import { CORE, residentMegabytes, startPeer } from '../lib/peer.ts'
 import { ALL_TO_BENCH, NO_OP_SKILL } from '../lib/skills.ts'
 import { spreadOf } from '../lib/statistics.ts'
 
+/** How often the memory is measured. */
 const PARTS = 10
+/** Maximum duration (s) of one part. */
+const PART_SECONDS = 600
 
-/** Resident memory of the daemon while a million messages pass through it, each dispatched to a no-op skill. */
+/**
+ * Resident memory of the daemon while a million messages pass through it, each dispatched to a no-op
+ * skill.
+ */
 export const memory: Row = {
   name: 'memory',
   title: 'resident memory after 1,000,000 messages (quick: 50,000)',
@@ -30,7 +36,7 @@ export const memory: Row = {
 
 async function measure(bench: Bench, store: StoreName, total: number): Promise<number[]> {
   const redis = await bench.redis(store)
-  const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: NO_OP_SKILL } })
+  const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: NO_OP_SKILL } })
   const load = await startPeer('http-load', CORE.load)
   bench.defer(load.end)
   const daemon = await startDaemon(dir, redis)
@@ -39,7 +45,7 @@ async function measure(bench: Bench, store: StoreName, total: number): Promise<n
   for (let part = 1; part <= PARTS; part++) {
     bench.progress(`${store}: ${part}/${PARTS} of ${total.toLocaleString('en')} messages`)
     const { port } = daemon
-    await load.call('run', { port, path: '/hooks/github', seconds: 600, count: total / PARTS })
+    await load.call('run', { port, path: '/hooks/github', seconds: PART_SECONDS, count: total / PARTS })
     resident.push(residentMegabytes(daemon.pid))
   }
   return resident

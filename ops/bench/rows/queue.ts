@@ -1,19 +1,23 @@
 import { join } from 'node:path'
 import { interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
+import { createProject, fillStore, startDaemon } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
 const BARE = 'bare BullMQ add + worker'
+const MESSAGES_PER_SECOND = 3_000
 const ROUTES = 'routes: [{ name: all, queue: bench, timeout: 20d, concurrency: 64 }]\n'
 
-/** The rate at which a backlog passes through a BullMQ worker and back, compared with plain `add` of as many jobs. */
+/**
+ * The rate at which a backlog passes through a BullMQ worker and back, compared with plain `add` of as
+ * many jobs.
+ */
 export const queue: Row = {
   name: 'queue',
   title: 'message to BullMQ job to reply, against a bare BullMQ add and worker',
   async run(bench) {
-    const count = Math.round(bench.seconds * 3_000)
-    const [store] = bench.stores.filter((one) => one !== 'embedded')
+    const count = Math.round(bench.seconds * MESSAGES_PER_SECOND)
+    const [store] = bench.stores.filter((name) => name !== 'embedded')
     if (store === undefined) return []
     const redis = (await bench.redis(store)) ?? ''
     const env = { env: { REDIS_URL: redis } }
@@ -23,7 +27,7 @@ export const queue: Row = {
     ]
     bench.defer(worker.end)
     bench.defer(adder.end)
-    const dir = createSite(bench, { routes: ROUTES, skills: {} })
+    const dir = createProject(bench, { routes: ROUTES, skills: {} })
     const daemon = await startDaemon(dir, redis)
     bench.defer(daemon.stop)
     const mine = {

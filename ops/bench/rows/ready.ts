@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { type Contender, interleave, type Line, type Row } from '../lib/bench.ts'
-import { createSite, fillStore, startDaemon } from '../lib/daemon.ts'
+import { createProject, fillStore, startDaemon } from '../lib/daemon.ts'
 import { ALL_TO_BENCH, BUSY_SKILL } from '../lib/skills.ts'
 import { spread } from '../lib/statistics.ts'
 
-/** From the start of the process until it listens, with nothing stored and with a million messages that wait. */
+/**
+ * From the start of the process until it listens, with an empty store and with a million waiting
+ * messages.
+ */
 export const ready: Row = {
   name: 'ready',
   title: 'time to ready with a backlog of 1,000,000 (quick: 50,000)',
@@ -16,7 +19,7 @@ export const ready: Row = {
       for (const count of [0, backlog]) {
         bench.progress(`filling ${store} with ${count.toLocaleString('en')}`)
         const redis = await bench.redis(store, `ready ${count}`)
-        const dir = createSite(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
+        const dir = createProject(bench, { routes: ALL_TO_BENCH, skills: { bench: BUSY_SKILL } })
         await fillStore(join(dir, '.trivium'), redis, count)
         contenders.push({
           name: `${store}, ${count}`,

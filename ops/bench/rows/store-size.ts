@@ -1,18 +1,18 @@
 import { globSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bench, Line, Row, StoreName } from '../lib/bench.ts'
-import { createSite, fillStore } from '../lib/daemon.ts'
+import { createProject, fillStore } from '../lib/daemon.ts'
 import { redisInfo } from '../lib/redis-info.ts'
 import { spreadOf } from '../lib/statistics.ts'
 
-/** What a message of 1 KB costs on the store once it is on the three roads: on disk, and in the memory of Redis. */
+/** The bytes that a message of 1 KB on three roads needs: on disk, or in the memory of Redis. */
 export const storeSize: Row = {
   name: 'store-size',
   title: 'bytes of store per 1 KB message',
   async run(bench) {
     const lines: Line[] = []
     for (const store of bench.stores) {
-      // How often Redis flushes its file changes nothing about its size.
+      // How often Redis flushes its file does not change the size.
       if (store === 'redis always' && bench.stores.includes('redis everysec')) continue
       bench.progress(store)
       lines.push({
@@ -30,7 +30,7 @@ export const storeSize: Row = {
 
 async function measure(bench: Bench, store: StoreName, count: number): Promise<number> {
   const redis = await bench.redis(store)
-  const dir = createSite(bench, { routes: '' })
+  const dir = createProject(bench, { routes: '' })
   const usedMemory = async (url: string) => (await redisInfo(url))('used_memory')
   const before = redis === undefined ? 0 : await usedMemory(redis)
   await fillStore(dir, redis, count)
