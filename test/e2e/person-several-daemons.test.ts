@@ -35,7 +35,12 @@ test('an erasure waits for daemons that run; the others erase at their next star
   await killed?.end('SIGKILL')
 
   const identity = `*:${ALICE}`
-  const { job } = Object(await first?.invoke('person-erase', { identity, confirm: true, wait: 120_000 }))
+  const { job: begun } = Object(await first?.invoke('person-erase', { identity, confirm: true }))
+  const ended = async () => {
+    const found = Object(await first?.invoke('job-show', { id: begun.id }).catch(() => undefined))
+    return found.state === undefined || found.state === 'running' ? undefined : found
+  }
+  const job = await until(ended, 'the end of the job', 200_000)
   assert.equal(job.state, 'done', JSON.stringify(job))
   assert.equal(job.result.later.length, 2, JSON.stringify(job.result))
   for (const { host, lastSeen } of job.result.later) {

@@ -78,8 +78,7 @@ export function createDataDirs(deps: {
     async stop(): Promise<void> {
       await loop.stop()
       if (!isStarted) return
-      await register()
-      await kv.delete(RUNNING_PREFIX + own)
+      await Promise.all([register(), kv.delete(RUNNING_PREFIX + own)])
     },
     /**
      * Resolves when all daemons that run have erased the person in their data directories, with the directories
