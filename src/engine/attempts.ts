@@ -3,8 +3,11 @@ import { pathGet } from '../core/json.ts'
 import type { AttemptError, ClaimedJob, Settled } from '../core/store.ts'
 import { type Backoff, backoff } from '../lib/backoff.ts'
 
-/** Outcome of a run. An error after the abort releases the job without counting an attempt; any other error is a failed attempt. */
-export type RunOutcome = WithoutClaim<Settled>
+/**
+ * Outcome of a run. An error after the abort releases the job without counting an attempt; any other error is a failed attempt.
+ * `ran`: the target ran to its end.
+ */
+export type RunOutcome = WithoutClaim<Settled> & { ran?: true }
 
 type WithoutClaim<Each> = Each extends Settled ? Omit<Each, 'id' | 'token'> : never
 

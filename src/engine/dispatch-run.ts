@@ -19,7 +19,6 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
   const { store, router, metrics, voice, now } = options
   const outcomes = createOutcomes(options)
   const merged = createMerged(options)
-  const done = new WeakSet<ClaimedJob>()
 
   async function run(claimed: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
     const aside = asideIn(claimed)
@@ -54,8 +53,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
       const reply = skillReply(result)
       const silence = reply ? undefined : silenceOf(result)
       const notes = reply ? await sendResult(options.outbox, dispatch, reply) : noteOf(silence, now())
-      done.add(claimed)
-      return outcomes.done(job, dispatch, started, { notes, ...silence })
+      return { ...outcomes.done(job, dispatch, started, { notes, ...silence }), ran: true }
     } catch (error) {
       return outcomes.thrown(job, dispatch, started, reasonOrRethrow(error, signal))
     }
@@ -89,11 +87,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
     return dispatch
   }
 
-  return {
-    run,
-    /** Whether a job that ran here needs no further work. */
-    isDone: (job: ClaimedJob) => done.has(job),
-  }
+  return run
 }
 
 /** Why an attempt failed: its own error, or that an operator cancelled it. Rethrows after any other abort. */

@@ -16,7 +16,7 @@ export function createDispatch(options: DispatchOptions) {
   const { store, router, metrics, log, now } = options
 
   const routing = createRouteTable(router.routes)
-  const { run, isDone } = createRun(options, routing)
+  const run = createRun(options, routing)
 
   /** For routes with `bolt`; only these have an `order`. */
   const boltPlace = ({ name, order }: Route, message: Message): Place => ({
@@ -54,7 +54,7 @@ export function createDispatch(options: DispatchOptions) {
     run,
     ...defined({ isHeld: options.isHeld }),
     runsElsewhere: (job) => routing().byName.get(job.group)?.queue !== undefined,
-    settled: (job) => job.message && options.settled?.(job.message, isDone(job)),
+    settled: (job, { ran = false }) => job.message && options.settled?.(job.message, ran),
     log,
     now,
   })

@@ -26,7 +26,7 @@ export type WorkerOptions = {
   /** Whether a job's work runs elsewhere: it takes a slot of its group only, and a stop releases it at once. */
   runsElsewhere?(job: ClaimedJob): boolean
   /** Called once an outcome is stored, unless the claim was lost. */
-  settled?(job: ClaimedJob, outcome: RunOutcome['outcome']): void
+  settled?(job: ClaimedJob, outcome: RunOutcome): void
   /** Retry policy for errors of `run`. It must end, or one broken job would block its lane for ever. */
   retry?: Retry
   /** Whether a claimed job must be held until `unhold`. */

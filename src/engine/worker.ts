@@ -52,7 +52,7 @@ export function createWorker(options: WorkerOptions) {
       places.occupy(job.group, isElsewhere, -1)
       loop.wake()
       const isStored = await settler.settle({ ...outcome, id: job.id, token: job.token })
-      if (isStored) options.settled?.(job, outcome.outcome)
+      if (isStored) options.settled?.(job, outcome)
     } finally {
       running.delete(job.token)
       loop.wake()

@@ -296,7 +296,7 @@ function createJobWorker(parts: Parts) {
       if (reason === undefined) return { outcome: 'done' }
       return stays || signal.aborted ? { outcome: 'release' } : failedJob(job, reason)
     },
-    settled({ lane, id }, outcome) {
+    settled({ lane, id }, { outcome }) {
       if (outcome === 'done' || outcome === 'dead') lanes.jobEnded(lane, id)
       reading.markReadable()
       parts.wake()
