@@ -55,7 +55,9 @@ type Pointer = {
 const cache = new Map<string, Pointer[]>()
 
 function parseAll(pointers: string): Pointer[] {
-  const parsed = cache.get(pointers) ?? pointers.split(' ').map(parseOne)
+  const cached = cache.get(pointers)
+  if (cached) return cached
+  const parsed = pointers.split(' ').map(parseOne)
   cache.set(pointers, parsed)
   return parsed
 }
