@@ -59,9 +59,10 @@ function startPolling(deps: FeedDeps) {
         await overview.start()
         hasStarted = true
       }
+      // A reader stays in `joining` until it has everything, so that a failed step is repeated for it.
       for (const reader of joining) {
-        joining.delete(reader)
         await welcome(reader)
+        joining.delete(reader)
       }
       await messages.sendMessages()
       await messages.sendOutcomes(polls % SLOW_POLLS === 0)
