@@ -82,7 +82,7 @@ export async function createDaemon(options: DaemonOptions) {
     previous: reloading.previous,
     subscriptions: push.service.list,
     running: workers.running,
-    budgets: budgets.standing,
+    budgets: budgets.status,
     draining: () => draining.isDraining,
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
@@ -94,7 +94,7 @@ export async function createDaemon(options: DaemonOptions) {
   manager.connect({
     services: skillServices(base, { roads, skills, durable, approvals, people, push }),
     skills: [troublesSkill(operator.troubles, now)],
-    ended: roads.events.releaseOwn,
+    onEnd: roads.events.releaseOwn,
   })
   mcp.onChange(manager.useRemote)
   gateways.connect(createTransportDeps(base, { roads, http, queues, manager, notify }))

@@ -5,23 +5,23 @@ import { reasonOf } from '../../src/core/errors.ts'
 import { isJsonObject, pathGet } from '../../src/core/json.ts'
 import type { Message } from '../../src/core/message.ts'
 import { defineSkill, type SkillContext } from '../../src/core/skill.ts'
-import { duration } from '../../src/core/units.ts'
+import { DAY, duration, HOUR, MINUTE } from '../../src/core/units.ts'
 import { officeHours } from './hours.ts'
 
 const args = z.object({
   from: z.string().default('').describe('Sender; default: the sender of the message'),
   subject: z.string().default('').describe('Subject'),
   route: z.string().default('').describe('Name of the route; each route answers a correspondent separately'),
-  hours: readable((hours) => officeHours(hours, 'UTC', []))
+  hours: textFor((hours) => officeHours(hours, 'UTC', []))
     .default('Mon-Fri 09:00-17:00')
     .describe('Office hours, or 24/7'),
-  timezone: readable((zone) => officeHours('24/7', zone, []))
+  timezone: textFor((zone) => officeHours('24/7', zone, []))
     .exactOptional()
     .describe('Time zone, such as Europe/Berlin; default: that of the server'),
   holidays: z.array(z.iso.date()).default([]).describe('Holidays'),
   when: z.enum(['always', 'outside-hours']).default('always').describe('Also answer within office hours'),
   period: duration
-    .default(86_400_000)
+    .default(DAY)
     .describe('Answer each correspondent and conversation at most once in this time'),
   away: z
     .string()
@@ -36,39 +36,45 @@ const args = z.object({
 
 type Args = z.output<typeof args>
 
-/** Text that `read` takes; what it throws is told where the text is written. */
-function readable(read: (text: string) => unknown) {
+/** A schema for texts that `parse` accepts. Its errors become errors of the argument. */
+function textFor(parse: (text: string) => unknown) {
   return z.string().superRefine((text, context) => {
     try {
-      read(text)
+      parse(text)
     } catch (error) {
       context.addIssue({ code: 'custom', message: reasonOf(error), input: text })
     }
   })
 }
 
-/** Answers by office hours, in markdown: once per correspondent, conversation and period, never a machine. Without an answer, the history says why. */
+/**
+ * Answers by office hours, in markdown: once per correspondent, conversation and period. Never answers automatic mail. Without an
+ * answer, it returns the reason, which the history shows.
+ */
 export default defineSkill({
   name: 'autoresponder',
   description: 'Answers by office hours, once per correspondent and period, with a template in markdown.',
   args,
   async run(ctx) {
     const { args, message } = ctx
-    const machine = whyUnanswerable(message)
-    if (machine !== undefined) return { noReply: machine }
+    const unanswerable = whyUnanswerable(message)
+    if (unanswerable !== undefined) return { noReply: unanswerable }
     const at = new Date(message?.receivedAt ?? Date.now())
     const office = officeHours(args.hours, zoneOf(args), args.holidays)
-    const open = office.isOpen(at)
-    if (open && args.when === 'outside-hours') return { noReply: 'it is within the office hours' }
+    const isOpen = office.isOpen(at)
+    if (isOpen && args.when === 'outside-hours') return { noReply: 'it is within the office hours' }
     const from = (message?.from.address ?? (args.from || (message?.from.id ?? ''))).toLowerCase()
-    // A robot may write from another address, or tag, each time.
-    const names = [from.replace(/\+[^@]*(?=@)/, ''), ...(message ? [`in/${message.conversation}`] : [])]
-    for (const name of names) {
-      if (await isFirst(ctx, `autoresponder/${args.route}/${name}`)) continue
-      const whom = name.startsWith('in/') ? 'the conversation' : name
-      return { noReply: `${whom} got an answer within the last ${inWords(args.period)}` }
+    // Also per conversation, because a robot may write from another address, or with another tag, each time.
+    const address = from.replace(/\+[^@]*(?=@)/, '')
+    const limits = [{ key: address, name: address }]
+    if (message) limits.push({ key: `in/${message.conversation}`, name: 'the conversation' })
+    for (const { key, name } of limits) {
+      if (await isFirst(ctx, `autoresponder/${args.route}/${key}`)) continue
+      return { noReply: `${name} got an answer within the last ${inWords(args.period)}` }
     }
-    const template = open ? (args.received ?? (await file('received'))) : (args.away ?? (await file('away')))
+    const template = isOpen
+      ? (args.received ?? (await readTemplate('received')))
+      : (args.away ?? (await readTemplate('away')))
     return fill(template, {
       name: message?.from.name ?? from,
       from,
@@ -79,7 +85,7 @@ export default defineSkill({
   },
 })
 
-/** Why a transport would not answer: it is a machine's mail, or too old. Such mail must not use up the period. */
+/** Why a transport would not send an answer: the mail is automatic, or too old. Such mail must not use up the period. */
 function whyUnanswerable(message: Message | undefined): string | undefined {
   const { auto, replyTarget } = message?.data ?? {}
   const suppressed = pathGet(replyTarget, 'suppress')
@@ -87,40 +93,47 @@ function whyUnanswerable(message: Message | undefined): string | undefined {
   return typeof suppressed === 'string' ? `it cannot be answered (${suppressed})` : undefined
 }
 
-/** True once per correspondent and period, on all daemons; again for a retry of the message that was answered, whose id is kept. */
+/**
+ * Whether nothing was answered for this key within the period, on any daemon; records that it is now. Also true for a retry of the
+ * message that was answered.
+ */
 async function isFirst(ctx: SkillContext<Args>, key: string): Promise<boolean> {
   const id = ctx.message?.id ?? null
-  const once = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
-  const set = await ctx.manager.invoke('state-set', once)
-  if (isJsonObject(set) && set.ok === true) return true
-  const before = await ctx.manager.invoke('state-get', { key, store: 'shared' })
-  return id !== null && isJsonObject(before) && before.messageId === id
+  const entry = { key, value: { messageId: id }, store: 'shared', ttl: ctx.args.period, ifVersion: 0 }
+  const result = await ctx.manager.invoke('state-set', entry)
+  if (isJsonObject(result) && result.ok === true) return true
+  const recorded = await ctx.manager.invoke('state-get', { key, store: 'shared' })
+  return id !== null && isJsonObject(recorded) && recorded.messageId === id
 }
 
-function file(name: 'away' | 'received'): Promise<string> {
+function readTemplate(name: 'away' | 'received'): Promise<string> {
   return readFile(join(import.meta.dirname, 'templates', `${name}.md`), 'utf8')
 }
 
-/** Puts values into `{{name}}`, as text: markdown in them stays what it looks like. */
+/** Inserts values at `{{name}}`, as plain text: markdown in them is escaped. */
 function fill(template: string, values: Record<string, string>): string {
   return template
     .replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, key: string) => escapeMarkdown(values[key] ?? ''))
     .trim()
 }
 
+/** Maximum characters of an inserted value. */
+const MAX_VALUE = 200
+
 function escapeMarkdown(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')
-    .slice(0, 200)
+    .slice(0, MAX_VALUE)
     .replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
 }
 
 function inWords(ms: number): string {
-  const hours = Math.round(ms / 3_600_000)
-  return hours === 1 ? 'an hour' : hours > 1 ? `${hours} hours` : `${Math.ceil(ms / 60_000)} minutes`
+  const hours = Math.round(ms / HOUR)
+  if (hours === 1) return 'an hour'
+  return hours > 1 ? `${hours} hours` : `${Math.ceil(ms / MINUTE)} minutes`
 }
 
-/** Read late: what knows the time zones takes 6 MB. */
+/** Only called at run time, because the time zone data takes 6 MB. */
 function zoneOf({ timezone }: Args): string {
   return timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
 }

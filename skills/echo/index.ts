@@ -3,7 +3,7 @@ import { defineSkill } from '../../src/core/skill.ts'
 
 export default defineSkill({
   name: 'echo',
-  description: 'Answers with the text that it got.',
+  description: 'Answers with the text that it received.',
   args: z.object({
     text: z.string().default('').describe('The text'),
     from: z.string().optional().describe('Sender'),

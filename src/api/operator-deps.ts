@@ -1,7 +1,7 @@
 import type { Config } from '../config/load-config.ts'
 import type { ApprovalService } from '../core/approval.ts'
 import type { ArtifactService } from '../core/artifacts.ts'
-import type { BudgetStanding } from '../core/budget.ts'
+import type { BudgetStatus } from '../core/budget.ts'
 import type { Json } from '../core/json.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
@@ -57,7 +57,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   running(): Readings['running']
   /** Counts of the assistant's notes, schedules and delegations. */
   assistant(): Promise<object>
-  budgets(): Promise<BudgetStanding[]>
+  budgets(): Promise<BudgetStatus[]>
   /** Identifies this daemon: host name, process id and a random part. */
   owner: string
   history: History

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import express, { type Express, type Request, type RequestHandler } from 'express'
 import { reasonOf, TriviumError } from '../core/errors.ts'
 import { requireFewValues } from '../core/foreign-json.ts'
-import { mayAskFor, requireAskFor } from '../core/identity.ts'
+import { mayInvoke, requireMayInvoke } from '../core/identity.ts'
 import { pathGet } from '../core/json.ts'
 import { parseExact } from '../lib/exact-json.ts'
 import { isShallow } from '../lib/shallow.ts'
@@ -22,7 +22,7 @@ export function addProgramCalls(
   deps: ControlDeps,
 ): void {
   const storeFile = async (request: Request, bearer: Bearer) => {
-    requireAskFor(bearer, 'gateway-send')
+    requireMayInvoke(bearer, 'gateway-send')
     const type = request.get('content-type') ?? 'application/octet-stream'
     const name = String(request.query.name ?? 'file')
     return deps.artifacts.save({ name, type, data: request }, callerOf(request, bearer))
@@ -37,7 +37,8 @@ export function addProgramCalls(
   serve('get /v1/artifacts/{sha256}?message', file, RAW, async (request, response) => {
     const { message } = request.query
     const bearer = bearerIn(response)
-    if (message !== undefined && !mayAskFor(bearer, 'gateway-receive')) requireAskFor(bearer, 'message-show')
+    if (message !== undefined && !mayInvoke(bearer, 'gateway-receive'))
+      requireMayInvoke(bearer, 'message-show')
     const messageId = message === undefined ? {} : { messageId: String(message) }
     const args = { artifact: String(request.params.sha256), ...messageId }
     const content = await deps.artifacts.open(args, callerOf(request, bearer))
@@ -52,11 +53,11 @@ export function addProgramCalls(
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })
   })
   serveResult('get /v1/skills', 'All skills, with their arguments.', (_request, bearer) =>
-    Object.values(Object(deps.skills())).filter((skill) => mayAskFor(bearer, String(pathGet(skill, 'name')))),
+    Object.values(Object(deps.skills())).filter((skill) => mayInvoke(bearer, String(pathGet(skill, 'name')))),
   )
   serveResult('get /v1/skills/{name}', 'The arguments of a skill, and its middleware.', (request, bearer) => {
     const name = String(request.params.name)
-    requireAskFor(bearer, name)
+    requireMayInvoke(bearer, name)
     return deps.describe(name)
   })
   const invoke: ResultHandler = (request, bearer) =>

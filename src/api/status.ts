@@ -2,7 +2,7 @@ import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Trouble } from '../core/trouble.ts'
 import { isStoreAway } from '../engine/attempts.ts'
-import { routedWords, wordsOf } from '../runtime/prefix-skills.ts'
+import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { roadsOf } from './metrics/roads.ts'
 import type { OperatorDeps } from './operator-deps.ts'
 import { readState } from './readings.ts'
@@ -33,7 +33,7 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     assistant: assistantCounts,
     budgets,
     skills: manager.list(),
-    registry: assistant.enabled ? wordsOf(manager) : routedWords(manager, routes),
+    registry: assistant.enabled ? prefixSkillsIn(manager) : routedPrefixSkills(manager, routes),
     broken: manager.errors(),
     configuration: reload,
     roads: roadsOf(stats),

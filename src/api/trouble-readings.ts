@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import type { ApprovalService } from '../core/approval.ts'
-import type { BudgetStanding } from '../core/budget.ts'
+import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
@@ -32,7 +32,7 @@ export function createTroubleReadings(deps: {
   unrouted: { list(): UnroutedCount[] }
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
-  budgets(): Promise<BudgetStanding[]>
+  budgets(): Promise<BudgetStatus[]>
   running(): Readings['running']
   lastReload(): LastReload
   draining(): boolean

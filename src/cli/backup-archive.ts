@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { STORE_FILES } from '../stores/embedded/copy.ts'
 import type { CommandContext } from './command.ts'
-import type { loadPlaced } from './data-dir.ts'
+import type { loadWithDataDir } from './data-dir.ts'
 import { megabytes } from './terminal.ts'
 
 /** The version of the archive format: the one that is written, and the newest that can be read. */
@@ -21,21 +21,16 @@ export const manifestSchema = z.object({
 export const MANIFEST = 'manifest.json'
 export const DATA = 'data'
 
-export type Daemon = Awaited<ReturnType<typeof loadPlaced>>['daemon']
+export type Daemon = Awaited<ReturnType<typeof loadWithDataDir>>['daemon']
 
-/** Excluded files; the database is copied separately. */
-export const NONE_OF_IT = [
-  ...STORE_FILES,
-  'artifacts/incoming',
-  'search.db',
-  'search.db-wal',
-  'search.db-shm',
-]
+/** Files that are not copied as they are; the database is copied separately. */
+export const EXCLUDED = [...STORE_FILES, 'artifacts/incoming', 'search.db', 'search.db-wal', 'search.db-shm']
 
-/** Files of a daemon on this machine, or left behind by earlier commands. */
-export function isOfThisMachine(name: string): boolean {
-  const named = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
-  return named.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
+const LOCAL_FILES = ['daemon.json', 'control-token', 'routes.schema.json', 'trivium.lock.json']
+
+/** Whether a file belongs to the daemon on this machine, or was left behind by an earlier command. */
+export function isLocal(name: string): boolean {
+  return LOCAL_FILES.includes(name) || /^before-restore-|\.(tmp|lock|lock-journal)$/.test(name)
 }
 
 /** Shows the progress until it is disposed. */

@@ -38,8 +38,8 @@ export type Environs = {
 
 /** The path of a file in the repository or package. Built code lies one folder deeper. */
 export function ownFile(name: string): string {
-  const places = ['../../', '../../../'].map((root) => fileURLToPath(new URL(root + name, import.meta.url)))
-  const found = places.find((place) => existsSync(place))
+  const paths = ['../../', '../../../'].map((root) => fileURLToPath(new URL(root + name, import.meta.url)))
+  const found = paths.find((path) => existsSync(path))
   if (found === undefined) throw new TriviumError('internal', { reason: `${name} of Trivium is missing` })
   return found
 }
@@ -54,7 +54,7 @@ export async function loadFor({ env, cwd, path }: Environs, skills?: readonly Ro
   return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
 }
 
-/** The exit code if a wait ended without a result. */
+/** The exit code of a command whose wait ended without a result. */
 export const EXIT_NOTHING = 4
 
 /** The error for an invalid command line. */
@@ -78,8 +78,16 @@ export function timeOf(flag: string, text: string): number {
   return time
 }
 
-/** In ms. npm, `timeout` and the launcher on an older Node send the same signal two or three times. */
-export const SAME_SIGNAL = 500
+/**
+ * Signals within this time (ms) after the first count as the same: npm, `timeout` and the launcher on an older Node send a signal
+ * two or three times.
+ */
+export const SAME_SIGNAL_WITHIN = 500
+
+/** The exit code of a process that a signal ended: 128 plus the number of the signal. */
+export function exitCodeOf(signal: string): number {
+  return signal === 'SIGINT' ? 130 : 143
+}
 
 /**
  * A signal that aborts when the user interrupts the command. A second interrupt after at least half
@@ -87,11 +95,11 @@ export const SAME_SIGNAL = 500
  */
 export function interruption(): AbortSignal {
   const interrupted = new AbortController()
-  let first: number | undefined
+  let firstAt: number | undefined
   const onSignal = (signal: NodeJS.Signals) => {
-    if (first !== undefined && performance.now() - first >= SAME_SIGNAL)
-      process.exit(signal === 'SIGINT' ? 130 : 143)
-    first ??= performance.now()
+    const isSecond = firstAt !== undefined && performance.now() - firstAt >= SAME_SIGNAL_WITHIN
+    if (isSecond) process.exit(exitCodeOf(signal))
+    firstAt ??= performance.now()
     interrupted.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal)

@@ -16,15 +16,15 @@ import type { Submission } from '../core/message.ts'
 import { defined } from '../lib/defined.ts'
 import { type IncomingMessage, type RequestOptions, request } from '../lib/node-http.ts'
 import { type CommandContext, type Environs, loadFor, userName } from './command.ts'
-import { placeOf, readDaemonFile, readText } from './data-dir.ts'
-import { checked } from './known-names.ts'
-import { lockPatiently } from './patience.ts'
+import { locate, readDaemonFile, readText } from './data-dir.ts'
+import { withNameChecks } from './known-names.ts'
+import { waitForLock } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
-/** The counterpart of commands: a running daemon, or a temporary one in this process. */
+/** What commands talk to: a running daemon, or a temporary one in this process. */
 export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'file' | 'mcp' | 'isDraining'>
 
-/** Connects, runs `asking`, prints the result and disconnects, as most commands do. */
+/** Connects, runs `question`, prints the result and disconnects, as most commands do. */
 export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
@@ -32,32 +32,31 @@ export async function ask(
   open: (environs: Environs) => Promise<Connection> = connectOrOpen,
 ): Promise<void> {
   await using connection = await open(context.environs())
-  const answer = await question(checked(connection, context.environs()))
+  const answer = await question(withNameChecks(connection, context.environs()))
   show(context.terminal(), answer, () => human(answer))
 }
 
 /** Connects to the running daemon. Throws `not_running`. */
 export async function connect(environs: Environs) {
-  const { dataDir, token = readText(dataDir, 'control-token') } = await placeOf(environs)
+  const { dataDir, token = readText(dataDir, 'control-token') } = await locate(environs)
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
   const nonce = randomBytes(16).toString('base64url')
   const { control: address, pid } = file
-  const signal = AbortSignal.timeout(LONGEST_PROOF)
+  const signal = AbortSignal.timeout(PROOF_TIMEOUT)
   const proof = await fetchJson(`http://${address}/v1/proof/${nonce}`, { signal }).catch(() => undefined)
   if (signal.aborted && isAlive(pid))
-    throw new TriviumError('not_answering', { pid, address, seconds: LONGEST_PROOF / 1000 })
+    throw new TriviumError('not_answering', { pid, address, seconds: PROOF_TIMEOUT / 1000 })
   const own = proofOf(token ?? '', nonce)
   if (token !== undefined && proof === own) return remote(address, token)
-  // A daemon is running, but this command does not have its token; the `control-token` file may be
-  // old.
+  // Whether something answered like a daemon, whose token this command does not have: the `control-token` file may be old.
   const isDaemon = String(proof).length === own.length || (token === undefined && proof !== undefined)
-  // Otherwise the port is unused or belongs to another program, so the file is old.
+  // Otherwise the port is unused or belongs to another program, so `daemon.json` is old.
   throw isDaemon ? new TriviumError('unauthorized') : new TriviumError('not_running', { path: dataDir })
 }
 
-/** In ms. A daemon that is busy for longer is out of order. */
-const LONGEST_PROOF = 5_000
+/** How long (ms) to wait for the daemon's proof that it has the token. */
+const PROOF_TIMEOUT = 5_000
 
 function isAlive(pid: number): boolean {
   try {
@@ -78,25 +77,26 @@ export function connectOrOpen(environs: Environs): Promise<Connection> {
 /** Like `connectOrOpen`, but does not use a draining daemon, which would not answer messages. */
 export function connectOrOpenToSend(environs: Environs): Promise<Connection> {
   return connectOr(environs, async () => {
-    const found = await connectIfRunning(environs)
-    return (await found?.isDraining()) ? undefined : found
+    const daemon = await connectIfRunning(environs)
+    return (await daemon?.isDraining()) ? undefined : daemon
   })
 }
 
 async function connectOr(
   environs: Environs,
-  running: () => ReturnType<typeof connectIfRunning>,
+  findDaemon: () => ReturnType<typeof connectIfRunning>,
 ): Promise<Connection> {
-  const found = await running()
-  if (found) return found
+  const daemon = await findDaemon()
+  if (daemon) return daemon
   const { dataDir, redisUrl } = (await loadFor(environs)).daemon
   if (redisUrl !== undefined) return local(environs)
   // Loaded before the lock is taken, because others wait for the lock.
   await import('./own-daemon.ts')
-  const free = await lockPatiently(dataDir, environs, running)
-  return 'invoke' in free ? free : local(environs, free)
+  const daemonOrLock = await waitForLock(dataDir, environs, findDaemon)
+  return 'invoke' in daemonOrLock ? daemonOrLock : local(environs, daemonOrLock)
 }
 
+/** Resolves with undefined if no daemon is running. */
 function connectIfRunning(environs: Environs) {
   return connect(environs).catch((error: unknown) => {
     if (isNotRunning(error)) return undefined
@@ -109,8 +109,8 @@ function connectIfRunning(environs: Environs) {
  * for a running daemon.
  */
 export function lockAlone(dir: string, environs: Environs): Promise<Disposable> {
-  return lockPatiently<never>(dir, environs, async (locked) => {
-    if (await connectIfRunning(environs).catch(() => true)) throw locked
+  return waitForLock<never>(dir, environs, async (lockError) => {
+    if (await connectIfRunning(environs).catch(() => true)) throw lockError
     return undefined
   })
 }
@@ -119,6 +119,7 @@ export function isNotRunning(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'not_running'
 }
 
+/** `control`: the address of the daemon as `host:port`. */
 function remote(control: string, token: string) {
   const headers = { authorization: `Bearer ${token}`, 'x-trivium-client': clientName() }
   const get = (path: string) => fetchJson(`http://${control}/v1/${path}`, { headers })
@@ -128,7 +129,7 @@ function remote(control: string, token: string) {
     running: true,
     /** The MCP endpoint. */
     mcp: { url: `http://${control}/mcp`, headers },
-    /** `signal` ends the call, including its waits on the daemon. */
+    /** Runs a skill. `signal` ends the call, including its waits on the daemon. */
     invoke: (name: string, args: unknown, signal?: AbortSignal) =>
       post(`skills/${encodeURIComponent(name)}`, args, signal),
     skills: () => get('skills'),
@@ -182,13 +183,12 @@ async function local(environs: Environs, lock?: Disposable): Promise<Connection>
     skills: async () => operator.skills(),
     describe: async (name) => operator.describe(name),
     async submit(submission) {
-      // The roads start only for messages that want an answer: reading must not run skills or send
-      // anything.
+      // Only here: commands that read must not run skills or send anything.
       await daemon.start()
       return operator.submit(submission, ended.signal)
     },
     async explain(what) {
-      // Applies routes of skills, which are only known now.
+      // Loads the skills, which may add routes.
       await daemon.reload()
       return operator.explain(what)
     },
@@ -208,9 +208,9 @@ function clientName(): string {
 /** node:http rather than fetch, whose timeout of five minutes is too short for waits. */
 function send(url: string, options: RequestOptions, body?: unknown): Promise<IncomingMessage> {
   const headers = { ...options.headers, 'content-type': 'application/json' }
-  return new Promise((answer, fail) => {
-    const outgoing = request(url, { ...options, headers }, answer)
-    outgoing.on('error', (cause) => fail(lost(url, cause)))
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { ...options, headers }, resolve)
+    outgoing.on('error', (cause) => reject(connectionError(url, cause)))
     outgoing.end(body === undefined ? undefined : JSON.stringify(body))
   })
 }
@@ -221,27 +221,29 @@ async function fetchJson(url: string, options: RequestOptions, body?: unknown): 
 
 /** Reads a complete response; throws the error that it contains. */
 async function answerOf(response: IncomingMessage, url: string): Promise<Json> {
-  const answer: Json = JSON.parse(await text(response).catch((cause) => Promise.reject(lost(url, cause))))
+  const body = await text(response).catch((cause) => Promise.reject(connectionError(url, cause)))
+  const answer: Json = JSON.parse(body)
   if (!isJsonObject(answer)) return answer
-  if (isJsonObject(answer.error)) throw told(answer.error)
+  if (isJsonObject(answer.error)) throw errorFrom(answer.error)
   return answer.result ?? null
 }
 
-function lost(url: string, cause: unknown): TriviumError {
+/** The error for a connection that failed or broke. */
+function connectionError(url: string, cause: unknown): TriviumError {
   if (pathGet(cause, 'code') === 'ECONNREFUSED')
     return new TriviumError('not_running', { path: url }, { cause })
   const reason = 'the connection to the daemon was lost; the call may have run'
   return new TriviumError('cancelled', { what: 'The call', reason }, { cause })
 }
 
-/** An error from the daemon, with its own message. */
-function told({ code, message, details }: JsonObject): TriviumError {
+/** An error in an answer of the daemon, with the daemon's message. */
+function errorFrom({ code, message, details }: JsonObject): TriviumError {
   const isKnown = (text: unknown): text is ErrorCode => Object.hasOwn(catalogue, String(text))
-  const known = objectsIn(details).map(({ path, message }) => ({
+  const parsed = objectsIn(details).map(({ path, message }) => ({
     path: String(path),
     message: String(message),
   }))
-  const options = known.length > 0 ? { details: known } : {}
+  const options = parsed.length > 0 ? { details: parsed } : {}
   const error = new TriviumError(isKnown(code) ? code : 'internal', {}, options)
   return Object.assign(error, { message: String(message) })
 }

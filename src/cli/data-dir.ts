@@ -7,7 +7,7 @@ import type { DaemonConfig } from '../config/sections.ts'
 import { parseJson } from '../core/json.ts'
 import { attempt } from '../lib/attempt.ts'
 import { defined } from '../lib/defined.ts'
-import { writeWhole } from '../lib/disk.ts'
+import { writeAtomically } from '../lib/disk.ts'
 import { type Environs, loadFor, usage } from './command.ts'
 
 /**
@@ -22,7 +22,7 @@ const daemonFileSchema = z.object({
 
 /** Writes a file of the data directory atomically. `daemon.json` contains the address of the daemon. */
 export async function writeDataFile(dataDir: string, name: string, content: object): Promise<void> {
-  await writeWhole(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
+  await writeAtomically(join(dataDir, name), `${JSON.stringify(content, null, 2)}\n`)
 }
 
 /** Removes `daemon.json` if this process wrote it. */
@@ -40,28 +40,34 @@ export function readText(dataDir: string, name: string): string | undefined {
   return attempt(() => readFileSync(join(dataDir, name), 'utf8').trim()) || undefined
 }
 
-type Place = Pick<DaemonConfig, 'dataDir' | 'token'>
+/** The data directory, and the control token if it is configured. */
+type Location = Pick<DaemonConfig, 'dataDir' | 'token'>
 
 /** The data directory of a command. Finds a running daemon even while its routes.yaml is broken. */
-export async function placeOf(environs: Environs): Promise<Place> {
+export async function locate(environs: Environs): Promise<Location> {
   const read = await loadFor(environs).catch((error: unknown) => ({ error }))
-  if ('error' in read) return placeWithout(environs, read.error)
-  const { daemon, file } = placed(read, environs)
-  // A changed `data-dir` takes effect at the next start, so the running daemon is in the old one.
-  const before = readDaemonFile(daemon.dataDir) ? undefined : likelyDirs(environs.cwd, file).find(isOf(file))
-  return { ...daemon, dataDir: environs.env.TRIVIUM_DATA_DIR ? daemon.dataDir : (before ?? daemon.dataDir) }
+  if ('error' in read) return locateWithoutConfig(environs, read.error)
+  const { daemon, file } = withDataDir(read, environs)
+  const isCertain = environs.env.TRIVIUM_DATA_DIR || readDaemonFile(daemon.dataDir)
+  if (isCertain) return daemon
+  // A changed `data-dir` takes effect at the next start, so the running daemon still uses the old one.
+  const old = likelyDirs(environs.cwd, file).find(usesFile(file))
+  return { ...daemon, dataDir: old ?? daemon.dataDir }
 }
 
-/** The default location, and the location that files usually name. */
+/** The default data directory of a daemon that was started here, and of one started beside the file. */
 function likelyDirs(cwd: string, file: string): string[] {
   return [cwd, dirname(file)].map((dir) => join(dir, '.trivium'))
 }
 
-/** Makes a test for a data directory that a daemon with this file uses. */
-function isOf(file: string, isOldToo = false): (dir: string) => boolean {
+/**
+ * Makes a function that tests whether a daemon with this routes.yaml uses a data directory. `acceptUnknown`: also accepts one of
+ * before 0.2, which did not write the path of its file.
+ */
+function usesFile(file: string, acceptUnknown = false): (dir: string) => boolean {
   return (dir) => {
     const found = readDaemonFile(dir)
-    return found !== undefined && (found.config === file || (isOldToo && found.config === undefined))
+    return found !== undefined && (found.config === file || (acceptUnknown && found.config === undefined))
   }
 }
 
@@ -69,29 +75,30 @@ function isOf(file: string, isOldToo = false): (dir: string) => boolean {
  * Like `loadFor`, for commands that work on the data directory itself. Throws `usage` if it may
  * belong to another configuration.
  */
-export async function loadPlaced(environs: Environs) {
-  return placed(await loadFor(environs), environs)
+export async function loadWithDataDir(environs: Environs) {
+  return withDataDir(await loadFor(environs), environs)
 }
 
-function placed<T extends { daemon: DaemonConfig; file: string }>(config: T, environs: Environs): T {
+function withDataDir<T extends { daemon: DaemonConfig; file: string }>(config: T, environs: Environs): T {
   return { ...config, daemon: { ...config.daemon, dataDir: dataDirOf(config.daemon, config.file, environs) } }
 }
 
-async function placeWithout(environs: Environs, error: unknown): Promise<Place> {
+/** For a configuration that cannot be read. Throws `error` if the data directory cannot be found without it. */
+async function locateWithoutConfig(environs: Environs, error: unknown): Promise<Location> {
   const { cwd, path } = environs
   const env = await readEnvironment(cwd, environs.env).catch(() => environs.env)
   const file = configPath(cwd, env, path)
   const dataDir = env.TRIVIUM_DATA_DIR
     ? [resolve(cwd, env.TRIVIUM_DATA_DIR)].find(readDaemonFile)
-    : likelyDirs(cwd, file).find(isOf(file, true))
+    : likelyDirs(cwd, file).find(usesFile(file, true))
   if (dataDir === undefined) throw error
   return { dataDir, ...defined({ token: env.TRIVIUM_TOKEN || undefined }) }
 }
 
 /**
  * A configuration file elsewhere often belongs to a daemon started there, with another data
- * directory than the default one here. The local daemon must not receive what was meant for the
- * other. Throws `usage` if this is unclear.
+ * directory than the default one here. A command for that daemon must not reach the one here. Throws `usage` if this is
+ * unclear.
  */
 function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: Environs): string {
   const beside = join(dirname(file), '.trivium')
@@ -99,8 +106,8 @@ function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: E
   const here = readDaemonFile(dataDir)?.config
   if (here === file) return dataDir
   if (readDaemonFile(beside)?.config === file) return beside
-  if (here === undefined && !isOfAnother(beside, file, cwd)) return dataDir
-  // The store is elsewhere.
+  if (here === undefined && !mayBelongToAnother(beside, file, cwd)) return dataDir
+  // The store is in Redis, so the data directory matters less.
   if (here === undefined && redisUrl !== undefined) return dataDir
   const owner = here === undefined ? 'a daemon of this folder' : `a daemon of ${here}`
   throw usage(
@@ -109,10 +116,10 @@ function dataDirOf({ dataDir, redisUrl }: DaemonConfig, file: string, { cwd }: E
 }
 
 /**
- * No daemon runs, and this folder has a routes.yaml of its own, or the file has a data directory
- * beside it.
+ * Whether the data directory here may belong to another configuration, if no daemon is running: the file has a data directory
+ * beside it, or this folder has a routes.yaml of its own.
  */
-function isOfAnother(beside: string, file: string, cwd: string): boolean {
+function mayBelongToAnother(beside: string, file: string, cwd: string): boolean {
   if (existsSync(beside)) return true
   const path = relative(cwd, file)
   const isInside = !path.startsWith('..') && !isAbsolute(path)

@@ -13,45 +13,45 @@ export function humanExplanation(explained: Json, { all = false }: { all?: boole
   const shown = routes
     .filter((route) => all || route.matched || nearlyMatches(route))
     .toSorted((a, b) => Number(b.chosen) - Number(a.chosen) || missesOf(a).length - missesOf(b).length)
-  const left = routes.length - shown.length
-  const others = `${counted(left, shown.length > 0 ? 'other route' : 'route')} ${left === 1 ? 'is' : 'are'}`
+  const hidden = routes.length - shown.length
+  const others = `${counted(hidden, shown.length > 0 ? 'other route' : 'route')} ${hidden === 1 ? 'is' : 'are'}`
   return [
     ...(shown.length > 0 ? [table(['route', '', 'key', 'wants', 'message has'], shown.flatMap(rowsOf))] : []),
     ...(shown.length === 0 ? ['No route matches or nearly matches this message.'] : []),
     ...eventHint(routes),
-    ...(left > 0 ? ['', `${others} further from matching: ${FAR}. --all shows every route.`] : []),
+    ...(hidden > 0 ? ['', `${others} further from matching: ${WHY_HIDDEN}. --all shows every route.`] : []),
   ].join('\n')
 }
 
-/** What keeps a route from being shown. */
-const FAR = 'more than one key, another place or another first word'
+/** The differences that keep a route from being shown. */
+const WHY_HIDDEN = 'more than one key, another place or another first word'
 
-/** A test message of a gateway whose routes ask for an event often lacks nothing else. */
+/** A hint about --event, if routes of the gateway want an event and the message has none: often a test message lacks nothing else. */
 function eventHint(routes: readonly JsonObject[]): string[] {
   if (routes.some(({ chosen }) => chosen)) return []
-  const asking = routes.flatMap((route) => {
+  const wanting = routes.flatMap((route) => {
     const misses = missesOf(route)
     const event = misses.find(({ key, actual }) => key === 'event' && actual === 'absent')
     const isElsewhere = misses.some(({ key }) => key === 'gateway' || key === 'transport')
     return event && !isElsewhere ? [{ route: route.route, wanted: String(event.wanted) }] : []
   })
-  if (asking.length === 0) return []
-  const names = asking.slice(0, MOST_NAMED).map(({ route }) => route)
-  const more = asking.length > names.length ? ` and ${asking.length - names.length} more` : ''
-  const wanted = [...new Set(asking.map((one) => one.wanted))].slice(0, MOST_NAMED).join(', ')
-  const wants = asking.length === 1 ? `route ${names} wants` : `routes ${names.join(', ')}${more} want`
-  return ['', `The message has no event; ${wants} event ${wanted}. Give a test message one with --event.`]
+  if (wanting.length === 0) return []
+  const names = wanting.slice(0, MAX_NAMED).map(({ route }) => route)
+  const more = wanting.length > names.length ? ` and ${wanting.length - names.length} more` : ''
+  const events = [...new Set(wanting.map((one) => one.wanted))].slice(0, MAX_NAMED).join(', ')
+  const wants = wanting.length === 1 ? `route ${names} wants` : `routes ${names.join(', ')}${more} want`
+  return ['', `The message has no event; ${wants} event ${events}. Give a test message one with --event.`]
 }
 
-/** Longer lists say no more. */
-const MOST_NAMED = 5
+/** Maximum number of routes and of events in a hint. */
+const MAX_NAMED = 5
 
 function missesOf(route: JsonObject): JsonObject[] {
   return objectsIn(route.keys).filter(({ matched }) => !matched)
 }
 
 /** Keys shared by many routes, which say little about the purpose of a message. */
-const COMMON = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed', 'data.respond']
+const UNSPECIFIC_KEYS = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed', 'data.respond']
 
 /**
  * Whether only one key did not match. Another gateway or similar counts only if the other keys are
@@ -61,26 +61,33 @@ const COMMON = ['gateway', 'transport', 'verified', 'automatic', 'data.allowed',
 function nearlyMatches(route: JsonObject): boolean {
   const [miss, ...others] = missesOf(route)
   if (!miss || others.length > 0) return false
-  if (miss.key === 'prefix') return isSlip(String(miss.actual), String(miss.wanted))
+  if (miss.key === 'prefix') return isTypo(String(miss.actual), String(miss.wanted))
   if (miss.key !== 'gateway' && miss.key !== 'transport') return true
-  return objectsIn(route.keys).some(({ key, matched }) => matched && !COMMON.includes(String(key)))
+  return objectsIn(route.keys).some(({ key, matched }) => matched && !UNSPECIFIC_KEYS.includes(String(key)))
 }
 
 /**
- * Whether the first word of the text is similar to one of the prefixes. Both are quoted, as the
+ * Whether the text begins with words that are similar to one of the prefixes. Both are in quotes, as the
  * daemon shows them.
  */
-function isSlip(actual: string, wanted: string): boolean {
+function isTypo(actual: string, wanted: string): boolean {
   const prefixes = wanted.match(/[\p{L}\p{N}][^'"`,]*/gu) ?? []
   const words = actual.match(/[\p{L}\p{N}][^\s'"`,:]*/gu) ?? []
   return prefixes.some((prefix) => {
-    const begin = words.slice(0, prefix.trim().split(/\s+/).length).join(' ')
-    return begin.length > 2 && nearest(begin, [prefix.trim()]) !== undefined
+    const wordCount = prefix.trim().split(/\s+/).length
+    const firstWords = words.slice(0, wordCount).join(' ')
+    return firstWords.length > 2 && nearest(firstWords, [prefix.trim()]) !== undefined
   })
 }
 
+function verdictOf({ chosen, matched }: JsonObject): string {
+  if (chosen) return 'answers'
+  return matched ? 'matches, too late' : 'no'
+}
+
+/** The rows of a route: one per key, the first with the name of the route. */
 function rowsOf(route: JsonObject): unknown[][] {
-  const verdict = route.chosen ? 'answers' : route.matched ? 'matches, too late' : 'no'
+  const verdict = verdictOf(route)
   const keys = objectsIn(route.keys)
   const first = [route.route, verdict, ...(keys[0] ? keyCells(keys[0]) : ['matches everything', '', ''])]
   return [first, ...keys.slice(1).map((key) => ['', '', ...keyCells(key)])]

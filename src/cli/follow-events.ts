@@ -4,13 +4,13 @@ import type { Connection } from './connection.ts'
 import { createPatientCalls } from './listen/patient-calls.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The timeout of one wait (ms); the next begins where it ended. */
-const ROUND = 60_000
+/** The timeout (ms) of one wait. The next wait continues where it ended. */
+const WAIT_TIMEOUT = 60_000
 
 /**
- * `event-wait --follow`, by a consumer group (`queue`, else one of its own), so that nothing between two waits or during a restart
- * of the daemon is missed. The first wait makes the group, with its filter; one that is there with another filter is refused
- * and left as it is. Ends when interrupted.
+ * `event-wait --follow`: prints events until interrupted. Reads as a consumer group (`queue`, or a temporary one), so that it misses
+ * nothing between two waits or during a restart of the daemon. The first wait creates the group with its filter. An existing group
+ * with another filter is an error, and does not change.
  */
 export async function followEvents(
   connection: Connection,
@@ -23,9 +23,9 @@ export async function followEvents(
   const terminal = context.terminal()
   const { topic = null, queue = `follow-${process.pid}-${Date.now().toString(36)}` } = args
   const signal = interruption()
-  const calls = createPatientCalls(context.environs(), signal, (text) => tell(terminal, text))
-  await tellNewGroup(connection, args, terminal)
-  const wait = { timeout: ROUND, ...args, queue }
+  const calls = createPatientCalls(context.environs(), signal, (text) => note(terminal, text))
+  await noteNewGroup(connection, args, terminal)
+  const wait = { timeout: WAIT_TIMEOUT, ...args, queue }
   try {
     while (!signal.aborted) {
       const events = connection.running
@@ -36,14 +36,14 @@ export async function followEvents(
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    // A daemon that is away keeps the group; it has the same end as one whose reader was killed.
-    const leave = { topic, queue }
-    if (args.queue === undefined) await connection.invoke('event-unsubscribe', leave).catch(() => {})
+    // If the daemon cannot be reached, the group stays, as after a kill of this process.
+    const group = { topic, queue }
+    if (args.queue === undefined) await connection.invoke('event-unsubscribe', group).catch(() => {})
   }
 }
 
-/** A wait with a mistyped `--queue` makes a group: says so. */
-export async function tellNewGroup(
+/** Prints a note if a wait will create the group of its `--queue`, whose name may be mistyped. */
+export async function noteNewGroup(
   connection: Connection,
   { topic, queue }: JsonObject,
   terminal: Terminal,
@@ -51,10 +51,10 @@ export async function tellNewGroup(
   if (topic === undefined || queue === undefined) return
   const groups = await connection.invoke('event-groups', { topic }).catch(() => undefined)
   if (groups === undefined || objectsIn(groups).some(({ group }) => group === queue)) return
-  const earlier = `\`trivium event seek ${topic} ${queue} start\` adds the retained events from before.`
-  tell(terminal, `Created the consumer group ${queue}; it starts at the next event. ${earlier}`)
+  const seek = `\`trivium event seek ${topic} ${queue} start\` adds the retained events from before.`
+  note(terminal, `Created the consumer group ${queue}; it starts at the next event. ${seek}`)
 }
 
-function tell(terminal: Terminal, text: string): void {
+function note(terminal: Terminal, text: string): void {
   terminal.err(terminal.json ? `${JSON.stringify({ notice: text })}\n` : `${text}\n`)
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { defined } from '../lib/defined.ts'
 import { type Environs, usage } from './command.ts'
 
-/** Options of every command, before or after its name. Those with a value set the variable in brackets. */
+/** Options of every command, before or after its name: the placeholder of the value, and the help. */
 const GLOBAL = {
   '--config': ['<file>', 'routes.yaml to use (TRIVIUM_CONFIG)'],
   '--data-dir': ['<folder>', 'where the daemon keeps its data (TRIVIUM_DATA_DIR)'],
@@ -12,12 +12,12 @@ const GLOBAL = {
 
 type Flag = keyof typeof GLOBAL
 
-/** Their names without dashes. */
+/** The names of the global options, without dashes. */
 export const GLOBAL_NAMES = Object.keys(GLOBAL).map((flag) => flag.slice(2))
 
 export type Globals = { json: boolean; config?: string; dataDir?: string }
 
-/** Removes the global options from a command line, up to `--`. `problem`: one without a value. */
+/** Separates the global options from the rest of a command line, up to `--`. `problem`: an option without its value. */
 export function takeGlobals(argv: readonly string[]): { rest: string[]; globals: Globals; problem?: Error } {
   const found: Partial<Record<Flag, string>> = {}
   const rest: string[] = []
@@ -28,14 +28,15 @@ export function takeGlobals(argv: readonly string[]): { rest: string[]; globals:
       rest.push(...argv.slice(at))
       break
     }
-    const [, name = word, given] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
-    if (!isGlobal(name) || (name === '--json' && given !== undefined)) {
+    const [, name = word, attached] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
+    if (!isGlobal(name) || (name === '--json' && attached !== undefined)) {
       rest.push(word)
       continue
     }
     const [placeholder] = GLOBAL[name]
-    const value = placeholder === '' ? '' : (given ?? argv[++at])
-    if (placeholder !== '' && !value) problem ??= usage(`option '${name} ${placeholder}' argument missing`)
+    const takesValue = placeholder !== ''
+    const value = takesValue ? (attached ?? argv[++at]) : ''
+    if (takesValue && !value) problem ??= usage(`option '${name} ${placeholder}' argument missing`)
     found[name] = value ?? ''
   }
   const { '--config': config, '--data-dir': dataDir } = found

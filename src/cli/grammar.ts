@@ -34,10 +34,10 @@ const NOUNS = [
 /** Verbs that are phrases of the assistant rather than commands. */
 const PHRASES = ['schedule-in-words']
 
-/** `first` is the argument that the first word after noun and verb gives. */
+/** The form of a skill on the command line. `first`: the argument that the first word after noun and verb sets. */
 type Spoken = { noun: string; verb: string; name: string; description: string; first?: string }
 
-/** Skills about a consumer group whose names begin with another noun, which works too. */
+/** Skills about a consumer group whose names begin with another noun. They also work under the noun `group`. */
 const OF_GROUPS: readonly [verb: string, name: string, first?: string][] = [
   ['list', 'event-groups'],
   ['show', 'event-groups', 'queue'],
@@ -46,7 +46,7 @@ const OF_GROUPS: readonly [verb: string, name: string, first?: string][] = [
   ['delete', 'event-unsubscribe', 'queue'],
 ]
 
-/** The first of a skill is how it is called today. */
+/** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
   ...OF_GROUPS.flatMap(([verb, name, first]) => {
     const found = builtInSkills.find((one) => one.name === name)
@@ -60,14 +60,14 @@ const SPOKEN: readonly Spoken[] = [
   }),
 ]
 
-/** The spoken form of a skill, such as `event wait`; only built-in skills have one. */
+/** The form of a built-in skill on the command line, such as `event wait`; for other skills, their name. */
 export function spokenName(name: string): string {
   const found = SPOKEN.find((one) => one.name === name)
   return found ? `${found.noun} ${found.verb.replaceAll('-', ' ')}` : name
 }
 
 /** Other nouns that people may try, with the command for each. */
-const SOUGHT: Readonly<Record<string, string>> = {
+const SYNONYMS: Readonly<Record<string, string>> = {
   topic: 'group list',
   queue: 'dead-letter list',
   log: 'history',
@@ -78,21 +78,22 @@ const SOUGHT: Readonly<Record<string, string>> = {
 
 /** A hint for an unknown word: the command that covers it, or a similar noun. */
 export function nounHint(word: string): string {
-  const sought = Object.hasOwn(SOUGHT, word) ? SOUGHT[word] : undefined
-  const found = sought ?? NOUNS.find((noun) => `${noun}s` === word)
+  const synonym = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined
+  const found = synonym ?? NOUNS.find((noun) => `${noun}s` === word)
   return found === undefined ? '' : ` Did you mean \`trivium ${found}\`?`
 }
 
 /**
- * The built-in skill that a command line starts with (noun and verb), the number of words, and the
- * argument that the next word sets.
+ * The built-in skill that a command line starts with (noun and verb), the number of these words, and the
+ * argument that the next word sets. Undefined if it starts with none.
  */
 export function skillIn(
   words: readonly string[],
 ): { name: string; count: number; first?: string | undefined } | undefined {
+  // Verbs have up to two words.
   for (const count of [3, 2]) {
-    const said = words.slice(0, count).join('-')
-    const found = SPOKEN.find(({ noun, verb }) => `${noun}-${verb}` === said)
+    const joined = words.slice(0, count).join('-')
+    const found = SPOKEN.find(({ noun, verb }) => `${noun}-${verb}` === joined)
     if (words.length >= count && found) return { name: found.name, count, first: found.first }
   }
   return undefined
@@ -124,11 +125,11 @@ export function listNouns(program: Command): void {
     const group = groupOf(noun)?.name(noun).summary(verbs.join(', '))
     if (group) program.addCommand(group.copyInheritedSettings(program))
   }
-  for (const [name, summary] of ALONE) program.addCommand(new Command(name).summary(summary))
+  for (const [name, summary] of WITHOUT_NOUN) program.addCommand(new Command(name).summary(summary))
 }
 
 /** Operator skills whose names are one word. */
-const ALONE = [
+const WITHOUT_NOUN = [
   ['troubles', 'what is wrong now, since when, and what to do; exits with 1 if there is an error'],
   ['cost', 'tokens and cost of models, with the budgets'],
 ] as const

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { missingParts, type Needs, requireParts } from '../config/needed-parts.ts'
 import { TriviumError } from '../core/errors.ts'
-import { installCommand, outdatedOf, type Part, partMissing } from '../core/parts.ts'
+import { installCommand, outdatedPackages, type Part, partMissing } from '../core/parts.ts'
 import { installPlace } from '../lib/packages.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -12,13 +12,13 @@ import type { Terminal } from './terminal.ts'
  * `install_failed`. Returns their names.
  */
 export async function installParts(parts: readonly Part[], tell: (line: string) => void): Promise<Part[]> {
-  const missing = parts.filter((part) => outdatedOf(part).length > 0)
+  const missing = parts.filter((part) => outdatedPackages(part).length > 0)
   if (missing.length === 0) return []
   const [program = '', ...args] = installCommand(missing)
   const { folder } = installPlace()
   const line = [program, ...args].join(' ')
   tell(`In ${folder}: ${line}`)
-  // Standard output is reserved for the result of the command.
+  // All output goes to stderr, because stdout is reserved for the result of the command.
   const stdio: ['inherit', 2, 2] = ['inherit', 2, 2]
   const isWindows = process.platform === 'win32'
   const child = spawn(program, args, { cwd: folder, stdio, shell: isWindows, env: environment() })
@@ -29,10 +29,10 @@ export async function installParts(parts: readonly Part[], tell: (line: string) 
 
 /** Variables that npm sets for the current command (such as `npx trivium`) must not affect the new one. */
 function environment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
+  const others = Object.entries(process.env).filter(
     ([name]) => !/^npm_(config_local_prefix|command|lifecycle|package)/.test(name),
   )
-  return Object.fromEntries(kept)
+  return Object.fromEntries(others)
 }
 
 /**
@@ -43,13 +43,13 @@ export async function offerParts(needs: Needs, terminal: Terminal): Promise<void
   const missing = missingParts(needs)
   if (missing.length === 0) return
   if (process.stdin.isTTY && process.stdout.isTTY && !terminal.json) {
-    terminal.err(`${partMissing(missing, reasons(needs, missing)).message}\n`)
+    terminal.err(`${partMissing(missing, neededBy(needs, missing)).message}\n`)
     if (await agrees('Install now? (y/N) ')) await installParts(missing, (line) => terminal.err(`${line}\n`))
   }
   requireParts(needs)
 }
 
-const reasons = (needs: Needs, parts: readonly Part[]) =>
+const neededBy = (needs: Needs, parts: readonly Part[]) =>
   parts.flatMap((part) => needs[part] ?? []).join(', ')
 
 async function agrees(question: string): Promise<boolean> {

@@ -20,8 +20,8 @@ const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^search-notes$/, argument: 'in', kind: 'gateway' },
 ]
 
-/** The part of a connection that this needs. */
-type Asked = {
+/** The part of a connection that lists names. */
+type NameSource = {
   running: boolean
   invoke(name: string, args: unknown, signal?: AbortSignal): Promise<Json>
   status(): Promise<Json>
@@ -29,72 +29,74 @@ type Asked = {
 }
 type Names = Promise<readonly string[]>
 
-/** `now`: existing names. `kept`: names that are no longer in routes.yaml, but still have stored data. */
-type Source = {
+/** How to find the names of a kind. `current`: existing names. `stored`: names without an object that still have stored data. */
+type KindOfName = {
   word: string
   /** The command that lists them, if there may be many. */
   listedBy?: string
-  now(asked: Asked, environs: Environs, args: JsonObject): Names
-  kept?(asked: Asked, name: string): Names
+  current(source: NameSource, environs: Environs, args: JsonObject): Names
+  stored?(source: NameSource, name: string): Names
 }
 
-type Kind = keyof typeof SOURCES
+type Kind = keyof typeof KINDS
 
+/** The queues of dead letters that always exist. Push subscriptions have one each. */
 const QUEUES = ['dispatch', 'receive', 'events', 'outbox', 'subscriptions', 'schedules']
-const LONG_AGO = '365d'
+/** The period in which models and skills are looked for in the cost. */
+const COST_PERIOD = '365d'
 
-const SOURCES = {
+const KINDS = {
   gateway: {
     word: 'gateway',
-    now: gatewayNames,
-    kept: async (asked, name) =>
-      idsIfAny(await asked.invoke('message-list', { gateway: name, limit: 1 }), name),
+    current: gatewayNames,
+    stored: async (source, name) =>
+      nameIfAny(await source.invoke('message-list', { gateway: name, limit: 1 }), name),
   },
   transport: {
     word: 'gateway with the transport',
-    now: async (asked, environs) => namesIn(await gatewaysOf(asked, environs), 'transport'),
-    async kept(asked, name) {
-      const found = await asked.invoke('message-search', { transport: name, limit: 1 })
+    current: async (source, environs) => namesIn(await gatewaysOf(source, environs), 'transport'),
+    async stored(source, name) {
+      const found = await source.invoke('message-search', { transport: name, limit: 1 })
       // An incomplete search proves nothing.
-      return pathGet(found, 'next') === undefined ? idsIfAny(pathGet(found, 'messages'), name) : [name]
+      return pathGet(found, 'next') === undefined ? nameIfAny(pathGet(found, 'messages'), name) : [name]
     },
   },
   queue: {
     word: 'queue',
-    now: async (asked) => [...QUEUES, ...(await subscriptionQueues(asked))],
-    kept: async (asked) => namesIn(await asked.invoke('dead-letter-groups', {}), 'queue'),
+    current: async (source) => [...QUEUES, ...(await subscriptionQueues(source))],
+    stored: async (source) => namesIn(await source.invoke('dead-letter-groups', {}), 'queue'),
   },
   route: {
     word: 'route',
     listedBy: 'route list',
-    now: async (asked, environs) => [
-      ...(await routeNames(asked, environs)),
-      ...(await gatewayNames(asked, environs)),
+    current: async (source, environs) => [
+      ...(await routeNames(source, environs)),
+      ...(await gatewayNames(source, environs)),
     ],
-    kept: async (asked) => namesIn(await asked.invoke('dead-letter-groups', {}), 'group'),
+    stored: async (source) => namesIn(await source.invoke('dead-letter-groups', {}), 'group'),
   },
   code: {
     word: 'error code',
-    now: async (asked) => namesIn(await asked.invoke('dead-letter-groups', {}), 'code'),
-    kept: async () => Object.keys(catalogue),
+    current: async (source) => namesIn(await source.invoke('dead-letter-groups', {}), 'code'),
+    stored: async () => Object.keys(catalogue),
   },
   topic: {
     word: 'consumer group on the topic',
-    now: async (asked) => namesIn(await asked.invoke('event-groups', {}), 'topic'),
+    current: async (source) => namesIn(await source.invoke('event-groups', {}), 'topic'),
   },
   group: {
     word: 'consumer group',
-    now: async (asked, _environs, { topic }) =>
-      namesIn(await asked.invoke('event-groups', isText(topic) ? { topic } : {}), 'group'),
+    current: async (source, _environs, { topic }) =>
+      namesIn(await source.invoke('event-groups', isText(topic) ? { topic } : {}), 'group'),
   },
-  model: { word: 'model', now: (asked) => namesInCost(asked, 'model') },
+  model: { word: 'model', current: (source) => namesInCost(source, 'model') },
   skill: {
     word: 'skill',
     listedBy: 'skill list',
-    now: async (asked) => namesIn(await asked.skills(), 'name'),
-    kept: (asked) => namesInCost(asked, 'skill'),
+    current: async (source) => namesIn(await source.skills(), 'name'),
+    stored: (source) => namesInCost(source, 'skill'),
   },
-} satisfies Record<string, Source>
+} satisfies Record<string, KindOfName>
 
 /**
  * Checks the names in the arguments of a built-in skill, so that a typo does not return an empty
@@ -103,14 +105,14 @@ const SOURCES = {
 export async function requireKnown(
   skill: string,
   args: unknown,
-  asked: Asked,
+  source: NameSource,
   environs: Environs,
 ): Promise<void> {
   if (!isJsonObject(args)) return
   for (const { skill: pattern, argument, kind } of ARGUMENTS) {
     const name = args[argument]
     if (!isText(name) || !pattern.test(skill)) continue
-    await requireName(kind, name, asked, environs, args)
+    await requireName(kind, name, source, environs, args)
   }
 }
 
@@ -118,26 +120,26 @@ export async function requireKnown(
 export async function requireName(
   kind: Kind,
   name: string,
-  asked: Asked,
+  source: NameSource,
   environs: Environs,
   args: JsonObject = {},
 ): Promise<void> {
-  const source: Source = SOURCES[kind]
-  const now = await source.now(asked, environs, args)
-  if (now.includes(name)) return
-  const kept = (await source.kept?.(asked, name)) ?? []
-  if (kept.includes(name)) return
-  const list = source.listedBy === undefined ? '' : ` \`trivium ${source.listedBy}\` lists them.`
-  const hint = didYouMean(name, [...new Set(now)]) || list
-  throw new TriviumError('not_found', { path: `${source.word} ${name}`, hint })
+  const { word, listedBy, current, stored }: KindOfName = KINDS[kind]
+  const currentNames = await current(source, environs, args)
+  if (currentNames.includes(name)) return
+  const storedNames = (await stored?.(source, name)) ?? []
+  if (storedNames.includes(name)) return
+  const list = listedBy === undefined ? '' : ` \`trivium ${listedBy}\` lists them.`
+  const hint = didYouMean(name, [...new Set(currentNames)]) || list
+  throw new TriviumError('not_found', { path: `${word} ${name}`, hint })
 }
 
 /** Wraps a connection, so that calls first check the names in their arguments. */
-export function checked<Given extends Asked>(connection: Given, environs: Environs): Given {
+export function withNameChecks<C extends NameSource>(connection: C, environs: Environs): C {
   const { invoke } = connection
   /** Repeated calls are checked once. */
   const seen = new Set<string>()
-  const checkedInvoke: Asked['invoke'] = async (name, args, signal) => {
+  const checkedInvoke: NameSource['invoke'] = async (name, args, signal) => {
     const call = JSON.stringify([name, args])
     if (!seen.has(call)) await requireKnown(name, args, connection, environs)
     seen.add(call)
@@ -147,40 +149,41 @@ export function checked<Given extends Asked>(connection: Given, environs: Enviro
 }
 
 async function gatewaysOf(
-  asked: Asked,
+  source: NameSource,
   environs: Environs,
 ): Promise<readonly { name: string; transport: string }[]> {
-  if (!asked.running) return (await loadFor(environs)).gateways
-  const status = await asked.status()
+  if (!source.running) return (await loadFor(environs)).gateways
+  const status = await source.status()
   return ['gateways', 'disabled']
     .flatMap((list) => objectsIn(pathGet(status, list)))
     .map(({ name, transport }) => ({ name: String(name), transport: String(transport) }))
 }
 
-async function gatewayNames(asked: Asked, environs: Environs): Names {
-  return namesIn(await gatewaysOf(asked, environs), 'name')
+async function gatewayNames(source: NameSource, environs: Environs): Names {
+  return namesIn(await gatewaysOf(source, environs), 'name')
 }
 
-async function routeNames(asked: Asked, environs: Environs): Names {
-  if (asked.running) return namesIn(await asked.invoke('route-list', {}), 'name')
+async function routeNames(source: NameSource, environs: Environs): Names {
+  if (source.running) return namesIn(await source.invoke('route-list', {}), 'name')
   return (await loadFor(environs)).routes.map(({ name }) => name)
 }
 
-/** Without a daemon the names are unknown; their queues with dead letters are known. */
-async function subscriptionQueues(asked: Asked): Names {
-  if (!asked.running) return []
-  return namesIn(await asked.invoke('subscription-list', {}), 'name').map((name) => `push/${name}`)
+/** The queues of push subscriptions. Unknown without a daemon; `stored` then finds those with dead letters. */
+async function subscriptionQueues(source: NameSource): Names {
+  if (!source.running) return []
+  return namesIn(await source.invoke('subscription-list', {}), 'name').map((name) => `push/${name}`)
 }
 
-async function namesInCost(asked: Asked, by: 'model' | 'skill'): Names {
-  return namesIn(pathGet(await asked.invoke('cost', { by, since: LONG_AGO }), 'rows'), 'name')
+async function namesInCost(source: NameSource, by: 'model' | 'skill'): Names {
+  return namesIn(pathGet(await source.invoke('cost', { by, since: COST_PERIOD }), 'rows'), 'name')
 }
 
 function namesIn(list: unknown, key: string): string[] {
   return objectsIn(list).map((one) => String(one[key]))
 }
 
-function idsIfAny(list: unknown, name: string): string[] {
+/** The name, if the list of what belongs to it is not empty. */
+function nameIfAny(list: unknown, name: string): string[] {
   return objectsIn(list).length > 0 ? [name] : []
 }
 

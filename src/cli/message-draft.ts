@@ -26,31 +26,32 @@ export function readDraft(
   const gateway = gateways.find((one) => one.name === name)
   if (!gateway && draft.transport === undefined)
     throw usage(`${file}: there is no gateway ${name}.${didYouMean(name, names)}`)
-  const given = { transport: gateway?.transport, ...draft, ...timeIn(draft, file) }
-  const { data, issues } = check(messageSchema, given)
+  const fields = { transport: gateway?.transport, ...draft, ...parsedTime(draft, file) }
+  const { data, issues } = check(messageSchema, fields)
   if (data === undefined) {
     const faults = findingsOf(issues).map(
       ({ path, message }) => `${path.map(String).join('.') || 'message'}: ${message}`,
     )
     throw usage(`${file}: ${faults.join('; ')}`)
   }
-  // For `hours`: without a time, the message arrives now.
+  // Without a time, the message arrives now, which matters to `hours`.
   return { ...data, receivedAt: data.receivedAt || Date.now() }
 }
 
-/** The output of `message show --json` contains the message as a field. */
+/** Parses a draft, or the output of `message show --json`, which has the message in a field. */
 function parse(text: string, file: string): JsonObject {
   let value: unknown
   try {
     value = parseExact(text)
   } catch (cause) {
-    throw usage(`${file} is no JSON: ${reasonOf(cause)}`, cause)
+    throw usage(`${file} is not JSON: ${reasonOf(cause)}`, cause)
   }
   if (!isJsonObject(value)) throw usage(`${file}: expected a JSON object such as ${EXAMPLE}`)
   return isJsonObject(value.message) && value.gateway === undefined ? value.message : value
 }
 
-function timeIn({ receivedAt }: JsonObject, file: string): { receivedAt?: number } {
+/** `receivedAt` in Unix ms, if it is a text. */
+function parsedTime({ receivedAt }: JsonObject, file: string): { receivedAt?: number } {
   if (typeof receivedAt !== 'string') return {}
   const time = Date.parse(receivedAt)
   if (Number.isNaN(time))

@@ -1,17 +1,20 @@
-/** How often (ms) it is checked whether the parent process is still there. */
-const LOOK_EVERY = 500
+/** Interval (ms) for checking whether the parent process still exists. */
+const CHECK_INTERVAL = 500
 
 /**
- * Calls `gone` once if this process was started by npm (`npx trivium start`, a script of package.json) and its parent ends.
- * npm passes signals only to the shell between, which then ends alone: the daemon would be left running.
+ * If npm started this process (`npx trivium start`, a script of package.json), calls `onParentEnd` once its parent has ended.
+ * npm passes signals only to the shell between itself and this process. The shell ends, and this process would continue.
  */
-export function watchNpmParent(env: Readonly<Record<string, string | undefined>>, gone: () => void): void {
+export function watchNpmParent(
+  env: Readonly<Record<string, string | undefined>>,
+  onParentEnd: () => void,
+): void {
   if (env.npm_command === undefined) return
   const parent = process.ppid
   const timer = setInterval(() => {
     if (process.ppid === parent) return
     clearInterval(timer)
-    gone()
-  }, LOOK_EVERY)
+    onParentEnd()
+  }, CHECK_INTERVAL)
   timer.unref()
 }

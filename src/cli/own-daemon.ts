@@ -62,8 +62,8 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
       env,
       log,
       logged: recent.of,
-      hide: (found) => {
-        stored = found
+      hide: (storedSecrets) => {
+        stored = storedSecrets
       },
       ...defined({ lock, now }),
     }),

@@ -2,8 +2,8 @@ import { objectsIn } from '../core/json.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Why a message waits for dispatch, and how it goes on: its gateway, route, skill or conversation is paused. Undefined if none is,
- * and if the daemon does not tell.
+ * Says which gateway, route, skill or conversation is paused, so that a message waits for dispatch, and how to resume it. Undefined if
+ * none is paused, or if the daemon cannot be asked.
  */
 export async function pausedBy(
   daemon: Connection,

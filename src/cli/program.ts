@@ -48,9 +48,10 @@ const RENAMED: Readonly<Record<string, string>> = { 'dead-letters': 'dead-letter
 /** Called by shells for completion: `complete -- <the words so far>`. Hidden in the help. */
 const COMPLETE = 'complete'
 
-type World = Pick<Environs, 'env' | 'cwd'> & Streams
+/** The environment of the program. */
+type ProcessEnvironment = Pick<Environs, 'env' | 'cwd'> & Streams
 
-const THIS_PROCESS: World = {
+const THIS_PROCESS: ProcessEnvironment = {
   env: process.env,
   cwd: process.cwd(),
   out: (text) => process.stdout.write(text),
@@ -61,20 +62,20 @@ const THIS_PROCESS: World = {
  * Runs one command line. Resolves with the exit code: 0 success, 1 failure, 2 usage or
  * configuration, 3 no daemon, 4 no result.
  */
-export async function main(argv: string[], world: World = THIS_PROCESS): Promise<number> {
+export async function main(argv: string[], environment: ProcessEnvironment = THIS_PROCESS): Promise<number> {
   const { rest, globals, problem } = takeGlobals(argv)
   const program = new Command('trivium')
-  const terminal = createTerminal(globals.json, world)
+  const terminal = createTerminal(globals.json, environment)
   const version = String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
   const tell = (text: string) =>
     terminal.err(globals.json ? `${JSON.stringify({ waiting: text.trim() })}\n` : text)
   let code = 0
   const context: CommandContext = {
-    environs: () => environsOf(globals, { env: world.env, cwd: world.cwd, version, tell }),
+    environs: () => environsOf(globals, { env: environment.env, cwd: environment.cwd, version, tell }),
     terminal: () => terminal,
     commands: () => COMMAND_NAMES,
-    exit(given) {
-      code = given
+    exit(exitCode) {
+      code = exitCode
     },
   }
 
@@ -94,15 +95,15 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   try {
     if (problem) throw problem
     const at = rest.findIndex((word) => !word.startsWith('-'))
-    const name = renamed(rest, at, terminal)
+    const name = currentName(rest, at, terminal)
     if (name !== undefined && name !== 'help' && name !== COMPLETE && !Object.hasOwn(COMMANDS, name)) {
       const { invokeSpoken } = await import('./skill-command.ts')
       await invokeSpoken(rest, at, context)
       return code
     }
-    // Flags before a command may belong to the main help.
-    const named = name !== undefined && at === 0 ? COMMANDS[name] : undefined
-    const loads = named ? [named] : Object.values(COMMANDS)
+    // A single command is loaded alone. Flags before it may belong to the main help, which needs all commands.
+    const only = name !== undefined && at === 0 ? COMMANDS[name] : undefined
+    const loads = only ? [only] : Object.values(COMMANDS)
     for (const load of loads) {
       if (load === COMMANDS.completion && name === COMPLETE)
         await (await import('./skill-command.ts')).addSkillCommands(program, context)
@@ -110,7 +111,7 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
       addCommand(program, context)
     }
     // A verb that a command group lacks may be a skill: `skill pause NAME`, `state get KEY`.
-    if (named && lacks(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
+    if (only && isUnknownVerb(program, rest) && (await import('./grammar.ts')).skillIn(rest)) {
       const { invokeSpoken } = await import('./skill-command.ts')
       await invokeSpoken(rest, at, context)
       return code
@@ -124,14 +125,14 @@ export async function main(argv: string[], world: World = THIS_PROCESS): Promise
   }
 }
 
-/** The current name of the first word. For an old name, prints a hint and replaces it in the words. */
-function renamed(rest: string[], at: number, terminal: Terminal): string | undefined {
-  const given = rest[at]
-  const now = given === undefined || !Object.hasOwn(RENAMED, given) ? undefined : RENAMED[given]
-  if (now === undefined) return given
-  rest[at] = now
-  hintAt(terminal, `trivium ${given}`, `trivium ${now}`)
-  return now
+/** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */
+function currentName(rest: string[], at: number, terminal: Terminal): string | undefined {
+  const word = rest[at]
+  const current = word === undefined || !Object.hasOwn(RENAMED, word) ? undefined : RENAMED[word]
+  if (current === undefined) return word
+  rest[at] = current
+  hintAt(terminal, `trivium ${word}`, `trivium ${current}`)
+  return current
 }
 
 function isHelp(rest: readonly string[], name: string | undefined): boolean {
@@ -146,13 +147,14 @@ async function listSkills(program: Command): Promise<void> {
 }
 
 /** Whether the first word is a command group, and the second is not one of its commands. */
-function lacks(program: Command, [noun, verb]: readonly string[]): boolean {
+function isUnknownVerb(program: Command, [noun, verb]: readonly string[]): boolean {
   if (verb === undefined || verb.startsWith('-') || verb === 'help') return false
   const group = program.commands.find((command) => command.name() === noun)
   if (!group) return false
   return !group.commands.some((command) => command.name() === verb || command.aliases().includes(verb))
 }
 
+/** Prints an error. Returns the exit code. */
 function report(error: unknown, terminal: Terminal): number {
   if (error instanceof CommanderError && error.exitCode === 0) return 0
   const isUsage = error instanceof CommanderError
@@ -160,7 +162,7 @@ function report(error: unknown, terminal: Terminal): number {
     ? { code: 'usage', message: usageOf(error), exit: 2 }
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify(errorBody(found))}\n`)
-  // commander has already printed it.
+  // Commander has already printed usage errors.
   else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${found.message}\n`)
   return found.exit
 }

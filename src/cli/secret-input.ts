@@ -4,32 +4,33 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { usage } from './command.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Stands for a secret that comes from stdin. */
+/** The value of an argument whose secret comes from stdin. */
 const FROM_STDIN = '-'
-const HOW =
+/** Added to the error about a missing secret. */
+const HOW_TO_GIVE =
   'Type it at a terminal, or pipe it to stdin. In a container, a terminal needs `exec -it`, and a pipe `exec -i`.'
 
 /**
- * Asks for secrets that are required and were not given, or as `-`: at a terminal without showing what is typed, else
- * as the first line of stdin. The list of processes and the history of the shell would show an argument.
+ * Adds secrets to the arguments: those that are `-`, and required ones that are missing. Asks at a terminal, without showing the
+ * input, or else reads the first line of stdin. As arguments, they would be in the list of processes and in the history of the shell.
  */
 export async function askForSecrets(
   args: JsonObject,
   { properties, required }: { properties: Record<string, JsonObject>; required: readonly string[] },
   terminal: Terminal,
 ): Promise<JsonObject> {
-  const wanted = Object.entries(properties).filter(
+  const missing = Object.entries(properties).filter(
     ([name, schema]) =>
       isSecret(schema) &&
       (args[name] === FROM_STDIN || (args[name] === undefined && required.includes(name))),
   )
-  const asked: JsonObject = {}
-  for (const [name] of wanted) {
+  const secrets: JsonObject = {}
+  for (const [name] of missing) {
     const secret = process.stdin.isTTY ? await prompt(`${name}: `, terminal) : await firstLine()
-    if (secret === '') throw usage(`No ${name} was given. ${HOW}`)
-    asked[name] = secret
+    if (secret === '') throw usage(`No ${name} was given. ${HOW_TO_GIVE}`)
+    secrets[name] = secret
   }
-  return { ...args, ...asked }
+  return { ...args, ...secrets }
 }
 
 /** Whether an argument is a secret, by its JSON Schema. */
@@ -37,11 +38,11 @@ export function isSecret(schema: unknown): boolean {
   return isJsonObject(schema) && schema.format === 'password'
 }
 
-/** What is typed stays invisible. Empty after Ctrl-C or the end of input. */
+/** Reads a line without showing the input. Resolves with '' after Ctrl-C or at the end of input. */
 function prompt(question: string, terminal: Terminal): Promise<string> {
   terminal.err(question)
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input: process.stdin, output: discard, terminal: true })
   return new Promise((resolve) => {
     lines.once('line', resolve).once('close', () => resolve(''))
     lines.once('SIGINT', () => lines.close())

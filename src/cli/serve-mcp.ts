@@ -5,7 +5,8 @@ import { loadPart } from '../core/parts.ts'
 import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
-type Tell = (message: JSONRPCMessage) => void
+/** Sends a message to the client. */
+type Reply = (message: JSONRPCMessage) => void
 /** A session of the older protocol with the daemon. */
 type Session = { id?: string | undefined; version?: string | undefined }
 
@@ -15,11 +16,11 @@ type Bridge = {
   Transport: typeof StreamableHTTPClientTransport
   fetch: typeof globalThis.fetch
   /** Whether an error means that the daemon does not know the session. */
-  isForgotten(error: unknown): boolean
+  isUnknownSession(error: unknown): boolean
   /** Connections to the daemon, by the id of their request. */
   open: Map<unknown, StreamableHTTPClientTransport>
-  /** The client's messages that started its session. */
-  greetings: JSONRPCMessage[]
+  /** The client's messages that started its session: `initialize` and `notifications/initialized`. Empty in the current protocol. */
+  handshake: JSONRPCMessage[]
   session: Session
   /** Settles once a lost session has been restarted. */
   renewal: Promise<void>
@@ -44,14 +45,14 @@ export async function serveMcp(environs: Environs): Promise<void> {
     // The types of the DOM and of undici differ, but not in what is used here.
     fetch: ((input: string, init: object) =>
       fetch(input, { ...init, dispatcher })) as unknown as typeof globalThis.fetch,
-    isForgotten: (error) => error instanceof client.SdkHttpError && error.status === 404,
+    isUnknownSession: (error) => error instanceof client.SdkHttpError && error.status === 404,
     open: new Map(),
-    greetings: [],
+    handshake: [],
     session: {},
     renewal: Promise.resolve(),
   }
   const stdio = new StdioServerTransport()
-  stdio.onmessage = (message) => void take(bridge, message, (answer) => void stdio.send(answer))
+  stdio.onmessage = (message) => void handleMessage(bridge, message, (answer) => void stdio.send(answer))
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve))
   await stdio.start()
   await ended
@@ -60,32 +61,37 @@ export async function serveMcp(environs: Environs): Promise<void> {
 }
 
 /** Handles one message of the client, and sends it the answer or error. */
-async function take(bridge: Bridge, message: JSONRPCMessage, tell: Tell): Promise<void> {
+async function handleMessage(bridge: Bridge, message: JSONRPCMessage, reply: Reply): Promise<void> {
   const method = pathGet(message, 'method')
-  if (method === 'initialize') bridge.greetings = []
-  if (method === 'initialize' || method === 'notifications/initialized') bridge.greetings.push(message)
+  if (method === 'initialize') bridge.handshake = []
+  if (method === 'initialize' || method === 'notifications/initialized') bridge.handshake.push(message)
   // In the current protocol, closing its connection cancels a request.
-  if (method === 'notifications/cancelled' && bridge.greetings.length === 0)
+  if (method === 'notifications/cancelled' && bridge.handshake.length === 0)
     return bridge.open.get(pathGet(message, 'params.requestId'))?.close()
   try {
     // The message that began the renewal reports its failure.
     await bridge.renewal.catch(() => {})
     const used = bridge.session
-    await pass(bridge, message, tell, used).catch(async (error: unknown) => {
-      const isRenewable = bridge.greetings.length > 0 && method !== 'initialize'
-      if (!bridge.isForgotten(error) || !isRenewable) throw error
+    await forward(bridge, message, reply, used).catch(async (error: unknown) => {
+      const isRenewable = bridge.handshake.length > 0 && method !== 'initialize'
+      if (!bridge.isUnknownSession(error) || !isRenewable) throw error
       await renew(bridge, used)
-      await pass(bridge, message, tell, bridge.session)
+      await forward(bridge, message, reply, bridge.session)
     })
   } catch (error) {
     if (!('method' in message && 'id' in message)) return
-    tell({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: reasonOf(error) } })
+    reply({ jsonrpc: '2.0', id: message.id, error: { code: -32000, message: reasonOf(error) } })
   }
 }
 
 /** Passes one message to the daemon. Resolves once a request is answered; rejects if it is not. */
-async function pass(bridge: Bridge, message: JSONRPCMessage, tell: Tell, within: Session): Promise<void> {
-  const transport = await transportOf(bridge, within)
+async function forward(
+  bridge: Bridge,
+  message: JSONRPCMessage,
+  reply: Reply,
+  session: Session,
+): Promise<void> {
+  const transport = await transportOf(bridge, session)
   const id = 'method' in message && 'id' in message ? message.id : undefined
   const answered = Promise.withResolvers<void>()
   if (id === undefined) answered.resolve()
@@ -95,21 +101,21 @@ async function pass(bridge: Bridge, message: JSONRPCMessage, tell: Tell, within:
     const isAnswer = !('method' in answer) && answer.id === id
     if (isAnswer && pathGet(message, 'method') === 'initialize')
       bridge.session = { id: transport.sessionId, version: String(pathGet(answer, 'result.protocolVersion')) }
-    tell(answer)
+    reply(answer)
     if (isAnswer) answered.resolve()
   }
-  const reason = 'the daemon went away; what was called may have run'
+  const reason = 'the connection to the daemon was lost; the call may have run'
   transport.onerror = (cause) =>
     answered.reject(new TriviumError('cancelled', { what: 'The call', reason }, { cause }))
   await transport.start()
-  if (within.version) transport.setProtocolVersion(within.version)
+  if (session.version) transport.setProtocolVersion(session.version)
   bridge.open.set(id ?? transport, transport)
   try {
     await transport.send(message)
     await answered.promise
   } finally {
     bridge.open.delete(id ?? transport)
-    // The daemon's own messages arrive on the connection of this one.
+    // This connection stays open: the daemon sends its own messages on it.
     if (pathGet(message, 'method') !== 'notifications/initialized') await transport.close()
   }
 }
@@ -130,18 +136,18 @@ async function transportOf({ environs, Transport, fetch }: Bridge, { id }: Sessi
 }
 
 /** Restarts a lost session, once for all messages that were refused. */
-function renew(bridge: Bridge, forgotten: Session): Promise<void> {
-  if (bridge.session === forgotten) bridge.renewal = greet(bridge, forgotten)
+function renew(bridge: Bridge, lost: Session): Promise<void> {
+  if (bridge.session === lost) bridge.renewal = startSession(bridge, lost)
   return bridge.renewal
 }
 
-async function greet(bridge: Bridge, forgotten: Session): Promise<void> {
+async function startSession(bridge: Bridge, lost: Session): Promise<void> {
   try {
     bridge.session = {}
-    for (const greeting of bridge.greetings) await pass(bridge, greeting, () => {}, bridge.session)
+    for (const message of bridge.handshake) await forward(bridge, message, () => {}, bridge.session)
   } catch (error) {
     // The next message tries again.
-    bridge.session = forgotten
+    bridge.session = lost
     throw error
   }
 }

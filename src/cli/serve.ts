@@ -14,7 +14,7 @@ type Output = { pretty: boolean; destination?: { write(line: string): unknown } 
 
 /**
  * Makes a daemon in this process that owns its data directory. `open` starts it, reloads changed
- * files, and writes its address to `daemon.json`. `close` removes that, and is called after `stop`.
+ * files, and writes its address to `daemon.json`. `close` removes that file, and is called after `daemon.stop`.
  * Waits for running commands, and for a daemon that is stopping.
  */
 export async function makeServed(environs: Environs, output: Output) {
@@ -24,7 +24,7 @@ export async function makeServed(environs: Environs, output: Output) {
   const { file } = daemon.config()
   const { dataDir } = daemon.config().daemon
   const failed = (error: unknown) =>
-    log.error({}, `the last good configuration stays in force: ${reasonOf(error)}`)
+    log.error({}, `the last good configuration is still in use: ${reasonOf(error)}`)
   const reread = () => void daemon.reread().catch(failed)
   // Before the start, so that changes during the start are noticed.
   const unwatch = await watchConfiguration({ file, cwd: environs.cwd, env: environs.env }, reread)
@@ -45,7 +45,7 @@ export async function makeServed(environs: Environs, output: Output) {
     /** For editors: the first line of routes.yaml refers to it. */
     writeSchema: () =>
       writeDataFile(dataDir, 'routes.schema.json', configJsonSchema(transports)).catch((err: unknown) =>
-        log.warn({ err }, 'editors get no routes.schema.json'),
+        log.warn({ err }, 'routes.schema.json, for editors, could not be written'),
       ),
     close() {
       unwatch()

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
-import { saidOf } from '../core/invalid-args.ts'
+import { problemText } from '../core/invalid-args.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
@@ -9,11 +9,11 @@ import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
-import { followEvents, tellNewGroup } from './follow-events.ts'
+import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { askForSecrets } from './secret-input.ts'
-import { commandFor, type Described, described, readPositional } from './skill-flags.ts'
+import { commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
@@ -23,7 +23,7 @@ import { hasError } from './troubles.ts'
 const WAITING = new Set(['event-wait', 'gateway-receive'])
 
 /**
- * Runs the skill that the words from `at` on name, as noun and verb or by its name. A noun alone
+ * Runs the skill that the words from the index `at` name, as noun and verb or by its name. A noun alone
  * prints the help of its verbs. Also finds skills of the project whose name starts with a noun.
  */
 export async function invokeSpoken(rest: readonly string[], at: number, context: CommandContext) {
@@ -46,7 +46,7 @@ export async function invokeSpoken(rest: readonly string[], at: number, context:
 }
 
 async function isSkill(name: string, context: CommandContext): Promise<boolean> {
-  return objectsIn(await skillsAsTold(context.environs())).some((skill) => skill.name === name)
+  return objectsIn(await listSkills(context.environs())).some((skill) => skill.name === name)
 }
 
 /**
@@ -59,23 +59,23 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   const skill = await find(connection, name, context)
   const { command, options } = commandFor(name, skill)
   command.configureOutput(usageOutput(context.terminal())).action(async () => {
-    const given = command.opts<JsonObject>()
-    const json = given.args === undefined ? {} : parseJson(String(given.args))
+    const flags = command.opts<JsonObject>()
+    const json = flags.args === undefined ? {} : parseJson(String(flags.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
     const named = { ...json }
-    for (const { property, key } of options) if (given[key] !== undefined) named[property] = given[key]
-    const words = withWait(name, { ...named, ...readPositional(command.args, named, skill.args) })
-    const args = await askForSecrets(words, skill.args, context.terminal())
-    // Only a running daemon has this one.
+    for (const { property, key } of options) if (flags[key] !== undefined) named[property] = flags[key]
+    const withPositional = { ...named, ...readPositional(command.args, named, skill.args) }
+    const args = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
+    // `troubles` is added by a running daemon.
     const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
-    if (given.follow === true) return followEvents(connection, args, context)
-    if (name === 'event-wait') await tellNewGroup(connection, args, context.terminal())
+    if (flags.follow === true) return followEvents(connection, args, context)
+    if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const result = await invoke(name, args).catch((error: unknown) => {
-      throw context.terminal().json ? error : inFlags(error, name, options)
+      throw context.terminal().json ? error : withFlagNames(error, name, options)
     })
     show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
@@ -85,7 +85,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   await command.parseAsync(argv, { from: 'user' })
 }
 
-/** How long (ms) `gateway send` waits for the transport if nothing else is given: a person expects the outcome. */
+/** How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the outcome. */
 const SEND_WAIT = 10_000
 
 function withWait(name: string, args: JsonObject): JsonObject {
@@ -93,29 +93,29 @@ function withWait(name: string, args: JsonObject): JsonObject {
   return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
 }
 
-/** Invalid arguments by their flags, for a person: `--reply-all: expected boolean`. */
-function inFlags(
+/** Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected boolean`. */
+function withFlagNames(
   error: unknown,
   name: string,
   options: readonly { property: string; flag: string }[],
 ): unknown {
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
-  const said = error.details.map(({ path, message }) => {
+  const problems = error.details.map(({ path, message }) => {
     const [property = '', ...rest] = path.split('.')
     const flag = options.find((each) => each.property === property)?.flag
-    return saidOf([flag ?? property, ...rest].join('.'), message)
+    return problemText([flag ?? property, ...rest].join('.'), message)
   })
   const spoken = `trivium ${spokenName(name)}`
-  return Object.assign(error, { message: `${said.join('; ')}. See \`${spoken} --help\`.` })
+  return Object.assign(error, { message: `${problems.join('; ')}. See \`${spoken} --help\`.` })
 }
 
-/** From the daemon, or else from the skill folders: help opens no store. */
+/** Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the store. */
 async function showHelp(name: string, context: CommandContext): Promise<void> {
   const builtIn = builtInSkills.find((one) => one.name === name)
-  // Without a configuration, those of Trivium still have their help.
+  // Built-in skills have their help even if the configuration cannot be read.
   const skills = objectsIn(
-    await skillsAsTold(context.environs()).catch((error: unknown) => {
-      if (builtIn) return [asTold(builtIn)]
+    await listSkills(context.environs()).catch((error: unknown) => {
+      if (builtIn) return [describe(builtIn)]
       throw error
     }),
   )
@@ -126,21 +126,20 @@ async function showHelp(name: string, context: CommandContext): Promise<void> {
       skills.map((one) => String(one.name)),
       context,
     )
-  const { command } = commandFor(name, described.parse(skill))
+  const { command } = commandFor(name, describedSkill.parse(skill))
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 
 /** Adds all skills as commands for completion, from the running daemon, or else from the folders. */
 export async function addSkillCommands(program: Command, context: CommandContext): Promise<void> {
-  for (const skill of objectsIn(await skillsAsTold(context.environs()))) {
+  for (const skill of objectsIn(await listSkills(context.environs()))) {
     const name = String(skill.name)
-    const [verb, ...nouns] = spokenName(name)
-      .split(/ (?=[^ ]+$)/)
-      .reverse()
-    const path = nouns.length === 0 ? [] : (nouns[0]?.split(' ') ?? [])
-    const parent = path.reduce((above, noun) => childOf(above, noun) ?? above.command(noun), program)
+    const words = spokenName(name).split(' ')
+    const verb = words.pop()
+    let parent = program
+    for (const word of words) parent = childOf(parent, word) ?? parent.command(word)
     if (verb === undefined || childOf(parent, verb)) continue
-    parent.addCommand(commandFor(name, described.parse(skill)).command.name(verb))
+    parent.addCommand(commandFor(name, describedSkill.parse(skill)).command.name(verb))
   }
 }
 
@@ -149,28 +148,31 @@ function childOf(command: Command, name: string): Command | undefined {
 }
 
 /** The skills with their arguments, from the running daemon, or else from the folders. */
-async function skillsAsTold(environs: Environs): Promise<unknown> {
-  const told = await connect(environs)
+async function listSkills(environs: Environs): Promise<unknown> {
+  const listed = await connect(environs)
     .then((connection) => connection.skills())
     .catch(() => undefined)
-  if (told !== undefined) return told
-  const known = await skillsWithout(environs)
-  return known.map(asTold)
+  if (listed !== undefined) return listed
+  const known = await skillsWithoutDaemon(environs)
+  return known.map(describe)
 }
 
-/** A skill as a daemon describes it. */
-function asTold({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: string }) {
+/** Describes a skill in the form of the daemon. */
+function describe({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: string }) {
   return { ...skill, args: args ? skillJsonSchema({ args }) : {} }
 }
 
-/** Without a daemon, a mistyped command must not result in "start a daemon". */
+/**
+ * Connects to the daemon, or opens the store for a skill that needs no daemon. Without a daemon, an unknown command is reported as
+ * such, and not as `not_running`.
+ */
 async function open(name: string, context: CommandContext): Promise<Connection> {
   const environs = context.environs()
   try {
     return await connect(environs)
   } catch (error) {
     if (!isNotRunning(error) || isCallbackName(name)) throw error
-    const known = await skillsWithout(environs)
+    const known = await skillsWithoutDaemon(environs)
     const skill = known.find((one) => one.name === name)
     if (!skill && mcpServerOf(name) === undefined)
       throw unknownCommand(
@@ -186,11 +188,12 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
 }
 
 /** The skills known without a daemon. */
-async function skillsWithout(environs: Environs) {
+async function skillsWithoutDaemon(environs: Environs) {
   const { knownSkills } = await import('../daemon/known-skills.ts')
   return knownSkills(await loadFor(environs))
 }
 
+/** The description of a skill. Throws `usage` with suggestions for an unknown one. */
 async function find(connection: Connection, name: string, context: CommandContext): Promise<Described> {
   const found = await connection.describe(name).catch(async (error: unknown) => {
     if (!(error instanceof TriviumError) || error.code !== 'skill_not_found') throw error
@@ -198,7 +201,7 @@ async function find(connection: Connection, name: string, context: CommandContex
     const known = objectsIn(await connection.skills()).map((skill) => String(skill.name))
     throw unknownCommand(name, known, context)
   })
-  return described.parse(found)
+  return describedSkill.parse(found)
 }
 
 function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {

@@ -11,7 +11,7 @@ import { readValue, typeName } from './skill-value.ts'
 const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
 
 /** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
-export const described = z.object({
+export const describedSkill = z.object({
   description: z.string().default(''),
   args: z
     .object({
@@ -21,26 +21,25 @@ export const described = z.object({
     .prefault({}),
 })
 
-export type Described = z.output<typeof described>
+export type Described = z.output<typeof describedSkill>
 
 /** Makes the command of a skill, and maps its options to arguments. */
 export function commandFor(name: string, { description, args: { properties, required } }: Described) {
-  const free = unflagged({ properties, required })
-  const positional =
-    free.length > 0 ? `options without their name, in this order: ${free.join(', ')}` : 'none'
+  const names = positionalNames({ properties, required })
+  const help = names.length > 0 ? `options without their name, in this order: ${names.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
     .description(description)
     .exitOverride()
     .showSuggestionAfterError()
     .option('--args <json>', 'all arguments as one JSON object')
-    .argument('[values...]', positional)
+    .argument('[values...]', help)
   listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  // An argument with two names has one flag.
-  const single = Object.entries(properties).filter(
-    ([property], at, all) => all.findIndex(([other]) => kebabOf(other) === kebabOf(property)) === at,
-  )
-  const options = single.map(([property, schema]) => {
+  // `maxCount` and `max-count` are two names of one argument, which has one flag.
+  const flags = new Map<string, [property: string, schema: JsonObject]>()
+  for (const [property, schema] of Object.entries(properties))
+    if (!flags.has(kebabOf(property))) flags.set(kebabOf(property), [property, schema])
+  const options = [...flags.values()].map(([property, schema]) => {
     const option = optionFor(property, schema, required.includes(property))
     command.addOption(option)
     if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
@@ -56,41 +55,44 @@ function kebabOf(property: string): string {
 function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
   const kebab = kebabOf(property)
   const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
-  const fallback = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
-  const needed = isSecret(schema) ? ' (asked for, or the first line of stdin, if not given)' : ' (required)'
-  const help = `${schema.description ?? ''}${fallback}${isRequired ? needed : ''}`
+  const defaultNote = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
+  const requiredNote = isSecret(schema)
+    ? ' (asked for, or the first line of stdin, if not given)'
+    : ' (required)'
+  const help = `${schema.description ?? ''}${defaultNote}${isRequired ? requiredNote : ''}`
   if (schema.type === 'boolean') return new Option(flag, help)
   return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
 }
 
-/** Arguments that may be positional if none is required. */
-const MEANT = ['id', 'name', 'text']
+/** Arguments of which the first present one may be positional if none is required. */
+const POSITIONAL = ['id', 'name', 'text']
 
 /** The arguments that may be positional: the required ones, else `id`, `name` or `text`. */
-function unflagged({ properties, required }: Described['args']): string[] {
-  return required.length > 0 ? required : MEANT.filter((name) => name in properties).slice(0, 1)
+function positionalNames({ properties, required }: Described['args']): string[] {
+  if (required.length > 0) return required
+  return POSITIONAL.filter((name) => Object.hasOwn(properties, name)).slice(0, 1)
 }
 
 /**
- * Assigns positional values to required arguments without a flag, in schema order. A list takes all
- * remaining values.
+ * Assigns positional values to the positional arguments that are not in `named`, in schema order. A list and a text take all
+ * remaining values. Throws `usage` for values that are left.
  */
 export function readPositional(
   values: readonly string[],
-  given: JsonObject,
-  described: Described['args'],
+  named: JsonObject,
+  schema: Described['args'],
 ): JsonObject {
-  const { properties } = described
+  const { properties } = schema
   const args: JsonObject = {}
   let rest = values
-  for (const property of unflagged(described).filter((name) => given[name] === undefined)) {
+  for (const property of positionalNames(schema).filter((name) => named[name] === undefined)) {
     const [first, ...others] = rest
     if (first === undefined) return args
-    const schema = properties[property] ?? {}
-    const isText = property === 'text' && schema.type === 'string'
-    const takesAll = (schema.type === 'array' || isText) && others.length > 0
+    const propertySchema = properties[property] ?? {}
+    const isText = property === 'text' && propertySchema.type === 'string'
+    const takesAll = (propertySchema.type === 'array' || isText) && others.length > 0
     const all = isText ? rest.join(' ') : [...rest]
-    args[property] = takesAll ? all : readValue(first, schema, property)
+    args[property] = takesAll ? all : readValue(first, propertySchema, property)
     rest = takesAll ? [] : others
   }
   if (rest.length === 0) return args

@@ -3,14 +3,18 @@ import { humanAudit } from './commands/audit.ts'
 import * as actions from './printers/actions.ts'
 import { humanApprovals, humanDecision } from './printers/approvals.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from './printers/dead-letters.ts'
-import { begun, humanJob, humanJobs } from './printers/jobs.ts'
+import { humanJob, humanJobs, humanStartedJob } from './printers/jobs.ts'
 import { LISTS } from './printers/lists.ts'
 import { humanMessage } from './printers/message.ts'
 import { humanConversation, humanConversations, humanHistogram, humanMessages } from './printers/messages.ts'
 import { humanErase, humanExport } from './printers/people.ts'
 import { readable } from './printers/readable.ts'
 import { humanSend } from './printers/send.ts'
-import { deletedSubscription, humanSubscription, madeSubscription } from './printers/subscription.ts'
+import {
+  humanSubscription,
+  humanSubscriptionChange,
+  humanSubscriptionDeletion,
+} from './printers/subscription.ts'
 import { paint, pretty, table } from './terminal.ts'
 import { humanTroubles } from './troubles.ts'
 import { humanCost, humanSkillUsage } from './usage-output.ts'
@@ -21,15 +25,15 @@ import { humanCost, humanSkillUsage } from './usage-output.ts'
  * indented JSON.
  */
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
-  if (!isBuiltIn || DATA.has(skill)) return pretty(result)
-  const own = Object.hasOwn(WHOLE, skill) ? WHOLE[skill] : undefined
-  if (own) return own(result, args)
+  if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
+  const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
+  if (printer) return printer(result, args)
   const list = Object.hasOwn(LISTS, skill) ? LISTS[skill] : undefined
   return list && Array.isArray(result) ? list(objectsIn(result)) : readable(result)
 }
 
-/** Skills that return data of others unchanged. */
-const DATA = new Set([
+/** Skills that return stored data unchanged. */
+const RETURNS_DATA = new Set([
   'state-get',
   'state-wait',
   'event-wait',
@@ -38,7 +42,7 @@ const DATA = new Set([
   'ask-person',
 ])
 
-const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>> = {
+const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => string>> = {
   troubles: humanTroubles,
   cost: humanCost,
   'skill-usage': humanSkillUsage,
@@ -48,11 +52,11 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'dead-letter-list': humanLetters,
   'dead-letter-groups': humanLetterGroups,
   'dead-letter-show': humanLetter,
-  'dead-letter-retry': actions.humanLettersDone('retried'),
-  'dead-letter-drop': actions.humanLettersDone('dropped'),
-  'dead-letter-bulk': begun,
-  'event-replay': begun,
-  'subscription-replay': begun,
+  'dead-letter-retry': actions.humanLetterAction('retried'),
+  'dead-letter-drop': actions.humanLetterAction('dropped'),
+  'dead-letter-bulk': humanStartedJob,
+  'event-replay': humanStartedJob,
+  'subscription-replay': humanStartedJob,
   'job-list': humanJobs,
   'job-show': humanJob,
   'message-list': humanMessages,
@@ -76,7 +80,7 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'conversation-resume': actions.humanResume('conversation'),
   'gateway-reconnect': actions.humanGateway,
   'gateway-ack': actions.humanReceipt('acknowledged'),
-  'gateway-nack': actions.humanReceipt('given back'),
+  'gateway-nack': actions.humanReceipt('released'),
   'gateway-extend': actions.humanReceipt('leased for longer'),
   'gateway-send': humanSend,
   'schedule-create': actions.humanSchedule,
@@ -84,15 +88,15 @@ const WHOLE: Readonly<Record<string, (result: Json, args: JsonObject) => string>
   'schedule-pause': actions.humanSchedulePause,
   'schedule-resume': actions.humanSchedulePause,
   'schedule-delete': actions.humanDeletion('schedule'),
-  'subscription-create': madeSubscription,
-  'subscription-update': madeSubscription,
-  'subscription-delete': deletedSubscription,
+  'subscription-create': humanSubscriptionChange,
+  'subscription-update': humanSubscriptionChange,
+  'subscription-delete': humanSubscriptionDeletion,
   'subscription-show': humanSubscription,
   'subscription-pause': actions.humanSubscription('is paused: its events wait'),
   'subscription-resume': actions.humanSubscription('sends again'),
 }
 
-/** A skill with its arguments and layers. */
+/** `skill show`: a skill with its arguments, metadata and layers. */
 export function humanSkill(skill: Json): string {
   const { name, description, kind, path, args, output, metadata, layers } = Object(skill)
   const { properties = {}, required = [] } = Object(args)
@@ -103,8 +107,8 @@ export function humanSkill(skill: Json): string {
     Object(schema).default === undefined ? '' : JSON.stringify(Object(schema).default),
     Object(schema).description ?? '',
   ])
-  const around = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
-  const about = Object.entries(Object(metadata)).map(([key, value]) => [key, value])
+  const layerRows = objectsIn(layers).map((layer) => [layer.name, layer.order, layer.description])
+  const metadataRows = Object.entries(Object(metadata))
   return [
     `${paint('bold', String(name))}${kind ? ` (${kind})` : ''}`,
     ...(description ? [String(description)] : []),
@@ -112,11 +116,12 @@ export function humanSkill(skill: Json): string {
     '',
     rows.length > 0 ? table(['argument', 'type', 'required', 'default', ''], rows) : 'It takes no arguments.',
     ...(output ? ['', `Returns ${typeOf(Object(output))}.`] : []),
-    ...(about.length > 0 ? ['', table(['metadata', ''], about)] : []),
-    ...(around.length > 0 ? ['', table(['layer', 'order', ''], around)] : []),
+    ...(metadataRows.length > 0 ? ['', table(['metadata', ''], metadataRows)] : []),
+    ...(layerRows.length > 0 ? ['', table(['layer', 'order', ''], layerRows)] : []),
   ].join('\n')
 }
 
+/** The type of a JSON Schema, for people: `list of string`, `"a" | "b"`. */
 function typeOf(schema: JsonObject): string {
   if (Array.isArray(schema.enum)) return schema.enum.map((one) => JSON.stringify(one)).join(' | ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)

@@ -4,21 +4,24 @@ import { usage } from './command.ts'
 
 /**
  * Converts text to the type in the schema. If the schema allows any type, text that is not JSON
- * stays text.
+ * stays text. Throws `usage` with the `name` of the argument for text of another type.
  */
 export function readValue(text: string, schema: JsonObject, name: string): Json {
   if (schema.type === 'string') return text
   const parsed = parseJson(text)
   const types = typesOf(schema)
   // Text that looks like an object, or like a number where none is allowed, is still text.
-  if (types.length > 1 && types.includes('string'))
-    return parsed !== undefined && typeof parsed !== 'string' && types.some(fits(parsed)) ? parsed : text
+  if (types.length > 1 && types.includes('string')) {
+    const isOtherType = parsed !== undefined && typeof parsed !== 'string' && types.some(isTypeOf(parsed))
+    return isOtherType ? parsed : text
+  }
   if (schema.type === undefined) return parsed === undefined ? text : parsed
+  // A list as JSON, as texts separated by commas, or a single element that happens to be JSON.
   if (schema.type === 'array' && !Array.isArray(parsed))
     return parsed === undefined ? text.split(',') : [text]
-  if (parsed === undefined && isTime(schema)) {
-    const time = parseDuration(text)
-    if (time !== undefined) return time
+  if (parsed === undefined && isDuration(schema)) {
+    const duration = parseDuration(text)
+    if (duration !== undefined) return duration
     throw usage(
       `${name} takes milliseconds, or a duration such as 500ms, 30s or 5m, not ${JSON.stringify(text)}`,
     )
@@ -27,9 +30,9 @@ export function readValue(text: string, schema: JsonObject, name: string): Json 
   return parsed
 }
 
-/** The value of a flag, for its help. */
+/** The type of a value, for help and errors. */
 export function typeName(schema: JsonObject): string {
-  if (isTime(schema) || schema.title === 'duration') return 'ms or duration'
+  if (isDuration(schema) || schema.title === 'duration') return 'ms or duration'
   const types = typesOf(schema).map((type) => (type === 'array' ? 'list' : type))
   return types.length > 0 ? types.join(' or ') : 'json'
 }
@@ -38,16 +41,21 @@ export function typeName(schema: JsonObject): string {
 function typesOf({ type, anyOf }: JsonObject): string[] {
   if (typeof type === 'string') return [type]
   const types: unknown[] = Array.isArray(type) ? type : objectsIn(anyOf).map((member) => member.type)
-  const named = types.filter((each) => typeof each === 'string')
-  return named.length === types.length ? [...new Set(named)] : []
+  const names = types.filter((each) => typeof each === 'string')
+  return names.length === types.length ? [...new Set(names)] : []
 }
 
-function fits(value: Json): (type: string) => boolean {
-  const own = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
-  return (type) => type === own || (type === 'integer' && Number.isInteger(value))
+/** Makes a function that tests whether a type of JSON Schema includes the value. */
+function isTypeOf(value: Json): (type: string) => boolean {
+  return (type) => type === jsonTypeOf(value) || (type === 'integer' && Number.isInteger(value))
 }
 
-/** Whether an argument is a duration in ms, which its maximum shows. */
-function isTime({ type, maximum }: JsonObject): boolean {
+function jsonTypeOf(value: Json): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+/** Whether an argument is a duration in ms: only durations have one of these maxima. */
+function isDuration({ type, maximum }: JsonObject): boolean {
   return type === 'integer' && (maximum === LONGEST_TIMER || maximum === TEN_YEARS)
 }

@@ -7,7 +7,7 @@ import { neededParts } from '../config/needed-parts.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
-import { type Environs, loadFor, SAME_SIGNAL } from './command.ts'
+import { type Environs, exitCodeOf, loadFor, SAME_SIGNAL_WITHIN } from './command.ts'
 import { offerParts } from './install-parts.ts'
 import { watchNpmParent } from './npm-parent.ts'
 import { makeServed } from './serve.ts'
@@ -24,22 +24,22 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served
   const systemd = createSystemdNotifier(environs.env, log)
-  const ended = untilSignalled(daemon, reload, log, systemd.stopping, environs.env)
+  const exitCode = untilSignalled(daemon, reload, log, systemd.stopping, environs.env)
   process.on('unhandledRejection', (err) => {
     // Probably from a skill: a forgotten `await` must not end the process.
-    log.error({ err }, 'a promise was rejected and nobody awaited it; is there an await missing in a skill?')
+    log.error({ err }, 'a rejected promise was not awaited; is there an await missing in a skill?')
   })
   try {
     const addresses = await served.open()
-    // Makes V8 keep less free memory. Set after loading, because it would slow the start by a
+    // Makes V8 keep less free memory. Set after loading, because before it would slow the start by a
     // fifth.
     setFlagsFromString('--heap-growing-percent=50')
-    const took = Math.round(performance.now() - began)
-    terminal.out(banner(daemon, addresses, `${environs.version} is ready (${took} ms)`))
+    const ms = Math.round(performance.now() - began)
+    terminal.out(banner(daemon, addresses, `${environs.version} is ready (${ms} ms)`))
     await systemd.ready(`listening on http://${addresses.listen}`)
     await served.writeSchema()
     collectGarbage()
-    return await ended
+    return await exitCode
   } catch (error) {
     await daemon.stop()
     throw error
@@ -61,7 +61,7 @@ function collectGarbage(): void {
   if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
 }
 
-/** Resolves with the exit code once the daemon has drained: after a signal, or the end of the npm that started it. */
+/** Resolves with the exit code once the daemon has drained: after a signal, or the end of the npm process that started it. */
 function untilSignalled(
   daemon: Daemon,
   reload: () => void,
@@ -72,8 +72,8 @@ function untilSignalled(
   return new Promise((resolve) => {
     let stoppedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals | 'the end of npm') => {
-      if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL) return
-      if (stoppedAt !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
+      if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL_WITHIN) return
+      if (stoppedAt !== undefined) process.exit(exitCodeOf(signal))
       stoppedAt = performance.now()
       stopping()
       const { drainDelay, grace } = daemon.config().daemon
@@ -93,27 +93,33 @@ function untilSignalled(
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {
   const config = daemon.config()
   const { dataDir, token } = config.daemon
-  const isSick = (name: string) => daemon.gateways.list().some((each) => each.name === name && !each.ok)
+  const isFailing = (name: string) => daemon.gateways.list().some((each) => each.name === name && !each.ok)
   const gateways = config.gateways.map(({ name, transport, enabled }) => {
-    return `${name} (${transport}${enabled ? (isSick(name) ? ', NOT RUNNING' : '') : ', off'})`
+    if (!enabled) return `${name} (${transport}, off)`
+    return `${name} (${transport}${isFailing(name) ? ', NOT RUNNING' : ''})`
   })
   const notices = daemon.notices().map((notice) => `  ! ${notice}`)
+  const tokenPlace =
+    token === undefined ? `${relativePath(dataDir)}/control-token` : 'the value of TRIVIUM_TOKEN'
+  const storePlace =
+    daemon.store.kind === 'embedded' ? `embedded, ${relativePath(dataDir)}/trivium.db` : daemon.store.address
   return `
   Trivium ${head}
 
   listening   http://${listen}   webhooks and WebSocket
-  console     http://${control}   token: ${token === undefined ? `${near(dataDir)}/control-token` : 'the one that was given (TRIVIUM_TOKEN)'}
-  store       ${daemon.store.kind === 'embedded' ? `embedded, ${near(dataDir)}/trivium.db` : daemon.store.address}
-  routes      ${near(config.file)}   (a saved change takes effect at once)
+  console     http://${control}   token: ${tokenPlace}
+  store       ${storePlace}
+  routes      ${relativePath(config.file)}   (a saved change takes effect at once)
   gateways    ${gateways.join(', ') || 'none'}
 
 ${notices.length > 0 ? `${notices.join('\n')}\n\n` : ''}  Try:
-    ${tries(config, listen).join('\n    ')}
+    ${examples(config, listen).join('\n    ')}
 
 `
 }
 
-function tries({ gateways }: Config, listen: string): string[] {
+/** Commands to try with this configuration. */
+function examples({ gateways }: Config, listen: string): string[] {
   const pathOf = (kind: string) =>
     pathGet(gateways.find(({ transport, enabled }) => transport === kind && enabled)?.options, 'path')
   const hook = pathOf('webhook')
@@ -127,7 +133,8 @@ function tries({ gateways }: Config, listen: string): string[] {
   ].flat()
 }
 
-function near(path: string): string {
+/** A path relative to the current folder, if it is inside. */
+function relativePath(path: string): string {
   const shown = relative(process.cwd(), path)
   return shown.startsWith('..') ? path : shown || '.'
 }

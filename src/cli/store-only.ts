@@ -24,26 +24,26 @@ export async function withoutDaemon(
   connection: Connection,
   environs: Environs,
 ): Promise<Pick<Connection, 'invoke'>> {
-  // The memory of this process ends with the command.
+  // The memory of this process ends with the command, so this needs the daemon.
   if (args.store === 'memory') return connect(environs)
   if (name !== 'state-wait') return connection
-  // Whoever sets the key also needs the store.
+  // Closes the store between polls, because the process that sets the key needs it too.
   await connection[Symbol.asyncDispose]()
-  return { invoke: (_: string, wait: unknown) => waitInRounds(Object(wait), environs) }
+  return { invoke: (_: string, wait: unknown) => pollState(Object(wait), environs) }
 }
 
-/** Interval (ms) of `state-wait`, between which the store is free. */
-const ROUND_OF_WAIT = 500
+/** Polling interval (ms) of `state-wait`. */
+const POLL_INTERVAL = 500
 
-async function waitInRounds({ timeout = 60_000, ...args }: JsonObject, environs: Environs) {
-  const end = performance.now() + Number(timeout)
+async function pollState({ timeout = 60_000, ...args }: JsonObject, environs: Environs) {
+  const deadline = performance.now() + Number(timeout)
   for (;;) {
     await using connection = await connectOrOpen(environs)
-    const left = Math.max(0, Math.round(end - performance.now()))
+    const left = Math.max(0, Math.round(deadline - performance.now()))
     // A daemon that has started meanwhile waits itself.
     const found = await connection.invoke('state-wait', { ...args, timeout: connection.running ? left : 0 })
     if (found !== null || connection.running || left === 0) return found
     await connection[Symbol.asyncDispose]()
-    await pause(Math.min(left, ROUND_OF_WAIT))
+    await pause(Math.min(left, POLL_INTERVAL))
   }
 }

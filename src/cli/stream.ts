@@ -7,14 +7,15 @@ import type { Environs } from './command.ts'
 import { connect } from './connection.ts'
 
 /** A connection without data for this time (ms) counts as broken. The daemon writes every ten seconds. */
-const SILENCE = 25_000
-const PAUSE = { first: 200, longest: 2_000 }
+const MAX_SILENCE = 25_000
+/** Pauses (ms) between attempts to reopen the stream. */
+const BACKOFF = { first: 200, longest: 2_000 }
 
 /**
- * The reader of a stream. `event`: called for each event. `gone`: the stream broke and is being
- * reopened; called once per outage.
+ * The reader of a stream. `event` is called for each event, and `onBreak` once per outage, when the stream broke and is being
+ * reopened.
  */
-export type StreamReader = { event(name: string, data: JsonObject): void; gone(reason: string): void }
+export type StreamReader = { event(name: string, data: JsonObject): void; onBreak(reason: string): void }
 
 /**
  * Reads the daemon's event stream until `signal` aborts. Survives restarts of the daemon, and
@@ -27,31 +28,31 @@ export async function readStream(
   reader: StreamReader,
   signal: AbortSignal,
 ): Promise<void> {
-  let last: string | undefined
+  let lastId: string | undefined
   const parser = createParser({
     onEvent({ event = 'message', data, id }) {
-      if (id !== undefined) last = id
+      if (id !== undefined) lastId = id
       reader.event(event, jsonObjectSchema.parse(parseJson(data)))
     },
   })
   let hasBegun = false
   for (let failures = 0; !signal.aborted; failures++) {
-    if (hasBegun) await pause(backoff(failures, PAUSE), signal)
+    if (hasBegun) await pause(backoff(failures, BACKOFF), signal)
     try {
       const connection = await connect(environs)
-      const chunks = await connection.stream(new URLSearchParams(query).toString(), last, signal)
+      const chunks = await connection.stream(new URLSearchParams(query).toString(), lastId, signal)
       hasBegun = true
       for (;;) {
-        const next = await inTime(chunks.next(), AbortSignal.any([signal, AbortSignal.timeout(SILENCE)]))
+        const next = await inTime(chunks.next(), AbortSignal.any([signal, AbortSignal.timeout(MAX_SILENCE)]))
         if (!next || next.done) break
         failures = 0
         parser.feed(String(next.value))
       }
     } catch (error) {
-      const isRefused = error instanceof TriviumError && error.code === 'unauthorized'
-      if (!signal.aborted && (!hasBegun || isRefused)) throw error
+      const isUnauthorized = error instanceof TriviumError && error.code === 'unauthorized'
+      if (!signal.aborted && (!hasBegun || isUnauthorized)) throw error
     }
     parser.reset()
-    if (failures === 0 && !signal.aborted) reader.gone('The daemon does not answer; trying again.')
+    if (failures === 0 && !signal.aborted) reader.onBreak('The daemon does not answer; trying again.')
   }
 }

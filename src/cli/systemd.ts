@@ -15,30 +15,31 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env
   let hasFailed = false
   let timer: NodeJS.Timeout | undefined
-  const tell = (...words: string[]): Promise<void> =>
+  const notify = (...words: string[]): Promise<void> =>
     new Promise((resolve) => {
       execFile('systemd-notify', words, { timeout: NOTIFY_TIMEOUT }, (error) => {
-        if (error && !hasFailed) log.warn({ err: error }, 'systemd cannot be told how the daemon is')
+        if (error && !hasFailed) log.warn({ err: error }, 'systemd could not be notified')
         hasFailed ||= error !== null
         resolve()
       })
     })
-  const period = Number(microseconds) / 2_000
+  // Half of the watchdog interval, in ms.
+  const period = Number(microseconds) / 1_000 / 2
   const isWatched = period > 0 && (pid === undefined || Number(pid) === process.pid)
 
   return {
     /** Call it once the daemon accepts messages. Resolves when systemd has been notified. */
     async ready(status: string): Promise<void> {
       if (!socket) return
-      await tell('--ready', `--status=${status}`)
-      if (isWatched) timer = setInterval(() => void tell('WATCHDOG=1'), period).unref()
+      await notify('--ready', `--status=${status}`)
+      if (isWatched) timer = setInterval(() => void notify('WATCHDOG=1'), period).unref()
     },
     /**
      * Call it when a stop begins. The watchdog continues until `close`, because a drain may take
      * longer than its interval.
      */
     stopping(): void {
-      if (socket) void tell('STOPPING=1', 'STATUS=draining')
+      if (socket) void notify('STOPPING=1', 'STATUS=draining')
     },
     close(): void {
       clearInterval(timer)
@@ -46,5 +47,5 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
   }
 }
 
-/** In ms. */
+/** Time limit (ms) of `systemd-notify`. */
 const NOTIFY_TIMEOUT = 10_000

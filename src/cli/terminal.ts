@@ -3,14 +3,14 @@ import Table from 'cli-table3'
 import type { Json } from '../core/json.ts'
 import { escapeControls } from '../lib/escape-controls.ts'
 
-/** Where text goes. */
+/** The outputs of the program: stdout and stderr. */
 export type Streams = Record<'out' | 'err', (text: string) => void>
 
 export type Terminal = ReturnType<typeof createTerminal>
 
 /**
  * The output of a command. Escapes control characters, so that text of strangers cannot control the
- * terminal. This is the only place that does.
+ * terminal. All output of commands must go through it, because no other code escapes them.
  */
 export function createTerminal(json: boolean, { out, err }: Streams) {
   const isTerminal = process.stdout.isTTY === true
@@ -29,7 +29,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
         const shown = lines().slice(0, process.stdout.rows || 24)
         out(`\x1b[H${shown.map((line) => `${safe(line)}\x1b[K`).join('\n')}\x1b[J`)
       }
-      // Without automatic wrapping, long lines are cut and cannot scroll the screen.
+      // The alternate screen, without cursor and without automatic wrapping: long lines are cut and cannot scroll the screen.
       out('\x1b[?1049h\x1b[?25l\x1b[?7l')
       const timer = setInterval(draw, 1_000)
       process.stdout.on('resize', draw)
@@ -68,9 +68,9 @@ export function paint(
   word: string,
   stream: NodeJS.WriteStream = process.stdout,
 ): string {
-  const made = styleText(style, word, { stream })
-  painted.add(made)
-  return made
+  const text = styleText(style, word, { stream })
+  painted.add(text)
+  return text
 }
 
 /**
@@ -82,8 +82,8 @@ export function usageOutput({ json, out, err }: Terminal) {
 }
 
 /** Prints a hint that a command has a new name. */
-export function hintAt({ json, err }: Terminal, old: string, now: string): void {
-  if (!json) err(`(${old} is now called: ${now})\n`)
+export function hintAt({ json, err }: Terminal, oldName: string, newName: string): void {
+  if (!json) err(`(${oldName} is now called: ${newName})\n`)
 }
 
 /** Prints a value: as JSON with `--json`, or else as formatted by `human`. */
@@ -91,6 +91,7 @@ export function show(terminal: Terminal, value: unknown, human: () => string): v
   terminal.out(terminal.json ? `${JSON.stringify(value)}\n` : `${human()}\n`)
 }
 
+/** The parts of the border of a table in cli-table3. */
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
@@ -103,19 +104,19 @@ export function table(
   rows: readonly (readonly unknown[])[],
   width = process.stdout.columns || Number.POSITIVE_INFINITY,
 ): string {
-  const none = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
+  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const cells = rows.map((row) => row.map(cell))
   const { widths, fits } = columnWidths([head, ...cells], width)
   if (!fits && head.length > 2) return stacked(head, cells, width)
-  const made = new Table({
+  const output = new Table({
     head: head.map((title) => paint('bold', title)),
-    chars: { ...none, middle: '  ' },
+    chars: { ...noBorders, middle: ' '.repeat(GAP) },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colWidths: widths,
     wordWrap: true,
   })
-  made.push(...cells)
-  return made.toString().replaceAll(/ +$/gm, '')
+  output.push(...cells)
+  return output.toString().replaceAll(/ +$/gm, '')
 }
 
 /** Each row as several lines: its first cell, then the others with their column titles. */
@@ -144,28 +145,37 @@ function wrapped(text: string, width: number): string[] {
   return lines
 }
 
-/** Null is as wide as what is in it. `fits`: whether the columns fit without breaking words. */
+/**
+ * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without breaking words. First narrows the
+ * columns that can lose most.
+ */
 function columnWidths(
   cells: readonly (readonly string[])[],
   width: number,
 ): { widths: (number | null)[]; fits: boolean } {
   const longest = (parts: readonly string[]) =>
     Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
-  const columns = (cells[0] ?? []).map((_, at) => cells.map((row) => row[at] ?? ''))
-  const made = columns.map((column) => {
-    const [title = '', ...texts] = column
-    const least = longest([title, ...texts.flatMap((text) => text.split(' '))])
-    return { width: longest(column), room: longest(column) - least, cut: 0 }
+  const texts = (cells[0] ?? []).map((_, index) => cells.map((row) => row[index] ?? ''))
+  const columns = texts.map((column) => {
+    const [title = '', ...others] = column
+    const minWidth = longest([title, ...others.flatMap((text) => text.split(' '))])
+    const fullWidth = longest(column)
+    return { fullWidth, maxCut: fullWidth - minWidth, cut: 0 }
   })
-  let tooMuch = made.reduce((sum, { width }) => sum + width + 2, -2) - width
-  for (const column of made.toSorted((a, b) => b.room - a.room)) {
-    column.cut = Math.max(0, Math.min(column.room, tooMuch))
-    tooMuch -= column.cut
+  const gaps = GAP * (columns.length - 1)
+  let excess = columns.reduce((sum, { fullWidth }) => sum + fullWidth, gaps) - width
+  for (const column of columns.toSorted((a, b) => b.maxCut - a.maxCut)) {
+    column.cut = Math.max(0, Math.min(column.maxCut, excess))
+    excess -= column.cut
   }
-  const widths = made.map((column) => (column.cut > 0 ? column.width - column.cut : null))
-  return { widths, fits: tooMuch <= 0 }
+  const widths = columns.map(({ fullWidth, cut }) => (cut > 0 ? fullWidth - cut : null))
+  return { widths, fits: excess <= 0 }
 }
 
+/** Characters between two columns. */
+const GAP = 2
+
+/** The text of a cell, in one line. */
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
   return safe((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))

@@ -3,44 +3,48 @@ import { gatewayTable, groupsBehind } from './commands/status.ts'
 import { age, paint, table } from './terminal.ts'
 
 /** The last state, the points of the last hour, and why the daemon no longer responds. */
-export type Shown = { now?: JsonObject; points: JsonObject[]; gone?: string }
+export type Shown = { now?: JsonObject; points: JsonObject[]; outage?: string }
 
 type Size = { width: number; rows: number }
 
 const BARS = ' ▁▂▃▄▅▆▇█'
+/** Widths in characters: of a sparkline, and of the name and the rate before it. */
+const [MIN_BAR, MAX_BAR, WIDTH_BEFORE_BAR] = [8, 60, 24]
+const MAX_GROUPS = 5
 
 /**
  * The lines of the screen, problems first. Problems are wrapped to the width, and take at most half
  * of the rows.
  */
-export function screenOf({ now, points, gone }: Shown, { width, rows }: Size): string[] {
-  if (!now) return [gone ?? 'Connecting …']
+export function screenOf({ now, points, outage }: Shown, { width, rows }: Size): string[] {
+  if (!now) return [outage ?? 'Connecting …']
   if (now.error !== undefined) return [paint('red', 'The store does not answer:'), String(now.error)]
   const all = (name: string) => objectsIn(now[name])
   const rates = jsonObjectSchema.parse(now.rates ?? {})
   const bar = (name: string) =>
     sparkline(
       points.map((point) => Number(pathGet(point, name) ?? 0)),
-      Math.max(8, Math.min(60, width - 24)),
+      Math.max(MIN_BAR, Math.min(MAX_BAR, width - WIDTH_BEFORE_BAR)),
     )
-  const rate = (name: string) => `${name.padEnd(9)} ${String(rates[name] ?? 0).padStart(9)}/s  ${bar(name)}`
+  const rateLine = (name: string) =>
+    `${name.padEnd(9)} ${String(rates[name] ?? 0).padStart(9)}/s  ${bar(name)}`
   const roadRows = all('roads').map(({ road, messages, waiting, running, dead, oldestAt }) => {
-    const bad = Number(dead) > 0 ? paint('red', String(dead)) : '-'
-    return [road, messages, waiting ?? '-', running ?? '-', bad, age(oldestAt)]
+    const deadCell = Number(dead) > 0 ? paint('red', String(dead)) : '-'
+    return [road, messages, waiting ?? '-', running ?? '-', deadCell, age(oldestAt)]
   })
-  const groups = groupsBehind(all('groups')).slice(0, 5)
-  const text = [
+  const groups = groupsBehind(all('groups')).slice(0, MAX_GROUPS)
+  const sections = [
     `${paint('bold', 'Trivium')} ${now.daemon} · ${now.store} store · ${new Date(Number(now.at)).toTimeString().slice(0, 8)}`,
-    ...(gone ? [paint('red', gone), ''] : []),
+    ...(outage ? [paint('red', outage), ''] : []),
     ...faultLines(faults(now), width, Math.floor(rows / 2)),
-    ...['accepted', 'done', 'failed', 'sent', 'refused'].map(rate),
+    ...['accepted', 'done', 'failed', 'sent', 'refused'].map(rateLine),
     '',
     table(['road', 'messages', 'waiting', 'running', 'dead', 'oldest'], roadRows, width),
     '',
     gatewayTable(all('gateways'), [], { width }),
     ...(groups.length > 0 ? ['', paint('bold', 'Groups'), ...groups] : []),
   ]
-  return text.flatMap((line) => line.split('\n'))
+  return sections.flatMap((section) => section.split('\n'))
 }
 
 /** The server's list of troubles, each with its title and details. */
@@ -49,45 +53,47 @@ function faults(now: JsonObject): string[] {
 }
 
 /** Shows at least the first line of as many problems as fit; a last line counts the others. */
-function faultLines(found: readonly string[], width: number, room: number): string[] {
-  if (found.length === 0) return []
-  const fits = found.length <= room
-  const shown = fits ? found : found.slice(0, Math.max(1, room - 1))
-  let spare = room - shown.length - (fits ? 0 : 1)
+function faultLines(all: readonly string[], width: number, rows: number): string[] {
+  if (all.length === 0) return []
+  const allFit = all.length <= rows
+  const shown = allFit ? all : all.slice(0, Math.max(1, rows - 1))
+  /** Rows that are left for second and further lines of problems. */
+  let spareRows = rows - shown.length - (allFit ? 0 : 1)
   const lines = shown.flatMap((fault) => {
     const wrapped = wrap(fault.replaceAll(/\s+/g, ' '), width - 2)
-    const kept = wrapped.slice(0, 1 + Math.max(0, spare))
-    spare -= kept.length - 1
-    const cut = kept.length < wrapped.length
-    return kept.map((line, at) => {
-      const text = cut && at === kept.length - 1 ? `${line.slice(0, width - 3)}…` : line
-      return at === 0 ? `${paint('yellow', '!')} ${text}` : `  ${text}`
+    const visible = wrapped.slice(0, 1 + Math.max(0, spareRows))
+    spareRows -= visible.length - 1
+    const isCut = visible.length < wrapped.length
+    return visible.map((line, index) => {
+      const text = isCut && index === visible.length - 1 ? `${line.slice(0, width - 3)}…` : line
+      return index === 0 ? `${paint('yellow', '!')} ${text}` : `  ${text}`
     })
   })
-  const more = fits ? [] : [`  … and ${found.length - shown.length} more: trivium troubles`]
+  const more = allFit ? [] : [`  … and ${all.length - shown.length} more: trivium troubles`]
   return [...lines, ...more, '']
 }
 
 /** Wraps a text between words, and within words longer than a line. */
 function wrap(text: string, width: number): string[] {
-  const most = Math.max(8, width)
+  const limit = Math.max(8, width)
   const lines: string[] = []
   let rest = text
-  while (rest.length > most) {
-    const space = rest.lastIndexOf(' ', most)
-    const end = space > 0 ? space : most
+  while (rest.length > limit) {
+    const space = rest.lastIndexOf(' ', limit)
+    const end = space > 0 ? space : limit
     lines.push(rest.slice(0, end))
     rest = rest.slice(end).trimStart()
   }
   return [...lines, rest]
 }
 
-/** The newest point is on the right. Each column shows the maximum of its points. */
+/** A line of bars, with the newest point on the right. Each column shows the maximum of its points. */
 function sparkline(values: number[], width: number): string {
-  const size = Math.max(1, Math.ceil(values.length / width))
-  const columns = Array.from({ length: Math.ceil(values.length / size) }, (_, at) =>
-    Math.max(...values.slice(at * size, (at + 1) * size)),
+  const pointsPerColumn = Math.max(1, Math.ceil(values.length / width))
+  const columns = Array.from({ length: Math.ceil(values.length / pointsPerColumn) }, (_, index) =>
+    Math.max(...values.slice(index * pointsPerColumn, (index + 1) * pointsPerColumn)),
   )
-  const most = Math.max(...columns, 0)
-  return columns.map((value) => BARS[most > 0 ? Math.ceil((value / most) * (BARS.length - 1)) : 0]).join('')
+  const highest = Math.max(...columns, 0)
+  const heightOf = (value: number) => (highest > 0 ? Math.ceil((value / highest) * (BARS.length - 1)) : 0)
+  return columns.map((value) => BARS[heightOf(value)]).join('')
 }

@@ -1,9 +1,10 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { age, paint, shorten } from './terminal.ts'
 
+/** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
-/** Covered by other lines of `status`. */
-const TOLD_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
+/** Troubles that other lines of `status` show. */
+const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
 
 /** The list of troubles as text: the problem, its start, and what to do. */
 export function humanTroubles(result: Json): string {
@@ -22,17 +23,17 @@ export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
-/** The troubles in `status`, one line each, except those covered by other lines. */
-export function troubleLines(troubles: readonly JsonObject[], room: number): string[] {
-  const shown = troubles.filter(({ code }) => !TOLD_ELSEWHERE.has(String(code)))
+/** The troubles in `status`, one line each, except those that other lines show. */
+export function troubleLines(troubles: readonly JsonObject[], maxLines: number): string[] {
+  const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []
   const lines = shown
-    .slice(0, room)
+    .slice(0, maxLines)
     .map(
       (trouble) =>
         `${headOf(trouble)} (${age(trouble.since)}): ${shorten(String(trouble.text), LONGEST_TEXT)}`,
     )
-  const more = shown.length > room ? [`… and ${shown.length - room} more: trivium troubles`] : []
+  const more = shown.length > maxLines ? [`… and ${shown.length - maxLines} more: trivium troubles`] : []
   return ['', ...lines, ...more]
 }
 

@@ -6,26 +6,26 @@ import { age, paint, shorten, table } from './terminal.ts'
 export function humanCost(result: Json): string {
   const { by, from, to, total, rows, budgets } = Object(result)
   const currency = pathGet(result, 'currency')
-  const lines = objectsIn(rows)
-  const span = from === to ? String(from) : `${from} to ${to}`
-  if (lines.length === 0) return `No model was used (${span}).`
+  const records = objectsIn(rows)
+  const period = from === to ? String(from) : `${from} to ${to}`
+  if (records.length === 0) return `No model was used (${period}).`
   const cells = (row: JsonObject) => [
     row.name,
-    ...[row.inputTokens, row.outputTokens, row.steps].map(whole),
+    ...[row.inputTokens, row.outputTokens, row.steps].map(formatNumber),
     costOf(row, currency),
   ]
-  const left = objectsIn(budgets).filter((each) => each.budget === 'total')
+  const totalBudgets = objectsIn(budgets).filter((each) => each.budget === 'total')
   return [
-    `What models used, ${span}`,
+    `Usage of models, ${period}`,
     '',
     table(
       [String(by), 'tokens in', 'tokens out', 'steps', 'cost'],
-      [...lines.map(cells), cells(Object(total))],
+      [...records.map(cells), cells(Object(total))],
     ),
     ...(Object(total).unpriced === undefined
       ? []
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
-    ...(left.length > 0 ? ['', ...left.map(budgetLine)] : []),
+    ...(totalBudgets.length > 0 ? ['', ...totalBudgets.map(budgetLine)] : []),
   ].join('\n')
 }
 
@@ -33,7 +33,7 @@ export function humanCost(result: Json): string {
 function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
-  return unpriced === undefined ? amount : `${amount}, and ${whole(unpriced)} tokens without a price`
+  return unpriced === undefined ? amount : `${amount}, and ${formatNumber(unpriced)} tokens without a price`
 }
 
 function budgetLine({ limit, unit, used, most, until }: JsonObject): string {
@@ -41,12 +41,12 @@ function budgetLine({ limit, unit, used, most, until }: JsonObject): string {
   return `Budget of all  ${limit}: ${used} of ${most} ${unit}${over}`
 }
 
-/** Two decimals, or as many as a small amount needs. */
+/** An amount with two decimals; a small one with two significant digits. */
 function moneyText(money: number): string {
   return money === 0 || money >= 0.1 ? money.toFixed(2) : String(Number(money.toPrecision(2)))
 }
 
-function whole(value: unknown): string {
+function formatNumber(value: unknown): string {
   return Number(value).toLocaleString('en')
 }
 
@@ -64,25 +64,30 @@ export function humanSkillUsage(result: Json): string {
   const recent = objectsIn(result.recent).map(({ at, by, ms, code, error }) => [
     `${age(at)} ago`,
     code === undefined ? paint('green', 'ok') : paint('red', String(code)),
-    took(ms),
+    formatMs(ms),
     by,
     error === undefined ? '' : shorten(String(error), 80),
   ])
   return [
     `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed, p50 ${p50}, p95 ${p95}`,
     `Called by: ${callers.join(', ') || 'nobody'}`,
-    ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
+    ...(recent.length > 0 ? ['', table(['last runs', '', 'formatMs', 'called by', ''], recent)] : []),
   ].join('\n')
 }
 
 function figures({ runs, failed, p50, p95 }: JsonObject): string[] {
-  return [whole(runs), Number(failed) > 0 ? paint('red', whole(failed)) : '0', took(p50), took(p95)]
+  return [
+    formatNumber(runs),
+    Number(failed) > 0 ? paint('red', formatNumber(failed)) : '0',
+    formatMs(p50),
+    formatMs(p95),
+  ]
 }
 
 function lastOf({ lastAt }: JsonObject): string {
   return lastAt === undefined ? '' : `${age(lastAt)} ago`
 }
 
-function took(ms: unknown): string {
+function formatMs(ms: unknown): string {
   return typeof ms === 'number' ? formatDuration(ms) : '-'
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { NOT_GATEWAYS } from '../core/identity.ts'
+import { RESERVED_PREFIXES } from '../core/identity.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Skill } from '../core/skill.ts'
 import type { TransportKind } from '../core/transport.ts'
@@ -86,7 +86,7 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     const message = `bad name ${quote(name)}: a gateway's name has letters, digits, and _ . - inside`
     checker.report(path, 'key', message)
   }
-  if (NOT_GATEWAYS.includes(name)) {
+  if (RESERVED_PREFIXES.includes(name)) {
     const message = `a gateway cannot be named ${quote(name)}: identities such as ${quote(`${name}:ada`)} have another meaning`
     checker.report(path, 'key', message)
   }

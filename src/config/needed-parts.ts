@@ -1,4 +1,4 @@
-import { lackingOf, PART_NAMES, type Part, partMissing } from '../core/parts.ts'
+import { missingPackages, PART_NAMES, type Part, partMissing } from '../core/parts.ts'
 import type { TransportKind } from '../core/transport.ts'
 import type { Config } from './load-config.ts'
 
@@ -31,7 +31,7 @@ export function neededParts(config: Config, kinds: Kinds): Needs {
 
 /** The needed parts that are not installed, in the order of `PART_NAMES`. */
 export function missingParts(needs: Needs): Part[] {
-  return PART_NAMES.filter((part) => needs[part] && lackingOf(part).length > 0)
+  return PART_NAMES.filter((part) => needs[part] && missingPackages(part).length > 0)
 }
 
 /** Throws `part_missing` if a needed part is not installed. */

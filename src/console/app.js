@@ -2,14 +2,23 @@ import { effect, signal } from '@preact/signals'
 import { render } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import ICON from './icon.svg'
-import { busy, findPerson, isViewer, person, provider, signIn, signInError, signOut } from './lib/api.js'
+import {
+  findPerson,
+  isViewer,
+  pendingCalls,
+  person,
+  provider,
+  signIn,
+  signInError,
+  signOut,
+} from './lib/api.js'
 import { html } from './lib/html.js'
-import { keysNow, onKey, takeKeys } from './lib/keys.js'
-import { clock, goneAt, known, now, state } from './lib/live.js'
+import { captureKeys, keysNow, onKey } from './lib/keys.js'
+import { clock, firstState, lostAt, now, state } from './lib/live.js'
 import { Modal } from './lib/modal.js'
 import { act, Problem, Question, span, Toast } from './lib/parts.js'
-import { usePlace } from './lib/places.js'
-import { atOnce, go, link, route } from './lib/router.js'
+import { useScrollPosition } from './lib/places.js'
+import { go, link, renderNow, route } from './lib/router.js'
 import { later, VIEWS } from './views/index.js'
 
 function App() {
@@ -20,23 +29,23 @@ function App() {
   return html`<div class=${`shell ${state.value === 'gone' ? 'is-gone' : ''}`}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Navigation} current=${view} />
-    <${Busy} />
-    <${Gone} />
-    <main id="main" tabindex="-1" key=${view?.path}><${Guarded} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
-    <${Place} />
-    <${Keys} />
-    <${GoTo} />
+    <${PendingLine} />
+    <${ConnectionAlert} />
+    <main id="main" tabindex="-1" key=${view?.path}><${ErrorBoundary} of=${rest.join('/')}>${view ? html`<${view.Page} path=${rest} query=${route.value.query} />` : html`<${NoSuchPage} path=${route.value.path} />`}<//></main>
+    <${ScrollPosition} />
+    <${KeyHelp} />
+    <${PaletteLoader} />
     <${Question} />
     <${Toast} />
   </div>`
 }
 
-function Place() {
-  usePlace()
+function ScrollPosition() {
+  useScrollPosition()
   return null
 }
 
-/** Undefined for an unknown address. */
+/** The view of a path; undefined for an unknown address. */
 function viewOf([first = 'now', ...rest]) {
   return VIEWS.find(({ path, parts = Number.POSITIVE_INFINITY }) => path === first && rest.length <= parts)
 }
@@ -50,10 +59,10 @@ function NoSuchPage({ path }) {
 }
 
 /** Contains errors of a view, so that the rest of the console keeps working. */
-function Guarded({ of, children }) {
-  const [error, again] = useErrorBoundary((failure) => reportError(failure))
-  useEffect(again, [of])
-  return error ? html`<div class="page"><${Problem} error=${error} retry=${again} /></div>` : children
+function ErrorBoundary({ of, children }) {
+  const [error, reset] = useErrorBoundary((failure) => reportError(failure))
+  useEffect(reset, [of])
+  return error ? html`<div class="page"><${Problem} error=${error} retry=${reset} /></div>` : children
 }
 
 function skip(event) {
@@ -71,7 +80,7 @@ function Navigation({ current }) {
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
-      isGoingTo.value = true
+      isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
     <nav aria-label="Views">
       <ul>
@@ -84,11 +93,12 @@ function Navigation({ current }) {
         ${(now.value?.queues?.length ?? 0) > 0 && !isViewer.value && html`<li><a href="/queues/">Bull Board</a></li>`}
       </ul>
     </nav>
-    <${Standing} />
+    <${SessionStatus} />
   </header>`
 }
 
-function Standing() {
+/** The connection, the daemon and the person. */
+function SessionStatus() {
   const { daemon, store } = now.value ?? {}
   return html`<div class="standing">
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
@@ -99,24 +109,25 @@ function Standing() {
   </div>`
 }
 
-/** A line at the top while something is on its way for longer than a moment. */
-function Busy() {
-  return html`<div class=${`under-way ${busy.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
+/** A line at the top while a call takes longer than a moment. */
+function PendingLine() {
+  return html`<div class=${`under-way ${pendingCalls.value > 0 ? 'is-on' : ''}`} aria-hidden="true"></div>`
 }
 
 /**
- * Reports immediately that the daemon is gone and the data is old. Its space is reserved, so that
+ * Reports immediately that the connection is lost and the data is old. Its space is reserved, so that
  * nothing moves.
  */
-function Gone() {
-  const isGone = state.value === 'gone'
-  return html`<div class="gone" role="alert">${isGone && html`<p>The daemon has not answered for ${span(clock.value - goneAt.value)}. What you see is from before; trying again.</p>`}</div>`
+function ConnectionAlert() {
+  const isLost = state.value === 'gone'
+  return html`<div class="gone" role="alert">${isLost && html`<p>The daemon has not answered for ${span(clock.value - lostAt.value)}. What you see is from before; trying again.</p>`}</div>`
 }
 
-function Keys() {
+/** Defines the keys of the whole console, and shows the help about keys. */
+function KeyHelp() {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
-    const ends = [
+    const removers = [
       onKey('?', 'this help', () => setOpen(true)),
       onKey('/', 'search', () => {
         const search = document.querySelector('[type=search]')
@@ -126,10 +137,10 @@ function Keys() {
       onKey('Escape', 'back', () => document.querySelector('[data-back]')?.click()),
       onKey('j', 'next row', () => moveFocus(1)),
       onKey('k', 'row before', () => moveFocus(-1)),
-      ...VIEWS.slice(0, 9).map(({ path, title }, at) => onKey(String(at + 1), title, () => go(path))),
+      ...VIEWS.slice(0, 9).map(({ path, title }, index) => onKey(String(index + 1), title, () => go(path))),
     ]
     return () => {
-      for (const end of ends) end()
+      for (const remove of removers) remove()
     }
   }, [])
   if (!isOpen) return null
@@ -143,22 +154,22 @@ function Keys() {
   <//>`
 }
 
-const isGoingTo = signal(false)
-const stopGoing = () =>
-  atOnce(() => {
-    isGoingTo.value = false
+const isPaletteOpen = signal(false)
+const closePalette = () =>
+  renderNow(() => {
+    isPaletteOpen.value = false
   })
 
-/** Ctrl-K, or ⌘K. What is typed until the palette is loaded goes into it. */
-function GoTo() {
+/** Opens the palette at Ctrl-K or ⌘K. Text that is typed until it is loaded becomes its first text. */
+function PaletteLoader() {
   const [Palette, setPalette] = useState()
   const typed = useRef('')
-  const isLoading = isGoingTo.value && !Palette
+  const isLoading = isPaletteOpen.value && !Palette
   useEffect(() => {
     const press = (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k' || event.shiftKey) return
       event.preventDefault()
-      if (!document.querySelector('dialog[open]')) isGoingTo.value = true
+      if (!document.querySelector('dialog[open]')) isPaletteOpen.value = true
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
@@ -166,21 +177,23 @@ function GoTo() {
   useLayoutEffect(() => {
     typed.current = ''
     if (!isLoading) return
-    const end = takeKeys((key) => {
-      if (key === 'Escape') stopGoing()
+    const release = captureKeys((key) => {
+      if (key === 'Escape') closePalette()
       else if (key === 'Backspace') typed.current = typed.current.slice(0, -1)
       else if (key.length === 1) typed.current += key
     })
     act(async () => {
       const loaded = await later.fetch().catch((error) => {
-        stopGoing()
+        closePalette()
         throw error
       })
       setPalette(() => loaded.Palette)
     })
-    return end
+    return release
   }, [isLoading])
-  return isGoingTo.value && Palette ? html`<${Palette} start=${typed.current} close=${stopGoing} />` : null
+  return isPaletteOpen.value && Palette
+    ? html`<${Palette} start=${typed.current} close=${closePalette} />`
+    : null
 }
 
 /** Moves the focus between elements with `data-row`: links, or parts with a tabindex. */
@@ -191,13 +204,13 @@ function moveFocus(by) {
 }
 
 function SignIn() {
-  const [given, setGiven] = useState({ token: '', name: '' })
+  const [fields, setFields] = useState({ token: '', name: '' })
   const [isTrying, setTrying] = useState(false)
-  const take = (key) => (event) => setGiven({ ...given, [key]: event.target.value })
+  const set = (key) => (event) => setFields({ ...fields, [key]: event.target.value })
   const submit = async (event) => {
     event.preventDefault()
     setTrying(true)
-    await signIn(given.token.trim(), given.name.trim())
+    await signIn(fields.token.trim(), fields.name.trim())
     setTrying(false)
   }
   return html`<main class="sign-in">
@@ -210,11 +223,11 @@ function SignIn() {
       <p class="or">or with the control token</p>`
       }
       <label for="token">Control token</label>
-      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required aria-invalid=${signInError.value !== ''} aria-describedby="token-error token-hint" value=${given.token} onInput=${take('token')} />
+      <input id="token" type="password" autocomplete="off" autofocus spellcheck=${false} required aria-invalid=${signInError.value !== ''} aria-describedby="token-error token-hint" value=${fields.token} onInput=${set('token')} />
       <p class="error" id="token-error" role="alert">${signInError.value}</p>
       <p class="hint" id="token-hint">It is in the file <code>control-token</code> of the data directory, unless you have set <code>TRIVIUM_TOKEN</code>.</p>
       <label for="name">Your name <span class="dim">(optional)</span></label>
-      <input id="name" autocomplete="name" maxlength="64" aria-describedby="name-hint" value=${given.name} onInput=${take('name')} />
+      <input id="name" autocomplete="name" maxlength="64" aria-describedby="name-hint" value=${fields.name} onInput=${set('name')} />
       <p class="hint" id="name-hint">The audit log shows it with your decisions and changes.</p>
       <button type="submit" class=${provider.value ? '' : 'primary'} disabled=${isTrying}>${isTrying ? 'Signing in …' : 'Open the console'}</button>
     </form>
@@ -227,5 +240,5 @@ effect(() => {
 const app = document.getElementById('app')
 app.replaceChildren()
 findPerson()
-known.then(later.fetch).catch(() => undefined)
+firstState.then(later.fetch).catch(() => undefined)
 render(html`<${App} />`, app)

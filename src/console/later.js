@@ -1,4 +1,4 @@
-/** What the first view does not need, in one file that comes after it. */
+/** Everything that the first view does not need, in one file that is loaded after it. */
 export { Palette } from './lib/palette.js'
 export { ApprovalsPage } from './views/approvals.js'
 export { AuditPage } from './views/audit.js'

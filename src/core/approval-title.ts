@@ -8,10 +8,10 @@ const LONGEST_VALUE = 80
 const PART = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const PATH = /^[\w-]+(\.[\w-]+)*$/
 /**
- * Invisible characters, characters that change the text direction, and the backtick, which would
- * end a code block.
+ * Characters that are escaped in a title: invisible ones, those that change the text direction, and the backtick,
+ * which would end a code block.
  */
-const UNSEEN = /[`\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu
+const ESCAPED = /[`\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu
 
 /** The arguments that a title refers to. Throws an Error if the title is invalid. */
 export function titleFields(title: string): string[] {
@@ -31,7 +31,7 @@ export function titleFields(title: string): string[] {
 }
 
 /**
- * Checks the title of an approval against the arguments of the skill (JSON Schema). Returns the
+ * Checks the title of an approval against the schema of the skill's arguments (JSON Schema). Returns the
  * error; undefined if there is none.
  */
 export function titleFault(title: string, schema: () => JsonObject): string | undefined {
@@ -41,9 +41,9 @@ export function titleFault(title: string, schema: () => JsonObject): string | un
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
-  const whole = fields.length > 0 ? schema() : {}
+  const argsSchema = fields.length > 0 ? schema() : {}
   for (const field of fields) {
-    const missing = missingIn(whole, field.split('.'))
+    const missing = missingIn(argsSchema, field.split('.'))
     if (missing) return `there is no argument ${quote(field)}${hint(missing.name, missing.known)}`
   }
   return undefined
@@ -66,17 +66,19 @@ function missingIn(
 /** Inserts arguments into a title, each in one line and without invisible characters. */
 export function renderTitle(title: string, args: unknown): string {
   return title.replaceAll(PART, (part, field?: string) => {
-    if (field === undefined) return part.slice(0, 1)
-    return shown(pathGet(args, field.trim()))
+    const isBrace = field === undefined
+    return isBrace ? part.slice(0, 1) : inTitle(pathGet(args, field.trim()))
   })
 }
 
-function shown(value: unknown): string {
+/** A value as text in one line, shortened, without characters that could mislead the reader. */
+function inTitle(value: unknown): string {
   if (value === undefined || value === null || value === '') return '(not given)'
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  const inLine = text.trim().replaceAll(/\s+/g, ' ')
-  const chars = [...inLine]
-  const head = chars.length > LONGEST_VALUE ? `${chars.slice(0, LONGEST_VALUE - 1).join('')}…` : inLine
+  const oneLine = text.trim().replaceAll(/\s+/g, ' ')
+  const characters = [...oneLine]
+  const head =
+    characters.length > LONGEST_VALUE ? `${characters.slice(0, LONGEST_VALUE - 1).join('')}…` : oneLine
   // Prevents a Markdown link, whose text could hide its address.
-  return escapeUnicode(head, UNSEEN).replaceAll('](', '] (')
+  return escapeUnicode(head, ESCAPED).replaceAll('](', '] (')
 }

@@ -11,7 +11,7 @@ export type ApprovalService = {
   ): Promise<Approval>
   /** Oldest first. */
   list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
-  /** Resolves once it is decided or expired, or with undefined after `timeout` ms. */
+  /** Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
 }
 
@@ -21,18 +21,19 @@ export const approvalSchema = z.object({
   key: z.string(),
   skill: z.string(),
   args: z.json(),
-  /** Title for the approver: subject and requester. */
+  /** The question that approvers see. */
   title: z.string(),
+  /** The requester, for people. */
   by: z.string().default('unknown'),
   /** Identities and roles that may decide. Empty: anyone who may invoke `approval-decide`. */
   approvers: z.array(z.string()),
-  /** Ms until it expires, and the outcome then. */
+  /** How long it stays open, in ms, and the outcome then. */
   timeout: z.number(),
   onTimeout: z.enum(['deny', 'approve']),
   message: z
     .object({ id: z.string(), gateway: z.string(), conversation: z.string(), from: z.string() })
     .exactOptional(),
-  /** The route that dispatched the message, and the roles of who asks. */
+  /** The route that dispatched the message, and the roles of the requester. */
   route: z.string().exactOptional(),
   roles: z.array(z.string()).exactOptional(),
   trace: z.string(),

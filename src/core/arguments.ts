@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
 
-// The vocabulary of the argument schemas of operations. The schemas are in the rooms whose operations they are.
+// Building blocks of the argument schemas of operations. Each schema is in the folder of its operation.
 
 /** Unknown arguments are rejected. */
 export const closed = z.strictObject

@@ -2,20 +2,20 @@ import type { Readable } from 'node:stream'
 import type { Call } from './call.ts'
 import type { Attachment, Message } from './message.ts'
 
-/** The caller who requests a file, and the conversation. */
-export type FileAsking = Pick<Call, 'caller' | 'message'>
+/** The caller who saves or opens a file, and the message of the conversation. */
+export type FileRequester = Pick<Call, 'caller' | 'message'>
 
 /** Files: the service behind `ctx.artifacts` and the control API. */
 export type ArtifactService = {
   /** Saves up to 25 MB, for attachments of replies. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
-  save(args: { name: string; type: string; data: FileData }, asking: FileAsking): Promise<Attachment>
+  save(args: { name: string; type: string; data: FileData }, requester: FileRequester): Promise<Attachment>
   /** `messageId`: the message it came with, if not the call's. Throws `artifact_not_found`, also if the caller has no access. */
   open(
     args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
-    asking: FileAsking,
+    requester: FileRequester,
   ): Promise<Readable>
-  /** Throws like `open` unless the caller may send all of them; `named` is the answered message. */
-  requireAll(attachments: readonly Attachment[], asking: FileAsking, named?: Message): Promise<void>
+  /** Throws like `open` unless the caller may send all of them; `answered` is the message that is answered, if any. */
+  requireAll(attachments: readonly Attachment[], requester: FileRequester, answered?: Message): Promise<void>
 }
 
 export type FileData = string | Uint8Array | Readable

@@ -46,7 +46,7 @@ export type Call = {
   sends: SendCounter
   /** Default model of markdown skills, and the listener for the model's steps. */
   model?: string
-  onModel?: (does: ModelStep) => void
+  onModel?: (step: ModelStep) => void
   steer?: Steer
   /** The running skill, and its nesting depth (0: the outermost). */
   skill: string
@@ -61,19 +61,22 @@ export type Call = {
   place?: string
   /** Set on a tool call that needs an approval. */
   guard?: Guard | undefined
-  /** Asks the person behind the call, if the client can. Undefined: no answer, or `signal` aborted. */
-  asks?: (question: Question, signal: AbortSignal) => Promise<string | undefined>
+  /** Asks the person behind the call, if the client supports it. Resolves with undefined without an answer, or if `signal` aborts. */
+  askUser?: (question: Question, signal: AbortSignal) => Promise<string | undefined>
   signal: AbortSignal
 }
 
 /** `options`: the accepted answers. */
 export type Question = { question: string; options?: readonly string[] | undefined }
 
-/** Overrides for a tool call of a model. */
-export type Within = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
+/** Overrides of a nested call, for a tool call of a model. */
+export type CallOverrides = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
 
-/** `begins` durably records that an approved call starts. `again`: an earlier attempt was interrupted and may have taken effect, so it needs a new approval. */
-export type Guard = { begins(): Promise<void>; again?: string }
+/**
+ * `onStart` durably records that an approved call starts. `rerunKey`: an earlier attempt was interrupted and may have taken effect, so
+ * the call needs a new approval, which is requested once per key.
+ */
+export type Guard = { onStart(): Promise<void>; rerunKey?: string }
 
 /** Messages that arrived in the conversation while a model runs, oldest first; `listen` takes more. */
 export type Steer = { readonly messages: readonly Message[]; listen(): Promise<void> }
@@ -81,21 +84,24 @@ export type Steer = { readonly messages: readonly Message[]; listen(): Promise<v
 /** What a model says, or the tool it calls; with neither, it is thinking. `known`: replayed from before a crash or a retry. */
 export type ModelStep = { text?: string; tool?: string; known?: boolean }
 
-/** The caller as shown in a message's history. */
-export function whoCalls({ route, caller }: Call): string {
+/** The caller as shown in a message's history: `route NAME`, or the kind and id of the caller. */
+export function callerLabel({ route, caller }: Call): string {
   return route === undefined ? [caller.kind, caller.id].filter(Boolean).join(' ') : `route ${route}`
 }
 
-/** `next()` returns 0, 1, 2, …; `count` is the number of sends, including those reported through `add`. */
+/** Numbers and counts the sends of a call. */
 export type SendCounter = {
+  /** The ordinal of the next send: 0, 1, 2, … */
   next(): string
-  /** The last send was refused. */
+  /** Reports that the last send was refused, so that it does not count. Its ordinal stays used. */
   refused(): void
+  /** Adds sends that another counter numbered. */
   add(sent: number): void
+  /** The number of sends. */
   readonly count: number
 }
 
-/** Options of an outermost call. A dispatcher's `rootId` is the same over retries; `sends` shows whether the skill replied. */
+/** Options of an outermost call. In dispatch, `rootId` is the same in all attempts; `sends` shows whether the skill replied. */
 export type InvokeOptions = Partial<
   Pick<
     Call,
@@ -106,7 +112,7 @@ export type InvokeOptions = Partial<
     | 'rootId'
     | 'sends'
     | 'onModel'
-    | 'asks'
+    | 'askUser'
     | 'steer'
     | 'model'
     | 'signal'
@@ -121,13 +127,13 @@ export type InvokeOptions = Partial<
 
 /** A new counter; its ordinals start with `place`. */
 export function createSendCounter(place = ''): SendCounter {
-  let given = 0
+  let ordinal = 0
   // A plain property: an accessor would turn each counter, one per message, into a dictionary-mode object.
   const counter = {
     count: 0,
     next() {
       counter.count++
-      return `${place}${given++}`
+      return `${place}${ordinal++}`
     },
     refused: () => void counter.count--,
     add(sent: number) {
@@ -137,11 +143,14 @@ export function createSendCounter(place = ''): SendCounter {
   return counter
 }
 
-const WAITS = /^(approval_pending|budget_exhausted)$/
+const RESUMED_LATER = /^(approval_pending|budget_exhausted)$/
 
-/** Whether a run that threw will be resumed: it waits for a person, or the daemon is stopping. The message is then redelivered. */
-export function goesOn(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
-  return signal.aborted || (error instanceof TriviumError && WAITS.test(error.code))
+/**
+ * Whether a run that threw will be resumed: it waits for a decision or a budget, or the daemon is stopping. The message is then
+ * redelivered.
+ */
+export function willResume(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
+  return signal.aborted || (error instanceof TriviumError && RESUMED_LATER.test(error.code))
 }
 
 /** Origin of a call: the gateway of the message that started it, else `cli`, `http`, `mcp` or `code`. */

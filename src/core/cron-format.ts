@@ -7,22 +7,24 @@ import { TriviumError } from './errors.ts'
  */
 export function requireOwnFormat(expression: string): void {
   for (const one of expression.split(' | ')) {
-    const why = foreign(one.trim().split(/\s+/))
+    const why = whyAmbiguous(one.trim().split(/\s+/))
     if (why) throw new TriviumError('usage', { details: `The schedule "${one.trim()}" is ambiguous: ${why}` })
   }
 }
 
-function foreign(fields: readonly string[]): string | undefined {
-  const marked = fields.flatMap((field, index) => (field.includes('?') ? [index] : []))
-  if (marked.length === 0) return undefined
-  // Seconds, if any, come first, and a year last.
+/** `fields`: those of one cron expression. Undefined if it is unambiguous. */
+function whyAmbiguous(fields: readonly string[]): string | undefined {
+  const questionMarks = fields.flatMap((field, index) => (field.includes('?') ? [index] : []))
+  if (questionMarks.length === 0) return undefined
+  // The positions of day of month and day of week. With more than five fields, the first one is the seconds.
   const date = fields.length > 5 ? 3 : 2
   const day = date + 2
-  if (marked.some((index) => index !== date && index !== day)) {
+  if (questionMarks.some((index) => index !== date && index !== day)) {
     const own = fields.slice(0, 5).join(' ').replaceAll('?', '*')
     const shorter = fields.length === 6 ? ` Without the year of Amazon EventBridge it is "${own}".` : ''
     return `\`?\` can only be the day of the month or of the week, and an expression of six fields begins with seconds.${shorter} Write days as names, such as MON.`
   }
+  // Without `#2` (the second one of a month) and `/2` (every second one), whose numbers are not days.
   const days = (fields[day] ?? '').replaceAll(/[#/]\w+/g, '')
   if (!/\d/.test(days)) return undefined
   return 'expressions with `?` come from Quartz, where day 1 is Sunday; here it is Monday. Write the day as a name, such as MON, or `*` instead of `?`.'

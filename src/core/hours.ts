@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { hint, nearest, quote } from '../lib/nearest.ts'
 import { isTimeZone } from '../lib/time-zone.ts'
+import { MINUTE } from './units.ts'
 
 /** Compiled `hours` of a `match`. Neither method throws. */
 export type Hours = {
@@ -10,11 +11,13 @@ export type Hours = {
 }
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-const [MINUTES_OF_DAY, MINUTES_OF_WEEK] = [1_440, 10_080]
-const MOST_LETTERS = 500
+const MINUTES_OF_DAY = 24 * 60
+const MINUTES_OF_WEEK = 7 * MINUTES_OF_DAY
+/** Maximum characters of a text. */
+const MAX_LENGTH = 500
 const EXAMPLE = 'Mon-Fri 09:00-17:00 Europe/Berlin'
 
-/** Minutes since Monday 00:00. `end` is exclusive, and may lie in the following week. */
+/** Minutes since Monday 00:00, or since midnight in a `Rule`. `end` is exclusive, and may lie in the following week or day. */
 type Span = { start: number; end: number }
 
 /** Days (0 is Monday) with their times of day, in minutes. No times: the whole day. */
@@ -29,15 +32,15 @@ type Rule = { days: number[]; times: Span[] }
 export function compileHours(source: string): Hours {
   const { rules, zone } = parse(source)
   const spans = rules.flatMap(spansOf)
-  const minuteOf = weekClock(zone)
+  const minuteOf = createMinuteOfWeek(zone)
   return {
     fits(time) {
       const minute = minuteOf(time)
       if (minute === undefined) return false
       // A span that begins on Sunday may end on Monday, which is then also a minute of the following week.
-      const isIn = ({ start, end }: Span) =>
+      const contains = ({ start, end }: Span) =>
         (minute >= start && minute < end) || minute + MINUTES_OF_WEEK < end
-      return spans.some(isIn)
+      return spans.some(contains)
     },
     clock(time) {
       const minute = minuteOf(time)
@@ -61,7 +64,7 @@ export const hoursText = z
   })
 
 function parse(source: string): { rules: Rule[]; zone: string } {
-  if (source.length > MOST_LETTERS) throw new Error(`longer than ${MOST_LETTERS} characters`)
+  if (source.length > MAX_LENGTH) throw new Error(`longer than ${MAX_LENGTH} characters`)
   const words = source
     .replaceAll(/\s*[–—]\s*|\s+-\s+/g, '-')
     .split(/[\s,;]+/)
@@ -82,7 +85,7 @@ function parse(source: string): { rules: Rule[]; zone: string } {
     else if (time && open) open.times.push(time)
     else if (time) rules.push({ days: DAYS.map((_, day) => day), times: [time] })
     else if (open && isTimeZone(word)) zone = word
-    else throw new Error(whyNot(word))
+    else throw new Error(whyInvalid(word))
   }
   if (rules.length === 0) throw new Error(`it has no days or times; write ${quote(EXAMPLE)}`)
   return { rules, zone: zone ?? 'UTC' }
@@ -118,13 +121,15 @@ function timeOf(word: string): Span | undefined {
 }
 
 function spansOf({ days, times }: Rule): Span[] {
-  const ofDay = times.length > 0 ? times : [{ start: 0, end: MINUTES_OF_DAY }]
-  return days.flatMap((day) =>
-    ofDay.map(({ start, end }) => ({ start: day * MINUTES_OF_DAY + start, end: day * MINUTES_OF_DAY + end })),
-  )
+  const timesOfDay = times.length > 0 ? times : [{ start: 0, end: MINUTES_OF_DAY }]
+  return days.flatMap((day) => {
+    const midnight = day * MINUTES_OF_DAY
+    return timesOfDay.map(({ start, end }) => ({ start: midnight + start, end: midnight + end }))
+  })
 }
 
-function whyNot(word: string): string {
+/** Why a word is not valid at its place. */
+function whyInvalid(word: string): string {
   if (/^\d/.test(word)) return `${quote(word)} is not a time range such as 09:00-17:00`
   if (isTimeZone(word)) return `the time zone ${quote(word)} must come last, after days and times`
   if (word.includes('/')) {
@@ -139,7 +144,7 @@ function whyNot(word: string): string {
  * Makes a function that returns the minute of the week in a time zone; undefined for an invalid
  * time. Caches the last result, because `Intl` is slow.
  */
-function weekClock(zone: string): (time: number) => number | undefined {
+function createMinuteOfWeek(zone: string): (time: number) => number | undefined {
   const parts = new Intl.DateTimeFormat('en', {
     timeZone: zone,
     weekday: 'long',
@@ -147,15 +152,15 @@ function weekClock(zone: string): (time: number) => number | undefined {
     minute: '2-digit',
     hourCycle: 'h23',
   })
-  let known: { at: number; minute: number } | undefined
+  let cached: { at: number; minute: number } | undefined
   return (time) => {
-    const at = Math.floor(time / 60_000)
-    if (known?.at === at) return known.minute
+    const at = Math.floor(time / MINUTE)
+    if (cached?.at === at) return cached.minute
     if (Number.isNaN(new Date(time).getTime())) return undefined
     const found = new Map(parts.formatToParts(time).map(({ type, value }) => [type, value]))
     const day = DAYS.indexOf(found.get('weekday') ?? '')
     const minute = day * MINUTES_OF_DAY + Number(found.get('hour')) * 60 + Number(found.get('minute'))
-    known = { at, minute }
+    cached = { at, minute }
     return minute
   }
 }

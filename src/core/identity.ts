@@ -5,10 +5,10 @@ import { compileExactPattern, compilePattern } from './pattern.ts'
 import { VIEWER } from './viewer-role.ts'
 
 /**
- * What stands before the colon in identities that belong to no gateway: `role:admins`, a program `token:ci`, and people of the
- * console, `oidc:ada@example.com` and `control-token:Ada`. No gateway has these names.
+ * Prefixes of identities that belong to no gateway: `role:admins`, a program `token:ci`, and people in the console,
+ * `oidc:ada@example.com` and `control-token:Ada`. No gateway can have these names.
  */
-export const NOT_GATEWAYS: readonly string[] = ['role', 'token', 'oidc', 'control-token']
+export const RESERVED_PREFIXES: readonly string[] = ['role', 'token', 'oidc', 'control-token']
 
 /**
  * The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for another workspace. Undefined if
@@ -28,7 +28,8 @@ export function partsOf(identity: string): { gateway: string; name: string; exte
 
 /** Removes the `+tag` of an address or of an identity with one: `support+tag@example.com` is `support@example.com`. */
 export function withoutTag(address: string): string {
-  const [tag, at] = [address.indexOf('+'), address.lastIndexOf('@')]
+  const tag = address.indexOf('+')
+  const at = address.lastIndexOf('@')
   return tag >= 0 && tag < at ? address.slice(0, tag) + address.slice(at) : address
 }
 
@@ -37,7 +38,8 @@ const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
 
 /** Holders of the control token, the command line, and the daemon's own code may do everything. */
 export function isOperator({ kind, roles, skills }: Caller): boolean {
-  return (kind !== 'route' && !skills) || (roles?.includes('operator') ?? false)
+  const isProgram = skills !== undefined
+  return (kind !== 'route' && !isProgram) || (roles?.includes('operator') ?? false)
 }
 
 /** A console user with read-only access. */
@@ -46,13 +48,13 @@ export function isViewer({ roles, skills }: Omit<Caller, 'kind'>): boolean {
 }
 
 /** Whether a caller may invoke a skill at all. A program may invoke the skills that its token names. */
-export function mayAskFor({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
+export function mayInvoke({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
   return skills?.some((name) => compilePattern(name).test(skill)) ?? true
 }
 
-/** Throws `forbidden` and names the missing right if `mayAskFor` is false. */
-export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void {
-  if (mayAskFor(caller, skill)) return
+/** Throws `forbidden` and names the missing right if `mayInvoke` is false. */
+export function requireMayInvoke(caller: Omit<Caller, 'kind'>, skill: string): void {
+  if (mayInvoke(caller, skill)) return
   const reason = isViewer(caller)
     ? 'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
     : `its token only allows the skills ${caller.skills?.join(', ')}`
@@ -64,11 +66,11 @@ export function requireAskFor(caller: Omit<Caller, 'kind'>, skill: string): void
  * `<gateway>:group:ID` for a group of the provider; `role:NAME`; or `*` for everyone, including unverified senders.
  * Only members with `external` match people of another workspace. Identities compare exactly, so look-alikes differ;
  * callers of a case-insensitive transport (`caseless`) compare in lower case. Throws an Error that lists the accepted
- * forms, built from `halves`.
+ * forms, built from `prefixes`.
  */
 export function compileMember(
   source: string,
-  halves: readonly string[] = ['<gateway>', '*', 'role'],
+  prefixes: readonly string[] = ['<gateway>', '*', 'role'],
 ): (caller: Caller) => boolean {
   if (/^\*+$/.test(source)) return ({ id = '' }) => !partsOf(id).external
   const [, role] = /^role:(.+)$/s.exec(source) ?? []
@@ -78,8 +80,8 @@ export function compileMember(
   }
   const wanted = partsOf(source)
   if (wanted.gateway === '') {
-    const meant = halves.map((half) => `${half}:${source}`).join(' or ')
-    throw new Error(`"${source}" has no gateway; write ${meant}`)
+    const forms = prefixes.map((prefix) => `${prefix}:${source}`).join(' or ')
+    throw new Error(`"${source}" has no gateway; write ${forms}`)
   }
   const isHere = ({ gateway, external }: ReturnType<typeof partsOf>) =>
     gateway !== '' && external === wanted.external && (wanted.gateway === '*' || gateway === wanted.gateway)
@@ -89,7 +91,8 @@ export function compileMember(
     return ({ id = '', groups = [] }) => isHere(partsOf(id)) && groups.some((one) => pattern.test(one))
   }
   const exact = compileExactPattern(wanted.name)
-  const folded = /^\/.*\/\w*$/s.test(wanted.name) ? exact : compileExactPattern(withoutCase(wanted.name))
+  const isRegex = /^\/.*\/\w*$/s.test(wanted.name)
+  const folded = isRegex ? exact : compileExactPattern(withoutCase(wanted.name))
   return ({ id = '', caseless = false }) => {
     const parts = partsOf(id)
     return isHere(parts) && (caseless ? folded : exact).test(parts.name)

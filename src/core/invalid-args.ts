@@ -4,7 +4,7 @@ import { type ErrorDetail, TriviumError } from './errors.ts'
 import { pathGet } from './json.ts'
 
 /** A response names at most this many problems. */
-const MOST = 50
+const MAX_DETAILS = 50
 const MISSING = 'is missing'
 const UNKNOWN = 'unknown argument'
 
@@ -26,16 +26,16 @@ export function badRequest(error: z.ZodError, given: unknown): TriviumError {
 
 /** The problems of a value, each with its path, such as `match.gateway`; '' stands for the whole value. */
 export function detailsOf({ issues }: z.ZodError, given: unknown): ErrorDetail[] {
-  return issues.flatMap((issue) => detailsOfIssue(issue, given)).slice(0, MOST)
+  return issues.flatMap((issue) => detailsOfIssue(issue, given)).slice(0, MAX_DETAILS)
 }
 
-/** `order is missing; amount: expected at most 500` */
+/** All problems in one line: `order is missing; amount: expected at most 500`. */
 function sentenceOf(details: readonly ErrorDetail[]): string {
-  return details.map(({ path, message }) => saidOf(path, message)).join('; ')
+  return details.map(({ path, message }) => problemText(path, message)).join('; ')
 }
 
-/** One problem within a sentence. */
-export function saidOf(path: string, message: string): string {
+/** One problem as text, with its path. */
+export function problemText(path: string, message: string): string {
   if (path === '') return message
   return message === UNKNOWN ? `${message} "${path}"` : `${path}${message === MISSING ? ' ' : ': '}${message}`
 }

@@ -110,12 +110,14 @@ export function partsOfMatch(match: RouteMatch): { keys: MatchKeys; not: readonl
   return { keys, not }
 }
 
-/** Whether a `match` can match messages of a gateway, ignoring its other keys. */
+/** Whether a `match` can match messages of a gateway, by its key `gateway` alone. */
 export function isForGateway(match: RouteMatch, gateway: string): boolean {
   const { keys, not } = partsOfMatch(match)
   const fits = ({ gateway: names }: MatchKeys) =>
     typeof names !== 'object' || names.some((name) => compilePattern(name).test(gateway))
-  return fits(keys) && !not.some((inner) => Object.keys(inner).join() === 'gateway' && fits(inner))
+  // An exclusion with further keys may leave some messages of the gateway.
+  const excludes = (one: MatchKeys) => Object.keys(one).join() === 'gateway' && fits(one)
+  return fits(keys) && !not.some(excludes)
 }
 
 /** Whether `key` is valid in `match`. */
@@ -145,11 +147,11 @@ function reportUnknown(
 ): void {
   const unknown = Object.keys(match).filter((key) => !known.includes(key) && !OPEN_MATCH_KEY.test(key))
   if (unknown.length === 0) return
-  const message = unknown.map((key) => `unknown key ${quote(key)}${meant(key, known)}`).join('\n')
+  const message = unknown.map((key) => `unknown key ${quote(key)}${suggestionFor(key, known)}`).join('\n')
   context.addIssue({ code: 'unrecognized_keys', keys: unknown, input: match, message })
 }
 
-function meant(key: string, known: readonly string[]): string {
+function suggestionFor(key: string, known: readonly string[]): string {
   const bare = Object.hasOwn(BARE_KEYS, key) ? BARE_KEYS[key] : undefined
   return bare === undefined ? hint(key, known) : `; write ${bare}`
 }

@@ -41,7 +41,7 @@ export function mcpServerOf(skill: string): string | undefined {
 }
 
 /**
- * A problem with a tool of a server. `skipped`: it is no skill; otherwise it is one, without the faulty part.
+ * A problem with a tool of a server. `skipped`: the tool did not become a skill; otherwise it did, without the faulty part.
  */
 export type McpFault = { tool: string; reason: string; skipped: boolean }
 

@@ -1,29 +1,37 @@
 import { randomInt } from 'node:crypto'
 
-const MAX_SEQ = 2 ** 40
+const MAX_POSITION = 2 ** 40
 
 /**
  * Makes a UUIDv7 (RFC 9562, method 1) from a time (Unix ms) and a journal position below 2^40, so that stores need no index
- * from id to position. 34 bits are random.
+ * from id to position. `random`: 34 random bits. Throws a RangeError for other positions.
+ *
+ * Layout: 48 bits time, 4 bits version, 12 bits position, 2 bits variant, 14 bits position, 14 bits position, 34 bits random.
  */
 export function makeId(time: number, position: number, random: number = randomTail()): string {
-  if (position < 0 || position >= MAX_SEQ) throw new RangeError(`position ${position} is outside 0..2^40`)
+  if (position < 0 || position >= MAX_POSITION)
+    throw new RangeError(`position ${position} is outside 0..2^40`)
   const block = Math.floor(position / 2 ** 14)
   if (time !== latest.time || block !== latest.block) latest = { time, block, start: startOf(time, block) }
-  const c = (position % 2 ** 14) * 4 + Math.floor(random / 2 ** 32)
+  // The lowest 14 bits of the position, and the highest two random ones.
+  const mixed = (position % 2 ** 14) * 4 + Math.floor(random / 2 ** 32)
   const [high, low] = [(random >>> 16) & 0xffff, random & 0xffff]
-  return `${latest.start}${byte(c >>> 8)}${byte(c)}${byte(high >>> 8)}${byte(high)}${byte(low >>> 8)}${byte(low)}`
+  return `${latest.start}${byte(mixed >>> 8)}${byte(mixed)}${byte(high >>> 8)}${byte(high)}${byte(low >>> 8)}${byte(low)}`
 }
 
-/** Cached start of the last id: ids of one millisecond share it, and it is the most expensive part. */
+/** Cached start of the last id: ids of one millisecond and one block of positions share it, and it is the most expensive part. */
 let latest = { time: Number.NaN, block: -1, start: '' }
 
+/** The time, and the highest 26 bits of the position (`block`). */
 function startOf(time: number, block: number): string {
   const ms = Math.max(0, time)
-  const a = hex(block / 2 ** 14, 3)
-  const b = hex(0x8000 + (block % 2 ** 14))
-  return `${hex(ms / 2 ** 32)}${hex(ms / 2 ** 16)}-${hex(ms)}-7${a}-${b}-`
+  const high = hex(block / 2 ** 14, 3)
+  const low = hex(VARIANT + (block % 2 ** 14))
+  return `${hex(ms / 2 ** 32)}${hex(ms / 2 ** 16)}-${hex(ms)}-7${high}-${low}-`
 }
+
+/** The variant bits 10 of RFC 9562, above 14 bits. */
+const VARIANT = 0x8000
 
 const BYTES = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
 
@@ -68,16 +76,17 @@ export function timeOf(id: string): number {
 /** Position, time and random end of an id, as the Redis scripts take them; undefined if the text is not one of our ids. */
 export function idParts(id: string): [number, number, number] | undefined {
   if (!isId(id)) return undefined
-  const a = Number.parseInt(id.slice(15, 18), 16)
-  const b = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
-  const c = Number.parseInt(id.slice(24, 28), 16) >> 2
-  const tail = (Number.parseInt(id.slice(24, 28), 16) & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
-  return [(a * 2 ** 14 + b) * 2 ** 14 + c, timeOf(id), tail]
+  const high = Number.parseInt(id.slice(15, 18), 16)
+  const middle = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
+  const mixed = Number.parseInt(id.slice(24, 28), 16)
+  const position = (high * 2 ** 14 + middle) * 2 ** 14 + (mixed >> 2)
+  const random = (mixed & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
+  return [position, timeOf(id), random]
 }
 
 /** Number of missed events that an id stands for. The id of a gap has no position, and ends with this number. */
 export function missedIn(id: string): number {
-  // Most ids have a position, which this cheap test sees.
+  // Cheap test for a position of zero in its highest 24 bits, which most ids do not have.
   if (!id.startsWith('000-8000-000', 15)) return 0
   const [position, , missed = 0] = idParts(id) ?? []
   return position === 0 ? missed : 0

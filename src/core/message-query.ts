@@ -4,7 +4,8 @@ import { timeOf } from './message-id.ts'
 /**
  * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`: waits for a decision.
  * `dropped`: was a dead letter and was dropped. `unrouted`: no route matched. `merged`: handled in the call of another message,
- * or superseded. `replying`: dispatch is done, a reply could not be sent yet and is tried again. `bounced`: the reply bounced. `suppressed`: the reply was not sent (automatic mail, too old, …).
+ * or superseded. `replying`: dispatch is done, but a reply could not be sent yet and is tried again. `bounced`: the reply bounced.
+ * `suppressed`: the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
   'waiting',
@@ -32,7 +33,7 @@ export type MessageQuery = {
   event?: string | undefined
   /** Part of the sender's id, name or address. */
   sender?: string | undefined
-  /** Part of the subject, or of the first `SEARCHED` characters of the text. */
+  /** Part of the subject, or of the first `SEARCHED_LENGTH` characters of the text. */
   text?: string | undefined
   /** Each must be part of the subject or the text, as `text`. */
   words?: readonly string[] | undefined
@@ -41,7 +42,7 @@ export type MessageQuery = {
 }
 
 /** Number of characters of a text that are searched. */
-export const SEARCHED = 16_000
+export const SEARCHED_LENGTH = 16_000
 
 /** Makes a function that tests a message against a query. */
 export function createMatcher(query: MessageQuery): (message: Message) => boolean {
@@ -59,12 +60,12 @@ export function createMatcher(query: MessageQuery): (message: Message) => boolea
     const { id, name, address } = message.from
     if (sender !== undefined && ![id, name, address].some((field) => has(field, sender))) return false
     if (wanted.length === 0) return true
-    const text = message.text.slice(0, SEARCHED).toLowerCase()
+    const text = message.text.slice(0, SEARCHED_LENGTH).toLowerCase()
     return wanted.every((word) => has(message.subject, word) || text.includes(word))
   }
 }
 
-/** All parts of the subject or the text that a query wants. */
+/** All parts of the subject or the text that a query asks for. */
 export function wordsOf({ text, words = [] }: MessageQuery): readonly string[] {
   return text === undefined ? words : [text, ...words]
 }

@@ -58,8 +58,9 @@ export const messageSchema = z.object({
 export type Message = z.infer<typeof messageSchema>
 
 /** A message before acceptance. `conversation` and `trace` default to the id of the message. */
-export type NewMessage = Omit<Message, 'id' | Given> & Partial<Pick<Message, Given>>
-type Given = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
+export type NewMessage = Omit<Message, 'id' | Defaulted> & Partial<Pick<Message, Defaulted>>
+/** The fields that acceptance fills in if they are absent. */
+type Defaulted = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 
 /** Reads of several messages stop after this many characters. The Lua scripts of the Redis store repeat the number. */
 export const LARGE_READ = 4_000_000
@@ -79,8 +80,8 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
  */
 export function encodeMessage(message: NewMessage): string {
   const { text, data, attachments } = message
-  // UTF-8 and SQLite must preserve the raw text. JSON escapes line ends, so the first one ends the JSON.
-  const isPlain = text.isWellFormed() && !text.includes('\0')
+  // Raw only if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one ends the JSON.
+  const canBeRaw = text.isWellFormed() && !text.includes('\0')
   // One object literal is cheaper than copies with a rest pattern. JSON leaves out undefined.
   const stored = {
     transport: message.transport,
@@ -93,10 +94,10 @@ export function encodeMessage(message: NewMessage): string {
     trace: message.trace,
     data: data.format === 'json' ? withoutBody(data) : data,
     attachments: attachments?.length ? attachments : undefined,
-    text: isPlain ? undefined : text,
+    text: canBeRaw ? undefined : text,
   } satisfies Record<keyof Stored, unknown>
   const line = JSON.stringify(stored)
-  return isPlain ? `${line}\n${text}` : line
+  return canBeRaw ? `${line}\n${text}` : line
 }
 
 function withoutBody(data: JsonObject): object {
@@ -117,6 +118,7 @@ export function decodeMessage(head: MessageHead, payload: string): Message {
   return completeMessage(head, stored)
 }
 
+/** What `encodeMessage` serialises. */
 type Stored = Omit<NewMessage, 'gateway' | 'receivedAt'>
 
 /** A message with its head and defaults, as it is after acceptance. */

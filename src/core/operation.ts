@@ -12,5 +12,8 @@ export type ServiceOf<O extends Operations> = {
   [K in keyof O]: (args: z.infer<O[K]>, call: Call) => Promise<unknown>
 }
 
-/** A method whose arguments were validated by the schema of its operation. */
+/**
+ * A method whose arguments were validated by the schema of its operation. Written as a method, because TypeScript then accepts
+ * one with narrower arguments.
+ */
 export type OperationMethod = { of(args: unknown, call: Call): Promise<unknown> }['of']

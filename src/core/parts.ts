@@ -29,29 +29,30 @@ export type Part = keyof typeof PARTS
 
 export const PART_NAMES: readonly Part[] = ['slack', 'model', 'mcp', 'queues', 'tracing']
 
-/** A package of a part: the tested version, and the installed one, if any. */
-export type Other = { name: string; tested: string; found?: string }
+/** A package that is not installed in its tested version. `found`: the installed version, if any. */
+export type UntestedPackage = { name: string; tested: string; found?: string }
 
+/** The parts whose packages are all installed. */
 const usable = new Set<Part>()
 
 /** The packages of a part that are missing, or whose major version differs from the tested one. */
-export function lackingOf(part: Part): Other[] {
+export function missingPackages(part: Part): UntestedPackage[] {
   if (usable.has(part)) return []
-  const lacking = othersOf(part).filter(({ tested, found }) => !found || !hasSameMajor(found, tested))
-  if (lacking.length === 0) usable.add(part)
-  return lacking
+  const missing = untestedPackages(part).filter(({ tested, found }) => !found || !hasSameMajor(found, tested))
+  if (missing.length === 0) usable.add(part)
+  return missing
 }
 
 /** The packages of a part that are missing, of another major version, or older than the tested version. */
-export function outdatedOf(part: Part): Other[] {
-  return othersOf(part).filter(
+export function outdatedPackages(part: Part): UntestedPackage[] {
+  return untestedPackages(part).filter(
     ({ tested, found }) => !found || !hasSameMajor(found, tested) || isOlder(found, tested),
   )
 }
 
-function othersOf(part: Part): Other[] {
+function untestedPackages(part: Part): UntestedPackage[] {
   const versions = testedVersions()
-  return PARTS[part].packages.flatMap((name): Other[] => {
+  return PARTS[part].packages.flatMap((name): UntestedPackage[] => {
     const [tested = '', found] = [versions[name], packageVersion(name)]
     return found === tested ? [] : [{ name, tested, ...(found === undefined ? {} : { found }) }]
   })
@@ -59,23 +60,23 @@ function othersOf(part: Part): Other[] {
 
 /** Runs `load`, which imports packages of a part. Throws `part_missing` if they are not installed. */
 export async function loadPart<T>(part: Part, load: () => Promise<T>): Promise<T> {
-  if (lackingOf(part).length > 0) throw partMissing([part])
+  if (missingPackages(part).length > 0) throw partMissing([part])
   return load()
 }
 
 /** Like `loadPart`, but resolves undefined if the packages are not installed. */
 export async function loadIfThere<T>(part: Part, load: () => Promise<T>): Promise<T | undefined> {
-  return lackingOf(part).length > 0 ? undefined : load()
+  return missingPackages(part).length > 0 ? undefined : load()
 }
 
 /** The error for missing parts, with the command that installs them. `neededBy`: what needs them. */
 export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError {
-  const missing = parts.filter((part) => lackingOf(part).length > 0)
-  const others = missing.flatMap(lackingOf).filter(({ found }) => found !== undefined)
-  const found = others.map(
+  const missing = parts.filter((part) => missingPackages(part).length > 0)
+  const installed = missing.flatMap(missingPackages).filter(({ found }) => found !== undefined)
+  const mismatches = installed.map(
     ({ name, found, tested }) => `${name} ${found} is installed, but ${tested} is needed`,
   )
-  const why = [neededBy && `needed by ${neededBy}`, ...found].filter(Boolean).join('; ')
+  const why = [neededBy && `needed by ${neededBy}`, ...mismatches].filter(Boolean).join('; ')
   return new TriviumError('part_missing', {
     names: missing.join(' '),
     partsAre:
@@ -92,18 +93,20 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
 export function installCommand(parts: readonly Part[]): string[] {
   return [
     ...installPlace().command,
-    ...parts.flatMap(outdatedOf).map(({ name, tested }) => `${name}@${tested}`),
+    ...parts.flatMap(outdatedPackages).map(({ name, tested }) => `${name}@${tested}`),
   ]
 }
 
+/** Major, minor and patch version. */
 function numbersOf(version: string): number[] {
   return version.split(/[.+-]/).slice(0, 3).map(Number)
 }
 
 /** Before 1.0, the second number acts as the major version. */
 function hasSameMajor(found: string, tested: string): boolean {
-  const [[major, minor], [wanted, second]] = [numbersOf(found), numbersOf(tested)]
-  return major === wanted && (wanted !== 0 || minor === second)
+  const [major, minor] = numbersOf(found)
+  const [testedMajor, testedMinor] = numbersOf(tested)
+  return major === testedMajor && (testedMajor !== 0 || minor === testedMinor)
 }
 
 function isOlder(found: string, tested: string): boolean {

@@ -9,7 +9,7 @@ export type Pattern = { source: string; test(text: string): boolean }
 
 /** Longer patterns are refused. */
 export const MAX_PATTERN = 1000
-/** RE2 takes time proportional to text length times program size. This limit keeps usual texts well under a second. */
+/** Maximum size of a compiled pattern: RE2 takes time proportional to text length times program size. Usual texts take well under a second. */
 const MAX_PROGRAM = 5000
 
 /**
@@ -26,6 +26,7 @@ export function compileExactPattern(source: string): Pattern {
   return compileFolded(source, undefined)
 }
 
+/** Makes texts comparable; undefined: compares them as they are. */
 type Fold = ((text: string) => string) | undefined
 
 function compileFolded(source: string, fold: Fold): Pattern {
@@ -38,11 +39,10 @@ function compileFolded(source: string, fold: Fold): Pattern {
       `has the unknown regex flag "${unknown}" (known: i, m, s); to match a literal path, write "\\${source}"`,
     )
   }
-  if (!needsRe2(source)) return stars(source, fold)
+  if (!needsRe2(source)) return compileStars(source, fold)
   const flags = letters === '' ? '' : `(?${letters})`
-  const compiled = compile(
-    body === undefined ? `(?${fold ? 'is' : 's'})^(?:${globToRegex(source)})$` : flags + body,
-  )
+  const globFlags = fold ? 'is' : 's'
+  const compiled = compile(body === undefined ? `(?${globFlags})^(?:${globToRegex(source)})$` : flags + body)
   return { source, test: (text) => compiled.test(text) }
 }
 
@@ -54,7 +54,7 @@ export function needsRe2(source: string): boolean {
 }
 
 /** Most patterns are plain names or contain only stars. They are tested for every message, so they skip RE2. */
-function stars(source: string, fold: Fold = (text) => text): Pattern {
+function compileStars(source: string, fold: Fold = (text) => text): Pattern {
   const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
   if (last === undefined)
@@ -87,11 +87,11 @@ export const patternText = z.string().superRefine((source, context) => {
   }
 })
 
-/** A part of a glob: an escaped character, a class, a brace, or a single character. */
+/** A part of a glob: an escaped character, a class (`[a-z]`, `[!a-z]`), or a single character. */
 const GLOB_PART = /\\(.?)|\[([!^]?)(.[^\]]*)\]|./gsu
 
 function globToRegex(source: string): string {
-  let open = 0
+  let openBraces = 0
   const regex = source.replaceAll(GLOB_PART, (part, escaped?: string, negated?: string, inside?: string) => {
     if (escaped === '') throw new Error('ends with "\\"; write "\\\\" for the character itself')
     if (escaped !== undefined) return quote(escaped)
@@ -101,16 +101,18 @@ function globToRegex(source: string): string {
     if (part === '*') return '.*'
     if (part === '?') return '.'
     if (part === '[') throw new Error('has a "[" without "]"; write "\\[" for the character itself')
-    if (part === '{') open += 1
-    if (part === '{') return '(?:'
-    if (part === ',' && open > 0) return '|'
-    if (part === '}' && open > 0) {
-      open -= 1
+    if (part === '{') {
+      openBraces += 1
+      return '(?:'
+    }
+    if (part === ',' && openBraces > 0) return '|'
+    if (part === '}' && openBraces > 0) {
+      openBraces -= 1
       return ')'
     }
     return quote(part)
   })
-  if (open > 0) throw new Error('has a "{" without "}"; write "\\{" for the character itself')
+  if (openBraces > 0) throw new Error('has a "{" without "}"; write "\\{" for the character itself')
   return regex
 }
 

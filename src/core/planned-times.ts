@@ -1,10 +1,14 @@
 import { Cron } from 'croner'
 import { reasonOf, TriviumError } from './errors.ts'
 import type { Schedule } from './schedule.ts'
+import { DAY } from './units.ts'
 
 type Times = Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>
 
-const MOST = 1000
+/** Due times are counted up to this number. */
+const MAX_COUNT = 1000
+/** Maximum times of the cron expression that are tried to find one that `step` allows. */
+const MAX_TRIES = 20_000
 
 /**
  * Computes when a schedule is due, in Unix ms. Throws `usage` for an invalid schedule. A local time that a DST change skips is due
@@ -18,18 +22,18 @@ export function plannedTimes(schedule: Times) {
     /** The newest time in (`after`, `time`], and the number of times in it (counted up to 1000). */
     due(after: number, time: number): { newest: number; count: number } | undefined {
       let newest = after
-      for (let count = 0; count < MOST; count += 1) {
+      for (let count = 0; count < MAX_COUNT; count += 1) {
         const at = next(newest)
         if (at === undefined || at > time) return count > 0 ? { newest, count } : undefined
         newest = at
       }
       // Far behind: find the newest from the other end.
-      return { newest: last(time) ?? newest, count: MOST }
+      return { newest: last(time) ?? newest, count: MAX_COUNT }
     },
   }
 }
 
-/** Functions for the first time after a given time, and the last one before it. */
+/** Functions for the first due time after a time, and the last one at or before it. */
 function timesOf({ cron: expression, every, step, timezone, created }: Times) {
   if (step !== undefined && expression === undefined)
     throw new TriviumError('usage', { details: '`step` requires `cron`.' })
@@ -43,29 +47,27 @@ function timesOf({ cron: expression, every, step, timezone, created }: Times) {
   }
   const crons = expression.split(' | ').map((one) => compile(one, timezone))
   const times = {
-    next: (time: number) => leastOf(crons.map((cron) => cron.nextRun(new Date(time))?.getTime())),
+    next: (time: number) => earliestOf(crons.map((cron) => cron.nextRun(new Date(time))?.getTime())),
     last: (time: number) => {
-      const found = crons.map((cron) => cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? 0)
-      return Math.max(...found) || undefined
+      const runs = crons.map((cron) => cron.previousRuns(1, new Date(time + 1))[0]?.getTime() ?? 0)
+      return Math.max(...runs) || undefined
     },
   }
   if (step === undefined) return times
-  const counts = stepOf(step, timezone, times.next(Date.parse(created)) ?? 0)
-  const search = (first: number | undefined, move: (time: number) => number | undefined) => {
-    let found = first
-    for (let tries = 0; found !== undefined && !counts(found); tries += 1) {
-      if (tries > MOST_TRIES) return undefined
-      found = move(found)
+  const isOnStep = createStepTest(step, timezone, times.next(Date.parse(created)) ?? 0)
+  const findOnStep = (first: number | undefined, advance: (time: number) => number | undefined) => {
+    let time = first
+    for (let tries = 0; time !== undefined && !isOnStep(time); tries += 1) {
+      if (tries > MAX_TRIES) return undefined
+      time = advance(time)
     }
-    return found
+    return time
   }
   return {
-    next: (time: number) => search(times.next(time), times.next),
-    last: (time: number) => search(times.last(time), (before) => times.last(before - 1)),
+    next: (time: number) => findOnStep(times.next(time), times.next),
+    last: (time: number) => findOnStep(times.last(time), (later) => times.last(later - 1)),
   }
 }
-
-const MOST_TRIES = 20_000
 
 function compile(expression: string, timezone: string): Cron {
   try {
@@ -78,13 +80,13 @@ function compile(expression: string, timezone: string): Cron {
   }
 }
 
-function leastOf(times: readonly (number | undefined)[]): number | undefined {
-  const found = times.filter((time) => time !== undefined)
-  return found.length > 0 ? Math.min(...found) : undefined
+function earliestOf(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length > 0 ? Math.min(...known) : undefined
 }
 
-/** For `2 weeks`: whether a time is in every second week, counted from the week of `first`. Weeks start on Monday. */
-function stepOf(step: string, timezone: string, first: number): (time: number) => boolean {
+/** For `2 weeks`: tests whether a time is in every second week, counted from the week of `first`. Weeks start on Monday. */
+function createStepTest(step: string, timezone: string, first: number): (time: number) => boolean {
   const [, count = '1', unit = 'days'] = /^(\d+) (days|weeks|months)$/.exec(step) ?? []
   const parts = new Intl.DateTimeFormat('en', {
     timeZone: timezone,
@@ -92,14 +94,15 @@ function stepOf(step: string, timezone: string, first: number): (time: number) =
     month: 'numeric',
     day: 'numeric',
   })
-  const indexOf = (time: number) => {
+  /** The number of the day, week or month of a time, counted from a fixed date. */
+  const unitNumber = (time: number) => {
     const at = Object.fromEntries(parts.formatToParts(time).map(({ type, value }) => [type, Number(value)]))
     const { year = 0, month = 1, day = 1 } = at
     if (unit === 'months') return year * 12 + month
-    const days = Date.UTC(year, month - 1, day) / 86_400_000
+    const days = Date.UTC(year, month - 1, day) / DAY
     // 1 January 1970 was a Thursday.
     return unit === 'days' ? days : Math.floor((days + 3) / 7)
   }
-  const begin = indexOf(first)
-  return (time) => (indexOf(time) - begin) % Number(count) === 0
+  const start = unitNumber(first)
+  return (time) => (unitNumber(time) - start) % Number(count) === 0
 }

@@ -25,19 +25,21 @@ export type Route = {
   model?: string
   approval?: boolean | ApprovalSettings
   'while-busy'?: 'queue' | 'collect' | 'latest' | 'steer'
+  /** See `BusyLane`. */
   settle?: number
 }
 
+const DEFAULT_CONCURRENCY = 16
 /**
- * For Bolt apps. Their listeners mostly wait for I/O, and urgent events (modals, commands) must not
+ * Higher for Bolt apps: their listeners mostly wait for I/O, and urgent events (modals, commands) must not
  * queue behind them.
  */
-const LISTENERS = 1000
+const BOLT_CONCURRENCY = 1000
 
 /**
  * Maximum concurrent invocations of a route per process: `concurrency` if set, else 1,000 for Bolt
  * apps and 16 for others.
  */
 export function concurrencyOf({ concurrency, bolt }: Pick<Route, 'concurrency' | 'bolt'>): number {
-  return concurrency ?? (bolt === undefined ? 16 : LISTENERS)
+  return concurrency ?? (bolt === undefined ? DEFAULT_CONCURRENCY : BOLT_CONCURRENCY)
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { askedBySchema } from './asked-by.ts'
 import { isoTime } from './iso-time.ts'
 
-const named = z.string().min(1)
+const nonEmpty = z.string().min(1)
 
 /** `2 weeks`: every second week, counted from the week of the first run. */
 export const stepSchema = z
@@ -15,14 +15,14 @@ export const stepSchema = z
  */
 export const scheduleSchema = z.strictObject({
   id: z.string(),
-  name: named,
+  name: nonEmpty,
   cron: z.string().exactOptional(),
   every: z.int().min(1000).exactOptional(),
   step: stepSchema.exactOptional(),
   timezone: z.string(),
   /** Missed runs. `skip`: dropped. `once`: the newest one runs. `within` (ms): the newest one runs unless it is older. */
   misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),
-  skill: named,
+  skill: nonEmpty,
   args: z.record(z.string(), z.json()),
   channel: z.string(),
   created: isoTime,
@@ -32,9 +32,9 @@ export const scheduleSchema = z.strictObject({
   overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
   /** Absent if an operation created it. */
   source: z.literal('routes.yaml').exactOptional(),
-  /** Who gets what the skill returns. */
+  /** The recipient of the skill's results. */
   askedBy: askedBySchema.exactOptional(),
-  /** Notified once when a run becomes a dead letter, if nobody gets its results. */
+  /** The recipient of a notification, sent once when a run becomes a dead letter, if there is no `askedBy`. */
   onFailure: askedBySchema.exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>

@@ -42,41 +42,46 @@ const FIELDS = {
 type Key = keyof typeof SEARCH_KEYS
 
 const KEYS = Object.keys(SEARCH_KEYS)
+const ALIASES = new Map<string, Key>([
+  ['outcome', 'status'],
+  ['sender', 'from'],
+  ['since', 'after'],
+  ['until', 'before'],
+])
 const EXAMPLE = 'from:ada status:dead,retrying after:2h "out of stock"'
 /** `key:value` or a text; values and texts may be in quotes. */
-const WORD = /([a-z][a-z-]*):(?=\s|$)|(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
+const TERM = /([a-z][a-z-]*):(?=\s|$)|(?:([a-z][a-z-]*):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/gi
 
 /**
  * Parses `from:ada status:dead "some words"`. Throws an Error that names the invalid word and the
  * valid keys.
  */
 export function parseSearch(text: string): SearchWords {
-  if ((text.replaceAll(/\\./g, '').split('"').length - 1) % 2 === 1) {
-    throw new Error('a quotation mark is not closed')
-  }
+  const quotationMarks = text.replaceAll(/\\./g, '').split('"').length - 1
+  if (quotationMarks % 2 === 1) throw new Error('a quotation mark is not closed')
   const found: SearchWords = { words: [] }
-  for (const [whole, bare, key, quoted, plain] of text.matchAll(WORD)) {
+  for (const [whole, bare, key, quoted, plain] of text.matchAll(TERM)) {
     const value = quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1')
-    // URLs are texts, and so are words whose part before the colon is not a word, such as `10:30`.
-    if (bare === undefined && (key === undefined || plain?.startsWith('//'))) {
-      found.words.push(key === undefined ? (value ?? '') : whole)
+    // A URL is a text in spite of its colon. So is `10:30`, which the pattern does not split.
+    const isUrl = key !== undefined && plain?.startsWith('//')
+    if (bare === undefined && (key === undefined || isUrl)) {
+      found.words.push(isUrl ? whole : (value ?? ''))
       continue
     }
-    take(found, keyOf(bare ?? key ?? '', whole), value, whole)
+    addCondition(found, keyOf(bare ?? key ?? '', whole), value, whole)
   }
   found.words = found.words.filter((word) => word !== '')
   return found
 }
 
 function keyOf(name: string, whole: string): Key {
-  const given = name.toLowerCase()
-  const alias: Record<string, Key> = { outcome: 'status', sender: 'from', since: 'after', until: 'before' }
-  const known = alias[given] ?? given
-  if (isKey(known)) return known
-  const near = nearest(known, KEYS)
-  const meant = near === undefined ? '.' : `; did you mean ${near}:?`
+  const lower = name.toLowerCase()
+  const key = ALIASES.get(lower) ?? lower
+  if (isKey(key)) return key
+  const near = nearest(key, KEYS)
+  const suggestion = near === undefined ? '.' : `; did you mean ${near}:?`
   throw new Error(
-    `${name}: is not a known key${meant} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text:  "${whole}"`,
+    `${name}: is not a known key${suggestion} Known keys are ${KEYS.map((each) => `${each}:`).join(' ')}, as in ${EXAMPLE}. Quote it to search for the text:  "${whole}"`,
   )
 }
 
@@ -84,7 +89,8 @@ function isKey(name: string): name is Key {
   return KEYS.includes(name)
 }
 
-function take(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
+/** Sets the field of a key. Throws an Error for an invalid value, and for a key that is already set. */
+function addCondition(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {
     if (found.outcome) throw new Error('status: is given twice; use one list: status:dead,retrying')
@@ -103,8 +109,8 @@ function outcomesOf(value: string): Outcome[] {
     const known = OUTCOMES.find((outcome) => outcome === name.toLowerCase())
     if (known) return known
     const near = nearest(name, OUTCOMES)
-    const meant = near === undefined ? '.' : `; did you mean ${near}?`
-    throw new Error(`status:${name} is unknown${meant} Known are ${OUTCOMES.join(', ')}`)
+    const suggestion = near === undefined ? '.' : `; did you mean ${near}?`
+    throw new Error(`status:${name} is unknown${suggestion} Known are ${OUTCOMES.join(', ')}`)
   })
 }
 

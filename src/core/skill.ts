@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type ZodType, z } from 'zod'
 import type { FileData } from './artifacts.ts'
-import type { Call, Within } from './call.ts'
+import type { Call, CallOverrides } from './call.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from './json.ts'
 import type { Log } from './log.ts'
 import type { Attachment, Message } from './message.ts'
@@ -38,7 +38,7 @@ export type SkillContext<Args = unknown> = {
      * Validates the arguments and runs a skill with the caller's message, deadline and signal. Throws `skill_not_found`,
      * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or the skill's error. `within` is for models.
      */
-    invoke(name: string, args?: unknown, within?: Within): Promise<unknown>
+    invoke(name: string, args?: unknown, within?: CallOverrides): Promise<unknown>
   }
   /**
    * Runs `effect` (a charge, an upload, a mail) once per key of this skill, such as `charge:${orderId}`, across retries and
@@ -65,7 +65,8 @@ export type SkillContext<Args = unknown> = {
 export const ANY_ARGS = z.looseObject({})
 
 /** Files beside a skill: its evaluation cases, and their recordings. */
-export const [CASES_FILE, RECORD_FILE] = ['cases.yaml', 'cases.recorded.json']
+export const CASES_FILE = 'cases.yaml'
+export const RECORD_FILE = 'cases.recorded.json'
 
 /** Declares a code skill; infers its argument type. */
 export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
@@ -76,7 +77,7 @@ export function defineSkill<Args>(skill: Skill<Args>): Skill<Args> {
 export function skillJsonSchema(skill: Pick<Skill, 'args'>): JsonObject {
   const schema = toJson(z.toJSONSchema(skill.args, { io: 'input', unrepresentable: 'any' }))
   // The description belongs to the skill, not to its arguments.
-  const { description: _said, ...args } = isJsonObject(schema) ? schema : {}
+  const { description: _, ...args } = isJsonObject(schema) ? schema : {}
   return args
 }
 
@@ -96,7 +97,10 @@ export type Middleware = {
   description: string
   /** Also applies to skills without the key. */
   always?: boolean
-  /** Validates a skill's settings (undefined without the key) and returns the layer, or undefined if it does not apply. If it throws, the skill is broken. */
+  /**
+   * Validates a skill's settings (undefined without the key) and returns the layer, or undefined if it does not apply. If it throws, the
+   * skill is broken.
+   */
   setup(settings: unknown, skill: Skill): MiddlewareLayer | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * `waiting`: events not sent yet. Of these, `queued` have been selected for sending, and `unread`
+ * A push subscription. `waiting`: events not sent yet. Of these, `queued` have been selected for sending, and `unread`
  * have not been compared with `match` yet. `dead`: dead letters in the queue `push/NAME`.
  */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {

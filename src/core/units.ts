@@ -1,17 +1,10 @@
 import { z } from 'zod'
+import { LONGEST_TIMER } from '../lib/longest-timer.ts'
+
+export { LONGEST_TIMER } from '../lib/longest-timer.ts'
 
 /** A rate: `count` times per `per` milliseconds. */
 export type Rate = { count: number; per: number }
-
-const DURATION_UNITS: Record<string, number> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
-const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
 /** Durations in milliseconds, and sizes in bytes. */
 export const MINUTE = 60_000
@@ -20,10 +13,19 @@ export const DAY = 24 * HOUR
 export const MIB = 1024 ** 2
 export const GIB = 1024 ** 3
 
+const DURATION_UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1000,
+  m: MINUTE,
+  h: HOUR,
+  d: DAY,
+  w: 7 * DAY,
+}
+const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1024, mb: MIB, gb: GIB }
+
 /** The longest duration that is stored. */
-export const TEN_YEARS = 10 * 365 * 86_400_000
-/** The longest delay that a Node timer keeps; longer ones fire immediately. */
-export const LONGEST_TIMER = 2 ** 31 - 1
+export const TEN_YEARS = 10 * 365 * DAY
+/** One tebibyte. */
 const LARGEST_SIZE = 1024 ** 4
 
 /** Parses `500ms`, `1h30m`, `7d`, `2w` or a number of ms to ms. Undefined for anything else, and over ten years. */
@@ -56,14 +58,21 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
-/** Parses a time (UTC without a zone) or an age (`2h`) to Unix ms. Undefined for anything else. */
+/** Words for a day, as the number of days ago. */
+const DAY_WORDS = new Map([
+  ['today', 0],
+  ['yesterday', 1],
+])
+
+/** Parses a time (UTC without a zone), `today`, `yesterday` or an age (`2h`) to Unix ms. Undefined for anything else. */
 export function parseTime(text: string): number | undefined {
-  // For `parseDuration` a bare number is a duration in ms; here it is a year.
-  const day = { today: 0, yesterday: 1 }[text.trim().toLowerCase()]
-  if (day !== undefined) return new Date().setUTCHours(0, 0, 0, 0) - day * 86_400_000
-  const ago = /[a-z]$/.test(text) ? parseDuration(text) : undefined
+  const daysAgo = DAY_WORDS.get(text.trim().toLowerCase())
+  if (daysAgo !== undefined) return new Date().setUTCHours(0, 0, 0, 0) - daysAgo * DAY
+  // An age ends with its unit: a bare number is a year here, but a duration in ms for `parseDuration`.
+  const age = /[a-z]$/.test(text) ? parseDuration(text) : undefined
+  if (age !== undefined) return Date.now() - age
   const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
-  const time = ago === undefined ? Date.parse(isZoned ? text : `${text}Z`) : Date.now() - ago
+  const time = Date.parse(isZoned ? text : `${text}Z`)
   return Number.isNaN(time) ? undefined : time
 }
 

@@ -7,6 +7,8 @@ type Change = { value: Json; ttl?: number } | undefined
 
 /** Supports this many concurrent writers: for every lost race, another writer succeeded. */
 const ATTEMPTS = 200
+/** Maximum pause (ms) after a lost race. */
+const MAX_PAUSE = 50
 
 /** Updates a key by compare-and-set. `change` is called again after a lost race; undefined leaves the value. Throws `state_conflict`. */
 export async function updateKv(
@@ -22,7 +24,7 @@ export async function updateKv(
     const version = await kv.set(key, value, { ...options, ifVersion: current?.version ?? 0 })
     if (version !== undefined) return value
     // Random, so that losing writers do not retry in step.
-    await pause(Math.random() * Math.min(50, 2 ** attempt))
+    await pause(Math.random() * Math.min(MAX_PAUSE, 2 ** attempt))
   }
   throw new TriviumError('state_conflict', { what: key })
 }

@@ -1,7 +1,7 @@
 import type { Call } from './call.ts'
-import { isOperator, NOT_GATEWAYS, partsOf } from './identity.ts'
+import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
 
-/** Readable transcript lines: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
+/** The transcript lines that a caller may read: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
 export type Readable = { channel?: string; sender?: string } | undefined
 
 /** Visibility between people: none, or within the same gateway. */
@@ -14,17 +14,17 @@ export type Scope = 'person' | 'team'
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call
   if (isOperator(caller) || isCommandLine(message)) {
-    // With a slash, as in no name of a gateway: what belongs to `http` would be shared with a gateway of that name.
+    // With a slash, which no gateway has in its name: otherwise, an operator could share what they add with a gateway named `http`.
     const owner = (caller.kind === 'route' && caller.id) || (message?.gateway ?? `operator/${caller.kind}`)
     return { owner, sees: () => true, reads: {} satisfies Readable }
   }
   const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
-  if (gateway !== '' && !NOT_GATEWAYS.includes(gateway) && scope === 'team' && !external) {
+  if (gateway !== '' && !RESERVED_PREFIXES.includes(gateway) && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
     return { owner, sees, reads: { channel: gateway } satisfies Readable }
   }
-  // An unverified sender may have written into another person's conversation.
+  // None for an unverified sender, who may have written into another person's conversation.
   const reads: Readable = gateway === '' ? undefined : { channel: gateway, sender: name }
   return { owner, sees: (other: string) => other === owner, reads }
 }

@@ -16,7 +16,7 @@ import { schedules } from '../features/schedules/operations.ts'
 import { sends } from '../features/send-later/operations.ts'
 import { usage } from '../features/usage/operations.ts'
 import { tasks, workbench } from '../features/workbench/operations.ts'
-import { annotated } from '../runtime/annotations.ts'
+import { withAnnotations } from '../runtime/annotations.ts'
 import { operationSkills } from '../runtime/operation-skills.ts'
 import { callbacks, sessions } from '../runtime/operations.ts'
 import { artifactSave, askPerson, stateSkills } from '../runtime/own-skills.ts'
@@ -62,7 +62,7 @@ export const builtInSkills: readonly Skill[] = [
   ...stateSkills,
   artifactSave,
   askPerson,
-].map(annotated)
+].map(withAnnotations)
 
 /**
  * Makes the function that finds the method of a service, for `ctx.services`. It throws if there is

@@ -45,7 +45,7 @@ export function createReload(
       return config().included.length > 0 ? `${file}:${line}: ${message}` : message
     }),
     ...parts.push.warnings(),
-    ...mcp.strangers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
+    ...mcp.unknownServers(manager.list().flatMap(({ name }) => manager.get(name) ?? [])),
   ]
   const loadAndApply = async () => {
     const at = now()

@@ -160,7 +160,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),
     settled({ id }, isDone) {
-      if (!isDone) return runs.leave(id)
+      if (!isDone) return runs.release(id)
       runs.end(id)?.catch((err) => log.warn({ messageId: id, err }, 'the record of a run was not removed'))
     },
     outbox: roads.outbox,

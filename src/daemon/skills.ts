@@ -45,7 +45,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     folders: [...config().skills.folders, SHIPPED_SKILLS],
     shippedFolder: SHIPPED_SKILLS,
     globals: services.globals,
-    clean: base.clean,
+    redact: base.clean,
     skills: [
       ...builtInSkills,
       ...approvals.skills,
@@ -67,12 +67,12 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       },
     }),
     missing: mcp.missing,
-    guardOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
+    approvalOf: (skill) => router.routes().find((route) => route.skill === skill && route.approval)?.approval,
     log,
   })
   const usageService = usage.service({
     currency: () => currencyOf(config().model),
-    budgets: budgets.standing,
+    budgets: budgets.status,
     requireSkill: manager.describe,
   })
   return { manager, mcp, runs, budgets, services, usage: { ...usage, service: usageService } }

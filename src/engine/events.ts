@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Call, whoCalls } from '../core/call.ts'
+import { type Call, callerLabel } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Event } from '../core/event.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -60,7 +60,9 @@ export function createEvents(deps: {
         timeout: args.timeout,
         signal: call.signal,
       })
-      return (await (grouped ? activity.note(waited, { ...args, group, by: whoCalls(call) }) : waited)) ?? []
+      return (
+        (await (grouped ? activity.note(waited, { ...args, group, by: callerLabel(call) }) : waited)) ?? []
+      )
     },
   } satisfies ServiceOf<typeof events> & Record<'releaseOwn', unknown>
 }

@@ -1,4 +1,4 @@
-import { type Call, requireGateway, whoCalls } from '../core/call.ts'
+import { type Call, callerLabel, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -27,9 +27,9 @@ export function createReceive(options: {
   /** The oldest matching message with deliveries left. */
   const take = async (filter: ReceiveFilter, { lease, fits, matchText }: Wanted, call: Call) => {
     const next = () => {
-      if (!fits) return store.receive.take(filter, lease, whoCalls(call))
+      if (!fits) return store.receive.take(filter, lease, callerLabel(call))
       const wish = wishFor(filter, fits, matchText)
-      return choose(wish, lease, whoCalls(call), call.signal)
+      return choose(wish, lease, callerLabel(call), call.signal)
     }
     for (;;) {
       const taken = await next()

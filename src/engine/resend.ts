@@ -1,4 +1,4 @@
-import { requireGateway, whoCalls } from '../core/call.ts'
+import { callerLabel, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { isOperator } from '../core/identity.ts'
 import type { Accepted, Message, NewMessage } from '../core/message.ts'
@@ -23,7 +23,7 @@ export function createResend(deps: {
     const message = (await journal.get(id)) ?? (await jobs.deadLetters.get(id))?.message
     if (!message) throw new TriviumError('message_not_found', { id })
     requireGateway(call.caller, message.gateway)
-    const by = whoCalls(call)
+    const by = callerLabel(call)
     const isProof = isOperator(call.caller) || message.transport !== 'cli'
     const { id: as } = await deps.accept(again(message, { text, subject }, by, isProof))
     await journal.note(id, [{ at: deps.now(), road: 'dispatch', what: 'resent', detail: { as, by } }])

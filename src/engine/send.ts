@@ -1,5 +1,5 @@
 import type { ArtifactService } from '../core/artifacts.ts'
-import { type Call, whoCalls } from '../core/call.ts'
+import { type Call, callerLabel } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { pathGet, toJson } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
@@ -55,7 +55,7 @@ export function createSend(
         const sending = {
           key,
           text,
-          by: whoCalls(call),
+          by: callerLabel(call),
           ...defined({ subject, attachments, data, moreTo, ...copies }),
         }
         const later = await options.later(args, target, sending, call)

@@ -20,14 +20,15 @@ export function createBatcher<Item, Result>(options: {
   const waiting: Waiting<Item, Result>[] = []
   let pending = 0
   let isRunning = false
-  let idlers: (() => void)[] = []
+  /** Resolve the promises of `idle`. */
+  let onIdle: (() => void)[] = []
 
   const flush = async () => {
     if (isRunning) return
     isRunning = options.serial ?? false
     while (waiting.length > 0) {
-      const ran = runBatch(waiting.splice(0, options.max))
-      if (options.serial) await ran
+      const batch = runBatch(waiting.splice(0, options.max))
+      if (options.serial) await batch
     }
     isRunning = false
   }
@@ -36,6 +37,7 @@ export function createBatcher<Item, Result>(options: {
     try {
       const results = await options.run(batch.map(({ item }) => item))
       batch.forEach(({ resolve, reject }, index) => {
+        // There is one result per item.
         const result = results[index] as Result
         const error = options.failed?.(result)
         if (error) reject(error)
@@ -46,9 +48,9 @@ export function createBatcher<Item, Result>(options: {
     }
     pending -= batch.length
     if (pending === 0) {
-      const woken = idlers
-      idlers = []
-      for (const wake of woken) wake()
+      const listeners = onIdle
+      onIdle = []
+      for (const resolve of listeners) resolve()
     }
   }
 
@@ -61,8 +63,9 @@ export function createBatcher<Item, Result>(options: {
       }),
     /** Number of waiting and running items. */
     pending: () => pending,
+    /** Resolves when nothing is waiting or running. */
     async idle(): Promise<void> {
-      if (pending > 0) await new Promise<void>((resolve) => idlers.push(resolve))
+      if (pending > 0) await new Promise<void>((resolve) => onIdle.push(resolve))
     },
   }
 }

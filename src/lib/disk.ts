@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const OWN_MODE = 0o600
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants
-/** Never follows symbolic links on writes, so that a link in the folder cannot redirect them. */
+/** As the flags of `node:fs`, but writes never follow a symbolic link, which could redirect them. */
 const FLAGS = {
   r: O_RDONLY,
   w: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
@@ -47,7 +47,7 @@ export async function syncDir(path: string, target: Disk = disk): Promise<void> 
  * Replaces a file atomically: temporary file, fsync, rename, fsync of the folder. `mode`: its permissions, if not the default.
  * `onlyIf` is called before the rename; false (then also the result) or an error keeps the old file.
  */
-export async function writeWhole(
+export async function writeAtomically(
   path: string,
   content: Uint8Array | string,
   target: Disk = disk,
@@ -74,7 +74,7 @@ export async function writeWhole(
   return true
 }
 
-/** True for the error of a missing file or folder, or of a path below a file. */
+/** Whether an error is that of a missing file or folder, or of a path below a file. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(ENOENT|ENOTDIR)$/.test(String(error.code))
 }

@@ -16,7 +16,10 @@ export function quoteExact(text: string): string {
   return hasLongNumber(text) && attempt(() => JSON.parse(text)) !== undefined ? quoteLongNumbers(text) : text
 }
 
-/** Shorter numbers lose no digits, and a longer run covers an index in every step of this length. */
+/**
+ * Shorter numbers lose no digits. A run of this length or longer covers at least one of the indexes in steps of this length, so it
+ * suffices to look at those.
+ */
 const LONG = 16
 
 /** Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false positives. */
@@ -33,11 +36,14 @@ export function hasLongNumber(text: string): boolean {
   return false
 }
 
+/** Character codes. */
+const [ZERO, NINE, POINT, MINUS, QUOTE] = [48, 57, 46, 45, 34]
+
 function isDigitOrPoint(code: number): boolean {
-  return (code >= 48 && code <= 57) || code === 46
+  return (code >= ZERO && code <= NINE) || code === POINT
 }
 
-/** Excludes runs in quotes, which are most of them: ids. */
+/** Excludes runs directly after a quote, which most are: ids in strings. */
 function mayPrecedeNumber(text: string, start: number): boolean {
   const before = text.charAt(text[start - 1] === '-' ? start - 2 : start - 1)
   return before === '' || ':,[ \n\r\t'.includes(before)
@@ -45,15 +51,15 @@ function mayPrecedeNumber(text: string, start: number): boolean {
 
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** `text` is valid JSON. Takes linear time. */
+/** Quotes the numbers that would lose digits. `text` must be valid JSON. Takes linear time. */
 function quoteLongNumbers(text: string): string {
   let quoted = ''
   let copied = 0
   let at = 0
   while (at < text.length) {
     const code = text.charCodeAt(at)
-    if (code === 34) at = endOfString(text, at)
-    else if (code === 45 || (code >= 48 && code <= 57)) {
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       NUMBER.lastIndex = at
       const [source = ''] = NUMBER.exec(text) ?? []
       const end = at + source.length
@@ -70,11 +76,12 @@ function quoteLongNumbers(text: string): string {
 /** The index after the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   let end = start
-  let escapes = 1
-  while (escapes % 2 === 1) {
+  let isEscaped = true
+  while (isEscaped) {
     end = text.indexOf('"', end + 1)
-    escapes = 0
-    while (text[end - 1 - escapes] === '\\') escapes++
+    let backslashes = 0
+    while (text[end - 1 - backslashes] === '\\') backslashes++
+    isEscaped = backslashes % 2 === 1
   }
   return end + 1
 }
@@ -83,12 +90,13 @@ function isLossy(source: string): boolean {
   const value = Number(source)
   if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(value)
   if (!Number.isFinite(value)) return true
-  const most = Math.abs(value) > Number.MAX_SAFE_INTEGER ? 15 : 17
-  return significant(source).length > most
+  // See `parseExact`.
+  const maxDigits = Math.abs(value) > Number.MAX_SAFE_INTEGER ? 15 : 17
+  return significantDigits(source).length > maxDigits
 }
 
 /** The significant digits, without sign, point, exponent, and leading and trailing zeros. */
-function significant(source: string): string {
+function significantDigits(source: string): string {
   const [mantissa = ''] = source.split(/e/i)
   const digits = mantissa.replace(/[-.]/g, '').replace(/^0+/, '')
   // Not the pattern `0+$`, which takes quadratic time on many zeros.

@@ -11,7 +11,9 @@ type LockFailure = (code: 'state_locked' | 'state_unwritable', cause?: unknown) 
 
 const SQLITE_BUSY = 5
 /** How long (ms) to wait for other processes. */
-export const LOCK_PATIENCE = 10_000
+export const LOCK_TIMEOUT = 10_000
+/** Maximum pause (ms) between attempts to take a lock. */
+const MAX_PAUSE = 3
 
 /**
  * An operating-system lock on a file, between processes and between callers, released when its holder dies. Node has no API for it, so
@@ -33,10 +35,11 @@ export function createFileLock(path: string, failure: LockFailure) {
   }
 
   const locked = async <T>(work: () => Promise<T>): Promise<T> => {
-    for (const end = performance.now() + LOCK_PATIENCE; !tryAcquire(); ) {
-      if (performance.now() >= end) throw failure('state_locked')
+    const deadline = performance.now() + LOCK_TIMEOUT
+    while (!tryAcquire()) {
+      if (performance.now() >= deadline) throw failure('state_locked')
       // A random pause, so that waiters do not retry in step.
-      await delay(Math.random() * 3)
+      await delay(Math.random() * MAX_PAUSE)
     }
     try {
       return await work()

@@ -3,16 +3,22 @@ import { hash } from 'node:crypto'
 /** Buffer for the padded key and common body sizes. */
 const scratch = Buffer.allocUnsafeSlow(128 * 1024)
 
+/** The constants `ipad` and `opad` of RFC 2104. */
+const INNER_PAD = 0x36
+const OUTER_PAD = 0x5c
+
 /**
  * Makes an HMAC function (RFC 2104) from two digests over reused buffers: allocating crypto objects per message costs more than
  * the digests. The next call overwrites the result.
  */
 export function createHmac(key: Buffer, algorithm: 'sha256' | 'sha1' | 'sha384' | 'sha512') {
   const size = hash(algorithm, key, 'buffer').length
+  // The key, padded to the block size of the hash function.
   const block = Buffer.alloc(/^sha(384|512)$/.test(algorithm) ? 128 : 64)
   block.set(key.length > block.length ? hash(algorithm, key, 'buffer') : key)
-  const inner = block.map((byte) => byte ^ 0x36)
-  const outer = Buffer.concat([block.map((byte) => byte ^ 0x5c), Buffer.alloc(size)])
+  const inner = block.map((byte) => byte ^ INNER_PAD)
+  // Followed by the inner digest.
+  const outer = Buffer.concat([block.map((byte) => byte ^ OUTER_PAD), Buffer.alloc(size)])
   const result = Buffer.alloc(size)
   return (signed: readonly Uint8Array[]): Buffer => {
     outer.write(hash(algorithm, joined(inner, signed), 'binary'), block.length, 'binary')

@@ -8,14 +8,17 @@ export function answerJson(response: ServerResponse, status: number, json: strin
   response.end(json)
 }
 
+/** Prefix of an IPv4 address on an IPv6 socket. */
+const MAPPED = '::ffff:'
+
 /** The remote address of a request. */
 export function peerOf({ socket }: IncomingMessage): string {
   const { remoteAddress: address = 'unknown' } = socket
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
 }
 
-/** Prefix of an IPv4 address on an IPv6 socket. */
-const MAPPED = '::ffff:'
+/** Maximum characters of a path in the log. */
+const MAX_LOGGED_PATH = 200
 
 /** Wraps a listener to log each request when it is answered or aborted, without the query, which may hold a secret. */
 export function logRequests(
@@ -26,12 +29,12 @@ export function logRequests(
     const began = performance.now()
     const { method, url = '' } = request
     const [path = ''] = url.split('?', 1)
-    const about = { method, path: path.slice(0, 200), from: peerOf(request) }
+    const fields = { method, path: path.slice(0, MAX_LOGGED_PATH), from: peerOf(request) }
     response.once('close', () => {
       const status = response.writableFinished ? response.statusCode : undefined
       const ms = Math.round(performance.now() - began)
       log.debug(
-        { ...about, status, ms },
+        { ...fields, status, ms },
         status === undefined ? 'a request was aborted' : 'a request was answered',
       )
     })
@@ -46,7 +49,7 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
 
 /** Whether an address is a loopback address. */
 export function isLoopback(address: string): boolean {
-  const plain = address.replace('::ffff:', '')
+  const plain = address.replace(MAPPED, '')
   return plain === 'localhost' || plain === '::1' || (plain.startsWith('127.') && isIP(plain) === 4)
 }
 

@@ -7,11 +7,12 @@ export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
 const require = createRequire(import.meta.url)
 
-/** RE2 is too slow per character for larger programs. */
+/** Maximum size of a compiled pattern (instructions of RE2), which is too slow per character for larger ones. */
 const MAX_PROGRAM = 5_000
+/** Maximum length of a pattern in characters. */
 const MAX_PATTERN = 10_000
 
-type Test = { test(text: string): boolean }
+type Pattern = { test(text: string): boolean }
 
 /**
  * Compiles a trusted JSON Schema (2020-12), such as that of a document. Patterns run in RE2 if it supports their syntax. Throws for
@@ -20,7 +21,7 @@ type Test = { test(text: string): boolean }
 export function compileJsonSchema<T>(schema: object, options: Options): ValidateFunction<T> {
   return compile<T>(schema, {
     ...options,
-    code: { regExp: engine((source, flags) => new RegExp(source, flags)) },
+    code: { regExp: patternEngine((source, flags) => new RegExp(source, flags)) },
   })
 }
 
@@ -28,27 +29,29 @@ export function compileJsonSchema<T>(schema: object, options: Options): Validate
 export type ForeignCheck = (value: unknown) => { path: string[]; message: string }[] | undefined
 
 /** Limits in ms for compiling a schema and for one check, in wall-clock time. */
-const [TO_COMPILE, TO_CHECK] = [1_000, 250]
-/** Number of checks that may exceed the limit before the schema is ignored. */
-const STRIKES = 3
+const COMPILE_LIMIT = 1_000
+const CHECK_LIMIT = 250
+/** After this many checks that exceeded the limit or failed, the schema is ignored. */
+const MAX_FAILURES = 3
 /** Maximum size of a schema, in characters of JSON; larger ones are not compiled. */
-const LARGEST = 256 * 1024
+const MAX_SCHEMA = 256 * 1024
 
 /**
  * Makes a check by an untrusted JSON Schema, such as that of a remote tool. No pattern runs in the native engine, and time is
  * limited: a schema that cannot be compiled, or takes too long, checks nothing. Never throws.
  */
 export function createForeignCheck(schema: object): ForeignCheck {
-  let validate: ValidateFunction | undefined | false
-  let strikes = 0
+  /** `undefined` before the first check. */
+  let compiled: { validate: ValidateFunction | undefined } | undefined
+  let failures = 0
   return (value) => {
-    validate ??= compileForeign(schema) ?? false
-    if (!validate) return undefined
-    const check = validate
-    const verdict = attempt(() => ({ fits: withTimeLimit(TO_CHECK, () => check(value)) }))
-    if (!verdict && ++strikes >= STRIKES) validate = false
-    if (!verdict || verdict.fits) return undefined
-    return (check.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
+    compiled ??= { validate: compileForeign(schema) }
+    const { validate } = compiled
+    if (!validate || failures >= MAX_FAILURES) return undefined
+    const verdict = attempt(() => ({ isValid: withTimeLimit(CHECK_LIMIT, () => validate(value)) }))
+    if (!verdict) failures++
+    if (!verdict || verdict.isValid) return undefined
+    return (validate.errors ?? []).map(({ instancePath, message = 'is wrong', params }) => {
       const path = instancePath.split('/').slice(1)
       const missing: unknown = params.missingProperty
       return { message, path: typeof missing === 'string' ? [...path, missing] : path }
@@ -58,22 +61,24 @@ export function createForeignCheck(schema: object): ForeignCheck {
 
 function compileForeign(schema: object): ValidateFunction | undefined {
   const text = attempt(() => JSON.stringify(schema)) ?? ''
-  if (text === '' || text.length > LARGEST) return undefined
-  // Load RE2 first, so that loading does not count against the schema.
-  linear('')
+  if (text === '' || text.length > MAX_SCHEMA) return undefined
+  // Loads RE2 and Ajv first, so that loading does not count against the schema.
+  compileRe2('')
   attempt(() => compile({}, FOREIGN))
-  const inTime = (given: object) => withTimeLimit(TO_COMPILE, () => compile(given, FOREIGN))
+  const compileInTime = (given: object) => withTimeLimit(COMPILE_LIMIT, () => compile(given, FOREIGN))
   try {
-    return inTime(schema)
+    return compileInTime(schema)
   } catch (error) {
-    if (error instanceof Error && 'code' in error) return undefined
+    const isTimeout = error instanceof Error && 'code' in error
+    if (isTimeout) return undefined
     // The author of the schema still checks patterns that are omitted here.
-    return attempt(() => inTime(JSON.parse(text, withoutUnknownPattern)))
+    return attempt(() => compileInTime(JSON.parse(text, withoutUnsupportedPattern)))
   }
 }
 
-function withoutUnknownPattern(key: string, value: unknown): unknown {
-  return key === 'pattern' && typeof value === 'string' && !linear(value) ? undefined : value
+/** A reviver of `JSON.parse`. */
+function withoutUnsupportedPattern(key: string, value: unknown): unknown {
+  return key === 'pattern' && typeof value === 'string' && !compileRe2(value) ? undefined : value
 }
 
 function compile<T>(schema: object, options: Options): ValidateFunction<T> {
@@ -86,18 +91,18 @@ function compile<T>(schema: object, options: Options): ValidateFunction<T> {
   return ajv.compile<T>(schema)
 }
 
-/** The pattern engine for Ajv. `otherwise`: for syntax that RE2 does not support, such as look-around. */
-function engine(otherwise: (source: string, flags: string) => Test) {
+/** The pattern engine for Ajv. `fallback`: for syntax that RE2 does not support, such as look-around. */
+function patternEngine(fallback: (source: string, flags: string) => Pattern) {
   const regExp = (source: string, flags: string) => {
-    const pattern = linear(source) ?? otherwise(source, flags)
+    const pattern = compileRe2(source) ?? fallback(source, flags)
     // Ajv identifies patterns by their text.
     return { test: (text: string) => pattern.test(text), toString: () => `/${source}/${flags}` }
   }
   return Object.assign(regExp, { code: 'require("re2js")' })
 }
 
-/** A JavaScript pattern compiled by RE2, which takes linear time; undefined if RE2 does not support its syntax. */
-function linear(source: string): Test | undefined {
+/** A JavaScript pattern compiled by RE2, which takes linear time; undefined if it is too large, or if RE2 does not support its syntax. */
+function compileRe2(source: string): Pattern | undefined {
   if (source.length > MAX_PATTERN) return undefined
   const { RE2JS }: typeof import('re2js') = require('re2js')
   const compiled = attempt(() => RE2JS.compile(RE2JS.translateRegExp(source)))
@@ -110,7 +115,7 @@ const FOREIGN: Options = {
   logger: false,
   validateFormats: false,
   code: {
-    regExp: engine(() => {
+    regExp: patternEngine(() => {
       throw new TypeError('RE2 does not support this syntax')
     }),
   },

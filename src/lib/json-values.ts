@@ -1,5 +1,8 @@
-/** Maximum number of values in JSON of strangers: parsing and checking that many takes less than a second. */
+/** Maximum number of values in untrusted JSON: parsing and checking that many takes less than a second. */
 export const MAX_VALUES = 2 ** 20
+
+/** Character codes. */
+const [QUOTE, COMMA, BRACKET, BRACE] = [34, 44, 91, 123]
 
 /** Whether JSON text has more than `limit` values. Takes a few milliseconds per megabyte, and no memory. */
 export function hasManyValues(text: string, limit = MAX_VALUES): boolean {
@@ -15,14 +18,12 @@ export function hasManyValues(text: string, limit = MAX_VALUES): boolean {
   return false
 }
 
-const [QUOTE, COMMA, BRACKET, BRACE] = [34, 44, 91, 123]
-
 /** The index of the quote that ends the string at `start`; the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let escapes = 0
-    while (text[end - 1 - escapes] === '\\') escapes++
-    if (escapes % 2 === 0) return end
+    let backslashes = 0
+    while (text[end - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return end
   }
   return text.length
 }

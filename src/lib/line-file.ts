@@ -27,37 +27,44 @@ export async function appendLines(
 }
 
 /** Number of rotated files to keep. */
-const KEPT = 20
+const MAX_ROTATED = 20
 
 /** Rotates a full log to `<stem>.<time>.jsonl`, and removes the oldest rotated files. */
 export async function rotate(path: string, target: Disk = disk): Promise<void> {
   // Later than all others, even if the clock was set back, so that it is not removed as the oldest.
-  const newest = fullFiles(path)
-    .at(-1)
-    ?.replace(/^.*\.(.{4})(..)(.{5})(..)(..)(...Z)\.jsonl$/, '$1-$2-$3:$4:$5.$6')
-  const time = Math.max(Date.now(), (Date.parse(newest ?? '') || 0) + 1)
-  const full = path.replace(/jsonl$/, `${new Date(time).toISOString().replaceAll(/[-:.]/g, '')}.jsonl`)
-  target.rename(path, full)
+  const time = Math.max(Date.now(), timeOfRotated(rotatedFiles(path).at(-1)) + 1)
+  const stamp = new Date(time).toISOString().replaceAll(/[-:.]/g, '')
+  target.rename(path, path.replace(/jsonl$/, `${stamp}.jsonl`))
   await syncDir(dirname(path), target)
-  for (const old of fullFiles(path).slice(0, -KEPT)) target.remove(old)
+  for (const old of rotatedFiles(path).slice(0, -MAX_ROTATED)) target.remove(old)
+}
+
+/** An ISO 8601 time without separators, such as `20261128T101530123Z`. */
+const STAMP = /(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)(\d{3}Z)\.jsonl$/
+
+/** The time in the name of a rotated file (Unix ms); 0 without one. */
+function timeOfRotated(path = ''): number {
+  const [, year, month, dayAndHour, minute, second, ms] = STAMP.exec(path) ?? []
+  return Date.parse(`${year}-${month}-${dayAndHour}:${minute}:${second}.${ms}`) || 0
 }
 
 /** The rotated files of a log, oldest first. */
-export function fullFiles(path: string): string[] {
+export function rotatedFiles(path: string): string[] {
   const dir = dirname(path)
   const stem = basename(path, 'jsonl')
-  const isFull = (name: string) =>
+  const isRotated = (name: string) =>
     name.startsWith(stem) && /^\d{8}T\d{9}Z\.jsonl$/.test(name.slice(stem.length))
   return (existsSync(dir) ? readdirSync(dir) : [])
-    .filter(isFull)
+    .filter(isRotated)
     .sort()
     .map((name) => join(dir, name))
 }
 
+/** Bytes that are read at once, from the end of a file. */
 const CHUNK = 4096
 const NEWLINE = 10
 
-/** Reads the complete lines from `place.offset`, and advances it. Files are rotated before they grow large. */
+/** Reads the complete lines from `place.offset` (in bytes), and advances it. Reads them all, as files are rotated before they grow large. */
 export async function linesAfter(handle: FileHandle, place: { offset: number }): Promise<string[]> {
   const { size } = await handle.stat()
   const bytes = Buffer.alloc(Math.max(0, endOfLines(handle.fd, size) - place.offset))
@@ -71,11 +78,12 @@ export async function lastLine(path: string): Promise<string | undefined> {
   await using handle = await openIfThere(path)
   if (!handle) return undefined
   const end = endOfLines(handle.fd, (await handle.stat()).size)
-  const [line] = await linesAfter(handle, { offset: endOfLines(handle.fd, Math.max(0, end - 1)) })
+  const start = endOfLines(handle.fd, Math.max(0, end - 1))
+  const [line] = await linesAfter(handle, { offset: start })
   return line
 }
 
-/** The end of the last complete line in an open file of that size. The rest was truncated by a crash. */
+/** The end (in bytes) of the last complete line in the first `size` bytes of a file. The rest is a line that a crash truncated. */
 function endOfLines(fd: number, size: number): number {
   const chunk = Buffer.alloc(Math.min(size, CHUNK))
   for (let end = size; end > 0; ) {

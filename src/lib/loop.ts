@@ -1,21 +1,26 @@
-/** Repeats a step until `stop`: at once (`again`), at the next `wake`, or after the returned ms; after an error, in `pause` ms (1,000). */
+import { LONGEST_TIMER } from './longest-timer.ts'
+
+/**
+ * Repeats a step until `stop`. The result of a step decides when the next one runs: immediately (`again`), after that many ms, or at the
+ * next `wake`, which also shortens a pause. After an error, the next step runs in `pause` ms (default: 1,000).
+ */
 export function createLoop(options: {
   step(): Promise<'again' | number | undefined>
   failed(error: unknown): void
   pause?: number
 }) {
-  const bell = createBell()
+  const signal = createWakeSignal()
   let stopped = false
   let running: Promise<void> = Promise.resolve()
 
   const run = async () => {
     while (!stopped) {
-      bell.clear()
+      signal.clear()
       const next = await options.step().catch((error: unknown) => {
         options.failed(error)
         return options.pause ?? 1_000
       })
-      if (next !== 'again') await bell.sleep(next)
+      if (next !== 'again') await signal.sleep(next)
     }
   }
 
@@ -23,11 +28,11 @@ export function createLoop(options: {
     start(): void {
       running = run()
     },
-    wake: bell.ring,
+    wake: signal.wake,
     /** Ends the loop. Resolves when the running step has ended. */
     stop(): Promise<void> {
       stopped = true
-      bell.ring()
+      signal.wake()
       return running
     },
   }
@@ -42,41 +47,39 @@ export function repeat(
 ) {
   return createLoop({
     async step() {
-      const told = await task()
-      return typeof told === 'number' ? told : every
+      const result = await task()
+      return typeof result === 'number' ? result : every
     },
     failed: (err) => log.debug({ task: name, err }, 'housekeeping failed; it will be retried'),
     pause: every,
   })
 }
 
-/** Wakes a sleeping loop. A ring while it is awake is remembered, so that no event between work and sleep is missed. */
-export function createBell() {
-  let rung = false
-  let wake = () => {}
+/** Wakes a sleeping loop. A signal while it is awake is remembered, so that no event between work and sleep is missed. */
+export function createWakeSignal() {
+  let isSignalled = false
+  let endSleep = () => {}
   return {
-    ring(): void {
-      rung = true
-      wake()
+    wake(): void {
+      isSignalled = true
+      endSleep()
     },
-    /** Clears earlier rings, just before the work they announced. */
+    /** Forgets earlier signals. Call it just before the work that they announce. */
     clear(): void {
-      rung = false
+      isSignalled = false
     },
-    /** Resolves at the next ring since `clear`, or after `ms`. */
+    /** Resolves at the first `wake` since `clear`, or after `ms`. */
     async sleep(ms?: number): Promise<void> {
-      if (rung) return
+      if (isSignalled) return
       await new Promise<void>((resolve) => {
-        const timer = ms === undefined ? undefined : setTimeout(resolve, Math.min(LONGEST, Math.max(0, ms)))
-        wake = () => {
+        const timer =
+          ms === undefined ? undefined : setTimeout(resolve, Math.min(LONGEST_TIMER, Math.max(0, ms)))
+        endSleep = () => {
           clearTimeout(timer)
           resolve()
         }
       })
-      wake = () => {}
+      endSleep = () => {}
     },
   }
 }
-
-/** Node's longest timer; longer ones fire at once. */
-const LONGEST = 2 ** 31 - 1

@@ -1,8 +1,15 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** The most similar known name; undefined if none is similar. */
+/** Longer names are compared with nothing, as that would take long. */
+const LONGEST_COMPARED = 100
+/** Longer lists of known names are not shown. */
+const LONGEST_LIST = 12
+/** Longer names are cut in error texts. */
+const LONGEST_QUOTE = 60
+
+/** The most similar known name; undefined if none is similar: at most a third of the letters may differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  if (known.length === 0 || name.length > 100) return undefined
+  if (known.length === 0 || name.length > LONGEST_COMPARED) return undefined
   // Swapped letters are the most common typo, and would count as two edits.
   const swapped = known.find((one) => lettersOf(one) === lettersOf(name))
   const found = swapped ?? closest(name.toLowerCase(), [...known])
@@ -18,19 +25,23 @@ function lettersOf(name: string): string {
 export function hint(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
   if (near !== undefined) return `; did you mean "${near}"?`
-  return known.length > 0 && known.length <= 12 ? `; known: ${known.join(', ')}` : ''
+  return isShortList(known) ? `; known: ${known.join(', ')}` : ''
 }
 
-/** The same as a separate sentence. */
+/** As `hint`, but as a separate sentence: ` Did you mean match?` */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
   if (near !== undefined) return ` Did you mean ${near}?`
-  return known.length > 0 && known.length <= 12 ? ` There are: ${known.join(', ')}.` : ''
+  return isShortList(known) ? ` There are: ${known.join(', ')}.` : ''
+}
+
+function isShortList(known: readonly string[]): boolean {
+  return known.length > 0 && known.length <= LONGEST_LIST
 }
 
 /** A name in quotes, shortened to fit a line. */
 export function quote(name: string): string {
-  return `"${name.length > 60 ? `${name.slice(0, 59)}…` : name}"`
+  return `"${name.length > LONGEST_QUOTE ? `${name.slice(0, LONGEST_QUOTE - 1)}…` : name}"`
 }
 
 /** An error text for an unknown name, with a suggestion. */

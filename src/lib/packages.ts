@@ -24,7 +24,8 @@ export function packageVersion(name: string): string | undefined {
   return file && attempt(() => String(JSON.parse(readFileSync(file, 'utf8')).version))
 }
 
-const MANAGERS: Readonly<Record<string, string[]>> = {
+/** The start of the install command, by the lock file that identifies the package manager. Default: npm. */
+const INSTALL_COMMANDS: Readonly<Record<string, string[]>> = {
   'pnpm-lock.yaml': ['pnpm', 'add'],
   'yarn.lock': ['yarn', 'add'],
   'bun.lock': ['bun', 'add'],
@@ -35,17 +36,18 @@ const MANAGERS: Readonly<Record<string, string[]>> = {
  * install command.
  */
 export function installPlace(own = ownFolder()): { folder: string; command: string[] } {
-  const at = own.replaceAll('\\', '/').indexOf('/node_modules/')
-  const folder = at < 0 ? own : own.slice(0, at)
+  const end = own.replaceAll('\\', '/').indexOf('/node_modules/')
+  const folder = end < 0 ? own : own.slice(0, end)
   // A global installation has no package.json beside node_modules.
   if (!existsSync(join(folder, 'package.json'))) return { folder, command: ['npm', 'install', '--global'] }
-  const lock = Object.keys(MANAGERS).find((name) => existsSync(join(folder, name)))
-  return { folder, command: (lock && MANAGERS[lock]) || ['npm', 'install'] }
+  const lock = Object.keys(INSTALL_COMMANDS).find((name) => existsSync(join(folder, name)))
+  return { folder, command: (lock && INSTALL_COMMANDS[lock]) || ['npm', 'install'] }
 }
 
 /**
- * What a project's package.json names to get this very Trivium: its range in the registry, or, where it was not installed from
- * there, the tarball, folder or repository. Absolute; npm records it beside node_modules, but not for global installations.
+ * The version specifier with which a project's package.json gets the same Trivium: a range of the registry or, if it was not
+ * installed from there, a tarball, folder or repository. Paths are absolute. npm records the specifier beside node_modules, but
+ * not for global installations.
  */
 export function ownSpec(own = ownFolder()): string {
   const { version } = readManifest(own)
@@ -57,8 +59,8 @@ export function ownSpec(own = ownFolder()): string {
   const spec = { ...devDependencies, ...dependencies }.trivium ?? fromRegistry
   const path = /^(?:file|link|portal):(.+)/.exec(spec)?.[1]
   if (path !== undefined) return `file:${resolve(folder, path)}`
-  // A repository, an address or an alias; else a range or tag of the registry.
-  return /[:/]/.test(spec) ? spec : fromRegistry
+  const isRangeOrTag = !/[:/]/.test(spec)
+  return isRangeOrTag ? fromRegistry : spec
 }
 
 type Manifest = {

@@ -6,15 +6,15 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await timer(ms, undefined, signal && { signal }).catch(() => undefined)
 }
 
-/** Settles like the promise, or resolves undefined once `late` aborts. The promise itself continues. */
+/** Settles like the promise, or resolves undefined once `late` aborts. The work behind the promise continues. */
 export async function inTime<T>(value: Promise<T>, late: AbortSignal): Promise<T | undefined> {
-  const { promise: over, resolve } = Promise.withResolvers<undefined>()
-  const end = () => resolve(undefined)
-  if (late.aborted) end()
-  late.addEventListener('abort', end)
+  const { promise: aborted, resolve } = Promise.withResolvers<undefined>()
+  const onAbort = () => resolve(undefined)
+  if (late.aborted) onAbort()
+  late.addEventListener('abort', onAbort)
   try {
-    return await Promise.race([value, over])
+    return await Promise.race([value, aborted])
   } finally {
-    late.removeEventListener('abort', end)
+    late.removeEventListener('abort', onAbort)
   }
 }

@@ -1,6 +1,6 @@
 import { type ServerResponse, STATUS_CODES } from './node-http.ts'
 
-/** Internal fields of a node:http response. `_header`: its head as text. */
+/** Internal fields of a node:http response. `_header`: its head as text; null before it is written. `_keepAliveTimeout`: in ms. */
 type Inner = { _header: string | null; _expect_continue: boolean; _keepAliveTimeout: number }
 
 /**
@@ -28,7 +28,7 @@ const innerOf = (response: ServerResponse) => response as unknown as Inner
 
 type Head = { second: number; status: number; type: string; length: number; idle: number; text: string }
 
-/** The cached head. */
+/** The head of the last response. */
 let last: Head = { second: 0, status: 0, type: '', length: 0, idle: 0, text: '' }
 
 /** The head; undefined if the response needs more than a plain head on a keep-alive connection. */

@@ -41,17 +41,15 @@ export type Signed = {
 
 /** `{header.NAME}` and `{body.PATH}` stand for a header and a field, which are required unless they end with `?`. */
 export const PLACEHOLDERS = [
-  ...[
-    'body',
-    'body-sha256',
-    'body-sha256-raw',
-    'timestamp',
-    'url',
-    'path',
-    'method',
-    'header.NAME',
-    'body.PATH',
-  ],
+  'body',
+  'body-sha256',
+  'body-sha256-raw',
+  'timestamp',
+  'url',
+  'path',
+  'method',
+  'header.NAME',
+  'body.PATH',
 ]
 
 /** https://docs.slack.dev/authentication/verifying-requests-from-slack */
@@ -73,31 +71,32 @@ export function createSignatureCheck(
   tolerance: number,
   now: () => number,
 ): (request: Signed) => string | undefined {
-  const all = schemes.map((scheme) => compile(scheme, keys))
+  const compiled = schemes.map((scheme) => compile(scheme, keys))
   return (request) => {
-    let carried = ''
-    let scheme: (typeof all)[number] | undefined
-    for (const one of all) {
-      carried = one.carried(request)
-      if (carried === '') continue
+    let value = ''
+    let scheme: (typeof compiled)[number] | undefined
+    for (const one of compiled) {
+      value = one.valueIn(request)
+      if (value === '') continue
       scheme = one
       break
     }
-    if (!scheme) return `${[...new Set(all.map(({ place }) => place))].join(' or ')} is missing`
-    const signatures = scheme.signaturesIn(carried)
-    if (signatures.length === 0) return faultOfForm(scheme, carried)
+    if (!scheme) return `${[...new Set(compiled.map(({ place }) => place))].join(' or ')} is missing`
+    const signatures = scheme.signaturesIn(value)
+    if (signatures.length === 0) return faultOfForm(scheme, value)
     const time = scheme.timeIn?.(request) ?? ''
-    const late = scheme.time && faultOfTime(time, scheme.time, tolerance, now())
-    if (late !== undefined) return late
-    const whole: Buffer[] = []
+    const timeFault = scheme.time && faultOfTime(time, scheme.time, tolerance, now())
+    if (timeFault !== undefined) return timeFault
+    const signed: Buffer[] = []
     for (const part of scheme.parts) {
       const text = part.fill(request, time)
       if (text === undefined) return `${part.name} is missing, which is part of the signed text`
-      whole.push(text)
+      signed.push(text)
     }
-    let found = false
-    for (const isAmong of scheme.proofs) if (isAmong(signatures, whole)) found = true
-    return found ? undefined : scheme.mismatch(signatures)
+    let isValid = false
+    // Checks all keys, so that the time does not show which one matched.
+    for (const hasSignature of scheme.checks) if (hasSignature(signatures, signed)) isValid = true
+    return isValid ? undefined : scheme.mismatch(signatures)
   }
 }
 
@@ -137,31 +136,36 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
   const sizes = algorithms.map((one) => createHmac(Buffer.alloc(1), one)([]).length)
   const hasKey = keys.some((key) => key instanceof KeyObject)
   return {
-    ...{ prefix, time },
+    prefix,
+    time,
     timeIn: time && timeReader(time, header),
     place: header === undefined ? `the field ${field.split(' ')[0]} of the body` : `the header ${header}`,
-    carried(request: Signed) {
+    /** The value of the header, or of the fields, that contains the signatures. */
+    valueIn(request: Signed) {
       if (header !== undefined) return textOf(request.headers, header)
       return field
         .split(' ')
         .flatMap((path) => request.field?.(path) ?? [])
         .join(',')
     },
-    signaturesIn: (carried: string) => listIn(carried, prefix, each),
+    signaturesIn: (value: string) => listIn(value, prefix, each),
     parts: template
       .split(/(\{[^}]+\})/)
       .filter((part) => part !== '')
       .map(partOf),
-    proofs: keys.flatMap((key) =>
+    /** One per key and algorithm. */
+    checks: keys.flatMap((key) =>
       algorithms.map((one) =>
         key instanceof KeyObject ? byPublicKey(key, one, encoding) : byHmac(key, one, encoding),
       ),
     ),
+    /** Why none of the signatures is valid. */
     mismatch(signatures: readonly string[]) {
-      const before = prefix === '' && prefixIn(signatures, encoding, sizes)
-      if (before) return `its signature begins with the prefix "${before}": set \`prefix: ${before}\``
-      const fits = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
-      if (!hasKey && !signatures.some(fits))
+      const missingPrefix = prefix === '' && prefixIn(signatures, encoding, sizes)
+      if (missingPrefix)
+        return `its signature begins with the prefix "${missingPrefix}": set \`prefix: ${missingPrefix}\``
+      const hasSize = (one: string) => sizes.includes(Buffer.from(one, encoding).length)
+      if (!hasKey && !signatures.some(hasSize))
         return `its signature is not ${algorithms.join(' or ')} in ${encoding}`
       const count = signatures.length > 1 ? ` (none of ${signatures.length})` : ''
       return `its signature does not match${count}: the secret differs, or the request was changed on the way`
@@ -170,8 +174,8 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
 }
 
 /** Why a request contains no usable signature. */
-function faultOfForm({ place, prefix }: { place: string; prefix: string }, carried: string): string {
-  if (/^\s*["']/.test(carried))
+function faultOfForm({ place, prefix }: { place: string; prefix: string }, value: string): string {
+  if (/^\s*["']/.test(value))
     return `${place} has its signature in quotes, which are not part of it: send it without them`
   if (prefix === '') return `${place} has no signature`
   return `${place} has no signature that begins with "${prefix}"`
@@ -184,15 +188,15 @@ function prefixIn(
   sizes: readonly number[],
 ): string | undefined {
   for (const one of signatures) {
-    const [before = ''] = /^[a-z][\w-]{0,15}[=:]/i.exec(one) ?? []
-    const rest = one.slice(before.length)
-    if (before !== '' && isOfForm(rest, encoding) && sizes.includes(Buffer.from(rest, encoding).length))
-      return before
+    const [prefix = ''] = /^[a-z][\w-]{0,15}[=:]/i.exec(one) ?? []
+    const rest = one.slice(prefix.length)
+    if (prefix !== '' && isEncoded(rest, encoding) && sizes.includes(Buffer.from(rest, encoding).length))
+      return prefix
   }
   return undefined
 }
 
-function isOfForm(text: string, encoding: BufferEncoding): boolean {
+function isEncoded(text: string, encoding: BufferEncoding): boolean {
   return encoding === 'hex' ? /^[\da-f]+$/i.test(text) : /^[\w+/-]+=*$/.test(text)
 }
 
@@ -201,14 +205,15 @@ function listPattern(prefix: string): RegExp {
   return new RegExp(`(?<![^\\s,;])${RegExp.escape(prefix)}([^\\s,;"]+)`, 'g')
 }
 
-function listIn(carried: string, prefix: string, each: RegExp): string[] {
-  // Most headers have one.
-  if (carried.startsWith(prefix) && !/[\s,;"]/.test(carried.slice(prefix.length))) {
-    return carried.length > prefix.length ? [carried.slice(prefix.length)] : []
+function listIn(value: string, prefix: string, each: RegExp): string[] {
+  // Most headers have a single signature, which needs no pattern.
+  if (value.startsWith(prefix) && !/[\s,;"]/.test(value.slice(prefix.length))) {
+    return value.length > prefix.length ? [value.slice(prefix.length)] : []
   }
-  return Array.from(carried.matchAll(each), ([, signature = '']) => signature)
+  return Array.from(value.matchAll(each), ([, signature = '']) => signature)
 }
 
+/** A placeholder or a literal text of a template. `fill` returns undefined if the request does not have a required part. */
 type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
 
 const ONE_PLACEHOLDER =
@@ -217,49 +222,53 @@ const ONE_PLACEHOLDER =
 function partOf(part: string): Part {
   const [, name = '', isHeader, header = '', isField, field = '', isOptional] =
     ONE_PLACEHOLDER.exec(part) ?? []
-  const given = (text: string | undefined) => (text || isOptional ? Buffer.from(text ?? '') : undefined)
+  const bytesOf = (text: string | undefined) => (text || isOptional ? Buffer.from(text ?? '') : undefined)
   if (isHeader) {
     const lower = header.toLowerCase()
-    return { name: `the header ${lower}`, fill: ({ headers }) => given(textOf(headers, lower)) }
+    return { name: `the header ${lower}`, fill: ({ headers }) => bytesOf(textOf(headers, lower)) }
   }
   if (isField)
-    return { name: `the field ${field} of the body`, fill: (request) => given(request.field?.(field)) }
+    return { name: `the field ${field} of the body`, fill: (request) => bytesOf(request.field?.(field)) }
   if (name === 'body') return { name, fill: ({ raw }) => raw }
   if (name === 'body-sha256-raw')
     return { name, fill: ({ raw }) => createHash('sha256').update(raw).digest() }
   if (name === 'body-sha256')
     return { name, fill: ({ raw }) => Buffer.from(createHash('sha256').update(raw).digest('hex')) }
   if (name === 'timestamp') return { name, fill: (_, time) => Buffer.from(time) }
-  if (name === 'url') return { name: 'our address', fill: ({ url }) => given(url) }
-  if (name === 'path') return { name: 'the path', fill: ({ path }) => given(path) }
-  if (name === 'method') return { name: 'the method', fill: ({ method }) => given(method) }
+  if (name === 'url') return { name: 'our address', fill: ({ url }) => bytesOf(url) }
+  if (name === 'path') return { name: 'the path', fill: ({ path }) => bytesOf(path) }
+  if (name === 'method') return { name: 'the method', fill: ({ method }) => bytesOf(method) }
   const literal = Buffer.from(part)
   return { name: 'a text', fill: () => literal }
 }
 
-/** Whether one of the given signatures, of which strangers may send thousands, is the key's signature. */
-type IsAmong = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
+/** Whether one of the bytesOf signatures, of which strangers may send thousands, is the key's signature. */
+type HasSignature = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
 
-function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): IsAmong {
+/** Senders have fewer keys than this, and each check costs up to 0.2 ms. */
+const MAX_PUBLIC_KEY_CHECKS = 10
+
+function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): HasSignature {
   // Ed25519 has its hash built in.
   const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
   return (signatures, signed) => {
-    const whole = Buffer.concat(signed)
-    // Senders have fewer keys than this, and each check costs up to 0.2 ms.
-    return signatures.slice(0, 10).some((given) => verify(hash, whole, key, Buffer.from(given, encoding)))
+    const text = Buffer.concat(signed)
+    return signatures
+      .slice(0, MAX_PUBLIC_KEY_CHECKS)
+      .some((signature) => verify(hash, text, key, Buffer.from(signature, encoding)))
   }
 }
 
-function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): IsAmong {
+function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): HasSignature {
   const hmac = createHmac(key, algorithm)
-  const given = Buffer.alloc(hmac([]).length)
+  const decoded = Buffer.alloc(hmac([]).length)
   return (signatures, signed) => {
     const expected = hmac(signed)
     for (const signature of signatures) {
-      const isWhole =
-        Buffer.byteLength(signature, encoding) === given.length &&
-        given.write(signature, encoding) === given.length
-      if (isWhole && timingSafeEqual(given, expected)) return true
+      const hasSize =
+        Buffer.byteLength(signature, encoding) === decoded.length &&
+        decoded.write(signature, encoding) === decoded.length
+      if (hasSize && timingSafeEqual(decoded, expected)) return true
     }
     return false
   }
@@ -282,10 +291,10 @@ function faultOfTime(
   if (time === '') return 'its timestamp is missing'
   const at = digits === undefined || time.length === digits ? timeOf(time) : undefined
   if (at === undefined) return 'its timestamp is neither a Unix time nor a date'
-  const away = now - at
-  if (Math.abs(away) <= tolerance) return undefined
-  const side = away > 0 ? 'old' : 'ahead'
-  return `its timestamp is ${Math.round(Math.abs(away) / 1000)} s ${side}, more than the allowed ${tolerance / 1000} s: compare the clocks`
+  const age = now - at
+  if (Math.abs(age) <= tolerance) return undefined
+  const direction = age > 0 ? 'old' : 'ahead'
+  return `its timestamp is ${Math.round(Math.abs(age) / 1000)} s ${direction}, more than the allowed ${tolerance / 1000} s: compare the clocks`
 }
 
 function textOf(headers: IncomingHttpHeaders, name: string): string {
@@ -297,10 +306,13 @@ function textOf(headers: IncomingHttpHeaders, name: string): string {
 const DATE = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:\d\d)$/
 const HTTP_DATE = /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/
 
-/** Parses a Unix time in seconds or milliseconds, or a date, to ms. */
+/** Larger Unix times are in milliseconds: as seconds, this is the year 5138, and as milliseconds, 1973. */
+const MAX_SECONDS = 99_999_999_999
+
+/** Parses a Unix time in seconds or milliseconds, or a date, to ms. Undefined for anything else. */
 function timeOf(time: string): number | undefined {
   if (DATE.test(time) || HTTP_DATE.test(time)) return Date.parse(time) || undefined
   if (!/^\d{9,14}$/.test(time)) return undefined
   const value = Number(time)
-  return value > 99_999_999_999 ? value : value * 1000
+  return value > MAX_SECONDS ? value : value * 1000
 }

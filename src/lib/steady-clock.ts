@@ -1,7 +1,7 @@
-/** Maximum drift (ms) of the wall clock between two checks that is followed at once, as when NTP slews it. */
-const DRIFT = 2_000
+/** Smaller changes (ms) of the wall clock between two calls are followed at once, as when NTP slews it. Larger ones are jumps. */
+const MAX_DRIFT = 2_000
 /** How long (ms) a jump must last before it is accepted. */
-const HOLD = 30_000
+const ACCEPT_AFTER = 30_000
 
 /**
  * The time (Unix ms) for schedules, retries, leases and approvals. Runs on the monotonic clock and follows the wall clock. A jump of
@@ -16,15 +16,14 @@ export function createSteadyClock(
   let jump: { offset: number; since: number } | undefined
   return () => {
     const elapsed = monotonic()
-    const seen = wall() - elapsed
-    if (Math.abs(seen - offset) < DRIFT) {
-      offset = seen
+    const wallOffset = wall() - elapsed
+    const isDrift = Math.abs(wallOffset - offset) < MAX_DRIFT
+    const isSameJump = jump !== undefined && Math.abs(wallOffset - jump.offset) < MAX_DRIFT
+    const hasLasted = isSameJump && jump !== undefined && elapsed - jump.since >= ACCEPT_AFTER
+    if (isDrift || hasLasted) {
+      offset = wallOffset
       jump = undefined
-    } else if (!jump || Math.abs(seen - jump.offset) >= DRIFT) jump = { offset: seen, since: elapsed }
-    else if (elapsed - jump.since >= HOLD) {
-      offset = seen
-      jump = undefined
-    }
+    } else if (!isSameJump) jump = { offset: wallOffset, since: elapsed }
     return Math.round(offset + elapsed)
   }
 }

@@ -1,18 +1,22 @@
 /** Maximum number of values to inspect, and maximum depth. */
-const MOST_VALUES = 300
-const DEEPEST = 4
+const MAX_VALUES = 300
+const MAX_DEPTH = 4
 /** Maximum elements per list, parts per summary, and characters per part. */
-const ELEMENTS = 3
-const PARTS = 4
-const LONGEST = 120
+const MAX_ELEMENTS = 3
+const MAX_PARTS = 4
+const MAX_CHARACTERS = 120
+/** Larger numbers are ids or times. */
+const MAX_NUMBER = 1e9
 
 /** Fields that mean little to people: ids, URLs, times, versions and modes. */
-const MACHINES =
+const FOR_MACHINES =
   /(^|[_-])(id|ids|uuid|guid|gid|hash|sha|token|secret|signature|url|uri|href|link|cursor|etag|version|object|livemode|created|updated|timestamp|at|time|date|ref|key)$|(Id|Url|Uri|At|Hash)$|^(api_version|node_id|type|event|topic)$/
+/** Fields by their importance. Those of the first group are shown without their names. */
 const FIRST = /^(title|subject|summary|headline|text|message|description|content|comment|body)$/i
 const NEXT = /^(action|status|state|level|amount|total|total_price|price|currency|number|order)$/i
 const LAST = /^(name|full_name|login|email|customer|user|author|username)$/i
 
+/** A lower `rank` is more important. */
 type Found = { key: string; value: string; rank: number }
 
 /** Summarises a JSON object in one line for people; undefined if it has no readable values. */
@@ -20,7 +24,7 @@ export function summaryOf(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const best = new Map<string, Found>()
   for (const found of valuesIn(body).toSorted((a, b) => a.rank - b.rank)) {
-    if (best.size < PARTS && !best.has(found.key)) best.set(found.key, found)
+    if (best.size < MAX_PARTS && !best.has(found.key)) best.set(found.key, found)
   }
   const parts = [...best.values()].map(({ key, value }) => (FIRST.test(key) ? value : `${key}: ${value}`))
   return parts.length === 0 ? undefined : parts.join(' · ')
@@ -29,12 +33,12 @@ export function summaryOf(body: unknown): string | undefined {
 function valuesIn(body: object): Found[] {
   const found: Found[] = []
   let level: (readonly [string, unknown])[] = Object.entries(body)
-  for (let depth = 0, seen = 0; depth < DEEPEST && level.length > 0; depth++) {
+  for (let depth = 0, seen = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
     const below: (readonly [string, unknown])[] = []
     for (const [key, value] of level) {
-      if (++seen > MOST_VALUES) return found
+      if (++seen > MAX_VALUES) return found
       const parts = partsOf(key, value)
-      if (parts) below.push(...parts.slice(0, MOST_VALUES - below.length))
+      if (parts) below.push(...parts.slice(0, MAX_VALUES - below.length))
       else if (isForPeople(key, value)) found.push({ key, value: inLine(value), rank: rankOf(key) + depth })
     }
     level = below
@@ -43,13 +47,13 @@ function valuesIn(body: object): Found[] {
 }
 
 function partsOf(key: string, value: unknown): (readonly [string, unknown])[] | undefined {
-  if (Array.isArray(value)) return value.slice(0, ELEMENTS).map((each) => [key, each])
+  if (Array.isArray(value)) return value.slice(0, MAX_ELEMENTS).map((each) => [key, each])
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
 }
 
 function isForPeople(key: string, value: unknown): boolean {
-  if (MACHINES.test(key)) return false
-  if (typeof value === 'number') return Math.abs(value) < 1e9
+  if (FOR_MACHINES.test(key)) return false
+  if (typeof value === 'number') return Math.abs(value) < MAX_NUMBER
   if (typeof value !== 'string' || value.trim() === '') return false
   if (FIRST.test(key)) return true
   // Ids, hashes, URLs and times have no spaces, and many characters or digits.
@@ -66,5 +70,5 @@ function rankOf(key: string): number {
 
 function inLine(value: unknown): string {
   const text = String(value).replaceAll(/\s+/g, ' ').trim()
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
+  return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS - 1)}…` : text
 }

@@ -1,3 +1,6 @@
+/** Tolerance for rounding errors, in tokens. */
+const TOLERANCE = 1e-6
+
 /** A token bucket of `rate.count`, refilled evenly over `rate.per` ms. A call takes a token and returns 0, or the ms until there is one. */
 export function createTokenBucket(rate: { count: number; per: number } | 'off', now: () => number) {
   if (rate === 'off') return () => 0
@@ -9,8 +12,8 @@ export function createTokenBucket(rate: { count: number; per: number } | 'off', 
     // A clock set back must not drain the bucket.
     tokens = Math.min(rate.count, tokens + Math.max(0, time - filledAt) / perToken)
     filledAt = time
-    // Tolerates rounding errors of a millionth of a token.
-    if (tokens < 1 - 1e-6) return Math.max(1, Math.ceil((1 - 1e-6 - tokens) * perToken))
+    const missing = 1 - TOLERANCE - tokens
+    if (missing > 0) return Math.max(1, Math.ceil(missing * perToken))
     tokens = Math.max(0, tokens - 1)
     return 0
   }

@@ -1,9 +1,9 @@
-import { createBell } from './loop.ts'
+import { createWakeSignal } from './loop.ts'
 
 /**
  * Calls `attempt` immediately, after each wake-up and after `retryIn` (ms), until it returns a value. Resolves undefined at the
- * timeout, or when `signal` aborts. Both run on the monotonic clock: a wall clock that jumps neither holds a retry nor spins. `watch` subscribes before the first attempt, so that no event is missed,
- * and returns a function that unsubscribes.
+ * timeout, or when `signal` aborts. `watch` subscribes before the first attempt, so that no event is missed, and returns a function
+ * that unsubscribes. Pauses and timeout use the monotonic clock, so that a jump of the wall clock has no effect.
  */
 export async function waitFor<T>(options: {
   attempt(): Promise<{ value?: T | undefined; retryIn?: number | undefined }>
@@ -14,22 +14,22 @@ export async function waitFor<T>(options: {
 }): Promise<T | undefined> {
   const { signal } = options
   const deadline = performance.now() + (options.timeout ?? Number.POSITIVE_INFINITY)
-  const bell = createBell()
-  const stop = options.watch(bell.ring)
-  signal?.addEventListener('abort', bell.ring)
+  const wakeSignal = createWakeSignal()
+  const unsubscribe = options.watch(wakeSignal.wake)
+  signal?.addEventListener('abort', wakeSignal.wake)
   try {
-    // A disconnected caller must not take anything, as it would be lost.
+    // No attempt for a caller that has disconnected: what it takes would be lost.
     while (!signal?.aborted) {
-      bell.clear()
+      wakeSignal.clear()
       const outcome = await options.attempt()
       if (outcome.value !== undefined) return outcome.value
       const left = deadline - performance.now()
       if (left <= 0) return undefined
-      await bell.sleep(Math.min(left, outcome.retryIn ?? left))
+      await wakeSignal.sleep(Math.min(left, outcome.retryIn ?? left))
     }
     return undefined
   } finally {
-    stop()
-    signal?.removeEventListener('abort', bell.ring)
+    unsubscribe()
+    signal?.removeEventListener('abort', wakeSignal.wake)
   }
 }

@@ -2,12 +2,12 @@ import type { Caller } from '../core/call.ts'
 import { identityOf, partsOf } from '../core/identity.ts'
 import type { Message } from '../core/message.ts'
 import { compileExactPattern } from '../core/pattern.ts'
-import { type AccessRule, createWho } from './middleware/access.ts'
+import { type AccessRule, createMemberTest } from './middleware/access.ts'
 import { createNameMatcher } from './names.ts'
 
 export type Access = ReturnType<typeof createAccess>
 
-/** The parts of the configuration that grant rights. */
+/** The parts of the configuration that grant rights: the roles, and the transport of each gateway. */
 type Roles = {
   access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
   gateways: readonly { name: string; transport: string }[]
@@ -19,10 +19,10 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
   /** The caller with an identity and its current roles. Without an identity there are no roles. */
   const callerAs = (id: string | undefined, groups: readonly string[] = []): Caller => {
     if (id === undefined) return { kind: 'route' }
-    const who: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
-    const caller = groups.length > 0 ? { ...who, groups } : who
-    const named = config.rules.filter(({ who }) => who(caller))
-    return { ...caller, roles: named.map(({ role }) => role) }
+    const known: Caller = { kind: 'route', id, ...(config.caseless.has(partsOf(id).gateway) && CASELESS) }
+    const caller = groups.length > 0 ? { ...known, groups } : known
+    const granting = config.rules.filter(({ isMember }) => isMember(caller))
+    return { ...caller, roles: granting.map(({ role }) => role) }
   }
   return {
     /** Replaces the roles. */
@@ -35,7 +35,7 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
     expand(member: string): string[] {
       const [, role] = /^role:(.+)$/s.exec(member) ?? []
       if (role === undefined) return [member]
-      return config.named.flatMap(([name, { members }]) =>
+      return config.roles.flatMap(([name, { members }]) =>
         compileExactPattern(role).test(name) ? members : [],
       )
     },
@@ -52,9 +52,9 @@ function compiled({ access, gateways }: Roles, isCaseless: (transport: string) =
   const roles = Object.entries(access.roles)
   return {
     caseless: new Set(gateways.filter(({ transport }) => isCaseless(transport)).map(({ name }) => name)),
-    named: roles,
+    roles,
     rules: roles.map(([role, { members, skills }]) => {
-      return { role, who: createWho(members), skills: createNameMatcher(skills) }
+      return { role, isMember: createMemberTest(members), skills: createNameMatcher(skills) }
     }),
   }
 }

@@ -2,7 +2,7 @@ import type { Skill } from '../core/skill.ts'
 import { createNameMatcher } from './names.ts'
 
 /** Skills that change nothing. */
-const READS = createNameMatcher(
+const READ_ONLY = createNameMatcher(
   '*-list *-show state-get state-wait recall search-notes workbench-get refused gateway-traffic event-groups cost skill-usage slack-installs ' +
     'message-search message-histogram dead-letter-groups assistant-help',
 )
@@ -10,15 +10,15 @@ const READS = createNameMatcher(
  * Skills whose repetition changes nothing more, so that a model run may repeat them after a crash. `gateway-send` deduplicates by its
  * own keys.
  */
-const REPEATS = createNameMatcher(
+const IDEMPOTENT = createNameMatcher(
   'state-set state-delete gateway-send event-subscribe event-unsubscribe forget',
 )
 /** Irreversible skills, for which interfaces ask for confirmation. */
-const DESTROYS = createNameMatcher(
+const DESTRUCTIVE = createNameMatcher(
   '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel job-cancel',
 )
-/** All others: each call has an effect, which can be undone or is wanted. */
-const CHANGES = createNameMatcher(
+/** All others, which get no hint: each call has an effect, but not a destructive one. */
+const UNMARKED = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
     'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-replay ' +
     'callback-wait callback-respond dead-letter-retry person-export remember digest-now delegate work-done schedule-in-words ' +
@@ -27,16 +27,16 @@ const CHANGES = createNameMatcher(
 
 /** Whether a built-in skill is in one of the lists above. A test requires it of each. */
 export function isClassified(name: string): boolean {
-  return [READS, REPEATS, DESTROYS, CHANGES].some((list) => list.matches(name))
+  return [READ_ONLY, IDEMPOTENT, DESTRUCTIVE, UNMARKED].some((list) => list.matches(name))
 }
 
 /** Adds the hints of MCP about what a skill does. */
-export function annotated(skill: Skill): Skill {
+export function withAnnotations(skill: Skill): Skill {
   const { name, metadata } = skill
   const hints = {
-    ...(READS.matches(name) && { readOnlyHint: true }),
-    ...(REPEATS.matches(name) && { idempotentHint: true }),
-    ...(DESTROYS.matches(name) && { destructiveHint: true }),
+    ...(READ_ONLY.matches(name) && { readOnlyHint: true }),
+    ...(IDEMPOTENT.matches(name) && { idempotentHint: true }),
+    ...(DESTRUCTIVE.matches(name) && { destructiveHint: true }),
   }
   return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
 }

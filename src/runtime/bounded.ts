@@ -4,38 +4,40 @@ import { formatDuration } from '../core/units.ts'
 
 /**
  * Runs `work` until `parent` aborts or `timeout` (ms) passes, and then rejects immediately with the abort reason or
- * `skill_timeout`, even if the work ignores its signal. `live` holds its abort function while it runs, for `close`.
+ * `skill_timeout`, even if the work ignores its signal. While it runs, `running` contains a function that aborts it.
  */
 export async function runBounded<T>(
   bounds: {
     skill: string
     parent?: AbortSignal | undefined
     timeout?: number | undefined
-    live?: Set<(reason: Error) => void>
+    running?: Set<(reason: Error) => void>
   },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { skill: name, parent, timeout, live } = bounds
+  const { skill: name, parent, timeout, running } = bounds
   if (parent?.aborted) throw abortError(parent)
   const controller = new AbortController()
   const { signal } = controller
+  // The work may add any number of listeners.
   setMaxListeners(0, signal)
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const abort = (reason: unknown) => {
-    // Before the abort makes the work itself fail.
+    // First, because the abort may make the work fail with a less clear error.
     reject(abortError({ reason }))
     controller.abort(reason)
   }
   const followParent = () => abort(parent?.reason)
   parent?.addEventListener('abort', followParent, { once: true })
-  const end = (ms: number) => abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
-  const timer = timeout === undefined ? undefined : setTimeout(end, timeout, timeout)
-  live?.add(abort)
+  const onTimeout = (ms: number) =>
+    abort(new TriviumError('skill_timeout', { name, timeout: formatDuration(ms) }))
+  const timer = timeout === undefined ? undefined : setTimeout(onTimeout, timeout, timeout)
+  running?.add(abort)
   try {
     work(signal).then(resolve, reject)
     return await promise
   } finally {
-    live?.delete(abort)
+    running?.delete(abort)
     clearTimeout(timer)
     parent?.removeEventListener('abort', followParent)
   }

@@ -1,4 +1,4 @@
-import type { Call, Within } from '../core/call.ts'
+import type { Call, CallOverrides } from '../core/call.ts'
 import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -11,11 +11,11 @@ export type RunNested = (
   call: Call,
   args: unknown,
   nonlocals: Record<string, unknown>,
-  within: Within,
+  within: CallOverrides,
 ) => Promise<unknown>
 
 /**
- * Makes the factory of invocation contexts. Most skills use little of theirs, so closures and loggers are created on demand. A class
+ * Makes the factory of invocation contexts. Most skills use only a few members, so closures and loggers are created on demand. A class
  * keeps the accessors on the prototype; in an object literal they would make each context a dictionary-mode object.
  */
 export function createContexts(shared: {
@@ -24,13 +24,14 @@ export function createContexts(shared: {
   log: Log
   run: RunNested
 }): (call: Call, args: unknown, nonlocals: Record<string, unknown>) => SkillContext {
+  const { services } = shared
   class Context implements SkillContext {
     args: unknown
     declare message?: Message
     locals: Record<string, unknown> = {}
     nonlocals: Record<string, unknown>
     globals = shared.globals
-    services = shared.services
+    services = services
     call: Call
     #log: Log | undefined
     #manager: SkillContext['manager'] | undefined
@@ -53,8 +54,10 @@ export function createContexts(shared: {
 
     get once(): SkillContext['once'] {
       const { skill, message } = this.call
-      const run = (effect: () => unknown) => async () => toJson(await effect())
-      return (key, effect) => services.calls.once(`${skill}/${key}`, run(effect), message?.id)
+      return (key, effect) => {
+        const run = async () => toJson(await effect())
+        return services.calls.once(`${skill}/${key}`, run, message?.id)
+      }
     }
 
     get artifacts(): SkillContext['artifacts'] {
@@ -78,7 +81,7 @@ export function createContexts(shared: {
       this.call.signal = value
     }
 
-    #invoke(name: string, args: unknown, within: Within = {}): Promise<unknown> {
+    #invoke(name: string, args: unknown, within: CallOverrides = {}): Promise<unknown> {
       const { skill: by, depth } = this.call
       // Uses the signal at the time of the call.
       const nested = { skill: name, by, depth: depth + 1, signal: this.signal }
@@ -91,6 +94,5 @@ export function createContexts(shared: {
       return result
     }
   }
-  const { services } = shared
   return (call, args, nonlocals) => new Context(call, args, nonlocals)
 }

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { orNothing } from '../lib/disk.ts'
 
-/** The folder of a skill, the file to load it from, and the skills folder it was found in. */
+/** A skill in a folder. `path`: the file to load it from. */
 export type FoundSkill = {
   name: string
   kind: 'code' | 'markdown'

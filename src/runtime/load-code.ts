@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { ANY_ARGS, type Middleware, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
-import { parseSettings } from './onion.ts'
+import { parseSettings } from './parse-settings.ts'
 
 /** The form of skill names. */
 export const SKILL_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -27,14 +27,14 @@ const skillShape = z.object({
 
 type FoundFile = { name: string; path: string }
 
-/** Middleware keys that restrict a skill. Outside `metadata` they would be silently ignored, so that is an error. */
-const LAYERS = ['access', 'allowed-tools', 'approval', 'session', 'timeout']
+/** Middleware keys, most of which restrict a skill. Outside `metadata` they would be silently ignored, so that is an error. */
+const METADATA_KEYS = ['access', 'allowed-tools', 'approval', 'session', 'timeout']
 
 /** Imports a code skill, the default export of its module. Throws if it is not a skill. */
 export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
-  const misplaced = LAYERS.find((layer) => isJsonObject(exported) && Object.hasOwn(exported, layer))
+  const misplaced = METADATA_KEYS.find((key) => isJsonObject(exported) && Object.hasOwn(exported, key))
   if (misplaced) throw new Error(`\`${misplaced}\` belongs in metadata: { '${misplaced}': … }`)
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)
@@ -67,15 +67,18 @@ async function importDefault(path: string, importer: FreshImporter): Promise<unk
   return (await importer.load(path).catch((error) => throwWithPlace(error, path))).default
 }
 
-/** Node reports the place of an error only in the stack. Its own frames do not start with `/`. */
-const PLACE = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
+/**
+ * The file and line of a stack frame, such as `at run (file:///skills/echo/index.ts?v=3:12:5)`: Node reports the place of an
+ * error only in the stack. Its own frames (`node:internal/…`) do not match.
+ */
+const STACK_FRAME = /(?:^|\(|at (?:async )?)(?:file:\/\/)?(\/[^\s()?:]+)(?:\?v=\d+)?:(\d+)(?::\d+)?\)?$/gm
 
 /** Rethrows an error with the file (if not `path`) and line before its message. */
 function throwWithPlace(error: unknown, path: string): never {
   if (!(error instanceof Error)) throw error
   const own = realPathOf(path)
   const folder = dirname(dirname(own))
-  for (const [, at = '', line] of (error.stack ?? '').matchAll(PLACE)) {
+  for (const [, at = '', line] of (error.stack ?? '').matchAll(STACK_FRAME)) {
     const file = realPathOf(decodeURI(at))
     if (!file.startsWith(folder)) continue
     const where = file === own ? '' : `${relative(folder, file)} `
@@ -90,13 +93,13 @@ const PROVIDED: Record<string, string> = {
   zod: import.meta.resolve('zod'),
 }
 
-/** Timeout (ms) of modules with top-level await. */
-const PATIENCE = 10_000
+/** Timeout (ms) of the import of a module, which may have a top-level await. */
+const IMPORT_TIMEOUT = 10_000
 
 /** Shared by all importers, so that each URL is one version of a file. */
 let version = 0
 
-/** CommonJS has one global cache. */
+/** For CommonJS modules, which have one global cache. */
 const require = createRequire(import.meta.url)
 /** Files loaded as CommonJS. */
 const commonJs = new Set<string>()
@@ -111,25 +114,25 @@ export function createFreshImporter(folders: readonly string[] = []) {
     for (const path of [folder, realPathOf(folder)]) roots.add(`${pathToFileURL(path).href}/`)
   }
   /** The folder itself may be in a package; packages installed inside it do not count. */
-  const isOurs = (url = '') => {
+  const isInRoots = (url = '') => {
     return [...roots].some((root) => url.startsWith(root) && !url.includes('/node_modules/', root.length - 1))
   }
   /** TypeScript skills are ES modules regardless of their package.json. */
   const asModule = (found: ResolveFnOutput) => {
-    return isOurs(found.url) && /\.ts(\?|$)/.test(found.url)
+    return isInRoots(found.url) && /\.ts(\?|$)/.test(found.url)
       ? { ...found, format: 'module-typescript' }
       : found
   }
 
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      if (!isOurs(context.parentURL)) return asModule(next(specifier, context))
+      if (!isInRoots(context.parentURL)) return asModule(next(specifier, context))
       const provided = Object.hasOwn(PROVIDED, specifier) ? PROVIDED[specifier] : undefined
       // Falls back to Trivium's own copy.
       if (provided) return attempt(() => next(specifier, context)) ?? next(provided, context)
       const resolved = asModule(next(specifier, context))
       const query = new URL(context.parentURL ?? '').search
-      if (!query || !isOurs(resolved.url)) return resolved
+      if (!query || !isInRoots(resolved.url)) return resolved
       return resolved.url.includes('?') ? resolved : { ...resolved, url: resolved.url + query }
     },
   })
@@ -141,16 +144,16 @@ export function createFreshImporter(folders: readonly string[] = []) {
       const real = realPathOf(path)
       const { href } = pathToFileURL(real)
       for (const folder of folders) addRoot(folder)
-      if (!isOurs(href)) addRoot(dirname(path))
+      if (!isInRoots(href)) addRoot(dirname(path))
       const home = dirname(real) + sep
       for (const at of commonJs.has(real) ? Object.keys(require.cache) : []) {
         if (at.startsWith(home) && !at.includes('/node_modules/', home.length - 1)) delete require.cache[at]
       }
       // `import` would see a circle for re-exports that were loaded before; `require` does not, and also reports failures.
       if (commonJs.has(real)) attempt(() => require(real))
-      const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(PATIENCE))
+      const module = await inTime(import(`${href}?v=${++version}`), AbortSignal.timeout(IMPORT_TIMEOUT))
       if (require.cache[real]) commonJs.add(real)
-      if (!module) throw new Error(`its top-level await did not finish within ${PATIENCE / 1000} s`)
+      if (!module) throw new Error(`its top-level await did not finish within ${IMPORT_TIMEOUT / 1000} s`)
       return module
     },
     close: () => hooks.deregister(),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type Call, createSendCounter, type InvokeOptions } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
-import { requireAskFor } from '../core/identity.ts'
+import { requireMayInvoke } from '../core/identity.ts'
 import { toJson } from '../core/json.ts'
 import type { Services } from '../core/services.ts'
 import { outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
@@ -16,7 +16,7 @@ export type SkillManager = ReturnType<typeof createSkillManager>
 export type SkillManagerOptions = RegistryOptions &
   RunnerOptions & {
     /** Redacts secrets in the text of an error, which is stored and shown. */
-    clean?(text: string): string
+    redact?(text: string): string
   }
 
 /** Dependencies of skills. */
@@ -25,21 +25,23 @@ type Connected = {
   /** Further skills. */
   skills?: readonly Skill[]
   /** Called at the end of an invocation without a message. */
-  ended?(rootId: string): Promise<unknown> | undefined
+  onEnd?(rootId: string): Promise<unknown> | undefined
 }
 
 /** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */
+type AbortInvocation = (reason: Error) => void
+
 export function createSkillManager(options: SkillManagerOptions) {
-  const { folders, log, clean = (text) => text } = options
-  let ended: Connected['ended']
-  const live = new Set<(reason: Error) => void>()
+  const { folders, log, redact = (text) => text } = options
+  let onEnd: Connected['onEnd']
+  const running = new Set<AbortInvocation>()
   const registry = createRegistry(options)
   const runner = createRunner(options, registry)
   const { find, run, guarded, withApproval } = runner
-  const { tell, onChange } = createListeners()
+  const { notify, onChange } = createListeners()
   const reload = async () => {
     await registry.reload()
-    tell()
+    notify()
   }
   let stopWatching: (() => Promise<void>) | undefined
   let closed = false
@@ -48,38 +50,38 @@ export function createSkillManager(options: SkillManagerOptions) {
     /** Sets the services of skills. */
     connect(parts: Connected) {
       runner.connect(parts.services)
-      ended = parts.ended
+      onEnd = parts.onEnd
       registry.add(parts.skills ?? [])
     },
     /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed` has the skill’s error as `cause`. */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
       const { signal: parent, timeout, caller, approval } = invokeOptions
-      if (caller) requireAskFor(caller, name)
+      if (caller) requireMayInvoke(caller, name)
       const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
       try {
-        const result = await runBounded({ skill: name, parent, timeout, live }, (signal) =>
+        const result = await runBounded({ skill: name, parent, timeout, running }, (signal) =>
           run(
             createRootCall(name, { ...invokeOptions, rootId, signal }),
             args,
             invokeOptions.nonlocals ?? {},
-            approval ? (onion) => withApproval(onion, approval) : undefined,
+            approval ? (layered) => withApproval(layered, approval) : undefined,
           ),
         )
         const isOutside = caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
         return isOutside ? asJson(result) : result
       } catch (error) {
         if (error instanceof TriviumError) throw error
-        throw new TriviumError('skill_failed', { name, reason: clean(reasonOf(error)) }, { cause: error })
+        throw new TriviumError('skill_failed', { name, reason: redact(reasonOf(error)) }, { cause: error })
       } finally {
         // Dispatch may retry a message, and reports the end itself.
-        if (!invokeOptions.message) await ended?.(rootId)
+        if (!invokeOptions.message) await onEnd?.(rootId)
       }
     },
     permit: runner.permit,
     /** Data of `trivium skill list`. */
     list: () => registry.names().map((name) => infoOf(find(name))),
-    get: (name: string) => registry.get(name)?.onion.skill,
+    get: (name: string) => registry.get(name)?.layered.skill,
     /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
@@ -90,7 +92,7 @@ export function createSkillManager(options: SkillManagerOptions) {
     /** Replaces the skills of MCP servers. */
     useRemote(skills: readonly Skill[]) {
       registry.useRemote(skills)
-      tell()
+      notify()
     },
     /** Reloads all skills. A broken skill keeps its last good version. */
     reload,
@@ -104,7 +106,7 @@ export function createSkillManager(options: SkillManagerOptions) {
       closed = true
       await stopWatching?.()
       const reason = new TriviumError('stopping', { what: 'The call was ended; it may have had effects.' })
-      for (const abort of live) abort(reason)
+      for (const abort of running) abort(reason)
       registry.close()
     },
   }
@@ -113,7 +115,7 @@ export function createSkillManager(options: SkillManagerOptions) {
 function createListeners() {
   const listeners = new Set<() => void>()
   return {
-    tell(): void {
+    notify(): void {
       for (const listener of [...listeners]) listener()
     },
     /** Calls `listener` after each reload. Returns a function that unsubscribes. */
@@ -128,7 +130,7 @@ function createRootCall(
   skill: string,
   options: InvokeOptions & { rootId: string; signal: AbortSignal },
 ): Call {
-  const { message, route, model, onModel, asks, steer, signal } = options
+  const { message, route, model, onModel, askUser, steer, signal } = options
   const call: Call = {
     rootId: options.rootId,
     trace: options.trace ?? message?.trace ?? randomUUID().replaceAll('-', ''),
@@ -144,16 +146,16 @@ function createRootCall(
   if (route !== undefined) call.route = route
   if (model !== undefined) call.model = model
   if (onModel) call.onModel = onModel
-  if (asks) call.asks = asks
+  if (askUser) call.askUser = askUser
   if (steer) call.steer = steer
   return call
 }
 
-function infoOf({ onion: { skill }, source: { name, kind, path } }: RegisteredSkill) {
+function infoOf({ layered: { skill }, source: { name, kind, path } }: RegisteredSkill) {
   return { name, description: skill.description, kind, ...defined({ path }) }
 }
 
-function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['onion']) {
+function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['layered']) {
   const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
   return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
 }

@@ -10,10 +10,14 @@ export const nameSpec = z.union([z.string(), z.array(z.string())])
 
 export type NameMatcher = ReturnType<typeof createNameMatcher>
 
-/** Compiles the names and globs of `allowed-tools` and access rules. Parentheses (`Bash(git:*)`) are for other hosts. Throws for an invalid glob. */
+/**
+ * Compiles the names and globs of `allowed-tools` and access rules. Ignores parentheses (`Bash(git:*)`), which are for other hosts.
+ * Throws for an invalid glob.
+ */
 export function createNameMatcher(spec: string | readonly string[]) {
-  const plain = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
-  const names = typeof spec === 'string' ? plain(spec).split(/[\s,]+/) : spec.map(plain)
+  const withoutParentheses = (text: string) => text.replaceAll(/\([^)]*\)/g, '')
+  const names =
+    typeof spec === 'string' ? withoutParentheses(spec).split(/[\s,]+/) : spec.map(withoutParentheses)
   const patterns = names.filter((one) => one !== '').map(compilePattern)
   return {
     spec: names.join(' '),
@@ -26,32 +30,38 @@ export function createNameMatcher(spec: string | readonly string[]) {
 /** The tool name for providers, which allow only letters, digits, `_` and `-`, with a limited length: `files.read` becomes `files__read`. */
 export function toolNameOf(skill: string): string {
   const name = skill.replaceAll('.', '__')
-  return name.length > LONGEST_TOOL
-    ? `${name.slice(0, LONGEST_TOOL - 9)}-${hash('sha1', name).slice(0, 8)}`
-    : name
+  if (name.length <= LONGEST_TOOL) return name
+  const suffix = `-${hash('sha1', name).slice(0, 8)}`
+  return name.slice(0, LONGEST_TOOL - suffix.length) + suffix
 }
 
 const LONGEST_TOOL = 64
 
-/** The skill name of a tool, for people. */
+/** The skill name of a tool, for people. Long names stay shortened. */
 export function skillOfTool(tool: string): string {
   return tool.replaceAll('__', '.')
 }
 
-/** Whether a call concerns the topic of all messages. Other topics belong to skills. */
-export function isForeignTraffic(name: string, args: unknown): boolean {
+/** Whether a call reads or acknowledges events on the topic of all messages. Other topics belong to skills. */
+export function concernsAllMessages(name: string, args: unknown): boolean {
   return name.startsWith('event-') && pathGet(args, 'topic') === MESSAGE_TOPIC
 }
 
+/** The argument that names the skill that will run. */
+const SKILL_ARGUMENTS = new Map([
+  ['event-subscribe', 'ref'],
+  ['schedule-create', 'skill'],
+])
+
 /**
- * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run. The caller
- * must be allowed to invoke it. Words for a schedule may lead to any skill. A person to whom work
- * is delegated counts as a skill of that name.
+ * The skill that a call of `event-subscribe`, `schedule-create` or `delegate` will run; undefined for other calls. The caller
+ * must be allowed to invoke it. A schedule in words may run any skill, so it needs a pattern that matches `any-skill`. A person to
+ * whom work is delegated counts as a skill of that name.
  */
 export function skillRunLater(name: string, args: unknown): string | undefined {
   if (name === 'schedule-in-words') return 'any-skill'
   if (name === 'delegate') return workerOf(pathGet(args, 'text'), pathGet(args, 'worker')).worker
-  const argument = { 'event-subscribe': 'ref', 'schedule-create': 'skill' }[name]
+  const argument = SKILL_ARGUMENTS.get(name)
   const later = argument && pathGet(args, argument)
   return typeof later === 'string' ? later : undefined
 }

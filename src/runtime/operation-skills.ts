@@ -1,7 +1,7 @@
 import type { Operations } from '../core/operation.ts'
 import type { Skill } from '../core/skill.ts'
 
-/** Makes a skill per operation, which calls the method of the same name of a part. `prefix`: of the names of the skills. */
+/** Makes a skill per operation, which calls the method of the same name of a part. The skills are named `prefix` and the method. */
 export function operationSkills(part: string, prefix: string, offered: Operations): Skill[] {
   return Object.entries(offered).map(([method, args]) => ({
     name: prefix + method,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { closed, ms, name, timeout, ttl } from '../core/arguments.ts'
+import { DAY } from '../core/units.ts'
 
 /** `callback-…`: they throw `callback_not_found`, `callback_released`. */
 export const callbacks = {
@@ -11,7 +12,7 @@ export const callbacks = {
       .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
       .default('callback')
       .describe('Prefix of the ref'),
-    ttl: ttl.default(86_400_000).describe('The ref expires after this many ms'),
+    ttl: ttl.default(DAY).describe('The ref expires after this many ms'),
   }).describe('Creates a callback and returns its ref, which anyone can invoke like a skill.'),
   wait: closed({
     ref: name.describe('The ref that callback-create returned'),
@@ -29,16 +30,16 @@ export const callbacks = {
   }).describe('Ends a callback; waiting callers get an error.'),
 }
 
-/** Where a value lives: in this data dir or process, or on the message store. */
+/** Where a value is stored. See `StateStoreName`. */
 export const storeName = z.enum(['file', 'memory', 'shared'])
-const keptIn = storeName.exactOptional().describe('Only sessions in this storage; default: all')
+const onlyStore = storeName.exactOptional().describe('Only sessions in this storage; default: all')
 
 /** `session-…` */
 export const sessions = {
-  list: closed({ store: keptIn }).describe('Lists the sessions that skills remember.'),
+  list: closed({ store: onlyStore }).describe('Lists the sessions that skills remember.'),
   delete: closed({
     name: name.describe('The skill, or the session name in its settings'),
     key: name.describe('The key of the session, as in session-list'),
-    store: keptIn,
+    store: onlyStore,
   }).describe('Deletes a session of a skill.'),
 }

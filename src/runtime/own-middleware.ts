@@ -15,8 +15,8 @@ export function createMiddlewareLoader(
   shipped: readonly Middleware[],
   importer: ReturnType<typeof createFreshImporter>,
 ) {
-  /** The last good version of each file. */
-  const good = new Map<string, Middleware>()
+  /** The last good version of each file, by path. */
+  const lastGood = new Map<string, Middleware>()
 
   return async (fail: Fail): Promise<Middleware[]> => {
     const all = new Map(shipped.map((one) => [one.name, one]))
@@ -24,11 +24,11 @@ export function createMiddlewareLoader(
     for (const { folder, name: file } of inFolders.filter(({ name }) => MODULE.test(name))) {
       const found = { name: file.replace(MODULE, ''), path: join(folder, file) }
       try {
-        good.set(found.path, await loadMiddleware(found, importer))
+        lastGood.set(found.path, await loadMiddleware(found, importer))
       } catch (error) {
-        fail(`middleware/${found.name}`, found.path, good.has(found.path), error)
+        fail(`middleware/${found.name}`, found.path, lastGood.has(found.path), error)
       }
-      const usable = good.get(found.path) ?? brokenMiddleware(found)
+      const usable = lastGood.get(found.path) ?? brokenMiddleware(found)
       all.set(usable.name, usable)
     }
     return [...all.values()]

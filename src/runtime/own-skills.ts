@@ -106,10 +106,10 @@ export const askPerson = defineSkill({
     options: z.array(z.string().min(1)).min(1).max(100).exactOptional().describe('The accepted answers'),
   }),
   async run({ args, call, signal }) {
-    if (call.asks) return (await call.asks(args, signal)) ?? null
-    const why = call.message
+    if (call.askUser) return (await call.askUser(args, signal)) ?? null
+    const reason = call.message
       ? 'in a conversation, reply with the question; the next message is the answer'
       : 'only MCP clients with elicitation can ask their user'
-    throw new TriviumError('nobody_to_ask', { why })
+    throw new TriviumError('nobody_to_ask', { why: reason })
   },
 })

@@ -7,16 +7,16 @@ import { compilePrefix } from '../core/pattern.ts'
 import { defineSkill, type Skill } from '../core/skill.ts'
 import { orNothing } from '../lib/disk.ts'
 import { SKILL_NAME } from './load-code.ts'
-import { parseSettings } from './onion.ts'
+import { parseSettings } from './parse-settings.ts'
 
 /** The file in a skills folder that declares skills by their first words. */
 export const PREFIX_FILE = 'skills.json'
 
 /**
- * Where a prefix is a command: in chats, in verified mail from `allowed-senders`, and in verified
+ * The transports on which a prefix is a command: chats, verified mail from `allowed-senders`, and verified
  * webhooks whose sender waits for the result. Values are further `match` keys.
  */
-const PLACES: Record<string, JsonObject> = {
+const TRANSPORTS: Record<string, JsonObject> = {
   cli: {},
   slack: {},
   websocket: {},
@@ -76,48 +76,49 @@ function lineOf(text: string, index: number): number {
   return text.slice(0, offset).split('\n').length
 }
 
-/** The words of `skills.json`, with the skills that they run. */
-export function wordsOf({ list, get }: Catalog) {
+/** The entries of `skills.json`: their prefixes, with the skills that they run. */
+export function prefixSkillsIn({ list, get }: Catalog) {
   return list()
     .filter(({ kind }) => kind === 'prefix')
     .map(({ name, description, path }) => {
       const { prefixes, ref, approval = false, verified = false } = get(name)?.metadata ?? {}
       return {
-        ...{
-          name,
-          description,
-          ref: String(ref ?? HELP),
-          path,
-          approval: approval === true,
-          verified: verified === true,
-        },
+        name,
+        description,
+        ref: String(ref ?? HELP),
+        path,
+        approval: approval === true,
+        verified: verified === true,
         prefixes: [prefixes ?? []].flat().map(String),
       }
     })
 }
 
-/** The words that some route runs: `assistant: false` leaves those of the assistant without routes. */
-export function routedWords(catalog: Catalog, routes: readonly { skill?: string }[]) {
+/** The entries of `skills.json` that some route runs: with `assistant: false`, those of the assistant have no routes. */
+export function routedPrefixSkills(catalog: Catalog, routes: readonly { skill?: string }[]) {
   const routed = new Set(routes.map(({ skill }) => skill))
-  return wordsOf(catalog).filter(({ name }) => routed.has(name))
+  return prefixSkillsIn(catalog).filter(({ name }) => routed.has(name))
 }
 
-/** The skill and arguments that a call leads to: follows words of `skills.json` to their skills. */
-export function meantBy(
+/**
+ * The skill and arguments that a call leads to: if the name is an entry of `skills.json`, its `ref` (which may be another entry) with
+ * the text after the prefix.
+ */
+export function followPrefixSkills(
   name: string,
   args: unknown,
   get: (name: string) => Pick<Skill, 'metadata'> | undefined,
 ): { name: string; args: unknown } {
   const seen = new Set<string>()
-  let meant = { name, args }
-  while (!seen.has(meant.name)) {
-    seen.add(meant.name)
-    const { prefixes, ref } = get(meant.name)?.metadata ?? {}
+  let target = { name, args }
+  while (!seen.has(target.name)) {
+    seen.add(target.name)
+    const { prefixes, ref } = get(target.name)?.metadata ?? {}
     if (typeof ref !== 'string' || !Array.isArray(prefixes)) break
-    const text = withoutPrefix(String(pathGet(meant.args, 'text') ?? ''), prefixes.map(String))
-    meant = { name: ref, args: { ...Object(meant.args), text } }
+    const text = withoutPrefix(String(pathGet(target.args, 'text') ?? ''), prefixes.map(String))
+    target = { name: ref, args: { ...Object(target.args), text } }
   }
-  return meant
+  return target
 }
 
 type Catalog = {
@@ -127,19 +128,19 @@ type Catalog = {
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
   const { name, prefixes, ref, approval, verified, alone } = one
-  const words = {
+  const match = {
     prefix: prefixes,
     ...(alone && { text: prefixes.map(wholeText) }),
     ...(verified && { verified }),
   }
   const routes: JsonObject = Object.fromEntries(
-    Object.entries(PLACES).map(([transport, where]) => [transport, { route: { ...words, ...where } }]),
+    Object.entries(TRANSPORTS).map(([transport, more]) => [transport, { route: { ...match, ...more } }]),
   )
+  const commands = prefixes.map((prefix) => `"${prefix} …"`).join(' or ')
+  const target = ref ?? 'the help, as it has no skill (`ref`)'
   return defineSkill({
     name,
-    description:
-      one.description ??
-      `${prefixes.map((prefix) => `"${prefix} …"`).join(' or ')}: ${ref ?? 'the help, as it has no skill (`ref`)'}`,
+    description: one.description ?? `${commands}: ${target}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
     metadata: { prefixes, ref: ref ?? HELP, verified, ...routes, ...(approval ? { approval: true } : {}) },
     async run({ args, manager }) {
@@ -147,8 +148,10 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
       try {
         return await manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) })
       } catch (error) {
-        const isMissing = error instanceof TriviumError && error.code === 'skill_not_found'
-        if (!isMissing || !error.message.includes(` ${ref}.`)) throw error
+        const isNotFound = error instanceof TriviumError && error.code === 'skill_not_found'
+        // Another missing skill is a failure of `ref`.
+        const isRefMissing = isNotFound && error.message.includes(` ${ref}.`)
+        if (!isRefMissing) throw error
         return manager.invoke(HELP, {})
       }
     },

@@ -4,16 +4,16 @@ import type { Middleware, Skill } from '../core/skill.ts'
 import { nearest } from '../lib/nearest.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { FoundSkill } from './discover.ts'
+import { createLayeredSkill, type LayeredSkill } from './layered-skill.ts'
 import { createFreshImporter, loadCodeSkill } from './load-code.ts'
 import type { Catalog } from './model/tools.ts'
-import { createOnion, type Onion } from './onion.ts'
 import { createMiddlewareLoader } from './own-middleware.ts'
 import { type Fail, findSources, type SkillSource } from './sources.ts'
 
 /** A skill that failed to load. `kept`: its last good version is still in use. */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
-export type RegisteredSkill = { onion: Onion; source: SkillSource }
+export type RegisteredSkill = { layered: LayeredSkill; source: SkillSource }
 
 export type RegistryOptions = {
   /** Absolute paths. Earlier folders win. */
@@ -35,7 +35,7 @@ export function createRegistry(options: RegistryOptions) {
   const importer = createFreshImporter(folders)
   const catalog: Catalog = {
     names: () => [...skills.keys(), ...remote.keys()].sort(),
-    get: (name) => find(name)?.onion.skill,
+    get: (name) => find(name)?.layered.skill,
   }
   let skills: ReadonlyMap<string, RegisteredSkill> = new Map()
   /** Tools of MCP servers. Skills of the same name win. */
@@ -45,10 +45,11 @@ export function createRegistry(options: RegistryOptions) {
   let middleware = shipped
   const loadAllMiddleware = createMiddlewareLoader(folders, shipped, importer)
   const sourceParts = {
-    ...{ folders, builtIn },
+    folders,
+    builtIn,
     load: (found: FoundSkill) =>
       found.kind === 'code' ? loadCodeSkill(found, importer) : options.loadMarkdown(found, catalog),
-    before: () => [...skills.values()].map(({ source }) => source),
+    previous: () => [...skills.values()].map(({ source }) => source),
   }
 
   const reload = async () => {
@@ -59,16 +60,16 @@ export function createRegistry(options: RegistryOptions) {
     }
     const layers = await loadAllMiddleware(fail)
     const sources = await findSources(sourceParts, fail)
-    const found = new Set(sources.map(({ name }) => name))
-    const loaded = new Map([...skills].filter(([name]) => found.has(name)))
-    // Each skill is usable as soon as it is loaded: another may have a slow top-level await.
+    const names = new Set(sources.map(({ name }) => name))
+    const loaded = new Map([...skills].filter(([name]) => names.has(name)))
+    // Before all are loaded, so that each skill is usable as soon as it is loaded: another may have a slow top-level await.
     skills = loaded
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source
       try {
-        const onion = createOnion(await source.load(), layers)
-        loaded.set(name, { onion, source })
-        warnOfSlips(onion.skill, layers, log)
+        const layered = createLayeredSkill(await source.load(), layers)
+        loaded.set(name, { layered, source })
+        warnOfMisspelledKeys(layered.skill, layers, log)
       } catch (error) {
         fail(name, path, loaded.has(name), error)
       }
@@ -76,7 +77,7 @@ export function createRegistry(options: RegistryOptions) {
     await Promise.all(sources.map(load))
     failures = failed.sort((a, b) => a.name.localeCompare(b.name))
     middleware = layers
-    useRemote([...remote.values()].map(({ onion }) => onion.skill))
+    useRemote([...remote.values()].map(({ layered }) => layered.skill))
   }
 
   const useRemote = (all: readonly Skill[]) => {
@@ -97,10 +98,10 @@ export function createRegistry(options: RegistryOptions) {
     errors: () => failures,
     /** Includes broken skills, by name: a route to one is not a mistake in the route. */
     known: () => {
-      const whole = [...skills.values(), ...remote.values()].map(({ onion, source }) => {
-        return { ...onion.skill, isShipped: isShipped(source, shippedFolder) }
+      const usable = [...skills.values(), ...remote.values()].map(({ layered, source }) => {
+        return { ...layered.skill, isShipped: isShipped(source, shippedFolder) }
       })
-      return [...whole, ...failures.map(({ name }) => ({ name }))]
+      return [...usable, ...failures.map(({ name }) => ({ name }))]
     },
     middleware: () => middleware,
     /** Reloads everything. Whatever fails to load keeps its last good version. */
@@ -123,7 +124,7 @@ function wrapRemote(
     const { name } = skill
     try {
       const source = { name, kind: 'mcp', load: () => skill } as const
-      return [[name, { onion: createOnion(skill, middleware), source }]]
+      return [[name, { layered: createLayeredSkill(skill, middleware), source }]]
     } catch (error) {
       log.error({ skill: name, reason: reasonOf(error) }, 'a tool of an MCP server cannot be used')
       return []
@@ -133,7 +134,7 @@ function wrapRemote(
 }
 
 /** Metadata may have any key, but one similar to a middleware's name is probably a typo. */
-function warnOfSlips({ name, metadata = {} }: Skill, layers: readonly Middleware[], log: Log): void {
+function warnOfMisspelledKeys({ name, metadata = {} }: Skill, layers: readonly Middleware[], log: Log): void {
   const known = layers.map((one) => one.name)
   for (const key of Object.keys(metadata)) {
     const near = known.includes(key) ? undefined : nearest(key, known)

@@ -3,18 +3,19 @@ import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
+import type { Middleware } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { abortError } from './bounded.ts'
 import { callbackSkill, isCallbackName } from './callbacks/callback-skill.ts'
 import { createContexts } from './context.ts'
-import { createOnion, guardOnion, type Onion } from './onion.ts'
+import { createLayeredSkill, type LayeredSkill, requireApproval } from './layered-skill.ts'
 import { parseArgs } from './parse-args.ts'
 import type { createRegistry, RegisteredSkill } from './registry.ts'
 
 export type RunnerOptions = {
   log: Log
   /** The approval that a route requires for a skill, which then applies to every caller. */
-  guardOf?(skill: string): boolean | ApprovalSettings | undefined
+  approvalOf?(skill: string): boolean | ApprovalSettings | undefined
   /** Why a skill of an MCP server is missing; undefined for other names. */
   missing?(name: string): TriviumError | undefined
   /** Values shared by all invocations. */
@@ -37,21 +38,18 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     if (found) return found
     const broken = registry.broken(name)
     if (broken) throw new TriviumError('skill_broken', { name, path: broken.path, reason: broken.reason })
-    if (isCallbackName(name)) {
-      const load = () => callbackSkill(name)
-      return { onion: createOnion(load(), registry.middleware()), source: { name, kind: 'built-in', load } }
-    }
+    if (isCallbackName(name)) return callbackOf(name, registry.middleware())
     const missing = options.missing?.(name)
     throw missing ?? new TriviumError('skill_not_found', { name, hint: didYouMean(name, registry.names()) })
   }
 
-  const withApproval = (onion: Onion, given?: true | ApprovalSettings) =>
-    guardOnion(onion, registry.middleware(), given)
+  const withApproval = (layered: LayeredSkill, settings?: true | ApprovalSettings) =>
+    requireApproval(layered, registry.middleware(), settings)
 
   /** A skill with the approval that a route requires for it, if any. */
-  const guarded = ({ onion, source: { name } }: RegisteredSkill): Onion => {
-    const guard = options.guardOf?.(name)
-    return guard ? withApproval(onion, guard) : onion
+  const guarded = ({ layered, source: { name } }: RegisteredSkill): LayeredSkill => {
+    const approval = options.approvalOf?.(name)
+    return approval ? withApproval(layered, approval) : layered
   }
 
   /** Throws, or rejects with the skill's error. `refine` changes the layers for this call. */
@@ -59,19 +57,19 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     call: Call,
     args: unknown,
     nonlocals: Record<string, unknown>,
-    refine?: (onion: Onion) => Onion,
+    refine?: (layered: LayeredSkill) => LayeredSkill,
   ): Promise<unknown> => {
     if (call.signal.aborted) throw abortError(call.signal)
     if (call.depth >= MAX_DEPTH) {
       throw new TriviumError('recursion_limit', { name: call.skill, depth: call.depth, limit: MAX_DEPTH })
     }
     const found = find(call.skill)
-    // Routes decide themselves whether they need an approval.
+    // A route decides itself whether its runs need an approval.
     const isRouted = call.depth === 0 && call.route !== undefined
-    const own = isRouted ? found.onion : guarded(found)
-    const onion = refine ? refine(own) : own
+    const unrefined = isRouted ? found.layered : guarded(found)
+    const layered = refine ? refine(unrefined) : unrefined
     call.given = args
-    return onion.run(contextOf(call, parseArgs(onion.skill, args), nonlocals))
+    return layered.run(contextOf(call, parseArgs(layered.skill, args), nonlocals))
   }
 
   return {
@@ -82,25 +80,32 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
         services,
         log,
         run: async (call, args, nonlocals, { guard }) =>
-          run(call, args, nonlocals, guard?.again === undefined ? undefined : withApproval),
+          run(call, args, nonlocals, guard?.rerunKey === undefined ? undefined : withApproval),
       })
     },
     find,
     run,
     guarded,
     withApproval,
-    /** Throws if a call may not plan a later run of a skill (with `args`). Programs never may, as their token may be gone by then. */
+    /** Throws if a call may not schedule a later run of a skill. Programs may not: their token may be removed by then. */
     async permit(name: string, call: Call, args?: unknown): Promise<void> {
       const { id, skills } = call.caller
       if (skills) {
         const reason = 'work that runs later requires the control token'
         throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
       }
-      const { skill } = find(name).onion
+      const { skill } = find(name).layered
       const access = registry.middleware().filter((one) => one.name === 'access')
-      const asked = { ...call, skill: name, depth: 0 }
-      await createOnion({ ...skill, run: async () => {} }, access).run(contextOf(asked, {}, {}))
+      const later = { ...call, skill: name, depth: 0 }
+      // The access rules alone, around a skill that does nothing.
+      await createLayeredSkill({ ...skill, run: async () => {} }, access).run(contextOf(later, {}, {}))
       if (args !== undefined) parseArgs(skill, args)
     },
   }
+}
+
+/** The skill of a callback, which is not registered. */
+function callbackOf(name: string, middleware: readonly Middleware[]): RegisteredSkill {
+  const load = () => callbackSkill(name)
+  return { layered: createLayeredSkill(load(), middleware), source: { name, kind: 'built-in', load } }
 }

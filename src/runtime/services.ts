@@ -9,7 +9,7 @@ import {
   type StateEntry,
 } from './state/backends.ts'
 
-/** Makes the services for state, callbacks and sessions. Does no I/O yet. */
+/** Makes the services for state, callbacks and sessions. Does no I/O before the first call. */
 export function createRuntimeServices(options: {
   store: Pick<Store, 'kv' | 'onSignal'>
   dataDir: string
@@ -22,23 +22,23 @@ export function createRuntimeServices(options: {
     memory: createMemoryBackend(now, entries),
     shared: createSharedBackend(store, prefix),
   })
-  const ofState = backendsOf('state', 'state:', globals.state)
-  const ofSessions = backendsOf('sessions', 'session:', globals.sessions)
-  const backends = [ofState, ofSessions].flatMap(({ file, memory }) => [file, memory])
+  const stateBackends = backendsOf('state', 'state:', globals.state)
+  const sessionBackends = backendsOf('sessions', 'session:', globals.sessions)
+  const localBackends = [stateBackends, sessionBackends].flatMap(({ file, memory }) => [file, memory])
   return {
-    state: ofState,
+    state: stateBackends,
     /** The storage of state and sessions, for code that searches all of it. */
-    values: { state: ofState, sessions: ofSessions },
+    values: { state: stateBackends, sessions: sessionBackends },
     callbacks: createCallbackService({ store, now }),
-    sessions: createSessionService(ofSessions),
+    sessions: createSessionService(sessionBackends),
     /** The `ctx.globals` of skills: the Maps behind `store: memory`. */
     globals,
     /** Removes expired entries. Reads all files, so call it rarely; expired entries are invisible anyway. */
     async sweep() {
-      for (const backend of backends) await backend.sweep()
+      for (const backend of localBackends) await backend.sweep()
     },
     close() {
-      for (const backend of backends) backend.close()
+      for (const backend of localBackends) backend.close()
     },
   }
 }

@@ -18,7 +18,8 @@ type Parts = {
   folders: readonly string[]
   builtIn: readonly Skill[]
   load(found: FoundSkill): Promise<Skill>
-  before(): readonly SkillSource[]
+  /** The sources of the previous load. */
+  previous(): readonly SkillSource[]
 }
 
 /** The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. */
@@ -30,6 +31,7 @@ export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource
     return { name: skill.name, kind: 'built-in', load: () => skill }
   })
   const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...others]
+  // Of several sources with one name, the last entry of a Map remains: reversed, that is the first one.
   return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
 }
 
@@ -41,8 +43,8 @@ async function prefixSources(folder: string, parts: Parts, fail: Fail): Promise<
     for (const { name, reason } of broken) fail(name, path, false, new Error(reason))
     return loaded.map((skill) => ({ name: skill.name, kind: 'prefix', path, load: () => skill }))
   } catch (error) {
-    const before = parts.before().filter((source) => source.path === path)
-    fail(path, path, before.length > 0, error)
-    return before
+    const previous = parts.previous().filter((source) => source.path === path)
+    fail(path, path, previous.length > 0, error)
+    return previous
   }
 }

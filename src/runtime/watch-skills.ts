@@ -9,27 +9,27 @@ const HIDDEN = /(^|[/\\])(\.|node_modules)/
 const SETTLE_MS = 50
 
 /** Polling interval (ms) for a missing folder. */
-const LOOK_FOR_FOLDER_MS = 1_000
+const FOLDER_POLL_MS = 1_000
 
 /**
- * Calls `changed` after a change to a file whose path matches `kind`, once for all changes within 50 ms. Resolves when it
- * watches, to a function that stops watching.
+ * Calls `changed` after a change to a file whose path matches `pattern` (default: any), once for all changes within 50 ms. Resolves
+ * once it watches, with a function that stops watching.
  */
 export async function watchSkills(
   folders: readonly string[],
   changed: () => Promise<void>,
   log: Log,
-  kind = /^/,
+  pattern = /^/,
 ): Promise<() => Promise<void>> {
   const { watch: watchFiles } = await import('chokidar')
   /** The path relative to the nearest of the folders. */
-  const within = (path: string) => {
+  const relativePath = (path: string) => {
     const inside = folders.map((folder) => relative(folder, path)).filter((one) => !one.startsWith('..'))
     return inside.sort((a, b) => a.length - b.length)[0] ?? ''
   }
   let pending: NodeJS.Timeout | undefined
   const run = () => changed().catch((err: unknown) => log.error({ err }, 'reload failed'))
-  const changeSeen = () => {
+  const scheduleRun = () => {
     clearTimeout(pending)
     pending = setTimeout(run, SETTLE_MS)
   }
@@ -37,17 +37,17 @@ export async function watchSkills(
   const present = folders.filter((folder) => existsSync(folder))
   const watcher = watchFiles(present, {
     ignoreInitial: true,
-    ignored: (path) => HIDDEN.test(within(path)),
+    ignored: (path) => HIDDEN.test(relativePath(path)),
   })
   watcher.on('all', (_, path) => {
-    if (kind.test(path)) changeSeen()
+    if (pattern.test(path)) scheduleRun()
   })
   watcher.on('error', (error) => log.warn({ err: error }, 'watching skills failed'))
-  const stopLooking = onceTheyExist(
+  const stopPolling = whenTheyExist(
     folders.filter((folder) => !present.includes(folder)),
     (folder) => {
       watcher.add(folder)
-      changeSeen()
+      scheduleRun()
     },
   )
   // Without a path to watch, chokidar never emits `ready`.
@@ -55,7 +55,7 @@ export async function watchSkills(
 
   return async () => {
     clearTimeout(pending)
-    stopLooking()
+    stopPolling()
     await watcher.close()
   }
 }
@@ -65,10 +65,10 @@ export async function watchSkills(
  * missing folder. If that is the data directory, every commit of the store would make it list that
  * directory.
  */
-function onceTheyExist(folders: readonly string[], found: (folder: string) => void): () => void {
+function whenTheyExist(folders: readonly string[], found: (folder: string) => void): () => void {
   const missing = new Set(folders)
   for (const folder of folders) {
-    watchFile(folder, { interval: LOOK_FOR_FOLDER_MS, persistent: false }, () => {
+    watchFile(folder, { interval: FOLDER_POLL_MS, persistent: false }, () => {
       if (!existsSync(folder)) return
       unwatchFile(folder)
       missing.delete(folder)

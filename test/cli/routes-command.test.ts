@@ -37,7 +37,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
       [{ gateway: 'shp' }, /there is no gateway shp\. Did you mean shop\?/],
       [{ gateway: 'shop', text: 5 }, /message\.json: text: expected string/],
       [{ gateway: 'shop', receivedAt: 'monday' }, /receivedAt is a time such as 2026-/],
-      ['{', /message\.json is no JSON/],
+      ['{', /message\.json is not JSON/],
       ['[]', /expected a JSON object such as/],
     ] as const) {
       const { code, err } = await explain(draft)

@@ -102,4 +102,18 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     assert.equal((await run('--case', 'nothing')).code, 2)
     assert.match((await run('--live', '--case', 'adds')).out, /it failed: Model local:tiny/)
   })
+
+  test('replays a skill that names its model in a mapping, without access to that model', async (t) => {
+    const server = await startOpenAiServer([{ text: 'It is six.' }])
+    t.after(() => server.close())
+    const named =
+      '---\nname: product\ndescription: Multiplies.\nmodel: { name: "openai-compatible:tiny" }\n---\n'
+    site.write('skills/product/SKILL.md', `${named}Multiply.\n`)
+    site.write('skills/product/cases.yaml', 'cases:\n  - input: two times three\n    expect: { text: six }\n')
+    const env = { OPENAI_COMPATIBLE_BASE_URL: server.url }
+    const first = await site.run(['skill', 'test', 'product', '--record'], env)
+    assert.equal(first.code, 0, first.out + first.err)
+    const replay = await site.run(['skill', 'test', 'product'])
+    assert.equal(replay.code, 0, replay.out + replay.err)
+  })
 })

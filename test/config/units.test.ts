@@ -69,5 +69,6 @@ test('a time may be today or yesterday, by UTC', () => {
   assert.equal(today % 86_400_000, 0)
   assert.ok(Date.now() - today < 86_400_000)
   assert.equal(parseTime('Yesterday'), today - 86_400_000)
+  assert.equal(parseTime('constructor'), undefined)
   assert.equal(nearest('stauts', ['start', 'status', 'state']), 'status')
 })

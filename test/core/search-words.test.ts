@@ -45,6 +45,7 @@ describe('search words', () => {
         /form: is not a known key; did you mean from:\? Known keys are from: status: gateway: .*"form:ada"/,
       ],
       ['colour:red', /colour: is not a known key\. Known keys are/],
+      ['constructor:red', /constructor: is not a known key/],
       ['status:dad', /status:dad is unknown; did you mean dead\?/],
       ['from:', /from: needs a value: part of the id/],
       ['from: status:dead', /from: needs a value/],

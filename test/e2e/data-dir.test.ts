@@ -51,7 +51,10 @@ test('a daemon that cannot write the schema for editors runs on', async () => {
   const site = openSite({ routes: ROUTES })
   mkdirSync(join(site.dir, '.trivium', 'routes.schema.json'), { recursive: true })
   const daemon = await site.spawn()
-  await until(() => daemon.output().includes('editors get no routes.schema.json'), 'the warning')
+  await until(
+    () => daemon.output().includes('routes.schema.json, for editors, could not be written'),
+    'the warning',
+  )
   assert.equal(await daemon.invoke('echo', { text: 'hello' }), 'You said: hello')
   await daemon.end()
 })

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/core/json.ts'
 import { createFileBackend } from '../../src/features/documents/file-backend.ts'
 import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
-import { fullFiles } from '../../src/lib/line-file.ts'
+import { rotatedFiles } from '../../src/lib/line-file.ts'
 import { eventsOf, increment, notes, temporaryDir } from './kit.ts'
 
 function make(t: TestContext): { dir: string; path: string; events: string; open(): StateManager } {
@@ -164,7 +164,7 @@ describe('Documents in files', () => {
     const first = open()
     for (let i = 0; i < 100; i += 1) await first.update('notes', increment)
     await first.close()
-    const archives = fullFiles(join(dir, 'notes.events.jsonl'))
+    const archives = rotatedFiles(join(dir, 'notes.events.jsonl'))
     assert.ok(archives.length >= 2, `${archives.length} archives`)
     assert.ok(statSync(join(dir, 'notes.events.jsonl')).size < 5000)
 

@@ -131,11 +131,11 @@ describe('office hours', () => {
   })
 
   test('say what is wrong with them', () => {
-    assert.throws(() => officeHours('always', 'UTC', []), /is not like "Mon-Fri 09:00-17:00"/)
+    assert.throws(() => officeHours('always', 'UTC', []), /is not of the form "Mon-Fri 09:00-17:00"/)
     assert.throws(() => officeHours('Mon 09:00-09:00', 'UTC', []), /ends when it starts/)
-    assert.throws(() => officeHours('Mon 09:00-25:00', 'UTC', []), /"25:00" is no time of day/)
+    assert.throws(() => officeHours('Mon 09:00-25:00', 'UTC', []), /"25:00" is not a time of day/)
     assert.throws(() => officeHours('Mon 09:00-10:00, Tue', 'UTC', []), /ends with days that have no hours/)
-    assert.throws(() => officeHours('Moo 09:00-10:00', 'UTC', []), /is no day/)
+    assert.throws(() => officeHours('Moo 09:00-10:00', 'UTC', []), /is not a day/)
     assert.throws(() => officeHours('24/7', 'Mars/Olympus', []), /Invalid time zone.*Mars/)
   })
 })

@@ -53,7 +53,7 @@ test('a budget slides: what was used goes on from the moment at which enough of 
   const eve = callFrom('mail', { who: 'eve@example.com' })
   await use(one, callFrom('mail', { who: 'eve+1@example.com' }), 100)
   assert.equal(await until(eve), 24.5)
-  const [total, senders] = await two.standing()
+  const [total, senders] = await two.status()
   assert.partialDeepStrictEqual(total, { budget: 'total', used: 1250, most: 1000 })
   assert.partialDeepStrictEqual(senders, {
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],

@@ -16,5 +16,5 @@ test('a task is kept for as long as its client asks for it, and half an hour lon
   }
   t.mock.timers.tick(31 * 60_000)
   assert.throws(() => calls.of(call.id, caller), /no such call/)
-  assert.equal(call.isOver(), true)
+  assert.equal(call.isFinished(), true)
 })

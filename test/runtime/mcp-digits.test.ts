@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { mcpServerSchema } from '../../src/config/schema/mcp.ts'
 import { pathGet } from '../../src/core/json.ts'
-import { openWay } from '../../src/runtime/mcp/transport.ts'
+import { openTransport } from '../../src/runtime/mcp/transport.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createMemoryLog } from './support/log.ts'
@@ -16,7 +16,7 @@ const FOUND = { id: ID, n: 7, rate: 0.1 }
 async function ask(t: TestContext, given: object, faults: string[] = []): Promise<unknown> {
   const server = { ...mcpServerSchema.parse(given), name: 'other', folder: '.' }
   const deps = { login: undefined, log: createMemoryLog(), fault: (why: string) => void faults.push(why) }
-  const { transport } = await openWay(server, deps)
+  const { transport } = await openTransport(server, deps)
   const { promise, resolve } = Promise.withResolvers<unknown>()
   transport.onmessage = resolve
   await transport.start()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { mcpServerSchema } from '../../src/config/schema/mcp.ts'
-import { openWay } from '../../src/runtime/mcp/transport.ts'
+import { openTransport } from '../../src/runtime/mcp/transport.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createMemoryLog } from './support/log.ts'
@@ -27,7 +27,7 @@ test('the headers of a server go to it, and not to the login server that it name
   })
   cleanup(t, server.close)
   const parsed = mcpServerSchema.parse({ url: `${server.url}/mcp`, headers: { 'X-Key': 'secret' } })
-  const { transport } = await openWay(
+  const { transport } = await openTransport(
     { ...parsed, name: 'other', folder: '.' },
     {
       login: {

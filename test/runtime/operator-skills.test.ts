@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
-import { OPERATOR } from '../../src/runtime/model/tools.ts'
+import { OPERATOR_SKILLS } from '../../src/runtime/model/tools.ts'
 import { createNameMatcher } from '../../src/runtime/names.ts'
 
 test('the operator skills are the ones that docs/security.md lists', () => {
@@ -14,5 +14,5 @@ test('the operator skills are the ones that docs/security.md lists', () => {
     names.filter((name) => !['event-*', 'gateway-message'].includes(name)).join(' '),
   )
   const all = builtInSkills.map(({ name }) => name)
-  assert.deepEqual(all.filter(listed.matches), all.filter(OPERATOR.matches))
+  assert.deepEqual(all.filter(listed.matches), all.filter(OPERATOR_SKILLS.matches))
 })

@@ -53,14 +53,14 @@ export function createTokenSource(
 
   const refresh = async () => {
     const value = (await kv.get(name))?.value
-    const stored = typeof value === 'string' ? vault.open(value) : undefined
+    const stored = typeof value === 'string' ? vault.decrypt(value) : undefined
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     for (const token of new Set([unsaved, stored, configured])) {
       const renewed = token && (await renew(options, token, signal))
       if (!renewed) continue
       const newest = renewed.refresh_token ?? token
       unsaved = newest
-      if (newest !== configured) await kv.set(name, vault.close(newest), { ttl: TOKEN_TTL_MS })
+      if (newest !== configured) await kv.set(name, vault.encrypt(newest), { ttl: TOKEN_TTL_MS })
       else if (stored) await kv.delete(name)
       unsaved = undefined
       current = { token: renewed.access_token, expiresAt: now() + renewed.expires_in * 1000 }

@@ -1,4 +1,4 @@
-import type { BudgetStanding } from '../../core/budget.ts'
+import type { BudgetStatus } from '../../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { Health } from '../../core/transport.ts'
 import type { Trouble } from '../../core/trouble.ts'
@@ -21,7 +21,7 @@ export type Stored = {
   groups: readonly GroupInfo[]
   subscriptions: readonly { name: string; ok: boolean }[]
   waiting: readonly Waiting[]
-  budgets: readonly BudgetStanding[]
+  budgets: readonly BudgetStatus[]
 }
 
 /** Result of the last configuration load; `at` and `goodAt` (last success) are Unix ms. */

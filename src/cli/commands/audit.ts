@@ -20,6 +20,7 @@ export const addAudit: AddCommand = (program, context) => {
     )
 }
 
+/** The result of `audit-list` as a table. */
 export function humanAudit(answer: Json): string {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const next = pathGet(answer, 'next')
@@ -31,9 +32,9 @@ export function humanAudit(answer: Json): string {
     shorten(targetOf(target), 60),
     outcome === 'ok' ? paint('green', 'ok') : paint('red', String(outcome)),
   ])
-  const more = next === undefined ? [] : [`There are older ones: --before ${next}`]
+  const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (rows.length === 0) return ['No entries.', ...more].join('\n')
-  return [table(['time', 'who', 'by way of', 'action', 'what', 'outcome'], rows), ...more].join('\n')
+  return [table(['time', 'who', 'via', 'action', 'what', 'outcome'], rows), ...more].join('\n')
 }
 
 function targetOf(target: unknown): string {

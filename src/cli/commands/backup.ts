@@ -10,17 +10,9 @@ import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { copyDatabase } from '../../stores/embedded/copy.ts'
-import {
-  DATA,
-  type Daemon,
-  FORMAT,
-  isOfThisMachine,
-  MANIFEST,
-  NONE_OF_IT,
-  progressOf,
-} from '../backup-archive.ts'
+import { DATA, type Daemon, EXCLUDED, FORMAT, isLocal, MANIFEST, progressOf } from '../backup-archive.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
-import { loadPlaced } from '../data-dir.ts'
+import { loadWithDataDir } from '../data-dir.ts'
 import { megabytes, show } from '../terminal.ts'
 
 export const addBackup: AddCommand = (program, context) => {
@@ -29,16 +21,16 @@ export const addBackup: AddCommand = (program, context) => {
     .description('copy the store and the data directory into one archive, even while the daemon runs')
     .action(async (given: string) => {
       const file = resolve(context.environs().cwd, given)
-      const { daemon } = await loadPlaced(context.environs())
+      const { daemon } = await loadWithDataDir(context.environs())
       const dir = daemon.dataDir
       disk.makeDir(dir)
       const lock = join(dir, 'backup.lock')
       // A concurrent backup would overwrite this copy.
-      const done = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
-      const { files, bytes, at } = done
+      const result = await createFileLock(lock, fileFailure(lock)).during(() => backUp(daemon, file, context))
+      const { files, bytes, at } = result
       show(
         context.terminal(),
-        done,
+        result,
         () => `${file}: ${counted(files, 'file')}, ${megabytes(bytes)}, as of ${at}`,
       )
     })
@@ -56,7 +48,7 @@ async function backUp(daemon: Daemon, file: string, context: CommandContext) {
     disk.makeDir(data)
     const at = new Date().toISOString()
     const redis = await copyStore(daemon, data, progress)
-    // After the store, so that all files of its messages are included.
+    // Linked after the store was copied, so that all files of its messages are included.
     const files = (redis?.files.length ?? 1) + linkFiles(dir, data)
     fs.writeFileSync(
       join(folder, MANIFEST),
@@ -94,18 +86,18 @@ async function copyStore(daemon: Daemon, data: string, progress: ReturnType<type
  */
 function linkFiles(from: string, to: string, below = ''): number {
   disk.makeDir(join(to, below))
-  const found = fs.readdirSync(join(from, below)).map((entry) => {
+  const entries = fs.readdirSync(join(from, below)).map((entry) => {
     const name = join(below, entry)
     // Follows links, because a large folder may be on another disk.
     return { name, stat: fs.statSync(join(from, name), { throwIfNoEntry: false }) }
   })
-  const wanted = found.filter(({ name }) => !isOfThisMachine(name) && !NONE_OF_IT.includes(name))
-  // Logs first, because a full log is soon renamed.
-  const files = wanted.filter(
-    ({ name, stat }) => stat?.isFile() && linkFile(join(from, name), join(to, name)),
-  )
-  const folders = wanted.filter(({ stat }) => stat?.isDirectory())
-  return folders.reduce((sum, { name }) => sum + linkFiles(from, to, name), files.length)
+  const included = entries.filter(({ name }) => !isLocal(name) && !EXCLUDED.includes(name))
+  let count = 0
+  // Files before folders: the logs are files, and a full log is soon renamed.
+  for (const { name, stat } of included)
+    if (stat?.isFile() && linkFile(join(from, name), join(to, name))) count++
+  for (const { name, stat } of included) if (stat?.isDirectory()) count += linkFiles(from, to, name)
+  return count
 }
 
 /** Returns false if the file no longer exists. */

@@ -2,7 +2,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { compactDatabase } from '../../stores/embedded/copy.ts'
 import type { AddCommand } from '../command.ts'
 import { lockAlone } from '../connection.ts'
-import { loadPlaced } from '../data-dir.ts'
+import { loadWithDataDir } from '../data-dir.ts'
 import { megabytes, show } from '../terminal.ts'
 
 export const addCompact: AddCommand = (program, context) => {
@@ -10,14 +10,14 @@ export const addCompact: AddCommand = (program, context) => {
     .command('compact')
     .description('return free space of trivium.db to the disk; stop the daemon first')
     .action(async () => {
-      const { dataDir, redisUrl } = (await loadPlaced(context.environs())).daemon
+      const { dataDir, redisUrl } = (await loadWithDataDir(context.environs())).daemon
       if (redisUrl !== undefined) {
         const reason = 'the store is in Redis, which frees space itself'
         throw new TriviumError('backup_refused', { what: 'This command', reason })
       }
       using _lock = await lockAlone(dataDir, context.environs())
-      const done = compactDatabase(dataDir)
-      const { before, after } = done
-      show(context.terminal(), done, () => `${megabytes(before)} before, ${megabytes(after)} now`)
+      const sizes = compactDatabase(dataDir)
+      const { before, after } = sizes
+      show(context.terminal(), sizes, () => `${megabytes(before)} before, ${megabytes(after)} now`)
     })
 }

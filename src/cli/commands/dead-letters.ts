@@ -4,7 +4,7 @@ import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
 import { ask, type Connection, connect } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
-import { lettersDone } from '../printers/actions.ts'
+import { humanLetterCount } from '../printers/actions.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
 import { age, shorten, table } from '../terminal.ts'
 
@@ -44,7 +44,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .command('show <id>')
     .description('a dead letter with its message and every error')
     .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id }), humanLetter))
-  const each = (verb: string, description: string, done: 'retried' | 'dropped') =>
+  const addAction = (verb: string, description: string, participle: 'retried' | 'dropped') =>
     filtered(`${verb} [id...]`)
       .description(`${description}: the named ones, or with --all those that match the filters`)
       .option('--all', 'all that match the filters')
@@ -58,16 +58,16 @@ export const addDeadLetters: AddCommand = (program, context) => {
           if (!all) {
             const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
             const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
-            throw usage(
-              `${counted(count, 'dead letter matches', 'dead letters match')}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`,
-            )
+            const matches = counted(count, 'dead letter matches', 'dead letters match')
+            throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
           }
-          return actOnAll(daemon, verb, args, (count) => context.terminal().progress(`${count} ${done} …`))
+          const onProgress = (count: number) => context.terminal().progress(`${count} ${participle} …`)
+          return actOnAll(daemon, verb, args, onProgress)
         }
-        return ask(context, work, (result) => lettersDone(done, Number(pathGet(result, 'count'))))
+        return ask(context, work, (result) => humanLetterCount(participle, Number(pathGet(result, 'count'))))
       })
-  each('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
-  each('drop', 'remove them permanently', 'dropped')
+  addAction('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
+  addAction('drop', 'remove them permanently', 'dropped')
 }
 
 type Filter = Partial<Record<'queue' | 'route' | 'error' | 'code' | 'since' | 'until', string>>
@@ -76,17 +76,19 @@ function argsOf({ route, ...filter }: Filter): JsonObject {
   return { ...filter, ...defined({ group: route }) }
 }
 
-/** In batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */
+/** Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */
 async function actOnAll(
   daemon: Connection,
   verb: string,
   args: JsonObject,
-  told: (count: number) => void,
+  onProgress: (count: number) => void,
 ): Promise<Json> {
-  for (let count = 0; ; told(count)) {
-    const done = await daemon.invoke(`dead-letter-${verb}`, { ...args, all: true })
-    count += Number(pathGet(done, 'count'))
-    if (pathGet(done, 'more') !== true) return { count }
+  let count = 0
+  for (;;) {
+    const batch = await daemon.invoke(`dead-letter-${verb}`, { ...args, all: true })
+    count += Number(pathGet(batch, 'count'))
+    if (pathGet(batch, 'more') !== true) return { count }
+    onProgress(count)
   }
 }
 

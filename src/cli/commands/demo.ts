@@ -10,7 +10,7 @@ export const addDemo: AddCommand = (program, context) => {
       // Loaded here, because it loads a whole daemon.
       const { runDemo } = await import('../demo/run.ts')
       await runDemo(context.environs(), context.terminal(), messages, interrupted)
-      // Nothing is worth waiting for, such as a socket or a timer of a gateway.
+      // Sockets and timers of the gateways may still be open.
       process.exit(0)
     })
 }

@@ -6,7 +6,8 @@ import { readDotenv } from '../../config/environment.ts'
 import { missingParts, type Needs, neededParts } from '../../config/needed-parts.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
-import { outdatedOf, PART_NAMES, partMissing } from '../../core/parts.ts'
+import { outdatedPackages, PART_NAMES, partMissing } from '../../core/parts.ts'
+import { GIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
@@ -23,26 +24,27 @@ export const addDoctor: AddCommand = (program, context) => {
       const checks: JsonObject[] = [
         { name: 'Node', ok: true, detail: process.versions.node },
         ...(await checkConfig(environs).catch(failed('configuration'))),
-        ...(await checkDaemon(environs).catch(withoutPart).catch(failed('daemon'))),
+        ...(await checkDaemon(environs).catch(uncheckedWithoutPart).catch(failed('daemon'))),
       ]
       const ok = checks.every((check) => check.ok)
-      const rows = checks.map(({ ok, warning, name, detail }) => [
-        ok ? (warning ? paint('yellow', '!') : paint('green', '✓')) : paint('red', '✗'),
-        name,
-        detail,
-      ])
+      const rows = checks.map((check) => [markOf(check), check.name, check.detail])
       show(context.terminal(), { ok, checks }, () => table(['', 'check', ''], rows))
       if (!ok) context.exit(1)
     })
 }
 
-/** A missing part has a check of its own, which says what to do. */
-function withoutPart(error: unknown): JsonObject[] {
+function markOf({ ok, warning }: JsonObject): string {
+  if (!ok) return paint('red', '✗')
+  return warning ? paint('yellow', '!') : paint('green', '✓')
+}
+
+/** For a missing part: it has a check of its own, which says what to do. Rethrows other errors. */
+function uncheckedWithoutPart(error: unknown): JsonObject[] {
   if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
   return [{ name: 'daemon', ok: false, detail: 'not checked, because of the missing part' }]
 }
 
-const MIN_FREE = 1024 ** 3
+const MIN_FREE = GIB
 
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const config = await loadFor(environs)
@@ -51,12 +53,12 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   // The folder does not exist before the first start.
   const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize
-  const space = `${(free / 1024 ** 3).toFixed(1)} GiB free`
+  const space = `${(free / GIB).toFixed(1)} GiB free`
   const ok = free > MIN_FREE
   return [
     { name: 'configuration', ok: true, detail: others ? `${file}, with ${others}` : file },
     ...(await checkDotenv(environs)),
-    ...checkWords(dirname(file)),
+    ...checkPrefixFile(dirname(file)),
     ...checkParts(neededParts(config, transports)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
@@ -69,9 +71,11 @@ function checkParts(needs: Needs): JsonObject[] {
     const by = needs[part]?.join(', ')
     if (by === undefined) return []
     const ok = !missing.includes(part)
-    const old = outdatedOf(part).map(({ name, found, tested }) => `${name} ${found}, tested with ${tested}`)
-    if (ok && old.length > 0) {
-      const detail = `${old.join('; ')}. Run \`trivium parts install\``
+    const outdated = outdatedPackages(part).map(
+      ({ name, found, tested }) => `${name} ${found}, tested with ${tested}`,
+    )
+    if (ok && outdated.length > 0) {
+      const detail = `${outdated.join('; ')}. Run \`trivium parts install\``
       return [{ name: `part ${part}`, ok, warning: true, detail }]
     }
     return [
@@ -85,7 +89,7 @@ function checkParts(needs: Needs): JsonObject[] {
 }
 
 /** `skills.json` belongs in a skills folder; beside routes.yaml it is ignored. */
-function checkWords(folder: string): JsonObject[] {
+function checkPrefixFile(folder: string): JsonObject[] {
   const path = join(folder, PREFIX_FILE)
   if (!existsSync(path)) return []
   const detail = `${path} is not read; move it into the folder skills`

@@ -31,8 +31,8 @@ export const addEmail: AddCommand = (program, context) => {
       const clientSecret = options.clientSecret || context.environs().env.OAUTH_SECRET
       const microsoft = `https://login.microsoftonline.com/${encodeURIComponent(tenant)}/oauth2/v2.0`
       const { deviceUrl = `${microsoft}/devicecode`, tokenUrl = `${microsoft}/token` } = options
-      if (!options.deviceUrl !== !options.tokenUrl)
-        throw usage('Give both --device-url and --token-url, or neither.')
+      const hasOnlyOne = (options.deviceUrl === undefined) !== (options.tokenUrl === undefined)
+      if (hasOnlyOne) throw usage('Give both --device-url and --token-url, or neither.')
       const login = { deviceUrl, tokenUrl, clientId, scope, ...(clientSecret ? { clientSecret } : {}) }
       const refreshToken = await deviceLogin(login, (text) => terminal.err(text))
       const secretKey = clientSecret ? `client-secret: "\${OAUTH_SECRET}", ` : ''
@@ -75,8 +75,9 @@ async function deviceLogin(
       throw new Error('the provider returned no refresh token; the scope must include offline_access')
     return refresh_token
   } catch (cause) {
-    const [words = ''] = String(pathGet(cause, 'error_description') ?? reasonOf(cause)).split(/\r?\n/)
+    const description = String(pathGet(cause, 'error_description') ?? reasonOf(cause))
+    const [firstLine = ''] = description.split(/\r?\n/)
     const code = pathGet(cause, 'error')
-    throw new TriviumError('login_failed', { reason: code ? `${code}: ${words}` : words }, { cause })
+    throw new TriviumError('login_failed', { reason: code ? `${code}: ${firstLine}` : firstLine }, { cause })
   }
 }

@@ -4,7 +4,7 @@ import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { type AddCommand, interruption, timeOf, usage, wholeNumber } from '../command.ts'
-import { loadPlaced } from '../data-dir.ts'
+import { loadWithDataDir } from '../data-dir.ts'
 import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
@@ -22,13 +22,13 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--follow', 'keep following until interrupted')
     .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
     .option('--before <time>', 'only before this time; use the time of the first line to page back')
-    .action(async ({ before, events, ...which }: Options) => {
-      const { daemon, gateways } = await loadPlaced(context.environs())
+    .action(async ({ before, events, ...filter }: Options) => {
+      const { daemon, gateways } = await loadWithDataDir(context.environs())
       const { dataDir } = daemon
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
-        ...which,
-        ...(which.follow && { signal: interruption() }),
+        ...filter,
+        ...(filter.follow && { signal: interruption() }),
         ...(before !== undefined && { before: new Date(timeOf('--before', before)).toISOString() }),
       }
       const terminal = context.terminal()
@@ -39,14 +39,15 @@ export const addHistory: AddCommand = (program, context) => {
       }
       await logs.close()
       // On stderr, because programs may read the lines of stdout.
-      if (isEmpty && !terminal.json && which.limit !== 0) terminal.err(nothingFor(which.channel, gateways))
+      if (isEmpty && !terminal.json && filter.limit !== 0)
+        terminal.err(nothingFound(filter.channel, gateways))
     })
 }
 
-function nothingFor(channel: string | undefined, gateways: readonly { name: string }[]): string {
+function nothingFound(channel: string | undefined, gateways: readonly { name: string }[]): string {
   const names = gateways.map(({ name }) => name)
-  const isSlip = channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
-  return isSlip
+  const isUnknown = channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
+  return isUnknown
     ? `Nothing found. There is no gateway ${channel}.${didYouMean(channel, names)}\n`
     : 'Nothing found.\n'
 }

@@ -38,7 +38,9 @@ export const addInit: AddCommand = (program, context) => {
         const text = readFileSync(ownFile(`project/${file}`), 'utf8')
           .replace('PROJECT_NAME', name || 'my-trivium')
           .replace('TRIVIUM_SPEC', specFor(dir))
-        ;(makeFile(place, text) ? made : kept).push(place)
+        const isNew = makeFile(place, text)
+        if (isNew) made.push(place)
+        else kept.push(place)
       }
       // A routes.yaml from elsewhere may need parts that are not installed.
       const parts = kept.includes(target) ? await missingOf({ ...environs, cwd: dir, path: target }) : []
@@ -66,7 +68,7 @@ export const addInit: AddCommand = (program, context) => {
     })
 }
 
-/** A clone has no types for its users before it is built. */
+/** The command that builds a clone, whose types do not exist before. */
 function buildHint(): string[] {
   const clone = ownFolder()
   const isUsable = !existsSync(join(clone, 'src')) || existsSync(join(clone, 'dist/src/public.d.ts'))
@@ -75,11 +77,11 @@ function buildHint(): string[] {
     : [`  npm --prefix ${clone} run build    the clone, so that it can be used as a package`]
 }
 
-/** What package.json names for Trivium; a tarball within the project by its relative path, so that it can be moved. */
+/** The version specifier of Trivium in package.json; a tarball within the project by its relative path, so that it can be moved. */
 function specFor(dir: string): string {
   const spec = ownSpec()
-  const inside = `file:${dir}${sep}`
-  return spec.startsWith(inside) ? `file:${spec.slice(inside.length)}` : spec
+  const prefix = `file:${dir}${sep}`
+  return spec.startsWith(prefix) ? `file:${spec.slice(prefix.length)}` : spec
 }
 
 /** The optional parts that a routes.yaml needs and that are not installed; empty if it cannot be read. */
@@ -88,7 +90,7 @@ async function missingOf(environs: Environs): Promise<Part[]> {
   return config ? missingParts(neededParts(config, transports)) : []
 }
 
-/** Creates a file; false if it exists. Throws `usage` if it cannot be written. */
+/** Creates a file; returns false if it already exists. Throws `usage` if it cannot be written. */
 function makeFile(path: string, text: string): boolean {
   try {
     mkdirSync(dirname(path), { recursive: true })

@@ -26,8 +26,8 @@ type Flags = {
   max?: number
 }
 
-/** Timeout of a request, in ms. */
-const REQUEST = 30_000
+/** Default timeout (ms) of a request for --forward. */
+const REQUEST_TIMEOUT = 30_000
 
 export const addListen: AddCommand = (program, context) => {
   program
@@ -61,17 +61,15 @@ export const addListen: AddCommand = (program, context) => {
       if (flags.gateway !== undefined)
         await requireName('gateway', flags.gateway, await connect(environs), environs)
       const calls = createPatientCalls(environs, signal, tell)
-      const where = { cwd: environs.cwd, env: environs.env, calls, tell }
-      const { deliver, target } = delivererFor(flags, where, terminal)
+      const deps = { cwd: environs.cwd, env: environs.env, calls, tell }
+      const { deliver, target } = delivererFor(flags, deps, terminal)
       const group = flags.group ?? `listen-${hostname()}-${process.pid}-${Date.now().toString(36)}`
       const settings = {
-        ...{
-          topic: flags.topic,
-          group,
-          isKept: flags.group !== undefined,
-          match,
-          replay: flags.replay === true,
-        },
+        topic: flags.topic,
+        group,
+        isPermanent: flags.group !== undefined,
+        match,
+        replay: flags.replay === true,
         attempts: flags.attempts || Number.POSITIVE_INFINITY,
         max: flags.max || Number.POSITIVE_INFINITY,
         ready: () => tell(`Listening on ${flags.topic}, ${target}. Ctrl-C ends it.`),
@@ -80,14 +78,14 @@ export const addListen: AddCommand = (program, context) => {
     })
 }
 
-type Where = {
+type DelivererDeps = {
   cwd: string
   env: Readonly<Record<string, string | undefined>>
   calls: ReturnType<typeof createPatientCalls>
   tell(text: string): void
 }
 
-function delivererFor(flags: Flags, { cwd, env, calls, tell }: Where, terminal: Terminal) {
+function delivererFor(flags: Flags, { cwd, env, calls, tell }: DelivererDeps, terminal: Terminal) {
   const { forward, exec: command } = flags
   const timeout = flags.timeout === undefined ? undefined : durationOf(flags.timeout)
   if ((forward === undefined) === (command === undefined))
@@ -102,19 +100,18 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: Where, terminal: 
       `${gateway} does not keep signatures and exact bodies; set \`keep-original: true\` on it to forward them.`,
     )
   const headers = Object.fromEntries(flags.header.map(headerOf))
-  const options = { url, headers, timeout: timeout ?? REQUEST, file: calls.file, incomplete }
+  const options = { url, headers, timeout: timeout ?? REQUEST_TIMEOUT, file: calls.file, incomplete }
   return { deliver: createForward(options), target: `forwarding to ${url.href}` }
 }
 
+/** The filter of --match and --gateway together; undefined without both. */
 function matchOf({ gateway, match }: Flags): JsonObject | undefined {
-  const given = match === undefined ? undefined : parseJson(match)
-  if (match !== undefined && !isJsonObject(given))
-    throw usage(`--match must be a JSON object with keys of a route, not ${match}`)
-  const keys = isJsonObject(given) ? given : {}
-  if (gateway !== undefined && keys.gateway !== undefined)
+  const parsed = match === undefined ? {} : parseJson(match)
+  if (!isJsonObject(parsed)) throw usage(`--match must be a JSON object with keys of a route, not ${match}`)
+  if (gateway !== undefined && parsed.gateway !== undefined)
     throw usage('give either --gateway or a gateway in --match')
-  const whole = gateway === undefined ? keys : { ...keys, gateway }
-  return Object.keys(whole).length > 0 ? whole : undefined
+  const keys = gateway === undefined ? parsed : { ...parsed, gateway }
+  return Object.keys(keys).length > 0 ? keys : undefined
 }
 
 function headerOf(text: string): [string, string] {
@@ -130,6 +127,7 @@ function durationOf(text: string): number {
   return ms
 }
 
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, value]
+/** For an option that may be repeated. */
+function collect(value: string, previous: readonly string[]): string[] {
+  return [...previous, value]
 }

@@ -5,6 +5,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
+import { MINUTE } from '../../core/units.ts'
 import { noSuch } from '../../lib/nearest.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
@@ -37,16 +38,17 @@ export const addMcp: AddCommand = (program, context) => {
 function listOf(servers: readonly JsonObject[]): string {
   if (servers.length === 0) return 'There are no MCP servers: add them under `mcp:` in routes.yaml.'
   const rows = servers.map(({ name, state, tools, faults, detail }) => {
-    const odd = objectsIn(faults).map(
-      ({ tool, reason, skipped }) => `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`,
+    const problems = objectsIn(faults).map(
+      ({ tool, reason, skipped }) =>
+        `${skipped ? 'skipped' : 'repaired'}: ${JSON.stringify(tool)}, ${reason}`,
     )
-    return [name, state, tools, [detail, ...odd].join('\n')]
+    return [name, state, tools, [detail, ...problems].join('\n')]
   })
   return table(['server', '', 'tools', ''], rows)
 }
 
 /** How long (ms) to wait for a person's consent. */
-const PATIENCE = 600_000
+const CONSENT_TIMEOUT = 10 * MINUTE
 
 /**
  * `trivium mcp login <server>`: a person consents in a browser on this machine, then the daemon
@@ -74,6 +76,7 @@ async function logIn(name: string, port: number, context: CommandContext): Promi
   terminal.out(`Logged in to ${name}.\n`)
 }
 
+/** Opens a page for the redirect, shows the address to consent at, and stores the tokens. Throws if there is no consent. */
 async function consent(
   server: McpServer,
   dataDir: string,
@@ -86,6 +89,7 @@ async function consent(
     () => import('@modelcontextprotocol/client'),
   )
   const state = randomBytes(16).toString('base64url')
+  /** The parameters of the redirect. */
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
   const listener = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
@@ -96,7 +100,7 @@ async function consent(
   })
   listener.listen(port, '127.0.0.1')
   await once(listener, 'listening')
-  const timer = setTimeout(() => reject(new Error('there was no consent within 10 minutes')), PATIENCE)
+  const timer = setTimeout(() => reject(new Error('there was no consent within 10 minutes')), CONSENT_TIMEOUT)
   try {
     const redirectUrl = `http://127.0.0.1:${Object(listener.address()).port}/callback`
     const show = (address: URL) => tell(`Open this in a browser on this machine, and consent:\n${address}\n`)
@@ -115,8 +119,8 @@ async function consent(
       if (!(error instanceof UnauthorizedError)) throw error
     }
     const params = await promise
-    const refused = params.get('error')
-    if (refused) throw new Error(`${refused}: ${params.get('error_description') ?? 'it was not allowed'}`)
+    const error = params.get('error')
+    if (error) throw new Error(`${error}: ${params.get('error_description') ?? 'it was not allowed'}`)
     await transport.finishAuth(params)
   } finally {
     clearTimeout(timer)

@@ -63,17 +63,18 @@ export const addMessage: AddCommand = (program, context) => {
       const { key = randomUUID() } = options
       const send = async (daemon: Connection) => {
         const answered = new AbortController()
-        void tellRetries(daemon, submission, answered.signal, context.terminal().err)
+        void reportRetries(daemon, submission, answered.signal, context.terminal().err)
         const result = await daemon.submit({ ...submission, key }).finally(() => answered.abort())
         const outcome = pathGet(result, 'outcome')
+        const isLate = options.wait > 0 && outcome === undefined
         if (outcome === 'failed') context.exit(1)
-        else if (options.wait > 0 && outcome === undefined) context.exit(EXIT_NOTHING)
-        // It was sent once; that the daemon had it already is the doing of this command.
-        const told = options.key === undefined ? { ...Object(result), duplicate: false } : result
-        if (outcome === undefined && options.wait > 0) return withPause(daemon, told, submission)
-        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, told) : told
+        else if (isLate) context.exit(EXIT_NOTHING)
+        // A duplicate of the generated key is a repetition by this command, which is not the user's concern.
+        const shown = options.key === undefined ? { ...Object(result), duplicate: false } : result
+        if (isLate) return withPause(daemon, shown, submission)
+        return outcome === 'unrouted' && gateway === 'cli' ? withHelp(daemon, shown) : shown
       }
-      await sendPatiently(() => ask(context, send, replyText, connectOrOpenToSend)).catch(
+      await retryAfterRestart(() => ask(context, send, replyText, connectOrOpenToSend)).catch(
         (error: unknown) => {
           const near = nearest(gateway, ['show', 'list'])
           const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
@@ -102,19 +103,19 @@ export const addMessage: AddCommand = (program, context) => {
     )
 }
 
-/** How often a message is sent that meets a daemon which stops, or starts again. */
-const MOST_SENDS = 3
-/** What a message is answered that meets such a daemon: refused, cut off while it waited, or not reached any more. */
-const PASSING: ReadonlySet<string> = new Set(['stopping', 'cancelled', 'not_running'])
+/** Maximum number of attempts to send a message while the daemon stops or restarts. */
+const MAX_SENDS = 3
+/** The errors during a stop or restart: the message was refused, its wait was cut off, or the daemon was not reached any more. */
+const RESTART_ERRORS: ReadonlySet<string> = new Set(['stopping', 'cancelled', 'not_running'])
 
-/** Sends again when the daemon went away: the next connection waits for its end. */
-async function sendPatiently(send: () => Promise<void>): Promise<void> {
+/** Sends again if the daemon stopped or restarted. The next connection waits until a stopping daemon has ended. */
+async function retryAfterRestart(send: () => Promise<void>): Promise<void> {
   for (let sends = 1; ; sends++) {
     try {
       return await send()
     } catch (error) {
-      const isPassing = error instanceof TriviumError && PASSING.has(error.code)
-      if (!isPassing || sends === MOST_SENDS) throw error
+      const isRestart = error instanceof TriviumError && RESTART_ERRORS.has(error.code)
+      if (!isRestart || sends === MAX_SENDS) throw error
     }
   }
 }
@@ -141,13 +142,17 @@ export function filtered(command: Command): Command {
 
 type SearchArgs = { limit: number; before?: string }
 
-/** A page may end early in a large journal; the next one continues. */
+/** Messages per page. */
+const PAGE_SIZE = 500
+
+/** Reads pages until there are enough messages. A page may end early in a large journal. */
 async function searchAll(daemon: Connection, args: SearchArgs, terminal: Terminal): Promise<Json> {
   const messages: JsonObject[] = []
-  for (let page: JsonObject = defined({ next: args.before }); ; ) {
-    const limit = Math.min(500, args.limit - messages.length)
-    const given = { ...args, ...defined({ before: page.next }), limit }
-    page = Object(await daemon.invoke('message-search', given))
+  let page: JsonObject = defined({ next: args.before })
+  for (;;) {
+    const limit = Math.min(PAGE_SIZE, args.limit - messages.length)
+    const query = { ...args, ...defined({ before: page.next }), limit }
+    page = Object(await daemon.invoke('message-search', query))
     messages.push(...objectsIn(page.messages))
     if (page.next === undefined || messages.length >= args.limit) return { ...page, messages }
     terminal.progress(
@@ -163,6 +168,7 @@ async function withHelp(daemon: Connection, result: Json): Promise<Json> {
   return typeof text === 'string' ? { ...Object(result), help: text } : result
 }
 
+/** Adds why the message waits, if something is paused. */
 async function withPause(
   daemon: Connection,
   result: Json,
@@ -174,30 +180,36 @@ async function withPause(
 }
 
 /** Polling interval (ms) for the state of the message. */
-const LOOK_EVERY = 1_000
+const POLL_INTERVAL = 1_000
 
-async function tellRetries(
+/** Prints pauses and failed attempts of a message until `signal` aborts. */
+async function reportRetries(
   daemon: Connection,
   { gateway, conversation }: { gateway: string; conversation: string },
   signal: AbortSignal,
   err: (text: string) => void,
 ): Promise<void> {
-  const told = new Set<string>()
-  while (true) {
-    await pause(LOOK_EVERY, signal)
+  const reported = new Set<string>()
+  const report = (key: string, text: string) => {
+    if (signal.aborted || reported.has(key)) return
+    reported.add(key)
+    err(`${text}\n`)
+  }
+  for (;;) {
+    await pause(POLL_INTERVAL, signal)
     if (signal.aborted) return
-    // Best effort: the answer reports errors.
+    // Best effort: the final result reports errors.
     const list = await daemon.invoke('message-list', { gateway, conversation, limit: 1 }).catch(() => null)
     const id = objectsIn(list)[0]?.id
-    const why = typeof id === 'string' && (await pausedBy(daemon, { id, gateway, conversation }))
-    if (why && !signal.aborted && !told.has(why)) err(`${why}\n`)
-    if (why) told.add(why)
-    const shown = id && (await daemon.invoke('message-show', { id }).catch(() => null))
+    if (typeof id !== 'string') continue
+    const paused = await pausedBy(daemon, { id, gateway, conversation })
+    if (paused) report(paused, paused)
+    const shown = await daemon.invoke('message-show', { id }).catch(() => null)
     for (const { at, what, detail } of objectsIn(pathGet(shown, 'history'))) {
       const { attempt, error, delay } = Object(detail)
-      if (signal.aborted || delay === undefined || told.has(`${id} ${at}`)) continue
-      told.add(`${id} ${at}`)
-      err(`${what}, attempt ${attempt}: ${error} (again in ${Math.round(delay / 100) / 10} s)\n`)
+      if (delay === undefined) continue
+      const seconds = Math.round(delay / 100) / 10
+      report(`${id} ${at}`, `${what}, attempt ${attempt}: ${error} (again in ${seconds} s)`)
     }
   }
 }
@@ -207,15 +219,15 @@ function replyText(result: Json): string {
   const texts = objectsIn(pathGet(result, 'replies')).map((reply) => String(reply.text ?? pretty(reply)))
   if (texts.length > 0) return texts.join('\n')
   const id = String(pathGet(result, 'id'))
-  const silent = pathGet(result, 'noReply')
-  const why: Record<string, string> = {
-    done: `The skill ran and sent no reply${typeof silent === 'string' ? `: ${silent}` : ''}.`,
+  const noReply = pathGet(result, 'noReply')
+  const reasons: Record<string, string> = {
+    done: `The skill ran and sent no reply${typeof noReply === 'string' ? `: ${noReply}` : ''}.`,
     failed: `It failed; see: trivium dead-letter show ${id}`,
     unrouted: `No route matches it; see: trivium routes explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')
-  const more = typeof help === 'string' ? `\n\n${help}` : ''
-  const late = String(pathGet(result, 'paused') ?? 'There was no reply in time.')
-  return `Accepted as ${id}. ${why[outcome] ?? late}${more}`
+  const helpText = typeof help === 'string' ? `\n\n${help}` : ''
+  const timeoutReason = String(pathGet(result, 'paused') ?? 'There was no reply in time.')
+  return `Accepted as ${id}. ${reasons[outcome] ?? timeoutReason}${helpText}`
 }

@@ -1,5 +1,5 @@
 import { type Needs, neededParts } from '../../config/needed-parts.ts'
-import { lackingOf, outdatedOf, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
+import { missingPackages, outdatedPackages, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
 import { noSuch } from '../../lib/nearest.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { installParts } from '../install-parts.ts'
@@ -14,8 +14,8 @@ export const addParts: AddCommand = (program, context) => {
       const list = PART_NAMES.map((name) => ({
         name,
         what: PARTS[name].what,
-        installed: lackingOf(name).length === 0,
-        outdated: outdatedOf(name),
+        installed: missingPackages(name).length === 0,
+        outdated: outdatedPackages(name),
         neededBy: needs[name] ?? [],
       }))
       show(context.terminal(), { parts: list }, () =>
@@ -42,8 +42,8 @@ export const addParts: AddCommand = (program, context) => {
 }
 
 function stateOf(part: Part, neededBy: readonly string[]): string {
-  if (lackingOf(part).length > 0) return neededBy.length > 0 ? 'MISSING' : 'not installed'
-  return outdatedOf(part).length > 0 ? 'installed, older than tested' : 'installed'
+  if (missingPackages(part).length > 0) return neededBy.length > 0 ? 'MISSING' : 'not installed'
+  return outdatedPackages(part).length > 0 ? 'installed, older than tested' : 'installed'
 }
 
 async function needsOf(environs: Environs): Promise<Needs> {

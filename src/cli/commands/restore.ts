@@ -14,16 +14,16 @@ import { openDatabase } from '../../stores/embedded/database.ts'
 import {
   DATA,
   type Daemon,
+  EXCLUDED,
   FORMAT,
-  isOfThisMachine,
+  isLocal,
   MANIFEST,
   manifestSchema,
-  NONE_OF_IT,
   progressOf,
 } from '../backup-archive.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { lockAlone } from '../connection.ts'
-import { loadPlaced } from '../data-dir.ts'
+import { loadWithDataDir } from '../data-dir.ts'
 import { show } from '../terminal.ts'
 
 export const addRestore: AddCommand = (program, context) => {
@@ -35,19 +35,19 @@ export const addRestore: AddCommand = (program, context) => {
     .option('--force', 'if it is not empty, move its content to a folder before-restore-… in it')
     .action(async (given: string, { force }: { force?: true }) => {
       const file = resolve(context.environs().cwd, given)
-      const { daemon } = await loadPlaced(context.environs())
+      const { daemon } = await loadWithDataDir(context.environs())
       const dir = daemon.dataDir
       using _lock = await lockAlone(dir, context.environs())
-      const done = await restore(file, daemon, force === true, context)
-      const { files, at, aside } = done
-      const kept = aside ? `; the previous content is in ${aside}` : ''
-      show(context.terminal(), done, () => `${dir}: ${counted(files, 'file')}, as of ${at}${kept}`)
+      const result = await restore(file, daemon, force === true, context)
+      const { files, at, aside } = result
+      const previous = aside ? `; the previous content is in ${aside}` : ''
+      show(context.terminal(), result, () => `${dir}: ${counted(files, 'file')}, as of ${at}${previous}`)
     })
 }
 
 async function restore(file: string, daemon: Daemon, force: boolean, context: CommandContext) {
   const { dataDir: dir } = daemon
-  const old = fs.readdirSync(dir).filter((name) => !isOfThisMachine(name))
+  const old = fs.readdirSync(dir).filter((name) => !isLocal(name))
   if (old.length > 0 && !force) {
     const reason = `${old[0]} already exists. With --force, the existing content is moved to a separate folder`
     throw new TriviumError('backup_refused', { what: `Restoring into ${dir}`, reason })
@@ -70,12 +70,12 @@ async function restore(file: string, daemon: Daemon, force: boolean, context: Co
   } catch (error) {
     throw unwritable(dir, error)
   } finally {
-    // After a failure, some files may still be being written.
+    // Retries, because after a failure some files may still be written.
     await rm(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 
-/** Restores the copies of Redis, or checks that the database opens here: that of a newer Trivium does not. */
+/** Restores the copies of Redis, or checks that the database can be opened: that of a newer Trivium cannot. */
 async function restoreStore(
   { redisUrl: url, redisPrefix: prefix, redis }: Daemon,
   data: string,
@@ -88,13 +88,10 @@ async function restoreStore(
     await restoreServers({ url, prefix, ...redis, db: copy.db, log: silent }, files, progress.add)
     for (const each of files) fs.rmSync(each)
   } else if (copy || url !== undefined) {
-    const [was, is] = copy
-      ? ['Redis', 'none: set REDIS_URL']
-      : ['the embedded store', 'Redis: unset REDIS_URL']
-    throw new TriviumError('backup_refused', {
-      what: 'Restoring',
-      reason: `the archive is of ${was}, and the store here is ${is}`,
-    })
+    const reason = copy
+      ? 'the archive is of Redis, and there is none here: set REDIS_URL'
+      : 'the archive is of the embedded store, and the store here is Redis: unset REDIS_URL'
+    throw new TriviumError('backup_refused', { what: 'Restoring', reason })
   } else openDatabase(data).close()
 }
 
@@ -135,12 +132,12 @@ async function readArchive(path: string, dir: string, progress: (piece: { length
 }
 
 /**
- * Accepts only files, no symbolic links, and nothing that `trivium backup` excludes: an archive
- * must not contain a control token.
+ * Accepts only files, no symbolic links, and nothing that `trivium backup` excludes: a control token in an archive must
+ * not be restored.
  */
 function isWanted(path: string, entry: fs.Stats | ReadEntry): boolean {
   const isFile = 'type' in entry && (entry.type === 'File' || entry.type === 'Link')
-  return isFile && !pathsOf(relative(DATA, normalize(path))).some(isLeftOut)
+  return isFile && !pathsOf(relative(DATA, normalize(path))).some(isExcluded)
 }
 
 /** A path and the folders in which it is: `a/b/c`, `a/b`, `a`. */
@@ -149,6 +146,6 @@ function pathsOf(name: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join(sep))
 }
 
-function isLeftOut(name: string): boolean {
-  return isOfThisMachine(name) || (NONE_OF_IT.includes(name) && name !== 'trivium.db')
+function isExcluded(name: string): boolean {
+  return isLocal(name) || (EXCLUDED.includes(name) && name !== 'trivium.db')
 }

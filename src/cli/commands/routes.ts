@@ -28,13 +28,15 @@ export const addRoutes: AddCommand = (program, context) => {
     .command('check', { isDefault: true })
     .description('all errors and warnings with their places; exit code 2 if there is an error')
     .action(async () => {
-      const { problems, files } = await checked(context.environs())
+      const { problems, files } = await checkConfiguration(context.environs())
       const errors = problems.filter(({ severity }) => severity === 'error').length
       const [, ...included] = files
-      const fine =
-        included.length === 0 ? 'is fine.' : `and its included files are valid: ${included.join(', ')}`
+      const valid =
+        included.length === 0
+          ? 'routes.yaml is valid.'
+          : `routes.yaml and its included files are valid: ${included.join(', ')}`
       show(context.terminal(), { ok: errors === 0, files, problems }, () =>
-        problems.length === 0 ? `routes.yaml ${fine}` : problems.map(({ text }) => text).join('\n\n'),
+        problems.length === 0 ? valid : problems.map(({ text }) => text).join('\n\n'),
       )
       if (errors > 0) context.exit(2)
     })
@@ -94,7 +96,7 @@ function withoutComments(yaml: string): string {
 }
 
 /** Checks a configuration; returns its problems and files. */
-async function checked({ env, cwd, path }: Environs) {
+async function checkConfiguration({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
   const skills = config && (await loadSkills(config))
@@ -109,7 +111,7 @@ async function checked({ env, cwd, path }: Environs) {
   }
 }
 
-/** Bolt apps that cannot be loaded; none where the part that loads them is missing. */
+/** Problems of Bolt apps that cannot be loaded. Finds none if the part that loads them is not installed. */
 async function brokenListeners({ routes }: Pick<Config, 'routes'>): Promise<Problem[]> {
   const files = [...new Set(routes.flatMap(({ bolt }) => bolt ?? []))]
   const [load] = Object.values(transports).flatMap(({ listenerFault }) => listenerFault ?? [])

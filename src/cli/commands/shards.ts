@@ -21,14 +21,15 @@ export const addShards: AddCommand = (program, context) => {
       }
       const { growStore } = await import('../../stores/redis/grow.ts')
       const { progress } = context.terminal()
-      const tell = (part: number) => progress(`keys: ${Math.round(part * 100)} %`)
-      const done = await growStore({ url, prefix, ...redis, shards, force, log: silent }, tell)
+      const onProgress = (part: number) => progress(`keys: ${Math.round(part * 100)} %`)
+      const result = await growStore({ url, prefix, ...redis, shards, force, log: silent }, onProgress)
       progress('')
+      const { before, now } = result
       show(
         context.terminal(),
-        done,
+        result,
         () =>
-          `${counted(done.before, 'shard')} before, ${done.now} now; set \`redis: { shards: ${done.now} }\` where routes.yaml names a number`,
+          `${counted(before, 'shard')} before, ${now} now; set \`redis: { shards: ${now} }\` if routes.yaml names a number`,
       )
     })
 }

@@ -25,7 +25,7 @@ export const addSkill: AddCommand = (program, context) => {
           broken = pathGet(await daemon.status(), 'broken')
           return daemon.skills()
         },
-        (skills) => listed(skills, broken),
+        (skills) => humanSkills(skills, broken),
       )
     })
 
@@ -54,19 +54,20 @@ export const addSkill: AddCommand = (program, context) => {
     .action(async (name: string, { live, record, case: only }: TestOptions) => {
       const { evaluate } = await import('../evaluation/run.ts')
       const terminal = context.terminal()
-      const mode = record ? 'record' : live ? 'live' : 'recorded'
-      const result = await evaluate(context.environs(), { name, mode, only }, (done, all, one) =>
-        terminal.progress(`${done + 1} of ${all}: ${one} …`),
-      )
+      const liveMode = live ? 'live' : 'recorded'
+      const mode = record ? 'record' : liveMode
+      const onCase = (index: number, total: number, caseName: string) =>
+        terminal.progress(`${index + 1} of ${total}: ${caseName} …`)
+      const result = await evaluate(context.environs(), { name, mode, only }, onCase)
       terminal.progress('')
-      show(terminal, result, () => tested(result))
+      show(terminal, result, () => humanEvaluation(result))
       if (!result.ok) context.exit(1)
     })
 }
 
 type TestOptions = { live?: true; record?: true; case?: string }
 
-function tested({ cases, mode, file }: Evaluation): string {
+function humanEvaluation({ cases, mode, file }: Evaluation): string {
   const rows = cases.map(({ name, ok, tools, tokens, ms, wrong }) => {
     const called = tools.map((tool) => tool.name).join(', ')
     return [
@@ -79,12 +80,13 @@ function tested({ cases, mode, file }: Evaluation): string {
     ]
   })
   const failed = cases.filter(({ ok }) => !ok).length
-  const sum = `${counted(cases.length, 'case')} (${mode}), ${failed === 0 ? 'all passed' : `${failed} failed`}`
+  const verdict = failed === 0 ? 'all passed' : `${failed} failed`
+  const summary = `${counted(cases.length, 'case')} (${mode}), ${verdict}`
   const list = table(['case', '', 'tokens', 'time', 'tools', 'what is wrong'], rows)
-  return [list, '', sum, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
+  return [list, '', summary, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
 }
 
-function listed(skills: Json, broken: unknown): string {
+function humanSkills(skills: Json, broken: unknown): string {
   const rows = objectsIn(skills).map(({ name, description = '' }) => [name, shorten(String(description), 90)])
   const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
     return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
@@ -96,7 +98,7 @@ function listed(skills: Json, broken: unknown): string {
 /** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */
 async function makeSkill(environs: Environs, name: string, file: string, content: string): Promise<string> {
   if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) {
-    throw usage(`A skill's name has lower-case letters, digits and dashes: not ${name}.`)
+    throw usage(`The name of a skill consists of lower-case letters, digits and dashes, unlike ${name}.`)
   }
   const { folders } = (await loadFor(environs)).skills
   const parent = folders[0] ?? resolve(environs.cwd, 'skills')
@@ -106,7 +108,7 @@ async function makeSkill(environs: Environs, name: string, file: string, content
     await mkdir(join(parent, name))
     await writeFile(path, content)
   } catch (cause) {
-    throw usage(`${path} cannot be made: ${reasonOf(cause)}`, cause)
+    throw usage(`${path} cannot be created: ${reasonOf(cause)}`, cause)
   }
   return path
 }

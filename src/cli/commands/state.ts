@@ -9,7 +9,7 @@ import { createStateDocuments } from '../../features/documents/state-documents.t
 import { formatDocument } from '../../features/documents/text.ts'
 import { initWorkbench, openWorkbench } from '../../features/workbench/project.ts'
 import { type AddCommand, type Environs, timeOf, usage, wholeNumber } from '../command.ts'
-import { loadPlaced } from '../data-dir.ts'
+import { loadWithDataDir } from '../data-dir.ts'
 import { show } from '../terminal.ts'
 import { workbenchDir } from './workbench.ts'
 
@@ -25,8 +25,8 @@ export const addState: AddCommand = (program, context) => {
     .command('state')
     .description('durable documents: show current and past versions, migrate, repair')
 
-  /** An action on one document, with the manager that knows it. */
-  const on =
+  /** Makes the action of a command on one document: opens its manager, and closes it afterwards. */
+  const withManager =
     <O extends DirOption>(work: (manager: StateManager, name: string, options: O) => Promise<void>) =>
     async (name: string, options: O) => {
       const manager = await managerOf(context.environs(), name, options.dir)
@@ -39,7 +39,7 @@ export const addState: AddCommand = (program, context) => {
     .command('show', { isDefault: true })
     .description('the current document')
     .argument('[name]', NAME, 'state')
-    .action(on(async (manager, name) => showDocument(name, await manager.load(name))))
+    .action(withManager(async (manager, name) => showDocument(name, await manager.load(name))))
   command
     .command('replay')
     .description('a past version of a document, from its events')
@@ -47,11 +47,11 @@ export const addState: AddCommand = (program, context) => {
     .option('--until <time>', 'a time (2026-11-21T10:00:00Z), or an age (2h)')
     .option('--revision <n>', 'or a revision number', wholeNumber('--revision'))
     .action(
-      on(async (manager, name, options: ReplayOptions) => {
-        const found = await manager.replay(name, momentOf(options))
+      withManager(async (manager, name, options: ReplayOptions) => {
+        const snapshot = await manager.replay(name, momentOf(options))
         const hint = ' It did not exist at that time.'
-        if (!found) throw new TriviumError('document_not_found', { name, hint })
-        showDocument(name, found)
+        if (!snapshot) throw new TriviumError('document_not_found', { name, hint })
+        showDocument(name, snapshot)
       }),
     )
   command
@@ -59,11 +59,11 @@ export const addState: AddCommand = (program, context) => {
     .description('migrate documents to the current version; keeps the old ones beside them')
     .argument('[name]', NAME)
     .action(async (only: string | undefined, { dir }: DirOption) => {
-      const done = await migrate(context.environs(), only, dir)
-      show(context.terminal(), done, () =>
-        done.length === 0
+      const migrated = await migrate(context.environs(), only, dir)
+      show(context.terminal(), migrated, () =>
+        migrated.length === 0
           ? 'All documents already have the current version.'
-          : done.map(({ name, from, to }) => `${name}: version ${from} → ${to}`).join('\n'),
+          : migrated.map(({ name, from, to }) => `${name}: version ${from} → ${to}`).join('\n'),
       )
     })
   command
@@ -71,7 +71,7 @@ export const addState: AddCommand = (program, context) => {
     .description('repair an unreadable document; keeps and names what it replaces')
     .argument('<name>', NAME)
     .action(
-      on(async (manager, name) => {
+      withManager(async (manager, name) => {
         const repaired = await manager.repair(name)
         show(context.terminal(), repaired, () => repairedText(name, repaired))
       }),
@@ -87,7 +87,7 @@ export const addState: AddCommand = (program, context) => {
       show(context.terminal(), { dir, written }, () =>
         written.length === 0
           ? `Everything already exists in ${dir}; nothing was changed.`
-          : [`Made in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
+          : [`Created in ${dir}:`, ...written.map((file) => `  ${file}`)].join('\n'),
       )
     })
 }
@@ -96,12 +96,12 @@ export const addState: AddCommand = (program, context) => {
 async function migrate(environs: Environs, only: string | undefined, dir: string | undefined) {
   const hasBoard = only === undefined && existsSync(await workbenchDir(environs, dir))
   const names = only === undefined ? ['state', ...(hasBoard ? ['task_board'] : [])] : [only]
-  const done: { name: string; from: number; to: number }[] = []
+  const migrated: { name: string; from: number; to: number }[] = []
   for (const name of names) {
     const manager = await managerOf(environs, name, dir)
-    done.push(...(await manager.migrate(only).finally(manager.close)))
+    migrated.push(...(await manager.migrate(only).finally(manager.close)))
   }
-  return done
+  return migrated
 }
 
 function repairedText(
@@ -112,7 +112,7 @@ function repairedText(
     nothing: 'there was nothing to repair',
     text: 'its text was restored',
     events: `its text was unusable; it was restored to revision ${of} from its events`,
-    initial: 'neither its text nor its events were usable; IT BEGINS EMPTY',
+    initial: 'neither its text nor its events were usable; IT STARTS EMPTY',
   }
   const usable = `${name} is usable, at revision ${revision}: ${how[from]}.`
   return [usable, ...kept.map((path) => `The replaced content is in ${path}`)].join('\n')
@@ -125,10 +125,10 @@ function momentOf({ until, revision }: ReplayOptions): number | { revision: numb
   return timeOf('--until', until)
 }
 
-/** The manager of a document, also beside a daemon: documents are safe between processes. */
+/** The manager of a document. Works beside a running daemon, because documents are safe between processes. */
 async function managerOf(environs: Environs, name: string, dir?: string): Promise<StateManager> {
   if (name !== 'state') return (await openWorkbench(await workbenchDir(environs, dir))).manager
-  const { daemon } = await loadPlaced(environs)
+  const { daemon } = await loadWithDataDir(environs)
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.

@@ -26,9 +26,10 @@ export const addStatus: AddCommand = (program, context) => {
 }
 
 /** Number of gateways, and of names in a line, that fit on a screen of 24 lines. */
-const ROOM = 4
+const MAX_SHOWN = 4
 
-const MEANING: Record<string, string> = {
+/** What the messages of a road are; those of other roads are waiting or running. */
+const ROAD_NOTES: Record<string, string> = {
   journal: 'kept',
   receive: 'not pulled (normal without workers)',
 }
@@ -36,22 +37,22 @@ const MEANING: Record<string, string> = {
 /** Limited to one screen, with problems first. */
 function humanStatus(status: Json, isScreen: boolean): string {
   // Output to a pipe is complete, because it is searched.
-  const room = isScreen ? ROOM : Number.POSITIVE_INFINITY
+  const maxShown = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
   const at = (path: string) => pathGet(status, path)
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
   const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
-    // Messages that retention removed unread, where there is a consumer.
+    // Messages that expired unread, of gateways with a consumer.
     const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
-    const removed = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
-    const meaning = MEANING[String(road)] ?? `waiting or running${retriesOf(road, all('waiting'))}`
-    return [road, messages, age(oldestAt), dead, removed || meaning]
+    const lossNote = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
+    const note = ROAD_NOTES[String(road)] ?? `waiting or running${retriesOf(road, all('waiting'))}`
+    return [road, messages, age(oldestAt), dead, lossNote || note]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state }) => !ok || state !== 'active')
     .map(({ name, ok, state, detail }) => `${name} ${ok ? state : paint('red', String(state))} (${detail})`)
   const queues = all('queues').filter(({ ok }) => !ok)
-  const lost = all('mcp')
+  const failingServers = all('mcp')
     .filter(({ ok }) => !ok)
     .map(({ name, detail }) => `${name} ${paint('red', 'FAILING')}: ${detail}`)
   const broken = all('broken').map(({ name }) => String(name))
@@ -65,17 +66,17 @@ function humanStatus(status: Json, isScreen: boolean): string {
     at('store.ok') === false && `${paint('red', 'STORE TAKES NO MESSAGES')}: ${at('store.reason')}`,
     at('configuration.error') &&
       `${paint('red', 'CONFIGURATION')}: the last good one is still in use; ${reason}`,
-    ...troubleLines(all('troubles'), room),
+    ...troubleLines(all('troubles'), maxShown),
     '',
-    gatewayTable(all('gateways'), all('disabled'), { room }),
+    gatewayTable(all('gateways'), all('disabled'), { maxRows: maxShown }),
     '',
     table(['Roads', 'messages', 'oldest', 'dead', ''], roads),
     '',
     summary('Push subscriptions', all('subscriptions'), subscriptions, 'all work'),
     ...queues
-      .slice(0, ROOM)
+      .slice(0, MAX_SHOWN)
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
-    summary('MCP servers', all('mcp'), lost, 'all are there'),
+    summary('MCP servers', all('mcp'), failingServers, 'all are connected'),
     summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
     ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),
@@ -108,37 +109,35 @@ export function groupsBehind(groups: readonly JsonObject[]): string[] {
 export function gatewayTable(
   running: readonly JsonObject[],
   disabled: readonly JsonObject[] = [],
-  { room = Number.POSITIVE_INFINITY, width }: { room?: number; width?: number } = {},
+  { maxRows = Number.POSITIVE_INFINITY, width }: { maxRows?: number; width?: number } = {},
 ): string {
   const rows = [
     ...running
       .toSorted((a, b) => Number(a.ok) - Number(b.ok))
-      .map(({ name, transport, ok, detail, warning }) => [
-        name,
-        transport,
-        !ok
-          ? `${paint('red', 'FAILING')}: ${detail ?? ''}`
-          : warning
-            ? `${paint('yellow', 'ok')}; ${warning}`
-            : paint('green', 'ok'),
-      ]),
+      .map((gateway) => [gateway.name, gateway.transport, gatewayState(gateway)]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
-  const more = [`… and ${rows.length - room + 1} more: trivium status --json`]
-  const shown = rows.length > room ? [...rows.slice(0, room - 1), more] : rows
+  const more = [`… and ${rows.length - maxRows + 1} more: trivium status --json`]
+  const shown = rows.length > maxRows ? [...rows.slice(0, maxRows - 1), more] : rows
   return table(['Gateways', 'transport', ''], shown, width)
+}
+
+function gatewayState({ ok, detail, warning }: JsonObject): string {
+  if (!ok) return `${paint('red', 'FAILING')}: ${detail ?? ''}`
+  return warning ? `${paint('yellow', 'ok')}; ${warning}` : paint('green', 'ok')
 }
 
 /** The entries of `skills.json`, those of the project first: prefixes, and the skill that answers. */
 function registryLines(registry: readonly JsonObject[], isScreen: boolean): string[] {
   if (registry.length === 0) return []
-  const isOwn = ({ path }: JsonObject) => path !== ownFile('skills/skills.json')
+  const shippedFile = ownFile('skills/skills.json')
+  const isOwn = ({ path }: JsonObject) => path !== shippedFile
   const beginsWith = ({ prefixes }: JsonObject) => [prefixes].flat().join(', ')
   if (isScreen) {
     const own = registry.filter(isOwn).map((one) => `${one.name} (${beginsWith(one)})`)
     const shown = [
-      ...own.slice(0, ROOM),
-      ...(own.length > ROOM ? [`${own.length - ROOM} more of yours`] : []),
+      ...own.slice(0, MAX_SHOWN),
+      ...(own.length > MAX_SHOWN ? [`${own.length - MAX_SHOWN} more of yours`] : []),
     ]
     return [
       `First words  ${[...shown, `${registry.length - own.length} that ship`].join(', ')}; all: trivium status | cat`,
@@ -147,10 +146,8 @@ function registryLines(registry: readonly JsonObject[], isScreen: boolean): stri
   const rows = registry
     .toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))
     .map((one) => {
-      const only = [one.approval && 'asks for approval', one.verified && 'for verified senders'].filter(
-        Boolean,
-      )
-      return [one.name, beginsWith(one), one.ref, only.join(', ')]
+      const conditions = [one.approval && 'asks for approval', one.verified && 'for verified senders']
+      return [one.name, beginsWith(one), one.ref, conditions.filter(Boolean).join(', ')]
     })
   return [
     '',
@@ -159,24 +156,22 @@ function registryLines(registry: readonly JsonObject[], isScreen: boolean): stri
   ]
 }
 
-/** The number of entries, and descriptions of some. */
-function summary(title: string, all: readonly unknown[], said: string[], nothing: string) {
+/** The number of entries and the first few `notes`, or `otherwise` if there are none; undefined without entries. */
+function summary(title: string, all: readonly unknown[], notes: string[], otherwise: string) {
   if (all.length === 0) return undefined
-  const more = said.length > ROOM ? [`${said.length - ROOM} more`] : []
-  return `${title}  ${all.length}; ${[...said.slice(0, ROOM), ...more].join(', ') || nothing}`
+  const more = notes.length > MAX_SHOWN ? [`${notes.length - MAX_SHOWN} more`] : []
+  return `${title}  ${all.length}; ${[...notes.slice(0, MAX_SHOWN), ...more].join(', ') || otherwise}`
 }
 
-/** The usage of a model budget, and who waits for it. */
+/** The usage of a model budget, and the senders who used up theirs. */
 function budgetLine({ budget, limit, unit, used, most, until, over }: JsonObject): string[] {
   const at = (time: unknown) => new Date(Number(time)).toISOString().slice(0, 16)
   if (budget === 'total') {
-    const share = `${used} of ${most} ${unit}`
-    return [
-      `Budget of all  ${limit}: ${share}${until ? `; ${paint('red', 'USED UP')}, available again at ${at(until)}` : ''}`,
-    ]
+    const state = until ? `; ${paint('red', 'USED UP')}, available again at ${at(until)}` : ''
+    return [`Budget of all  ${limit}: ${used} of ${most} ${unit}${state}`]
   }
   const senders = objectsIn(over).map(({ sender, until }) => `${sender} until ${at(until)}`)
-  return [`Budget of each sender  ${limit}: ${senders.slice(0, ROOM).join(', ') || 'nobody waits'}`]
+  return [`Budget of each sender  ${limit}: ${senders.slice(0, MAX_SHOWN).join(', ') || 'nobody waits'}`]
 }
 
 function assistantLine(assistant: unknown): string | undefined {

@@ -9,9 +9,10 @@ import { paint, shorten, type Terminal } from '../terminal.ts'
 import { filtered } from './message.ts'
 
 /** How long (ms) a line waits for the outcome of its message. A later outcome gets a line of its own. */
-const PATIENCE = 1_000
+const OUTCOME_WAIT = 1_000
 /** Maximum number of unfinished messages whose outcomes are tracked. */
-const MOST_OPEN = 10_000
+const MAX_TRACKED = 10_000
+/** Outcomes after which no other follows. */
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
 
 export const addTail: AddCommand = (program, context) => {
@@ -35,7 +36,7 @@ export const addTail: AddCommand = (program, context) => {
         event(name: string, data: JsonObject) {
           if (!ended.signal.aborted) lines.take(name, data)
         },
-        gone: (reason: string) => terminal.err(`${reason}\n`),
+        onBreak: (reason: string) => terminal.err(`${reason}\n`),
       }
       const query = { ...defined(filter), only: 'message,outcome' }
       await readStream(environs, query, reader, signal).finally(lines.close)
@@ -48,7 +49,8 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
   const open = new Map<string, { row: JsonObject; ready: AbortController; isPrinted: boolean }>()
   const ended = new AbortController()
   const print = (line: string) => terminal.out(`${line}\n`)
-  let before = Promise.resolve()
+  /** Settles when all lines so far are printed: keeps the order of arrival. */
+  let printed = Promise.resolve()
   let left = max ?? Number.POSITIVE_INFINITY
   if (left === 0) end()
   const printMessage = (line: string) => {
@@ -61,10 +63,11 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
   const message = (row: JsonObject) => {
     const line = { row, ready: new AbortController(), isPrinted: false }
     open.set(String(row.id), line)
-    for (const id of open.keys()) if (open.size > MOST_OPEN) open.delete(id)
+    const [oldest] = open.keys()
+    if (open.size > MAX_TRACKED && oldest !== undefined) open.delete(oldest)
     if (FINAL.has(String(row.outcome))) line.ready.abort()
-    const waited = pause(PATIENCE, AbortSignal.any([line.ready.signal, ended.signal]))
-    before = before.then(async () => {
+    const waited = pause(OUTCOME_WAIT, AbortSignal.any([line.ready.signal, ended.signal]))
+    printed = printed.then(async () => {
       await waited
       printMessage(lineOf(line.row))
       line.isPrinted = true
@@ -93,7 +96,7 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
     /** Prints all waiting lines. */
     async close(): Promise<void> {
       ended.abort()
-      await before
+      await printed
     },
   }
 }
@@ -105,18 +108,24 @@ const COLOURS: Record<string, 'green' | 'red' | 'yellow'> = {
   approval: 'yellow',
 }
 
+/** Widths in characters. Before the content, there are a time, three columns, the gaps between them, and space for a mark. */
+const [OUTCOME_WIDTH, GATEWAY_WIDTH, SENDER_WIDTH, MIN_CONTENT_WIDTH] = [9, 12, 20, 20]
+const WIDTH_BEFORE_CONTENT = 55
+/** The width of a line if the output is not a terminal. */
+const WIDTH_OF_PIPE = 200
+
 /** `10:31:07  dead      support     Ada                 Invoice: where is it`. */
 function lineOf({ at, gateway, from, event, subject, text, outcome }: JsonObject, mark = ''): string {
   const sender = pathGet(from, 'name') ?? pathGet(from, 'address') ?? pathGet(from, 'id')
-  const said = [event && `[${event}]`, subject && `${subject}:`, text].filter(Boolean).join(' ')
-  const word = String(outcome).padEnd(9)
+  const content = [event && `[${event}]`, subject && `${subject}:`, text].filter(Boolean).join(' ')
+  const paddedOutcome = String(outcome).padEnd(OUTCOME_WIDTH)
   const colour = COLOURS[String(outcome)]
-  const width = (process.stdout.columns || 200) - 55
+  const contentWidth = (process.stdout.columns || WIDTH_OF_PIPE) - WIDTH_BEFORE_CONTENT
   return [
     new Date(Number(at)).toTimeString().slice(0, 8),
-    colour ? paint(colour, word) : word,
-    shorten(String(gateway), 12).padEnd(12),
-    shorten(String(sender), 20).padEnd(20),
-    mark + shorten(said, Math.max(20, width)),
+    colour ? paint(colour, paddedOutcome) : paddedOutcome,
+    shorten(String(gateway), GATEWAY_WIDTH).padEnd(GATEWAY_WIDTH),
+    shorten(String(sender), SENDER_WIDTH).padEnd(SENDER_WIDTH),
+    mark + shorten(content, Math.max(MIN_CONTENT_WIDTH, contentWidth)),
   ].join('  ')
 }

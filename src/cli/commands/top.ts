@@ -4,7 +4,8 @@ import { readStream } from '../stream.ts'
 import { show } from '../terminal.ts'
 import { type Shown, screenOf } from '../top-screen.ts'
 
-const HOUR_OF_POINTS = 720
+/** The points of an hour: the daemon sends one every five seconds. */
+const MAX_POINTS = 720
 
 export const addTop: AddCommand = (program, context) => {
   program
@@ -22,15 +23,15 @@ export const addTop: AddCommand = (program, context) => {
       const screen = isLive ? terminal.enterScreen(lines, () => ended.abort()) : undefined
       const reader = {
         event(name: string, data: JsonObject) {
-          delete shown.gone
+          delete shown.outage
           if (name === 'history') shown.points = objectsIn(data.points)
-          if (name === 'point') shown.points = [...shown.points, data].slice(-HOUR_OF_POINTS)
+          if (name === 'point') shown.points = [...shown.points, data].slice(-MAX_POINTS)
           if (name === 'now') shown.now = data
           screen?.draw()
           if (!screen && shown.now) ended.abort()
         },
-        gone(reason: string) {
-          shown.gone = reason
+        onBreak(reason: string) {
+          shown.outage = reason
           screen?.draw()
         },
       }

@@ -29,22 +29,23 @@ export const addWorkbench: AddCommand = (program, context) => {
     .command('workbench')
     .description('the work state and task board shared by agents and people')
 
-  const at = async <T>(
+  /** Runs `work` on the workbench that the options name, and prints its result. */
+  const run = async <T>(
     work: (workbench: Workbench, actor: Actor) => Promise<T>,
-    human: (made: T) => string,
+    human: (result: T) => string,
   ) => {
     const { dir, agent }: Common = Object.assign({}, ...command.commands.map((nested) => nested.opts()))
     const actor: Actor =
       agent === undefined ? { kind: 'human', name: userName() } : { kind: 'agent', name: agent }
     const folder = await workbenchDir(context.environs(), dir)
-    const made = await work(workbenchAt(folder), actor)
-    show(context.terminal(), made, () => human(made))
+    const result = await work(workbenchAt(folder), actor)
+    show(context.terminal(), result, () => human(result))
   }
 
   command
     .command('show', { isDefault: true })
     .description('the state and the open tasks')
-    .action(() => at((workbench) => workbench.get(), workbenchText))
+    .action(() => run((workbench) => workbench.get(), workbenchText))
   command
     .command('update')
     .description('change the state; list values are appended')
@@ -57,7 +58,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--unset <field...>', 'fields to delete; standard fields become empty')
     .option('--expect <revision>', 'only if the state is still at this revision', wholeNumber('--expect'))
     .action((options: UpdateOptions) =>
-      at(
+      run(
         (workbench, actor) => workbench.update(changesOf(options), actor),
         ({ revision }) => `Changed; the state has revision ${revision}.`,
       ),
@@ -70,13 +71,13 @@ export const addWorkbench: AddCommand = (program, context) => {
     .option('--review <target>', 'for a review: its target')
     .option('--reviewer <name>', 'who should review it')
     .action((words: string[], options: AddOptions) =>
-      at((workbench, actor) => workbench.add(taskOf(words.join(' '), options), actor), taskLine),
+      run((workbench, actor) => workbench.add(taskOf(words.join(' '), options), actor), taskLine),
     )
   command
     .command('claim [id]')
     .description('take a task; default: the oldest open one')
     .action((id: string | undefined) =>
-      at(
+      run(
         (workbench, actor) => workbench.claim(defined({ id }), actor),
         (task) => (task ? taskLine(task) : 'No task is open.'),
       ),
@@ -86,7 +87,7 @@ export const addWorkbench: AddCommand = (program, context) => {
     .description('finish your task')
     .option('--result <text>', 'result')
     .action((id: string, { result }: { result?: string }) =>
-      at((workbench, actor) => workbench.finish({ id, ...defined({ result }) }, actor), taskLine),
+      run((workbench, actor) => workbench.finish({ id, ...defined({ result }) }, actor), taskLine),
     )
 
   for (const nested of command.commands) {
@@ -98,12 +99,12 @@ export const addWorkbench: AddCommand = (program, context) => {
 
 function changesOf(options: UpdateOptions) {
   const { activeTask, nextAction, touched, assumption, risk, remove, unset, expect } = options
-  const gone = remove && { touched_files: remove, assumptions: remove, risks: remove }
+  const removed = remove && { touched_files: remove, assumptions: remove, risks: remove }
   const active_task_id = activeTask === 'none' ? null : activeTask
   return {
     set: defined({ active_task_id, next_action: nextAction }),
     add: defined({ touched_files: touched, assumptions: assumption, risks: risk }),
-    ...defined({ expect, unset, remove: gone }),
+    ...defined({ expect, unset, remove: removed }),
   }
 }
 
@@ -122,9 +123,10 @@ function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>):
 
 function taskLine(task: WorkbenchTask): string {
   const { id, status, title, owner, result } = task
-  const about = task.kind === 'review' ? `review of ${task.target}` : 'build'
+  const kind = task.kind === 'review' ? `review of ${task.target}` : 'build'
   const by = owner === undefined ? '' : ` by ${owner}`
-  return `${id}  ${status}${by}  ${title} (${about})${result === undefined ? '' : `: ${result}`}`
+  const end = result === undefined ? '' : `: ${result}`
+  return `${id}  ${status}${by}  ${title} (${kind})${end}`
 }
 
 /** The folder of the workbench: the given one, or beside routes.yaml, which may be missing or broken. */

@@ -1,18 +1,18 @@
+import { DAY } from '../../core/units.ts'
 import type { Daemon } from '../../daemon.ts'
 import { pause } from '../../lib/pause.ts'
 import type { createSend } from './senders.ts'
 import type { createStory } from './story.ts'
 
-const DAY = 86_400_000
-/** Messages arrive in steps of ten minutes. */
+/** Messages of the day arrive in steps of ten minutes. */
 const STEPS = 144
 /** Polling interval (ms) for the end of running work. */
-const LOOK = 3
+const POLL_INTERVAL = 3
 /** Number of approval requests that stay open for visitors of the demo. */
 const UNDECIDED = 6
 
 /** The operator of the demo, who decides, pulls and subscribes. */
-const BY = { caller: { kind: 'cli', id: 'jonas@harbour', roles: ['operator'] } } as const
+const AS_OPERATOR = { caller: { kind: 'cli', id: 'jonas@harbour', roles: ['operator'] } } as const
 const topic = 'gateway-message'
 
 /**
@@ -20,19 +20,19 @@ const topic = 'gateway-message'
  * itself: the store dates messages by this clock, and a day passes in seconds. Returns a function
  * that jumps to `ago` ms before the real time, never backwards.
  */
-export function turnBack() {
+export function turnClockBack() {
   const realTime = Date.now
-  let behind = DAY
-  Date.now = () => realTime() - behind
+  let offset = DAY
+  Date.now = () => realTime() - offset
   return (ago: number) => {
-    behind = Math.min(behind, ago)
+    offset = Math.min(offset, ago)
   }
 }
 
 /** The events of the demo: first a whole day, then more as time passes. */
 export function createDay(parts: {
   daemon: Daemon
-  jumpTo: ReturnType<typeof turnBack>
+  jumpTo: ReturnType<typeof turnClockBack>
   story: ReturnType<typeof createStory>
   send: ReturnType<typeof createSend>
   signal: AbortSignal
@@ -40,15 +40,15 @@ export function createDay(parts: {
   onProgress(part: number): void
 }) {
   const { daemon, jumpTo, story, signal } = parts
-  const invoke = (name: string, args: object) => daemon.operator.invoke(name, args, BY)
+  const invoke = (name: string, args: object) => daemon.operator.invoke(name, args, AS_OPERATOR)
   const send = (count: number) => Promise.all(story.batch(count).map(parts.send))
 
-  /** Decides open requests, except the newest. */
+  /** Decides open requests, except the newest. Denies every fifth. */
   const decide = async () => {
     const pending = Object(await invoke('approval-list', { status: 'pending', limit: 1000 }))
     const old = pending.slice(0, Math.max(0, pending.length - UNDECIDED))
-    for (const [at, { id }] of old.entries()) {
-      const approve = at % 5 > 0
+    for (const [index, { id }] of old.entries()) {
+      const approve = index % 5 > 0
       await invoke('approval-decide', {
         id,
         approve,
@@ -57,11 +57,11 @@ export function createDay(parts: {
     }
   }
 
-  /** Workers take jobs; one of the two consumer groups falls behind. */
+  /** Workers take jobs, and consumer groups read events. The group `search-index` stops after a third of the day, and falls behind. */
   const work = async (step: number) => {
     if (step % 2 === 0) await invoke('gateway-receive', { gateway: 'jobs', timeout: 0 })
-    for (const queue of step < STEPS / 3 ? ['audit', 'search-index'] : ['audit'])
-      await invoke('event-wait', { topic, queue, timeout: 0, max: 10_000 })
+    const groups = step < STEPS / 3 ? ['audit', 'search-index'] : ['audit']
+    for (const queue of groups) await invoke('event-wait', { topic, queue, timeout: 0, max: 10_000 })
   }
 
   return {
@@ -72,7 +72,9 @@ export function createDay(parts: {
       await invoke('schedule-create', { ...report, name: 'stock count', every: '4h' })
       const weights = Array.from({ length: STEPS }, (_, step) => busyness(step / STEPS))
       const sum = weights.reduce((all, each) => all + each, 0)
-      let [planned, sent] = [0, 0]
+      // The planned number is a fraction, which is rounded in each step.
+      let planned = 0
+      let sent = 0
       for (const [step, weight] of weights.entries()) {
         if (signal.aborted) return
         jumpTo(DAY - (DAY * step) / STEPS)
@@ -80,7 +82,7 @@ export function createDay(parts: {
         const count = Math.round(planned) - sent
         sent += count
         await send(count)
-        await settled(daemon, signal)
+        await untilIdle(daemon, signal)
         await work(step)
         if (step % 3 === 0) await decide()
         parts.onProgress((step + 1) / STEPS)
@@ -88,7 +90,7 @@ export function createDay(parts: {
       jumpTo(0)
     },
     /** Sends a few messages at a time, until the signal aborts. */
-    async goOn(): Promise<void> {
+    async keepSending(): Promise<void> {
       for (let step = 0; ; step += 1) {
         // Irregular intervals, as with people.
         await pause(150 + ((step * 700) % 3_300), signal)
@@ -102,14 +104,14 @@ export function createDay(parts: {
 }
 
 /** Waits until no work is running, so that no lease expires when the clock jumps. */
-async function settled({ store }: Daemon, signal: AbortSignal): Promise<void> {
+async function untilIdle({ store }: Daemon, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { dispatch, jobs } = await store.stats()
     const isBusy = jobs.some(({ queue, running, waiting }) => {
       return queue === 'dispatch' ? running > 0 : queue === 'outbox' && running + waiting > 0
     })
     if (dispatch.unpumped === 0 && !isBusy) return
-    await pause(LOOK)
+    await pause(POLL_INTERVAL)
   }
 }
 

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline'
 const CAPABILITIES = 'IMAP4rev1 IDLE'
 const EMPTY = ['* 0 EXISTS', '* 0 RECENT', '* OK [UIDVALIDITY 1]', '* OK [UIDNEXT 1]']
 /**
- * The part of IMAP (RFC 3501) that a client needs to read one folder: responses to a command before its last
- * line.
+ * The part of IMAP (RFC 3501) that a client needs to read one folder: the lines before the last one of the response to each
+ * command.
  */
 const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   CAPABILITY: [`* CAPABILITY ${CAPABILITIES}`],
@@ -20,9 +20,9 @@ const ANSWERS: Readonly<Record<string, readonly string[]>> = {
   'UID FETCH': [],
   'UID STORE': [],
 }
-/** The mail that `trivium doctor` sends to itself. All other mail is discarded. */
-const CHECK = /<trivium-check\.[^>]+>/i
-const MOST_CHECKS = 100
+/** The Message-ID of the mail that `trivium doctor` sends to itself. All other mail is discarded. */
+const CHECK_ID = /<trivium-check\.[^>]+>/i
+const MAX_CHECKS = 100
 
 /**
  * A mailbox that is empty except for mail of `trivium doctor`, and a mail server, both without a password.
@@ -37,14 +37,15 @@ export function createMailbox() {
 }
 
 function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
-  let idling = ''
-  /** The headers that this client asked for. */
+  /** The tag of the IDLE command that is in progress. */
+  let idleTag = ''
+  /** The headers of the mail that this client searched for. */
   let headers = ''
   const say = (...lines: string[]) => socket.write(lines.map((line) => `${line}\r\n`).join(''))
   const answerTo = (command: string, line: string): readonly string[] | undefined => {
-    const [wanted = ''] = command === 'UID SEARCH' ? (CHECK.exec(line) ?? []) : []
-    headers = checks.get(wanted) ?? headers
-    if (checks.has(wanted)) return ['* 1 EXISTS', '* SEARCH 1']
+    const [messageId = ''] = command === 'UID SEARCH' ? (CHECK_ID.exec(line) ?? []) : []
+    headers = checks.get(messageId) ?? headers
+    if (checks.has(messageId)) return ['* 1 EXISTS', '* SEARCH 1']
     if (command !== 'UID FETCH' || headers === '') return ANSWERS[command]
     return [`* 1 FETCH (UID 1 BODY[HEADER] {${Buffer.byteLength(headers)}}\r\n${headers})`]
   }
@@ -52,11 +53,11 @@ function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
   createInterface({ input: socket }).on('line', (line) => {
     const [, tag = '*', name = ''] = /^(\S+) (UID \S+|\S+)/.exec(line) ?? []
     const command = name.toUpperCase()
-    if (idling && /^done$/i.test(line)) {
-      say(`${idling} OK IDLE is over`)
-      idling = ''
+    if (idleTag && /^done$/i.test(line)) {
+      say(`${idleTag} OK IDLE is over`)
+      idleTag = ''
     } else if (command === 'IDLE') {
-      idling = tag
+      idleTag = tag
       say('+ idling')
     } else {
       const answer = answerTo(command, line)
@@ -74,8 +75,8 @@ function serveSmtp(socket: Socket, checks: Map<string, string>): void {
   let header: string[] = []
   const end = () => {
     const text = `${header.join('\r\n')}\r\n\r\n`
-    const [id] = CHECK.exec(text) ?? []
-    if (id !== undefined && checks.size < MOST_CHECKS) checks.set(id, text)
+    const [id] = CHECK_ID.exec(text) ?? []
+    if (id !== undefined && checks.size < MAX_CHECKS) checks.set(id, text)
   }
   say('220 mail.harbour.example ESMTP')
   createInterface({ input: socket }).on('line', (line) => {

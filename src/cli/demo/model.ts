@@ -9,8 +9,8 @@ const requestSchema = z.object({
 })
 type Request = z.output<typeof requestSchema>
 
-/** Approximate characters per token. */
-const TOKEN = 4
+/** Approximate number. */
+const CHARACTERS_PER_TOKEN = 4
 /** The labels of the small model for repository events; the first match counts. */
 const LABELS: readonly [RegExp, string][] = [
   [/payment|checkout|basket/i, 'bug · checkout · urgent'],
@@ -25,14 +25,12 @@ const LABELS: readonly [RegExp, string][] = [
  * model with the tool `desk` calls it and returns its answer; another one labels its input.
  */
 export async function answerAsModel(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const asked = requestSchema.safeParse(await json(request))
-  if (!asked.success) return void response.writeHead(400).end()
-  const { delta, finish } = nextStep(asked.data)
-  const [prompt, completion] = [asked.data.messages, delta].map((part) =>
-    Math.ceil(JSON.stringify(part).length / TOKEN),
-  )
-  const usage = { prompt_tokens: prompt, completion_tokens: completion }
-  const envelope = { id: 'demo', object: 'chat.completion.chunk', created: 1, model: asked.data.model }
+  const parsed = requestSchema.safeParse(await json(request))
+  if (!parsed.success) return void response.writeHead(400).end()
+  const { model, messages } = parsed.data
+  const { delta, finish } = nextStep(parsed.data)
+  const usage = { prompt_tokens: tokensOf(messages), completion_tokens: tokensOf(delta) }
+  const envelope = { id: 'demo', object: 'chat.completion.chunk', created: 1, model }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const [index, part] of [{ role: 'assistant', ...delta }, {}].entries()) {
     const choice = { index: 0, delta: part, finish_reason: index === 0 ? null : finish }
@@ -41,14 +39,19 @@ export async function answerAsModel(request: IncomingMessage, response: ServerRe
   response.end(`data: ${JSON.stringify({ ...envelope, choices: [], usage })}\n\ndata: [DONE]\n\n`)
 }
 
+function tokensOf(value: object): number {
+  return Math.ceil(JSON.stringify(value).length / CHARACTERS_PER_TOKEN)
+}
+
+/** The model's next message, and why it ends. */
 function nextStep({ messages, tools }: Request): { delta: object; finish: string } {
   const { role, content } = messages.at(-1) ?? { role: 'user' }
   const text = textOf(content)
   if (role === 'tool') return say(/^"?(null|undefined)?"?$/.test(text) ? 'You are welcome!' : unquoted(text))
   if (!tools.some((tool) => tool.function.name === 'desk')) {
-    return say(LABELS.find(([sign]) => sign.test(text))?.[1] ?? 'question · no hurry')
+    return say(LABELS.find(([pattern]) => pattern.test(text))?.[1] ?? 'question · no hurry')
   }
-  const call = { name: 'desk', arguments: JSON.stringify({ text: said(text) }) }
+  const call = { name: 'desk', arguments: JSON.stringify({ text: withoutTags(text) }) }
   return {
     delta: { tool_calls: [{ index: 0, id: `call_${messages.length}`, type: 'function', function: call }] },
     finish: 'tool_calls',
@@ -63,8 +66,8 @@ function textOf(content: unknown): string {
   return content.map((part) => String(Object(part).text ?? '')).join('\n')
 }
 
-/** The user's own text, without the tags around it. */
-function said(text: string): string {
+/** The user's own text, without the tags that the prompt has around it. */
+function withoutTags(text: string): string {
   return text.replaceAll(/<\/?[a-z][^>]*>/gi, '').trim()
 }
 

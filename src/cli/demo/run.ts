@@ -10,10 +10,10 @@ import { writeDataFile } from '../data-dir.ts'
 import { offerParts } from '../install-parts.ts'
 import { createOwnDaemon } from '../own-daemon.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
-import { createDay, turnBack } from './day.ts'
+import { createDay, turnClockBack } from './day.ts'
 import { createSend } from './senders.ts'
-import { createStory, readWords } from './story.ts'
-import { startWorld } from './world.ts'
+import { startServices } from './services.ts'
+import { createStory, readContent } from './story.ts'
 
 /**
  * Starts a daemon with a day of traffic, prints its address, and continues until the signal. Leaves
@@ -29,23 +29,23 @@ export async function runDemo(
   const dir = done.adopt(await mkdtemp(join(tmpdir(), 'trivium-demo-')), (dir) =>
     rm(dir, { recursive: true, force: true, maxRetries: 5 }),
   )
-  const words = readWords(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
-  const world = await startWorld()
+  const content = readContent(await readFile(ownFile('project/demo/words.yaml'), 'utf8'))
+  const services = await startServices()
   const config = await writeSite(dir, {
-    IMAP_PORT: world.imap,
-    SMTP_PORT: world.smtp,
-    WORLD_PORT: world.port,
+    IMAP_PORT: services.imap,
+    SMTP_PORT: services.smtp,
+    WORLD_PORT: services.port,
   })
-  const jumpTo = turnBack()
+  const jumpTo = turnClockBack()
   // No variables of the caller, so that this daemon cannot reach any of their systems.
   const environs: Environs = { env: {}, cwd: dir, version }
   await offerParts(neededParts(await loadFor(environs), transports), terminal)
-  const nowhere = { write() {} }
+  const discardLog = { write() {} }
   const { daemon } = await createOwnDaemon(environs, {
     mode: 'serve',
     pretty: false,
-    destination: nowhere,
-    // It follows the demo's jumps immediately.
+    destination: discardLog,
+    // Not a steady clock, which would not follow the jumps of the demo at once.
     now: () => Date.now(),
   })
   done.defer(daemon.stop)
@@ -60,7 +60,14 @@ export async function runDemo(
   })
   const onProgress = (part: number) =>
     terminal.progress(`A day at Harbour Coffee … ${Math.round(part * 100)} %`)
-  const day = createDay({ daemon, jumpTo, story: createStory(words), send, signal: interrupted, onProgress })
+  const day = createDay({
+    daemon,
+    jumpTo,
+    story: createStory(content),
+    send,
+    signal: interrupted,
+    onProgress,
+  })
   await day.fill(messages)
   if (interrupted.aborted) return
   await writeFile(join(dir, 'live'), '')
@@ -68,9 +75,9 @@ export async function runDemo(
 
   const url = `http://${addresses.control}`
   const token = controlToken(dataDir, undefined)
-  const place = { url, token, pid: process.pid, listen: `http://${addresses.listen}`, config }
-  show(terminal, place, () => welcome(place))
-  await day.goOn()
+  const result = { url, token, pid: process.pid, listen: `http://${addresses.listen}`, config }
+  show(terminal, result, () => welcome(result))
+  await day.keepSending()
 }
 
 /**

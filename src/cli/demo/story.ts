@@ -12,7 +12,8 @@ const dialogueSchema = z.strictObject({
   /** The texts of a person, or the bodies that a provider posts. */
   turns: z.array(z.json()).min(1),
 })
-const wordsSchema = z.strictObject({
+/** The schema of `words.yaml`. `facts`: the alternatives for each `{name}` in a text. `often`: the weight of each kind. */
+const contentSchema = z.strictObject({
   team: z.array(z.string()),
   customers: z.array(z.string()),
   facts: z.record(z.string(), z.array(z.string())),
@@ -21,11 +22,12 @@ const wordsSchema = z.strictObject({
 })
 
 /** The content of `words.yaml`, with the addresses of its customers. */
-export type Words = ReturnType<typeof readWords>
+export type Content = ReturnType<typeof readContent>
 
-export function readWords(text: string) {
-  const words = wordsSchema.parse(parse(text))
-  const customers = words.customers.map((name) => {
+/** Parses `words.yaml`. Throws for an invalid file. */
+export function readContent(text: string) {
+  const content = contentSchema.parse(parse(text))
+  const customers = content.customers.map((name) => {
     const login = name
       .toLowerCase()
       .normalize('NFD')
@@ -33,7 +35,7 @@ export function readWords(text: string) {
       .replaceAll(' ', '.')
     return { name, address: `${login}@mail.example` }
   })
-  return { ...words, customers }
+  return { ...content, customers }
 }
 
 /** One message. Messages with the same `dialogue` belong together. */
@@ -44,34 +46,36 @@ export type Sending = {
   from: string
   subject: string
   event: string
-  said: Json
+  content: Json
   /** Its signature does not match. */
   forged: boolean
 }
 
 /** One in this many deliveries is forged. */
-const FORGED = 40
+const FORGED_ONE_IN = 40
+/** The seed of the random generator. */
+const SEED = 17
 
 /**
  * Makes the messages of the demo, always the same for the same batches. A batch has at most one
  * message per dialogue, so its order does not matter.
  */
-export function createStory(words: Words) {
-  const { chance, pick } = createChance(17)
-  const below = (most: number) => Math.floor(chance() * most)
+export function createStory(content: Content) {
+  const { random, pick } = createRandom(SEED)
+  const below = (limit: number) => Math.floor(random() * limit)
   /** The rest of each open dialogue, longest waiting first. */
   const open: Sending[][] = []
-  let begun = 0
+  let count = 0
 
   const begin = (): Sending[] => {
-    begun += 1
-    const dialogue = `demo-${begun}`
-    const kind = pick(kindSchema.options, (one) => words.often[one])
-    const { subject, event, turns } = pick(words.dialogues[kind], ({ weight }) => weight)
-    const customer = pick(words.customers)
-    const colleague = pick(words.team)
-    const facts = new Map(Object.entries(words.facts).map(([name, values]) => [name, pick(values)]))
-    const made = {
+    count += 1
+    const dialogue = `demo-${count}`
+    const kind = pick(kindSchema.options, (one) => content.often[one])
+    const { subject, event, turns } = pick(content.dialogues[kind], ({ weight }) => weight)
+    const customer = pick(content.customers)
+    const colleague = pick(content.team)
+    const facts = new Map(Object.entries(content.facts).map(([name, values]) => [name, pick(values)]))
+    const generated = {
       order: 40_000 + below(9_000),
       amount: `€${9 + below(240)}.50`,
       count: 2 + below(8),
@@ -83,49 +87,55 @@ export function createStory(words: Words) {
       login: colleague.split(' ')[0]?.toLowerCase(),
       id: hash('sha256', dialogue).slice(0, 24),
     }
-    for (const [name, value] of Object.entries(made)) facts.set(name, String(value))
-    facts.set('event', phrase(event, facts))
-    const head = phrase(subject, facts)
-    const writers: Partial<Record<typeof kind, string>> = { mail: customer.address, chat: customer.name }
-    return turns.map((turn, at) => ({
-      ...{ kind, dialogue, from: writers[kind] ?? colleague, event: facts.get('event') ?? '' },
-      subject: at > 0 && head ? `Re: ${head}` : head,
-      said: fill(turn, facts),
-      forged: below(FORGED) === 0,
+    for (const [name, value] of Object.entries(generated)) facts.set(name, String(value))
+    facts.set('event', fillText(event, facts))
+    const filledSubject = fillText(subject, facts)
+    const senders: Partial<Record<typeof kind, string>> = { mail: customer.address, chat: customer.name }
+    return turns.map((turn, index) => ({
+      kind,
+      dialogue,
+      from: senders[kind] ?? colleague,
+      event: facts.get('event') ?? '',
+      subject: index > 0 && filledSubject ? `Re: ${filledSubject}` : filledSubject,
+      content: fill(turn, facts),
+      forged: below(FORGED_ONE_IN) === 0,
     }))
   }
 
   const fill = (template: Json, facts: ReadonlyMap<string, string>): Json => {
-    if (typeof template === 'string') return phrase(template, facts)
+    if (typeof template === 'string') return fillText(template, facts)
     if (Array.isArray(template)) return template.map((each) => fill(each, facts))
     if (!isJsonObject(template)) return template
     return Object.fromEntries(Object.entries(template).map(([name, each]) => [name, fill(each, facts)]))
   }
 
-  /** Innermost braces first, because alternatives may contain facts. */
-  const phrase = (template: string, facts: ReadonlyMap<string, string>): string => {
+  /** Replaces `{name}` with a fact, and `{one|another}` with one of the alternatives: innermost first, as they may be nested. */
+  const fillText = (template: string, facts: ReadonlyMap<string, string>): string => {
     let text = template.replaceAll(/\{(\w+)\}/g, (whole, name) => facts.get(name) ?? whole)
-    for (let before = ''; before !== text; ) {
-      before = text
+    let previous = ''
+    while (previous !== text) {
+      previous = text
       text = text.replaceAll(/\{([^{}]*\|[^{}]*)\}/g, (_, options: string) => pick(options.split('|')))
     }
     return text
   }
 
   return {
+    /** The next `size` messages: of open dialogues, and of new ones. */
     batch(size: number): Sending[] {
-      const going = open.splice(0, below(size + 1))
-      while (going.length < size) going.push(begin())
-      open.push(...going.map((turns) => turns.slice(1)).filter((rest) => rest.length > 0))
-      return going.flatMap((turns) => turns.slice(0, 1))
+      const dialogues = open.splice(0, below(size + 1))
+      while (dialogues.length < size) dialogues.push(begin())
+      open.push(...dialogues.map((turns) => turns.slice(1)).filter((rest) => rest.length > 0))
+      return dialogues.flatMap((turns) => turns.slice(0, 1))
     },
   }
 }
 
 /** A deterministic random generator (mulberry32), so that the demo is always the same. */
-function createChance(seed: number) {
+function createRandom(seed: number) {
   let state = seed
-  const chance = (): number => {
+  /** A number from 0 to below 1. */
+  const random = (): number => {
     state = (state + 0x6d2b79f5) | 0
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
@@ -133,12 +143,12 @@ function createChance(seed: number) {
   }
   /** Picks by weight: 3 is three times as likely as 1. Throws for an empty list. */
   const pick = <T>(from: readonly T[], weightOf: (one: T) => number = () => 1): T => {
-    let left = chance() * from.reduce((sum, one) => sum + weightOf(one), 0)
+    let left = random() * from.reduce((sum, one) => sum + weightOf(one), 0)
     for (const one of from) {
       left -= weightOf(one)
       if (left < 0) return one
     }
     throw new RangeError('there is nothing to pick from')
   }
-  return { chance, pick }
+  return { random, pick }
 }

@@ -7,21 +7,22 @@ import { TriviumError } from '../../core/errors.ts'
 import { jsonObjectSchema, parseJson } from '../../core/json.ts'
 import { compilePattern, patternText } from '../../core/pattern.ts'
 import { CASES_FILE, RECORD_FILE } from '../../core/skill.ts'
-import { writeWhole } from '../../lib/disk.ts'
+import { writeAtomically } from '../../lib/disk.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
 import { usage } from '../command.ts'
 
 /** `/regex/`, or a text to find, ignoring case. */
-const wanted = z
+const textPattern = z
   .string()
   .min(1)
   .transform((source) => {
-    const words = `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`
-    return { source, pattern: /^\/.*\/\w*$/s.test(source) ? source : words }
+    const glob = `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`
+    const isRegex = /^\/.*\/\w*$/s.test(source)
+    return { source, pattern: isRegex ? source : glob }
   })
   .pipe(z.object({ source: z.string(), pattern: patternText }))
   .transform(({ source, pattern }) => ({ source, test: compilePattern(pattern).test }))
-const some = z.union([wanted.transform((one) => [one]), z.array(wanted)]).default([])
+const textPatterns = z.union([textPattern.transform((one) => [one]), z.array(textPattern)]).default([])
 const tool = z.union([
   z
     .string()
@@ -38,8 +39,8 @@ const caseSchema = z.strictObject({
   /** Cases of the same conversation share a session. */
   conversation: z.string().min(1).exactOptional(),
   expect: z.strictObject({
-    text: some,
-    not: some,
+    text: textPatterns,
+    not: textPatterns,
     /** All tool calls in order; only the listed arguments are compared. */
     tools: z.array(tool).exactOptional(),
     tokens: z.int().min(1).exactOptional(),
@@ -75,10 +76,11 @@ export async function readCases(skillPath: string, cwd: string): Promise<Case[]>
   const { data, issues } = check(fileSchema, yaml.value)
   if (!data) throw invalid(findingsOf(issues).map((one) => yaml.problem(one.path, one.what, one.message)))
   const cases = data.cases.map((one, index) => ({ ...one, name: one.name ?? `case ${index + 1}` }))
-  const twice = cases.findIndex(
+  const duplicate = cases.findIndex(
     ({ name }, index) => cases.findIndex((other) => other.name === name) !== index,
   )
-  if (twice >= 0) throw invalid([yaml.problem(['cases', twice], 'value', 'another case has this name')])
+  if (duplicate >= 0)
+    throw invalid([yaml.problem(['cases', duplicate], 'value', 'another case has this name')])
   return cases
 }
 
@@ -102,6 +104,6 @@ export async function writeRecord(
   secrets: readonly string[],
 ): Promise<string> {
   const path = join(dirname(skillPath), RECORD_FILE)
-  await writeWhole(path, `${withoutSecrets(JSON.stringify(record, null, 2), secrets)}\n`)
+  await writeAtomically(path, `${withoutSecrets(JSON.stringify(record, null, 2), secrets)}\n`)
   return path
 }

@@ -37,37 +37,40 @@ export function usesOf(entries: Outcome['entries']): { tools: ToolUse[]; tokens:
  */
 export function judge({ expect }: Case, { text, error, entries }: Outcome): string[] {
   const { tools, tokens } = usesOf(entries)
-  const lacking = error ? [] : expect.text.filter(({ test }) => !test(text))
-  const wrong = [
-    ...lacking.map(({ source }) => `the text does not contain ${source}: ${short(text)}`),
+  const missing = error ? [] : expect.text.filter(({ test }) => !test(text))
+  const differences = [
+    ...missing.map(({ source }) => `the text does not contain ${source}: ${short(text)}`),
     ...expect.not
       .filter(({ test }) => test(text))
       .map(({ source }) => `the text contains ${source}: ${short(text)}`),
   ]
   if (expect.error !== error?.code)
-    wrong.unshift(error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`)
-  const isCalled = ({ name, args }: ToolUse, at: number) =>
-    tools[at]?.name === name && holds(tools[at].args, args)
+    differences.unshift(error ? `it failed: ${error.message}` : `it did not fail with ${expect.error}`)
+  const isCalled = ({ name, args }: ToolUse, index: number) =>
+    tools[index]?.name === name && contains(tools[index].args, args)
   if (expect.tools && !(expect.tools.length === tools.length && expect.tools.every(isCalled))) {
     const called = tools.map(({ name, args }) => `${name} ${short(JSON.stringify(args))}`)
-    wrong.push(`other tools were called: ${called.join(', ') || 'none'}`)
+    differences.push(`other tools were called: ${called.join(', ') || 'none'}`)
   }
   if (expect.tokens !== undefined && tokens > expect.tokens)
-    wrong.push(`${counted(tokens, 'token')}, over ${expect.tokens}`)
-  return wrong
+    differences.push(`${counted(tokens, 'token')}, over ${expect.tokens}`)
+  return differences
 }
 
-/** Whether a value contains all of `wanted`, at any depth. */
-function holds(value: Json | undefined, wanted: Json): boolean {
-  if (isJsonObject(wanted)) {
-    return isJsonObject(value) && Object.entries(wanted).every(([key, one]) => holds(value[key], one))
+/** Whether a value equals `expected`, except that its objects may have further keys, at any depth. */
+function contains(value: Json | undefined, expected: Json): boolean {
+  if (isJsonObject(expected)) {
+    if (!isJsonObject(value)) return false
+    return Object.entries(expected).every(([key, one]) => contains(value[key], one))
   }
-  if (!Array.isArray(wanted)) return value === wanted
-  return (
-    Array.isArray(value) && value.length === wanted.length && wanted.every((one, at) => holds(value[at], one))
-  )
+  if (!Array.isArray(expected)) return value === expected
+  if (!Array.isArray(value) || value.length !== expected.length) return false
+  return expected.every((one, index) => contains(value[index], one))
 }
+
+/** Maximum characters of a text in a difference. */
+const MAX_SHOWN = 200
 
 function short(text: string): string {
-  return shorten(text, 200) || '(nothing)'
+  return shorten(text, MAX_SHOWN) || '(nothing)'
 }

@@ -40,19 +40,23 @@ export type Evaluation = {
   file?: string
 }
 
-/** An unused address: a recorded run that needs more than the recording fails. */
-const NOBODY = 'http://127.0.0.1:9/v1'
+/** An unused address, so that a recorded run fails if it needs more than the recording. */
+const UNUSED_ADDRESS = 'http://127.0.0.1:9/v1'
+/** The name of the route and of the gateway in messages of cases. */
 const ROUTE = 'evaluation'
-const MOST_ENTRIES = 10_000
+/** Maximum number of entries in the record of a run. */
+const MAX_ENTRIES = 10_000
+/** Shorter values of secret variables are not redacted. */
+const SHORTEST_SECRET = 8
 
 /**
  * Runs the cases of a skill one after another, in a daemon of their own with an empty data
- * directory, so that nothing is stored or sent elsewhere. Calls `told` before each case.
+ * directory, so that nothing is stored or sent elsewhere. Calls `onCase` before each case.
  */
 export async function evaluate(
   environs: Environs,
   { name, mode, only }: { name: string; mode: EvaluationMode; only: string | undefined },
-  told: (done: number, all: number, name: string) => void,
+  onCase: (index: number, total: number, name: string) => void,
 ): Promise<Evaluation> {
   await using done = new AsyncDisposableStack()
   const dataDir = done.adopt(mkdtempSync(join(tmpdir(), 'trivium-evaluation-')), (dir) =>
@@ -61,8 +65,15 @@ export async function evaluate(
   let record: Recorded | undefined
   const change = ({ daemon: settings, model, ...config }: Config) => {
     const { redisUrl: _, ...daemon } = { ...settings, dataDir }
-    const given = record && mode === 'recorded' ? { name: record.model, baseUrl: NOBODY } : model
-    return { ...config, daemon, gateways: [], routes: [], subscriptions: [], ...defined({ model: given }) }
+    const usedModel = record && mode === 'recorded' ? { name: record.model, baseUrl: UNUSED_ADDRESS } : model
+    return {
+      ...config,
+      daemon,
+      gateways: [],
+      routes: [],
+      subscriptions: [],
+      ...defined({ model: usedModel }),
+    }
   }
   const options = { mode: 'local', level: 'error', pretty: true, change } as const
   const { daemon, env } = await createOwnDaemon(environs, options)
@@ -71,83 +82,94 @@ export async function evaluate(
   if (path === undefined) throw usage(`Skill ${name} comes with Trivium and has no folder for cases.`)
   const all = await readCases(path, environs.cwd)
   const names = all.map((one) => one.name)
-  const isMeant = only === undefined ? () => true : compilePattern(only).test
-  const cases = all.filter((one) => isMeant(one.name))
+  const isSelected = only === undefined ? () => true : compilePattern(only).test
+  const cases = all.filter((one) => isSelected(one.name))
   if (cases.length === 0) throw usage(`There is no case ${only}. Cases: ${names.join(', ')}.`)
   record = readRecord(path)
   if (mode === 'recorded' && record) await daemon.reread()
   const results: CaseResult[] = []
-  // Only of cases that still exist.
-  const kept = new Map(Object.entries(record?.cases ?? {}).filter(([name]) => names.includes(name)))
+  // Earlier recordings stay, except those of cases that no longer exist.
+  const recordings = new Map(Object.entries(record?.cases ?? {}).filter(([name]) => names.includes(name)))
   for (const [index, one] of cases.entries()) {
-    told(index, cases.length, one.name)
-    const known = mode === 'recorded' ? record?.cases[one.name] : {}
-    const [result, entries] = known ? await runCase(daemon, name, one, known) : [missing(one), undefined]
+    onCase(index, cases.length, one.name)
+    const recorded = mode === 'recorded' ? record?.cases[one.name] : {}
+    if (!recorded) {
+      results.push(notRecorded(one))
+      continue
+    }
+    const { result, entries } = await runCase(daemon, name, one, recorded)
     results.push(result)
-    if (entries && result.ok) kept.set(one.name, entries)
+    if (result.ok) recordings.set(one.name, entries)
   }
   const ok = results.every((result) => result.ok)
-  const found = { skill: name, mode, ok, cases: results }
-  if (mode !== 'record') return found
+  const evaluation = { skill: name, mode, ok, cases: results }
+  if (mode !== 'record') return evaluation
   const config = daemon.config()
-  const model = usedModel(daemon, name, config.model?.name)
+  const model = modelOf(daemon, name, config.model?.name)
   const secrets = [...config.secrets, ...Object.entries(env).flatMap(secretOf)]
-  const recorded = { version: 1 as const, model, cases: Object.fromEntries(kept) }
-  return { ...found, file: await writeRecord(path, recorded, secrets) }
+  const newRecord = { version: 1 as const, model, cases: Object.fromEntries(recordings) }
+  return { ...evaluation, file: await writeRecord(path, newRecord, secrets) }
 }
 
-/** Runs a case like dispatch. Returns the outcome, and the answers of model and tools. */
-async function runCase(daemon: Daemon, skill: string, one: Case, known: Outcome['entries']) {
+/** Runs a case like dispatch. Returns the outcome, and the record of the run: the answers of model and tools. */
+async function runCase(daemon: Daemon, skill: string, one: Case, recorded: Outcome['entries']) {
   const { kv } = daemon.store
   const id = randomUUID()
   const base = `run:${id}/`
-  for (const [name, value] of Object.entries(known)) await kv.set(base + name, value)
+  for (const [name, value] of Object.entries(recorded)) await kv.set(base + name, value)
   const conversation = one.conversation ?? one.name
   const args = isJsonObject(one.input) ? one.input : { text: one.input }
   const text = typeof args.text === 'string' ? args.text : ''
-  const head = { id, gateway: ROUTE, transport: 'cli', conversation, text }
   const message = messageSchema.parse({
-    ...head,
+    id,
+    gateway: ROUTE,
+    transport: 'cli',
+    conversation,
+    text,
     from: { id: one.from, verified: true },
     receivedAt: Date.now(),
   })
-  const dispatched = { ...args, text, from: one.from, message, route: ROUTE, sessionId: conversation }
-  const begun = performance.now()
-  const said = await daemon.manager
-    .invoke(skill, dispatched, { message, route: ROUTE, rootId: id, caller: { kind: 'cli', id: one.from } })
+  const dispatchArgs = { ...args, text, from: one.from, message, route: ROUTE, sessionId: conversation }
+  const caller = { kind: 'cli', id: one.from } as const
+  const startedAt = performance.now()
+  const outcome = await daemon.manager
+    .invoke(skill, dispatchArgs, { message, route: ROUTE, rootId: id, caller })
     .then(
-      (result) => ({
-        text:
-          typeof result === 'string' ? result : String(Object(result).text ?? JSON.stringify(result) ?? ''),
-      }),
+      (result) => ({ text: resultText(result) }),
       (thrown: unknown) => {
         const { code, message } = toTriviumError(thrown)
         return { text: '', error: { code, message } }
       },
     )
-  const ms = Math.round(performance.now() - begun)
-  const keys = await kv.list(base, MOST_ENTRIES)
+  const ms = Math.round(performance.now() - startedAt)
+  const keys = await kv.list(base, MAX_ENTRIES)
   const values = await Promise.all(
     keys.map(async (key) => [key.slice(base.length), (await kv.get(key))?.value ?? null] as const),
   )
   const entries: Record<string, Json> = Object.fromEntries(values)
-  const wrong = judge(one, { ...said, entries })
-  const result = { name: one.name, ok: wrong.length === 0, wrong, text: said.text, ...usesOf(entries), ms }
-  return [result, entries] as const
+  const wrong = judge(one, { ...outcome, entries })
+  const result = { name: one.name, ok: wrong.length === 0, wrong, text: outcome.text, ...usesOf(entries), ms }
+  return { result, entries }
 }
 
-function missing({ name }: Case): CaseResult {
+function resultText(result: unknown): string {
+  if (typeof result === 'string') return result
+  return String(Object(result).text ?? JSON.stringify(result) ?? '')
+}
+
+function notRecorded({ name }: Case): CaseResult {
   const wrong = ['it is not recorded; run with --record, or --live']
   return { name, ok: false, wrong, text: '', tools: [], tokens: 0, ms: 0 }
 }
 
-function usedModel({ manager }: Daemon, skill: string, configured = 'none:none'): string {
+/** The model that a skill names, or else the configured one. */
+function modelOf({ manager }: Daemon, skill: string, configured = 'none:none'): string {
   const { model } = manager.get(skill)?.metadata ?? {}
-  const own: unknown = typeof model === 'string' ? model : Object(model).id
+  const own: unknown = typeof model === 'string' ? model : (Object(model).name ?? Object(model).id)
   return typeof own === 'string' ? own : configured
 }
 
-/** Variables named like a key, token, secret or password. */
+/** The value of a variable that is named like a key, token, secret or password. */
 function secretOf([name, value]: [string, string | undefined]): string[] {
-  return /KEY|TOKEN|SECRET|PASS/i.test(name) && value && value.length >= 8 ? [value] : []
+  return /KEY|TOKEN|SECRET|PASS/i.test(name) && value && value.length >= SHORTEST_SECRET ? [value] : []
 }

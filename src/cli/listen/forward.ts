@@ -19,7 +19,7 @@ type Options = {
   incomplete(gateway: string): void
 }
 
-type Sending = { method: string; headers: OutgoingHttpHeaders; body: Buffer; query: string }
+type ForwardedRequest = { method: string; headers: OutgoingHttpHeaders; body: Buffer; query: string }
 
 /**
  * Delivers an event as a request: a webhook with its original method, headers and body as far as
@@ -35,20 +35,20 @@ export function createForward({ url, headers, timeout, file, incomplete }: Optio
       incomplete(gateway)
     }
     try {
-      const sending = await sendingFor(delivery, file)
-      sending.headers = {
-        ...sending.headers,
+      const request = await requestFor(delivery, file)
+      request.headers = {
+        ...request.headers,
         'trivium-event': String(event.id),
         'trivium-attempt': String(delivery.attempt),
         ...headers,
       }
-      const response = await post(url, sending, AbortSignal.any([signal, AbortSignal.timeout(timeout)]))
+      const response = await send(url, request, AbortSignal.any([signal, AbortSignal.timeout(timeout)]))
       const status = response.statusCode ?? 0
-      return { ok: status >= 200 && status < 300, said: String(status), fields: { status } }
+      return { ok: status >= 200 && status < 300, summary: String(status), fields: { status } }
     } catch (error) {
-      const isLate = error instanceof Error && error.name === 'TimeoutError'
-      const said = isLate ? 'timeout' : String(pathGet(error, 'code') ?? reasonOf(error))
-      return { ok: false, said, fields: { error: said } }
+      const isTimeout = error instanceof Error && error.name === 'TimeoutError'
+      const summary = isTimeout ? 'timeout' : String(pathGet(error, 'code') ?? reasonOf(error))
+      return { ok: false, summary, fields: { error: summary } }
     }
   }
 }
@@ -62,22 +62,23 @@ export function forwardUrl(text: string): URL {
   const [, scheme = 'http'] = /^([a-z][a-z\d+.-]*):\/\//i.exec(full) ?? []
   if (!/^https?$/i.test(scheme)) throw usage(`--forward only supports http and https, not ${scheme}`)
   const url = URL.parse(/^https?:\/\//i.test(full) ? full : `http://${full}`)
-  // As a URL, `http://19000` is the address 0.0.74.56.
+  // The parser takes `http://19000` for the address 0.0.74.56, but it is probably a port.
   const isNumber = url !== null && isIPv4(url.hostname) && !full.includes(url.hostname)
-  if (url && !isNumber && !/^\w+:\/\/.*\s/.test(full) && url.hostname !== '') return url
+  const hasSpace = /^\w+:\/\/.*\s/.test(full)
+  if (url && !isNumber && !hasSpace && url.hostname !== '') return url
   throw usage(`--forward takes a URL such as http://localhost:3000/hook, not ${JSON.stringify(text)}`)
 }
 
-async function sendingFor({ event, message }: Delivery, file: Options['file']): Promise<Sending> {
+async function requestFor({ event, message }: Delivery, file: Options['file']): Promise<ForwardedRequest> {
   const original = message && originalOf(message)
   if (original) return original
-  if (message?.transport === 'webhook') return rebuilt(message, file)
+  if (message?.transport === 'webhook') return rebuild(message, file)
   const body = Buffer.from(JSON.stringify({ ...event, ...(message && { message }) }))
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body, query: '' }
 }
 
 /** The original request, if the gateway keeps it. */
-function originalOf({ data }: Message): Sending | undefined {
+function originalOf({ data }: Message): ForwardedRequest | undefined {
   const { original } = data
   if (!isJsonObject(original)) return undefined
   const { method, url, headers, text, base64 } = original
@@ -90,15 +91,19 @@ function originalOf({ data }: Message): Sending | undefined {
  * Rebuilds a request that was not kept: its body is the text, unless the gateway takes the text
  * from a field.
  */
-async function rebuilt({ id, text, data, attachments }: Message, file: Options['file']): Promise<Sending> {
+async function rebuild(
+  { id, text, data, attachments }: Message,
+  file: Options['file'],
+): Promise<ForwardedRequest> {
   const query = isJsonObject(data.query) ? new URLSearchParams(textsOf(data.query)).toString() : ''
   const headers = headersOf(data.headers)
   const [attached] = attachments
   if (data.format === 'file' && attached)
     return { method: 'POST', headers, query, body: await file(attached.sha256, id) }
-  const isRaw = data.split === undefined && (data.format === 'json' || data.format === 'text')
-  if (isRaw && data.body === undefined) return { method: 'POST', headers, query, body: Buffer.from(text) }
-  if (isRaw && data.format === 'json') return { method: 'POST', headers, query, body: Buffer.from(text) }
+  // The text is the body of a JSON delivery, and of a text without a parsed body.
+  const isWhole = data.split === undefined
+  const isText = data.format === 'json' || (data.format === 'text' && data.body === undefined)
+  if (isWhole && isText) return { method: 'POST', headers, query, body: Buffer.from(text) }
   const body = Buffer.from(JSON.stringify(data.body ?? text))
   return { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, query, body }
 }
@@ -117,16 +122,17 @@ function textsOf(fields: JsonObject): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]))
 }
 
-function post(
+/** Sends a request. Resolves with the response once its body has been read and discarded. */
+function send(
   url: URL,
-  { method, headers, body, query }: Sending,
+  { method, headers, body, query }: ForwardedRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const target = new URL(url)
   if (query !== '' && target.search === '') target.search = query
-  const send = target.protocol === 'https:' ? requestHttps : requestHttp
+  const open = target.protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {
-    const outgoing = send(
+    const outgoing = open(
       target,
       { method, headers: { ...headers, 'content-length': body.length }, signal, agent: false },
       (response) => {

@@ -4,6 +4,7 @@ import { defined } from '../../lib/defined.ts'
 import { paint, shorten, type Terminal } from '../terminal.ts'
 import type { Outcome } from './delivery.ts'
 
+/** A delivery to print. `ms`: its duration. */
 export type Line = {
   event: JsonObject
   attempt: number
@@ -19,15 +20,15 @@ export function lineOf({ json }: Terminal, { event, attempt, ms, done, outcome, 
   const { id = null, source = null, type = null } = event
   const kind = pathGet(event, 'data.event') ?? type
   if (json) {
-    const told = { type: 'delivery', id, source, event: kind, attempt, outcome: done, ms: Math.round(ms) }
-    return `${JSON.stringify({ ...told, ...outcome.fields, ...defined({ retryIn }) })}\n`
+    const fields = { type: 'delivery', id, source, event: kind, attempt, outcome: done, ms: Math.round(ms) }
+    return `${JSON.stringify({ ...fields, ...outcome.fields, ...defined({ retryIn }) })}\n`
   }
-  const said = outcome.said.padEnd(12)
-  const next = retryIn === undefined ? '' : `  attempt ${attempt}, again in ${formatDuration(retryIn)}`
-  const end = done === 'dropped' ? `  dropped after attempt ${attempt}` : next
+  const summary = outcome.summary.padEnd(12)
+  const retry = retryIn === undefined ? '' : `  attempt ${attempt}, again in ${formatDuration(retryIn)}`
+  const end = done === 'dropped' ? `  dropped after attempt ${attempt}` : retry
   const columns = [
     new Date().toTimeString().slice(0, 8),
-    paint(outcome.ok ? 'green' : 'red', said),
+    paint(outcome.ok ? 'green' : 'red', summary),
     `${Math.round(ms)}ms`.padStart(7),
     shorten(String(source), 16).padEnd(16),
     shorten(String(kind), 24).padEnd(24),

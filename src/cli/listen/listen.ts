@@ -11,9 +11,9 @@ import type { PatientCalls } from './patient-calls.ts'
 
 export type ListenSettings = {
   topic: string
-  /** The consumer group. A group that was given stays when the listener ends. */
+  /** The consumer group. A permanent one stays when the listener ends. */
   group: string
-  isKept: boolean
+  isPermanent: boolean
   match: JsonObject | undefined
   /** Start with the oldest retained event. */
   replay: boolean
@@ -25,52 +25,59 @@ export type ListenSettings = {
   ready(): void
 }
 
-/** In ms: the lease of an event, which is extended while it is delivered, and the duration of one wait. */
+/** The lease (ms) of an event, which is extended while it is delivered. */
 const LEASE = 60_000
-const ROUND = 30_000
+/** The timeout (ms) of one wait. */
+const WAIT_TIMEOUT = 30_000
+/** Pauses (ms) before an event is delivered again. */
 const RETRY = { first: 1_000, longest: 60_000 }
+/** Time limit (ms) of calls after an interrupt. */
+const LAST_CALL_TIMEOUT = 5_000
 
 /**
  * Takes the events of a group one at a time and delivers them, until `signal` aborts or `max`
  * events are settled.
  */
 export async function listen(
-  { topic, group, isKept, match, replay, attempts, max, ready }: ListenSettings,
+  { topic, group, isPermanent, match, replay, attempts, max, ready }: ListenSettings,
   calls: PatientCalls,
   deliver: Deliver,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<void> {
-  const place = { topic, queue: group }
-  const tries = new Map<string, number>()
+  const groupArgs = { topic, queue: group }
+  /** The number of attempts by event id. */
+  const attemptsOf = new Map<string, number>()
   let left = max
 
   const settle = async (event: JsonObject, outcome: Outcome, ms: number): Promise<void> => {
     const id = String(event.id)
-    const attempt = tries.get(id) ?? 1
-    const isOver = outcome.ok || outcome.drop === true || attempt >= attempts
+    const attempt = attemptsOf.get(id) ?? 1
+    const isDropped = !outcome.ok && (outcome.drop === true || attempt >= attempts)
+    const isSettled = outcome.ok || isDropped
     const delay = Math.min(RETRY.longest, RETRY.first * 2 ** (attempt - 1))
-    const retryIn = isOver || signal.aborted ? undefined : delay
-    if (isOver) tries.delete(id)
-    const done = outcome.ok ? 'done' : isOver ? 'dropped' : 'retry'
+    const retryIn = isSettled || signal.aborted ? undefined : delay
+    if (isSettled) attemptsOf.delete(id)
+    const failure = isDropped ? 'dropped' : 'retry'
+    const done = outcome.ok ? 'done' : failure
     terminal.out(lineOf(terminal, { event, attempt, ms, done, outcome, retryIn }))
-    if (isOver) left -= 1
-    const args = isOver ? {} : { nack: true, delay: retryIn ?? 0 }
-    const ack = { ...place, ids: [id], ...args }
-    // After an interrupt, the daemon is asked only once.
+    if (isSettled) left -= 1
+    const nack = isSettled ? {} : { nack: true, delay: retryIn ?? 0 }
+    const args = { ...groupArgs, ids: [id], ...nack }
+    // After an interrupt, there is only one attempt.
     await (signal.aborted
-      ? calls.once('event-ack', ack, AbortSignal.timeout(5_000)).catch(() => null)
-      : calls.call('event-ack', ack))
+      ? calls.once('event-ack', args, AbortSignal.timeout(LAST_CALL_TIMEOUT)).catch(() => null)
+      : calls.call('event-ack', args))
   }
 
   const handle = async (event: JsonObject): Promise<void> => {
     if (event.type === 'gap')
-      return terminal.err(`… ${pathGet(event, 'data.missed')} events are not kept any more\n`)
+      return terminal.err(`… ${pathGet(event, 'data.missed')} events are no longer retained\n`)
     const id = String(event.id)
-    const attempt = (tries.get(id) ?? 0) + 1
-    tries.set(id, attempt)
+    const attempt = (attemptsOf.get(id) ?? 0) + 1
+    attemptsOf.set(id, attempt)
     const extend = setInterval(() => {
-      void calls.once('event-extend', { ...place, ids: [id], lease: LEASE }).catch(() => undefined)
+      void calls.once('event-extend', { ...groupArgs, ids: [id], lease: LEASE }).catch(() => undefined)
     }, LEASE / 3)
     const began = performance.now()
     try {
@@ -82,21 +89,24 @@ export async function listen(
     }
   }
 
-  await calls.call('event-subscribe', { ...place, ...defined({ match }), replay })
+  await calls.call('event-subscribe', { ...groupArgs, ...defined({ match }), replay })
   ready()
   try {
     while (!signal.aborted && left > 0) {
-      const wait = { ...place, ack: false, max: 1, lease: LEASE, timeout: ROUND }
+      const wait = { ...groupArgs, ack: false, max: 1, lease: LEASE, timeout: WAIT_TIMEOUT }
       for (const event of objectsIn(await calls.call('event-wait', wait))) await handle(event)
     }
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
-    if (!isKept) await calls.once('event-unsubscribe', place, AbortSignal.timeout(5_000)).catch(() => null)
+    if (!isPermanent)
+      await calls
+        .once('event-unsubscribe', groupArgs, AbortSignal.timeout(LAST_CALL_TIMEOUT))
+        .catch(() => null)
   }
 }
 
-/** Undefined if retention has removed it. */
+/** The message with this id; undefined if it is no longer retained. */
 async function messageOf(id: string, calls: PatientCalls): Promise<Message | undefined> {
   try {
     const shown = await calls.call('message-show', { id })

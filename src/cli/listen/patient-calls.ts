@@ -5,30 +5,31 @@ import { pause } from '../../lib/pause.ts'
 import type { Environs } from '../command.ts'
 import { connect } from '../connection.ts'
 
-const PAUSE = { first: 200, longest: 2_000 }
+/** Pauses (ms) between attempts while the daemon cannot be reached. */
+const BACKOFF = { first: 200, longest: 2_000 }
 
 export type PatientCalls = ReturnType<typeof createPatientCalls>
 
 /**
- * Calls of skills that survive a restart of the daemon. `tell` says once per outage that the daemon is away, and then that it is
- * back. The first call throws if there is no daemon.
+ * Calls of skills that survive a restart of the daemon. `notify` is called once at the start and once at the end of an outage. The
+ * first call throws if no daemon is running.
  */
-export function createPatientCalls(environs: Environs, signal: AbortSignal, tell: (what: string) => void) {
+export function createPatientCalls(environs: Environs, signal: AbortSignal, notify: (text: string) => void) {
   let connection: Awaited<ReturnType<typeof connect>> | undefined
   let hasConnected = false
-  let isGone = false
+  let isOutage = false
 
-  const connectAgain = async () => {
-    const made = await connect(environs)
-    if (isGone) tell('The daemon answers again.')
-    isGone = false
+  const reconnect = async () => {
+    const opened = await connect(environs)
+    if (isOutage) notify('The daemon answers again.')
+    isOutage = false
     hasConnected = true
-    return made
+    return opened
   }
 
   const once = async (name: string, args: object, until?: AbortSignal): Promise<Json> => {
     try {
-      connection ??= await connectAgain()
+      connection ??= await reconnect()
       return await connection.invoke(name, args, until)
     } catch (error) {
       connection = undefined
@@ -39,17 +40,16 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, tell
   return {
     /** A single attempt. */
     once,
-    /** Retries while the daemon is away. Throws if the listener is interrupted. */
+    /** Retries while the daemon cannot be reached. Throws if `signal` aborts. */
     async call(name: string, args: object): Promise<Json> {
-      for (let failures = 0; ; ) {
+      for (let failures = 1; ; failures++) {
         try {
           return await once(name, args, signal)
         } catch (error) {
-          if (signal.aborted || !hasConnected || !isAway(error)) throw error
-          if (!isGone) tell('The daemon does not answer; trying again.')
-          isGone = true
-          failures += 1
-          await pause(backoff(failures, PAUSE), signal)
+          if (signal.aborted || !hasConnected || !isTemporary(error)) throw error
+          if (!isOutage) notify('The daemon does not answer; trying again.')
+          isOutage = true
+          await pause(backoff(failures, BACKOFF), signal)
           if (signal.aborted) throw error
         }
       }
@@ -62,7 +62,8 @@ export function createPatientCalls(environs: Environs, signal: AbortSignal, tell
   }
 }
 
-function isAway(error: unknown): boolean {
+/** Whether an error may end with a restart of the daemon. */
+function isTemporary(error: unknown): boolean {
   return (
     error instanceof TriviumError &&
     (error.retryable || /^(not_running|not_answering|cancelled)$/.test(error.code))

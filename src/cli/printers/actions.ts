@@ -20,7 +20,7 @@ export function humanResume(kind: string): (result: Json, args: JsonObject) => s
       : `The ${kind} ${args[kind]} was not paused.`
 }
 
-/** `schedule-run`; a repeated key has not run anything. */
+/** `schedule-run`. With a repeated key, nothing was run. */
 export function humanRun(result: Json): string {
   const { id, key, repeated } = Object(result)
   if (repeated === true)
@@ -28,19 +28,24 @@ export function humanRun(result: Json): string {
   return `The schedule ${id} runs now (key ${key}).`
 }
 
+/** `schedule-pause` and `schedule-resume`. */
 export function humanSchedulePause(result: Json): string {
   const { id, paused } = Object(result)
   if (paused === true)
-    return `The schedule ${id} is paused: its times pass until \`trivium schedule resume ${id}\`.`
-  return `The schedule ${id} goes on with its next planned time.`
+    return `The schedule ${id} is paused: it does not run until \`trivium schedule resume ${id}\`.`
+  return `The schedule ${id} continues at its next planned time.`
 }
 
+/** `schedule-create`. */
 export function humanSchedule(result: Json): string {
   const { id, name, skill, next, paused } = Object(result)
-  const when = isJsonObject(paused) || paused === true ? 'paused' : `next at ${timeOf(next)}`
-  return `The schedule ${id} (${name}) runs ${skill}${next === undefined && paused === undefined ? '' : `; ${when}`}.`
+  const isPaused = isJsonObject(paused) || paused === true
+  const isKnown = next !== undefined || paused !== undefined
+  const when = isPaused ? 'paused' : `next at ${timeOf(next)}`
+  return `The schedule ${id} (${name}) runs ${skill}${isKnown ? `; ${when}` : ''}.`
 }
 
+/** `…-delete`, for what `what` names. */
 export function humanDeletion(what: string): (result: Json, args: JsonObject) => string {
   return (result, args) =>
     pathGet(result, 'existed') === false
@@ -49,10 +54,10 @@ export function humanDeletion(what: string): (result: Json, args: JsonObject) =>
 }
 
 /** `gateway-ack`, `-nack` and `-extend`. */
-export function humanReceipt(done: string): (result: Json, args: JsonObject) => string {
+export function humanReceipt(participle: string): (result: Json, args: JsonObject) => string {
   return (result, { receipt }) =>
     pathGet(result, 'ok') === true
-      ? `The message is ${done}.`
+      ? `The message is ${participle}.`
       : `Nothing changed: the lease of receipt ${receipt} has ended, or there is no such receipt.`
 }
 
@@ -65,25 +70,30 @@ export function humanTriedSecret(result: Json): string {
 }
 
 /** `subscription-pause` and `-resume`. */
-export function humanSubscription(done: string): (result: Json, args: JsonObject) => string {
-  return (_result, args) => `The subscription ${args.name} ${done}.`
+export function humanSubscription(predicate: string): (result: Json, args: JsonObject) => string {
+  return (_result, args) => `The subscription ${args.name} ${predicate}.`
 }
 
 /** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */
-export function humanLettersDone(done: 'retried' | 'dropped'): (result: Json, args: JsonObject) => string {
+export function humanLetterAction(
+  participle: 'retried' | 'dropped',
+): (result: Json, args: JsonObject) => string {
   return (result, args) => {
     const count = pathGet(result, 'count')
     const more = pathGet(result, 'more') === true ? ' There are more: run it again.' : ''
-    return lettersDone(done, typeof count === 'number' ? count : 1) + (args.id === undefined ? more : '')
+    const text = humanLetterCount(participle, typeof count === 'number' ? count : 1)
+    return args.id === undefined ? text + more : text
   }
 }
 
-export function lettersDone(done: 'retried' | 'dropped', count: number): string {
-  const what = counted(count, 'dead letter')
-  if (done === 'dropped') return `${what} dropped.`
-  return `${what} ${count === 1 ? 'waits' : 'wait'} to be tried again.`
+/** The number of dead letters that were retried or dropped. */
+export function humanLetterCount(participle: 'retried' | 'dropped', count: number): string {
+  const letters = counted(count, 'dead letter')
+  if (participle === 'dropped') return `${letters} dropped.`
+  return `${letters} ${count === 1 ? 'waits' : 'wait'} to be tried again.`
 }
 
+/** `message-resend`. */
 export function humanResend(result: Json): string {
   const { id, resends } = Object(result)
   return `Accepted again as ${id}; it is answered where ${resends} came from.`
@@ -100,7 +110,9 @@ export function humanReplay(found: Json, args: JsonObject): string {
   ].join('\n')
 }
 
+/** `gateway-reconnect`. */
 export function humanGateway(result: Json): string {
   const { name, transport, ok, detail } = Object(result)
-  return `The gateway ${name} (${transport}) was connected again: ${ok ? 'ok' : 'FAILING'}${detail === undefined ? '' : `, ${detail}`}.`
+  const state = [ok ? 'ok' : 'FAILING', detail].filter((part) => part !== undefined).join(', ')
+  return `The gateway ${name} (${transport}) was connected again: ${state}.`
 }

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { age, paint, shorten, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
 
+/** `dead-letter-list`. */
 export function humanLetters(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { id, at, queue, group, reason } = one
@@ -11,6 +12,7 @@ export function humanLetters(result: Json): string {
   return table(['id', 'age', 'queue', 'route', 'why'], rows)
 }
 
+/** `dead-letter-groups`. */
 export function humanLetterGroups(result: Json): string {
   const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
     return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
@@ -19,7 +21,7 @@ export function humanLetterGroups(result: Json): string {
   return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
 }
 
-/** The error and the attempts of a dead letter, then its message. */
+/** `dead-letter-show`: the error and the attempts of a dead letter, then its message. */
 export function humanLetter(result: Json): string {
   const { id, at, queue, group, lane, reason, errors, message, data } = Object(result)
   const attempts = objectsIn(errors).map((error, index) => [
@@ -47,7 +49,7 @@ export function humanLetter(result: Json): string {
       : ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]),
     ...(message === undefined && data !== undefined ? ['', fields({ data })] : []),
     '',
-    `Again: trivium dead-letter retry ${id}    Away: trivium dead-letter drop ${id}`,
+    `To retry it: trivium dead-letter retry ${id}    To remove it: trivium dead-letter drop ${id}`,
   ].join('\n')
 }
 

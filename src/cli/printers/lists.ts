@@ -19,8 +19,9 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       gateways,
       ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
         gateway,
-        stateOf(ok, ok ? 'ok' : 'FAILING', undefined),
-        ...[perMinute, accepted],
+        stateOf(ok, 'ok', undefined),
+        perMinute,
+        accepted,
         Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
         timeOf(lastAt),
       ],
@@ -31,7 +32,12 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       ['topic', 'group', 'behind', 'for', 'being read', 'a minute', 'readers'],
       groups,
       ({ topic, group, lag, oldestAt, pending, perMinute, skill, readers }) => [
-        ...[topic, group, lag, oldestAt === undefined ? '' : age(oldestAt), pending, perMinute],
+        topic,
+        group,
+        lag,
+        oldestAt === undefined ? '' : age(oldestAt),
+        pending,
+        perMinute,
         [
           ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
           ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
@@ -46,7 +52,12 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       ({ name, ok, state, detail, topic, queued, unread, dead, url, source }) => [
         name,
         stateOf(ok, String(state), detail),
-        ...[topic, queued, unread, dead, url, source],
+        topic,
+        queued,
+        unread,
+        dead,
+        url,
+        source,
       ],
     ),
   'pause-list': (pauses) =>
@@ -55,7 +66,8 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
       timeOf(pause.since),
       pause.until === undefined ? 'it is resumed' : timeOf(pause.until),
-      ...[pause.by ?? '', pause.reason ?? ''],
+      pause.by ?? '',
+      pause.reason ?? '',
     ]),
   'route-list': (routes) =>
     list('There are no routes.', ['route', 'answers', 'state'], routes, (route) => [
@@ -79,18 +91,18 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       ['id', 'name', 'skill', 'when', 'next', 'from', 'arguments'],
       schedules,
       (schedule) => [
-        ...[schedule.id, schedule.name, schedule.skill, whenOf(schedule)],
-        schedule.paused
-          ? paint('yellow', 'paused')
-          : schedule.next === undefined
-            ? 'over'
-            : timeOf(schedule.next),
+        schedule.id,
+        schedule.name,
+        schedule.skill,
+        whenOf(schedule),
+        nextOf(schedule),
         schedule.source ?? schedule.channel,
         shorten(JSON.stringify(schedule.args ?? {}), 60),
       ],
     ),
 }
 
+/** A table of the rows, or the text `nothing` if there are none. */
 function list(
   nothing: string,
   head: string[],
@@ -100,6 +112,7 @@ function list(
   return rows.length === 0 ? nothing : table(head, rows.map(cells))
 }
 
+/** A state in its colour, with its detail. A state `ok` that is not ok is shown as FAILING. */
 function stateOf(ok: unknown, state: string, detail: unknown): string {
   const shown = ok ? paint('green', state) : paint('red', state === 'ok' ? 'FAILING' : state)
   return detail === undefined ? shown : `${shown}: ${detail}`
@@ -109,6 +122,13 @@ function reasonIn({ reason }: JsonObject): string {
   return reason === undefined ? '' : `: ${reason}`
 }
 
+/** When a schedule runs next. */
+function nextOf({ paused, next }: JsonObject): string {
+  if (paused) return paint('yellow', 'paused')
+  return next === undefined ? 'over' : timeOf(next)
+}
+
+/** The times of a schedule: an interval, a time, or a cron expression. */
 function whenOf({ every, cron, step, timezone }: JsonObject): string {
   if (every !== undefined) return `every ${formatDuration(Number(every))}`
   if (/^\d{4}-/.test(String(cron))) return `once at ${[cron, timezone].join(', ')}`

@@ -3,7 +3,7 @@ import { type Json, objectsIn } from '../../core/json.ts'
 import { table } from '../terminal.ts'
 import { timeOf } from './readable.ts'
 
-/** A message without fields that only programs need, and its history. */
+/** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {
   const { message, outcome, history, logs, pushes, receive, events, traceUrl } = Object(found)
   const { text, html: _html, data, receivedAt, attachments, ...head } = message
@@ -15,8 +15,10 @@ export function humanMessage(found: Json): string {
     .toSorted((a, b) => Number(a.at) - Number(b.at))
     .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
   const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
-  const tries = objectsIn(pushes).map(({ subscription, at, attempt, status, reason }) => [
-    ...[subscription, timeOf(at), attempt],
+  const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason }) => [
+    subscription,
+    timeOf(at),
+    attempt,
     status ?? reason,
   ])
   const until = receive.until && { until: timeOfDay(receive.until) }
@@ -34,11 +36,11 @@ export function humanMessage(found: Json): string {
     table(['time', 'road', 'what', ''], notes),
     '',
     stringify({ receive: { ...receive, ...until }, events }).trimEnd(),
-    ...(tries.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], tries)] : []),
+    ...(attempts.length > 0 ? ['', table(['push', 'time', 'attempt', 'result'], attempts)] : []),
   ].join('\n')
 }
 
-/** All recipients of a mail; its `to` is only the one that the gateway has. */
+/** All recipients of a mail: `to` of the message is only the address of the gateway. */
 function recipientsOf({ transport }: { transport?: Json }, data: unknown): Record<string, string> {
   const { to, cc } = Object(data)
   const lists = Object.entries({ to, cc }).filter(([, list]) => Array.isArray(list) && list.length > 0)

@@ -6,8 +6,8 @@ import { timeOf } from './readable.ts'
 export function humanMessages(found: Json): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
-    const said = shorten(String(subject ?? summary ?? text ?? ''), 60)
-    return [id, age(at ?? receivedAt), gateway, nameOf(from), outcome, said]
+    const content = shorten(String(subject ?? summary ?? text ?? ''), 60)
+    return [id, age(at ?? receivedAt), gateway, nameOf(from), outcome, content]
   })
   const next = pathGet(found, 'next')
   const list =
@@ -15,10 +15,15 @@ export function humanMessages(found: Json): string {
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
+/** `conversation-list`. */
 export function humanConversations(found: Json): string {
   const rows = objectsIn(pathGet(found, 'conversations')).map(
     ({ at, gateway, from, conversation, messages, outcome, subject, summary, text }) => [
-      ...[age(at), gateway, nameOf(from), messages, outcome],
+      age(at),
+      gateway,
+      nameOf(from),
+      messages,
+      outcome,
       shorten(String(subject ?? summary ?? text ?? ''), 50),
       conversation,
     ],
@@ -29,20 +34,15 @@ export function humanConversations(found: Json): string {
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
-/** A conversation, oldest first. */
+/** `conversation-show`: the messages and replies, oldest first. */
 export function humanConversation(found: Json): string {
   const lines = objectsIn(pathGet(found, 'entries')).map(
     ({ role, at, from, id, outcome, skill, subject, text }) => {
-      const isTheirs = role === 'sender'
-      const who = isTheirs ? nameOf(from) : (skill ?? 'reply')
-      const said = [subject && `${subject}:`, text].filter(Boolean).join(' ').replaceAll('\n', '\n    ')
-      return [
-        `${timeOf(at)}  ${isTheirs ? '←' : '→'} ${who}`,
-        isTheirs && `  ${outcome}  ${id}`,
-        `\n    ${said}`,
-      ]
-        .filter(Boolean)
-        .join('')
+      const isInbound = role === 'sender'
+      const author = isInbound ? nameOf(from) : (skill ?? 'reply')
+      const head = `${timeOf(at)}  ${isInbound ? '←' : '→'} ${author}${isInbound ? `  ${outcome}  ${id}` : ''}`
+      const content = [subject && `${subject}:`, text].filter(Boolean).join(' ').replaceAll('\n', '\n    ')
+      return `${head}\n    ${content}`
     },
   )
   const next = pathGet(found, 'next')
@@ -50,14 +50,18 @@ export function humanConversation(found: Json): string {
   return [...(next === undefined ? [] : [`Older ones: --before ${next}`]), ...lines].join('\n')
 }
 
+/** The longest bar, in characters. */
+const BAR_LENGTH = 40
+
+/** `message-histogram`. */
 export function humanHistogram(found: Json): string {
   const { from, width, counts, total } = Object(found)
   const spans: unknown[] = Array.isArray(counts) ? counts : []
-  const most = Math.max(1, ...spans.map(Number))
-  const rows = spans.map((count, at) => [
-    timeOf(from + at * width),
+  const highest = Math.max(1, ...spans.map(Number))
+  const rows = spans.map((count, index) => [
+    timeOf(from + index * width),
     count,
-    '█'.repeat(Math.ceil((Number(count) / most) * 40)),
+    '█'.repeat(Math.ceil((Number(count) / highest) * BAR_LENGTH)),
   ])
   return `${table(['from', 'messages', ''], rows)}\n${total} in all`
 }

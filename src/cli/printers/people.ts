@@ -1,8 +1,9 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { age, megabytes, table } from '../terminal.ts'
-import { begun } from './jobs.ts'
+import { humanStartedJob } from './jobs.ts'
 
+/** `person-export`. */
 export function humanExport(result: Json): string {
   const { file, counts, total } = Object(result)
   return [
@@ -12,9 +13,10 @@ export function humanExport(result: Json): string {
   ].join('\n')
 }
 
+/** `person-erase`: the job, or what it would erase. */
 export function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
-  if (isJsonObject(job)) return [begun({ job }), ...laterLines(job)].join('\n')
+  if (isJsonObject(job)) return [humanStartedJob({ job }), ...laterLines(job)].join('\n')
   if (Number(total) === 0) return 'Nothing is kept about this person.'
   return [
     countTable(Object(counts)),

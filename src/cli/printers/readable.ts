@@ -2,13 +2,13 @@ import { stringify } from 'yaml'
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { shorten, table } from '../terminal.ts'
 
-/** Maximum number of columns that fit a screen. */
-const MOST_COLUMNS = 8
-const WIDEST = 60
+/** Maximum number of columns that fit on a screen, and maximum characters of a cell. */
+const MAX_COLUMNS = 8
+const MAX_CELL = 60
 /** Names of fields that contain a time in Unix ms. */
-const TIME = /^(at|since|until|next|first|last|from|to|planned)$|At$/
+const TIME_FIELD = /^(at|since|until|next|first|last|from|to|planned)$|At$/
 /** Numbers above this (Unix ms, in 2001) are times, not counts. */
-const NO_COUNT = 1e12
+const EARLIEST_TIME = 1e12
 
 /**
  * Formats the result of a built-in skill: a text, a table of similar records, or else one field per
@@ -40,11 +40,11 @@ function listOf(list: readonly Json[]): string {
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))]
   if (records.length < list.length)
     return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n')
-  if (names.length > MOST_COLUMNS) return stringify(list.map(withTimes), { lineWidth: 0 }).trimEnd()
+  if (names.length > MAX_COLUMNS) return stringify(list.map(withTimes), { lineWidth: 0 }).trimEnd()
   const cell = (name: string, value: Json | undefined) => {
     if (isTime(name, value)) return timeOf(value)
     if (value === undefined || value === null) return ''
-    return shorten(typeof value === 'string' ? value : JSON.stringify(value), WIDEST)
+    return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_CELL)
   }
   return table(
     names,
@@ -63,5 +63,5 @@ function withTimes(value: Json): Json {
 }
 
 function isTime(name: string, value: unknown): boolean {
-  return typeof value === 'number' && value > NO_COUNT && TIME.test(name)
+  return typeof value === 'number' && value > EARLIEST_TIME && TIME_FIELD.test(name)
 }

@@ -3,26 +3,31 @@ import { counted } from '../../lib/counted.ts'
 import { paint, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
 
-/** A subscription's state, then its last attempts, newest first. */
+/** `subscription-show`: the state of a subscription, then its last attempts, newest first. */
 export function humanSubscription(result: Json): string {
   const { attempts, ...subscription }: JsonObject = Object(result)
   const rows = objectsIn(attempts).map(({ at, event, attempt, ms, status, reason }) => [
-    ...[timeOf(at), event, attempt, ms],
+    timeOf(at),
+    event,
+    attempt,
+    ms,
     reason === undefined ? paint('green', String(status ?? 'ok')) : paint('red', String(reason)),
   ])
-  const tries =
+  const list =
     rows.length === 0 ? 'No attempts yet.' : table(['time', 'event', 'attempt', 'ms', 'result'], rows)
-  return [fields(subscription), '', tries].join('\n')
+  return [fields(subscription), '', list].join('\n')
 }
 
-export function madeSubscription(result: Json): string {
+/** `subscription-create` and `subscription-update`. */
+export function humanSubscriptionChange(result: Json): string {
   const { name, created, secret } = Object(result)
-  if (created === false) return `Push subscription ${name} is there already, with these settings.`
-  const done = `${created ? 'Created' : 'Changed'} push subscription ${name}.`
-  return secret === undefined ? done : `${done} Its signing secret, which is not shown again:\n${secret}`
+  if (created === false) return `Push subscription ${name} already exists, with these settings.`
+  const change = `${created ? 'Created' : 'Changed'} push subscription ${name}.`
+  return secret === undefined ? change : `${change} Its signing secret, which is not shown again:\n${secret}`
 }
 
-export function deletedSubscription(result: Json): string {
+/** `subscription-delete`. */
+export function humanSubscriptionDeletion(result: Json): string {
   const { name, deleted, waiting, dead } = Object(result)
   const lost = `${counted(waiting, 'waiting event')} and ${counted(dead, 'dead letter')}`
   return deleted

@@ -13,24 +13,24 @@ export const signInError = signal('')
 
 /** Reads who is signed in, by the cookie that all tabs share and scripts cannot read. */
 export async function findPerson() {
-  const given = tokenInAddress()
-  if (given) return signIn(given)
-  const found = await call('GET', '/v1/session').catch((error) => {
+  const token = takeTokenFromAddress()
+  if (token) return signIn(token)
+  const session = await call('GET', '/v1/session').catch((error) => {
     signInError.value = error.message
     return {}
   })
-  provider.value = found.provider
-  person.value = found.person ?? null
+  provider.value = session.provider
+  person.value = session.person ?? null
 }
 
 /**
  * `trivium demo` prints a URL with the token after the `#`, which browsers do not send. It is
  * removed from the address immediately.
  */
-function tokenInAddress() {
-  const [, given = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
-  if (given) history.replaceState(history.state, '', location.pathname)
-  return given
+function takeTokenFromAddress() {
+  const [, token = ''] = /^#token=([\w.~-]+)/.exec(location.hash) ?? []
+  if (token) history.replaceState(history.state, '', location.pathname)
+  return token
 }
 
 /** Exchanges the control token for a cookie. */
@@ -38,8 +38,8 @@ export async function signIn(token, name = '') {
   signInError.value = ''
   const headers = { authorization: `Bearer ${token}` }
   try {
-    const found = await call('POST', '/v1/session', { name }, undefined, headers)
-    person.value = found.person
+    const session = await call('POST', '/v1/session', { name }, undefined, headers)
+    person.value = session.person
   } catch (error) {
     showSignIn(error.status === 401 ? 'This is not the control token.' : error.message)
   }
@@ -47,8 +47,8 @@ export async function signIn(token, name = '') {
 
 // Such a URL may also be pasted into an open console.
 addEventListener('hashchange', () => {
-  const given = tokenInAddress()
-  if (given) signIn(given)
+  const token = takeTokenFromAddress()
+  if (token) signIn(token)
 })
 
 export async function signOut() {
@@ -83,8 +83,8 @@ async function request(path, options = {}) {
   }
 }
 
-/** Calls that are on their way: what is shown may change with what comes. */
-export const busy = signal(0)
+/** Number of calls without a response yet, which may change the page. */
+export const pendingCalls = signal(0)
 
 /**
  * Calls the API and resolves with its result. Throws an `ApiError`. If the session has ended, shows
@@ -93,7 +93,7 @@ export const busy = signal(0)
 export async function call(method, path, body, signal, headers = {}) {
   const json = body === undefined ? {} : { body: JSON.stringify(body) }
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
-  busy.value++
+  pendingCalls.value++
   try {
     const response = await request(path, { method, signal, ...json, headers: { ...type, ...headers } })
     if (!response.ok) throw await errorOf(response)
@@ -104,7 +104,7 @@ export async function call(method, path, body, signal, headers = {}) {
     })
     return 'result' in answer ? answer.result : answer
   } finally {
-    busy.value--
+    pendingCalls.value--
   }
 }
 
@@ -130,64 +130,67 @@ export const invoke = (skill, args = {}, signal) =>
   call('POST', `/v1/skills/${encodeURIComponent(skill)}`, args, signal)
 
 /** The stream counts as broken after this time (ms) without data; the daemon writes every ten seconds. */
-const SILENCE = 25_000
+const MAX_SILENCE = 25_000
 /**
  * How long (ms) the stream of a hidden tab stays open. Browsers allow six connections per host,
  * which a few tabs would use up.
  */
-const UNSEEN = 10_000
-const PAUSE = { first: 500, longest: 8_000 }
+const CLOSE_HIDDEN_AFTER = 10_000
+/** Pauses (ms) before the stream is reopened. */
+const BACKOFF = { first: 500, longest: 8_000 }
 
 /**
  * Reads the event stream until the returned function is called. Reopens a broken stream where it
  * ended. `on` has a function per event name. `on.state(isLive)`: called when the connection is lost
- * and restored. `on.known()`: returns the newest known message, before the stream has sent any.
+ * and restored. `on.known()`: returns the id of the newest known message, before the stream has sent any.
  * `on.refused(error)`: called once if the query is invalid.
  */
 export function openStream(query, on) {
   const end = new AbortController()
   let last
-  let pause = PAUSE.first
+  let pause = BACKOFF.first
 
+  /** Reads one connection to its end. */
   async function read() {
-    const silent = new AbortController()
-    let timer
-    let leaving
-    const seen = () => {
-      clearTimeout(leaving)
-      if (document.hidden) leaving = setTimeout(() => silent.abort(), UNSEEN)
+    const closing = new AbortController()
+    let silenceTimer
+    let hiddenTimer
+    const onVisibility = () => {
+      clearTimeout(hiddenTimer)
+      if (document.hidden) hiddenTimer = setTimeout(() => closing.abort(), CLOSE_HIDDEN_AFTER)
     }
-    const heard = () => {
-      clearTimeout(timer)
-      timer = setTimeout(() => silent.abort(), SILENCE)
+    const onData = () => {
+      clearTimeout(silenceTimer)
+      silenceTimer = setTimeout(() => closing.abort(), MAX_SILENCE)
     }
-    document.addEventListener('visibilitychange', seen)
+    document.addEventListener('visibilitychange', onVisibility)
     try {
-      heard()
-      seen()
-      const signal = AbortSignal.any([end.signal, silent.signal])
+      onData()
+      onVisibility()
+      const signal = AbortSignal.any([end.signal, closing.signal])
       const known = last ?? on.known?.()
       const headers = known === undefined ? {} : { 'last-event-id': known }
       const response = await request(`/v1/stream?${new URLSearchParams(query)}`, { signal, headers })
       if (!response.ok) throw await errorOf(response)
       on.state?.(true)
-      pause = PAUSE.first
+      pause = BACKOFF.first
       let rest = ''
       for await (const chunk of chunksOf(response.body.pipeThrough(new TextDecoderStream()))) {
-        heard()
+        onData()
         const events = (rest + chunk).split('\n\n')
         rest = events.pop()
-        for (const event of events) take(event)
+        for (const event of events) dispatch(event)
       }
     } finally {
-      clearTimeout(timer)
-      clearTimeout(leaving)
-      document.removeEventListener('visibilitychange', seen)
-      silent.abort()
+      clearTimeout(silenceTimer)
+      clearTimeout(hiddenTimer)
+      document.removeEventListener('visibilitychange', onVisibility)
+      closing.abort()
     }
   }
 
-  function take(text) {
+  /** Parses an event, and calls its function in `on`. */
+  function dispatch(text) {
     const fields = {}
     for (const line of text.split('\n')) {
       const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? []
@@ -197,7 +200,8 @@ export function openStream(query, on) {
     if (fields.data) on[fields.event]?.(JSON.parse(fields.data))
   }
 
-  async function keep() {
+  /** Reopens the stream until its end. */
+  async function run() {
     while (!end.signal.aborted && person.peek()) {
       const error = await read().catch((failure) => failure)
       if (end.signal.aborted) return
@@ -208,16 +212,20 @@ export function openStream(query, on) {
       }
       on.state?.(false)
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
-      pause = Math.min(pause * 2, PAUSE.longest)
+      pause = Math.min(pause * 2, BACKOFF.longest)
     }
   }
 
-  keep()
+  run()
   return () => end.abort()
 }
 
-/** Safari does not support iterating over a stream. */
+/** The chunks of a stream. Safari does not support iterating over the stream itself. */
 async function* chunksOf(stream) {
   const reader = stream.getReader()
-  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) yield value
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    yield value
+  }
 }

@@ -10,22 +10,25 @@ function countdown(ms) {
   const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(
     Math.floor,
   )
-  const two = (value) => String(value).padStart(2, '0')
+  const twoDigits = (value) => String(value).padStart(2, '0')
   if (days > 0) return `${days} d ${hours} h`
-  if (hours > 0) return `${hours} h ${two(minutes)} min`
-  if (minutes > 0) return `${minutes} min ${two(seconds % 60)} s`
+  if (hours > 0) return `${hours} h ${twoDigits(minutes)} min`
+  if (minutes > 0) return `${minutes} min ${twoDigits(seconds % 60)} s`
   return `${seconds} s`
 }
+
+/** The remaining time (ms) below which an expiry is marked. */
+const SOON = 300_000
 
 /** When a request expires, and its outcome then. */
 export function Expiry({ of: { expiresAt, onTimeout } }) {
   const left = expiresAt - clock.value
   const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
-  return html`<span class=${left < 300_000 ? 'soon' : ''} title=${new Date(expiresAt).toISOString()}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
+  return html`<span class=${left < SOON ? 'soon' : ''} title=${new Date(expiresAt).toISOString()}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
 }
 
 /** The requester and the context: their roles, the message, and the route. */
-export function WhoAsks({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
+export function Requester({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
   return html`<p><b>${by}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
     <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
       message
@@ -66,7 +69,7 @@ export async function decide(request, approve, { about, differing } = {}) {
   const verb = approve ? 'Approve' : 'Deny'
   let reason = ''
   const body = html`<p class="effect">${approve ? 'It runs immediately, with these arguments.' : 'It does not run; the sender gets the reason.'} <${Expiry} of=${request} />.</p>
-    <${WhoAsks} request=${request} about=${about} />
+    <${Requester} request=${request} about=${about} />
     <${Arguments} args=${args} differing=${differing} />
     <label>Reason for the requester (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
       event,
@@ -81,8 +84,8 @@ export async function decide(request, approve, { about, differing } = {}) {
   })
 }
 
-/** Buttons for the requests that `isMeant` selects, on other pages than the list. */
-export function DecideHere({ isMeant, done }) {
+/** Buttons for the requests that `isSelected` selects, on other pages than the list. */
+export function DecideHere({ isSelected, done }) {
   const { value = [], reload } = useLoaded(
     (signal) => invoke('approval-list', { status: 'pending', limit: 1_000 }, signal),
     [changes.approvals.value],
@@ -92,7 +95,7 @@ export function DecideHere({ isMeant, done }) {
     reload()
     done?.()
   }
-  return value.filter(isMeant).map(
+  return value.filter(isSelected).map(
     (
       request,
     ) => html`<span class="decide-here" key=${request.id}><button changes type="button" class="primary" aria-label=${`Approve ${request.title}`} onClick=${() => decideIt(request, true)}>Approve …</button>

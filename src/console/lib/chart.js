@@ -1,22 +1,22 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
-import { known as isKnown } from './live.js'
+import { firstState } from './live.js'
 
 /** A third of the console's code, so it is loaded after the first view. */
 let uPlot
-const loaded = isKnown.then(async () => {
+const loaded = firstState.then(async () => {
   uPlot = (await import('uplot')).default
 })
 const FAILED = 'The chart could not be loaded. Reload the page to try again.'
 
 /** Minimum span in seconds: shortly after its start, a daemon has less than an hour of data. */
-const LEAST = 300
+const MIN_SPAN = 300
 const DAY = 86_400
 const HEIGHT = 150
 /** Possible intervals between time labels, in seconds. */
 const STEPS = [60, 120, 300, 600, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, DAY]
 /** A line is interrupted after this time (ms) without a point; `every`: the interval of points. */
-const breakOf = (every) => Math.max(30_000, 3 * every)
+const maxGapOf = (every) => Math.max(30_000, 3 * every)
 /** Redraws on a change of the colour scheme, which a canvas does not follow. */
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
@@ -30,19 +30,19 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 export function Chart({ title, points, lines, show, least, span, every = 5_000 }) {
   const box = useRef()
   const values = useRef([])
-  const kept = useRef()
+  const plot = useRef()
   const latest = useRef()
-  const known = withBreaks(points, breakOf(every))
+  const withGaps = withBreaks(points, maxGapOf(every))
   const shown = useRef(span)
   shown.current = span
   const data = [
-    known.map(({ at }) => at / 1000),
-    ...lines.map(({ of }) => known.map((point) => (point.isBreak ? null : (of(point) ?? null)))),
+    withGaps.map(({ at }) => at / 1000),
+    ...lines.map(({ of }) => withGaps.map((point) => (point.isBreak ? null : (of(point) ?? null)))),
   ]
-  const write = (plot) => {
-    const { idx } = plot.cursor
+  const showValues = (chart) => {
+    const { idx } = chart.cursor
     lines.forEach((_, at) => {
-      const own = plot.data[at + 1]
+      const own = chart.data[at + 1]
       const value = idx == null ? own.at(-1) : own[idx]
       values.current[at].textContent = value == null ? '–' : show(value)
     })
@@ -50,14 +50,14 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
   latest.current = data
   const draw = () => {
     if (!uPlot || !box.current) return
-    kept.current?.destroy()
+    plot.current?.destroy()
     const options = optionsFor(box.current, lines, show, least, () => shown.current)
-    kept.current = new uPlot(
-      { ...options, hooks: { setCursor: [write], setData: [write] } },
+    plot.current = new uPlot(
+      { ...options, hooks: { setCursor: [showValues], setData: [showValues] } },
       latest.current,
       box.current,
     )
-    write(kept.current)
+    showValues(plot.current)
   }
   useEffect(() => {
     if (uPlot) draw()
@@ -66,18 +66,18 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
         if (box.current) box.current.textContent = FAILED
       })
     const { current } = box
-    const fit = () => kept.current?.setSize({ width: current.clientWidth, height: HEIGHT })
+    const fit = () => plot.current?.setSize({ width: current.clientWidth, height: HEIGHT })
     const observer = new ResizeObserver(fit)
     observer.observe(current)
     dark.addEventListener('change', draw)
     return () => {
       observer.disconnect()
       dark.removeEventListener('change', draw)
-      kept.current?.destroy()
-      kept.current = undefined
+      plot.current?.destroy()
+      plot.current = undefined
     }
   }, [])
-  useEffect(() => kept.current?.setData(data), [points, span.since, span.until])
+  useEffect(() => plot.current?.setData(data), [points, span.since, span.until])
   return html`<figure class="chart" aria-label=${`${title}, ${span.name}`}>
     <figcaption><b>${title}</b>
       <span class="legend">${lines.map(
@@ -93,11 +93,11 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
   </figure>`
 }
 
-/** Interrupts lines where nothing was measured, such as while the daemon was away. */
-function withBreaks(points, longest) {
-  return points.flatMap((point, at) => {
-    const before = points[at - 1]?.at ?? point.at
-    return point.at - before > longest ? [{ at: before + 1, isBreak: true }, point] : [point]
+/** Interrupts lines where nothing was measured for longer than `maxGap` ms, such as while the daemon did not run. */
+function withBreaks(points, maxGap) {
+  return points.flatMap((point, index) => {
+    const previous = points[index - 1]?.at ?? point.at
+    return point.at - previous > maxGap ? [{ at: previous + 1, isBreak: true }, point] : [point]
   })
 }
 
@@ -116,13 +116,13 @@ function optionsFor(box, lines, show, least, spanNow) {
     ticks: { show: false },
     font: `11px ${style.fontFamily}`,
   }
-  const known = ({ data: [times] }) => {
+  const timeRange = ({ data: [times] }) => {
     const { since, until, isWhole } = spanNow()
     const end = Math.floor((until ?? Date.now()) / 1000)
     const begin = Math.floor((until === undefined ? Date.now() - since : since) / 1000)
     if (isWhole) return [begin, end]
     const first = times.find((time) => time >= begin) ?? end
-    return [Math.min(first, end - LEAST), end]
+    return [Math.min(first, end - MIN_SPAN), end]
   }
   return {
     width: box.clientWidth,
@@ -130,7 +130,7 @@ function optionsFor(box, lines, show, least, spanNow) {
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
-      x: { range: known },
+      x: { range: timeRange },
       y: { range: (_plot, _lowest, most) => [0, Math.max((most ?? 0) * 1.15, least)] },
     },
     axes: [

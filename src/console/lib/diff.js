@@ -1,5 +1,5 @@
 /** Texts with a larger product of line counts are not compared line by line. */
-const LARGEST = 4_000_000
+const MAX_PRODUCT = 4_000_000
 
 /**
  * The difference between two texts: `[{ kind, line, before?, after? }]`, where `kind` is `same`,
@@ -11,12 +11,13 @@ export function diffOf(old, next) {
   while (start < a.length && start < b.length && a[start] === b[start]) start++
   let end = 0
   while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end++
-  const same = (from, many, by) =>
-    Array.from({ length: many }, (_, at) => ({
+  /** `count` equal lines from the index `from`, which are moved by `shift` lines. */
+  const same = (from, count, shift) =>
+    Array.from({ length: count }, (_, index) => ({
       kind: 'same',
-      line: a[from + at],
-      before: from + at + 1,
-      after: from + at + 1 + by,
+      line: a[from + index],
+      before: from + index + 1,
+      after: from + index + 1 + shift,
     }))
   return [
     ...same(0, start, 0),
@@ -29,11 +30,13 @@ function linesOf(text) {
   return text.replace(/\n$/, '').split('\n')
 }
 
-/** By longest common subsequence. */
+/** The difference of the middle parts, by longest common subsequence. `offset`: number of equal lines before them. */
 function changed(a, b, offset) {
   const removed = (at) => ({ kind: 'removed', line: a[at], before: offset + at + 1 })
   const added = (at) => ({ kind: 'added', line: b[at], after: offset + at + 1 })
-  if (a.length * b.length > LARGEST) return [...a.map((_, at) => removed(at)), ...b.map((_, at) => added(at))]
+  if (a.length * b.length > MAX_PRODUCT)
+    return [...a.map((_, at) => removed(at)), ...b.map((_, at) => added(at))]
+  /** `longest[i][j]`: the length of the longest common subsequence of the lines from `i` and `j` on. */
   const longest = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1))
   for (let i = a.length - 1; i >= 0; i--)
     for (let j = b.length - 1; j >= 0; j--)
@@ -51,10 +54,10 @@ function changed(a, b, offset) {
   return found
 }
 
-/** The changed lines with `many` lines of context; `{ kind: 'skipped', many }` stands for the others. */
-export function around(lines, many = 3) {
+/** The changed lines with `context` lines around them; `{ kind: 'skipped', many }` stands for `many` others. */
+export function around(lines, context = 3) {
   const isNear = (at) =>
-    lines.slice(Math.max(0, at - many), at + many + 1).some(({ kind }) => kind !== 'same')
+    lines.slice(Math.max(0, at - context), at + context + 1).some(({ kind }) => kind !== 'same')
   const found = []
   for (const [at, line] of lines.entries()) {
     if (isNear(at)) found.push(line)

@@ -9,12 +9,12 @@ import { fieldsOf, readFields, readJson } from './schema.js'
 export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false }) {
   const fields = fieldsOf(schema)
   const [values, setValues] = useState({})
-  const [own, setOwn] = useState({})
+  const [ownErrors, setOwnErrors] = useState({})
   const submit = (event) => {
     event.preventDefault()
-    const { args, errors: wrong } = fields ? readFields(fields, values) : readWhole(values[''])
-    setOwn(wrong)
-    const [first] = Object.keys(wrong)
+    const { args, errors: found } = fields ? readFields(fields, values) : readWhole(values[''])
+    setOwnErrors(found)
+    const [first] = Object.keys(found)
     if (first === undefined) run(args)
     else event.target.querySelector(`[data-field="${CSS.escape(first)}"]`)?.focus()
   }
@@ -25,7 +25,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false 
     ${shown.map(
       (
         field,
-      ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${own[field.name] ?? errors[field.name]}
+      ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${ownErrors[field.name] ?? errors[field.name]}
         set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
     )}
     ${fields?.length === 0 && html`<p class="dim">It has no arguments.</p>`}
@@ -33,6 +33,7 @@ export function SchemaForm({ schema, run, errors = {}, isBusy, isChange = false 
   </form>`
 }
 
+/** For a schema without properties: all arguments as one JSON object. */
 function readWhole(text = '') {
   try {
     return { args: text.trim() === '' ? {} : readJson(text, 'object'), errors: {} }
@@ -67,17 +68,23 @@ export function Field({ field, value, set, error }) {
   </div>`
 }
 
-function inputOf({ kind, options, otherwise, required }, attributes) {
+function inputOf(field, attributes) {
+  const { kind, options } = field
   if (kind === 'flag' || kind === 'choice') {
-    const many = kind === 'flag' ? [true, false] : options
-    const none = required ? 'choose …' : otherwise === undefined ? 'not given' : `${otherwise} (default)`
+    const choices = kind === 'flag' ? [true, false] : options
     const { placeholder: _placeholder, onInput, ...rest } = attributes
-    return html`<select ...${rest} onChange=${onInput}><option value="">${none}</option>
-      ${many.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}</select>`
+    return html`<select ...${rest} onChange=${onInput}><option value="">${emptyChoiceOf(field)}</option>
+      ${choices.map((option) => html`<option key=${option} value=${String(option)}>${String(option)}</option>`)}</select>`
   }
   if (kind === 'number') return html`<input type="number" step="any" ...${attributes} />`
   if (kind === 'text') return html`<input type="text" autocomplete="off" ...${attributes} />`
   return html`<textarea rows=${kind === 'long' ? 4 : 3} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
+}
+
+/** The choice of no value. */
+function emptyChoiceOf({ required, otherwise }) {
+  if (required) return 'choose …'
+  return otherwise === undefined ? 'not given' : `${otherwise} (default)`
 }
 
 function placeholderOf({ otherwise, kind, shape }) {

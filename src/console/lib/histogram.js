@@ -6,12 +6,10 @@ import { searchProblem } from './search-box.js'
 import { count } from './troubles.js'
 
 const BARS = 60
-/**
- * Maximum number of calls, after which older messages stay uncounted; and the interval (ms) of
- * updates while messages arrive.
- */
-const MOST_CALLS = 40
-const AGAIN = 10_000
+/** Maximum number of calls, after which older messages stay uncounted. */
+const MAX_CALLS = 40
+/** Interval (ms) of updates. */
+const REFRESH_INTERVAL = 10_000
 
 /**
  * A histogram of message times. A click, a drag or Enter restricts the list to a time span, through
@@ -24,11 +22,11 @@ export function Histogram({ filter, narrow }) {
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error && !searchProblem(found.error) ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
   const { from, width, counts, countedTo, isOld } = found
-  const most = Math.max(1, ...counts)
+  const highest = Math.max(1, ...counts)
   const spanOf = (index) =>
     `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
   const isCounted = (index) => countedTo === undefined || from + index * width >= countedTo
-  const said = (index) =>
+  const labelOf = (index) =>
     `${spanOf(index)}: ${isCounted(index) ? count(counts[index], 'message') : 'not counted yet'}`
   const choose = (a, b = a) => {
     setDrag(undefined)
@@ -50,7 +48,7 @@ export function Histogram({ filter, narrow }) {
   const isIn = (index) =>
     drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
   return html`<div class="histogram" role="slider" tabindex="0" aria-busy=${isOld ? 'true' : 'false'} aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
-    aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${said(Math.min(at, counts.length - 1))}
+    aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${labelOf(Math.min(at, counts.length - 1))}
     onKeyDown=${press} onPointerDown=${(event) => {
       event.currentTarget.setPointerCapture(event.pointerId)
       setDrag({ start: barAt(event), end: barAt(event) })
@@ -64,17 +62,17 @@ export function Histogram({ filter, narrow }) {
         index,
       ) => html`<g key=${index} class=${`${isIn(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
         <rect class="back" x=${index} y="0" width="1" height="40" />
-        ${many > 0 && html`<rect class="bar-of" x=${index + 0.1} y=${40 - Math.max(1.5, (many / most) * 38)} width="0.8" height=${Math.max(1.5, (many / most) * 38)} />`}</g>`,
+        ${many > 0 && html`<rect class="bar-of" x=${index + 0.1} y=${40 - Math.max(1.5, (many / highest) * 38)} width="0.8" height=${Math.max(1.5, (many / highest) * 38)} />`}</g>`,
     )}</svg>
-    <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${said(Math.min(at, counts.length - 1))}</span><span>${timeOf(from + counts.length * width, width)}</span></p>
+    <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${labelOf(Math.min(at, counts.length - 1))}</span><span>${timeOf(from + counts.length * width, width)}</span></p>
   </div>`
 }
 
-/** The counts, extended while older spans are counted; `isOld` while they are still those of the filter before. */
+/** The counts, extended while older spans are counted; `isOld` while they are still those of the previous filter. */
 function useCounts(filter) {
   const [found, setFound] = useState()
-  const wanted = JSON.stringify(filter)
-  const set = (counted) => setFound({ ...counted, wanted })
+  const filterKey = JSON.stringify(filter)
+  const set = (counted) => setFound({ ...counted, filterKey })
   useEffect(() => {
     let timer
     const abort = new AbortController()
@@ -83,7 +81,7 @@ function useCounts(filter) {
       set(first)
       let { countedTo } = first
       let { counts } = first
-      for (let calls = 1; countedTo !== undefined && calls < MOST_CALLS; calls++) {
+      for (let calls = 1; countedTo !== undefined && calls < MAX_CALLS; calls++) {
         const args = { ...filter, since: instant(first.from), until: instant(countedTo), width: first.width }
         const next = await invoke('message-histogram', args, abort.signal)
         counts = counts.map((many, index) => {
@@ -94,19 +92,19 @@ function useCounts(filter) {
         set({ ...first, counts, countedTo })
       }
     }
-    const again = () =>
+    const refresh = () =>
       load()
         .catch((error) => abort.signal.aborted || setFound((last) => last ?? { error }))
         .finally(() => {
-          if (!abort.signal.aborted) timer = setTimeout(again, AGAIN)
+          if (!abort.signal.aborted) timer = setTimeout(refresh, REFRESH_INTERVAL)
         })
-    again()
+    refresh()
     return () => {
       abort.abort()
       clearTimeout(timer)
     }
-  }, [wanted])
-  return found && { ...found, isOld: found.wanted !== wanted }
+  }, [filterKey])
+  return found && { ...found, isOld: found.filterKey !== filterKey }
 }
 
 const DAY = 86_400_000

@@ -8,16 +8,17 @@ import { isViewer } from './api.js'
  */
 export const html = htm.bind(create)
 
-const VIEWERS = 'You are signed in as a viewer, who cannot change anything.'
+const VIEWER_REASON = 'You are signed in as a viewer, who cannot change anything.'
 /** Attributes that people read. The `value` of a text field stays unchanged. */
-const READ = ['title', 'aria-label', 'alt', 'placeholder']
+const READABLE_ATTRIBUTES = ['title', 'aria-label', 'alt', 'placeholder']
 
 function create(type, props, ...children) {
-  const { changes, ...given } = props ?? {}
-  if (changes && isViewer.value) Object.assign(given, { disabled: true, title: VIEWERS })
+  const { changes, ...attributes } = props ?? {}
+  if (changes && isViewer.value) Object.assign(attributes, { disabled: true, title: VIEWER_REASON })
   if (typeof type === 'string')
-    for (const name of READ) if (typeof given[name] === 'string') given[name] = visible(given[name])
-  return h(type, given, ...children.map((child) => (typeof child === 'string' ? visible(child) : child)))
+    for (const name of READABLE_ATTRIBUTES)
+      if (typeof attributes[name] === 'string') attributes[name] = visible(attributes[name])
+  return h(type, attributes, ...children.map((child) => (typeof child === 'string' ? visible(child) : child)))
 }
 
 /** Like `escapeControls` on the server: shows characters that change the text direction as escapes. */

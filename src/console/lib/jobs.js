@@ -5,10 +5,12 @@ import { html } from './html.js'
 import { Age, act, ask, Badge, span, useLoaded, Wait } from './parts.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
-const AGAIN = { running: 1_000, idle: 10_000 }
+const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
+/** Kinds of badges, by state. */
 const KINDS = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
+/** Maximum number of jobs that are shown at first, and that are loaded. */
 const SHOWN = 5
-const MOST = 200
+const MAX_JOBS = 200
 
 /** Job kinds for people. */
 export const KIND_NAMES = {
@@ -17,28 +19,31 @@ export const KIND_NAMES = {
   'person-erase': 'erase a person',
 }
 
-/** Number of jobs started by this page. */
-export const begun = signal(0)
+/** Number of jobs started by this page: increment it, so that lists of jobs are reloaded. */
+export const startedJobs = signal(0)
 
 /**
  * Long jobs with their progress, newest first. They run in the daemon, so closing the page or a
- * restart does not end them. `picked(job)` selects jobs. `ended` is called when one of them ends.
+ * restart does not end them. `isSelected(job)` selects jobs. `ended` is called when one of them ends.
  * `none`: shown without jobs. `isAll`: shows all, without a heading.
  */
-export function Jobs({ picked = () => true, ended, none = null, isAll = false }) {
-  const loaded = useLoaded((signal) => invoke('job-list', { limit: MOST }, signal), [begun.value])
+export function Jobs({ isSelected = () => true, ended, none = null, isAll = false }) {
+  const loaded = useLoaded((signal) => invoke('job-list', { limit: MAX_JOBS }, signal), [startedJobs.value])
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
-  const jobs = (value ?? []).filter(picked)
+  const jobs = (value ?? []).filter(isSelected)
   const running = jobs.filter(({ state }) => state === 'running').length
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), running > 0 ? AGAIN.running : AGAIN.idle)
+    const timer = setInterval(
+      () => document.hidden || reload(),
+      running > 0 ? POLL_INTERVAL.running : POLL_INTERVAL.idle,
+    )
     return () => clearInterval(timer)
   }, [running])
-  const [before, setBefore] = useState(0)
+  const [previous, setPrevious] = useState(0)
   useEffect(() => {
-    if (running < before) ended?.()
-    setBefore(running)
+    if (running < previous) ended?.()
+    setPrevious(running)
   }, [running])
   const wait = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
   if (!value) return wait
@@ -69,19 +74,21 @@ function Job({ job, reload }) {
   </li>`
 }
 
-/** A description of a job. */
+/** A description of a job in one line. */
 function aboutJob({ kind, target }) {
   const { topic, group, subscription, since, until, from, to } = target
   if (kind === 'replay') {
     const range = [(since ?? from) && `from ${since ?? from}`, (until ?? to) && `to ${until ?? to}`].filter(
       Boolean,
     )
-    return `Replay ${topic} to ${subscription ? `push ${subscription}` : `group ${group}`}${range.length > 0 ? `, ${range.join(' ')}` : ', all retained events'}`
+    const receiver = subscription ? `push ${subscription}` : `group ${group}`
+    return `Replay ${topic} to ${receiver}, ${range.length > 0 ? range.join(' ') : 'all retained events'}`
   }
   if (kind === 'dead-letters') {
     const { do: verb, ...filter } = target
-    const words = Object.entries(filter).map(([key, value]) => `${key} ${value}`)
-    return `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters${words.length > 0 ? `: ${words.join(', ')}` : ''}`
+    const conditions = Object.entries(filter).map(([key, value]) => `${key} ${value}`)
+    const action = `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters`
+    return conditions.length > 0 ? `${action}: ${conditions.join(', ')}` : action
   }
   if (kind === 'person-erase') return 'Erase a person'
   return `${kind} ${Object.values(target ?? {}).join(' ')}`

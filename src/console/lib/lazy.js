@@ -4,8 +4,8 @@ import { call } from './api.js'
 import { html } from './html.js'
 import { Loading, Problem } from './parts.js'
 
-/** What is in a file that the first view does not need: `load()` imports it. */
-export function lateFile(load) {
+/** A file that the first view does not need. `load()` imports it. */
+export function lazyFile(load) {
   const loaded = signal()
   const error = signal()
   let loading
@@ -23,8 +23,8 @@ export function lateFile(load) {
     )
     return loading
   }
-  // Browsers may remember that a file could not be loaded.
-  const again = () =>
+  // Reloads the page, because browsers may remember that a file could not be loaded.
+  const retry = () =>
     call('GET', '/healthz').then(
       () => location.reload(),
       (failure) => {
@@ -32,15 +32,15 @@ export function lateFile(load) {
       },
     )
   return {
-    /** Resolves with the file; throws where it does not come. */
+    /** Resolves with the file; rejects if it cannot be loaded. */
     fetch,
-    /** A page by the name of its export. It is there at once where the file is. */
+    /** The component with this name in the file; shows that it is loading until then. */
     page: (name) =>
-      function Late(props) {
+      function LazyPage(props) {
         useEffect(() => void fetch().catch(() => undefined), [])
         const Page = loaded.value?.[name]
         if (Page) return html`<${Page} ...${props} />`
-        return html`<section class="page" aria-busy=${!error.value}>${error.value ? html`<${Problem} error=${error.value} retry=${again} />` : html`<${Loading} />`}</section>`
+        return html`<section class="page" aria-busy=${!error.value}>${error.value ? html`<${Problem} error=${error.value} retry=${retry} />` : html`<${Loading} />`}</section>`
       },
   }
 }

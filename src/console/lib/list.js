@@ -5,35 +5,37 @@ import { remembered } from './places.js'
 import { route } from './router.js'
 import { trail } from './trail.js'
 
-const SPARE = 10
+/** Number of rows that are rendered above and below the visible ones. */
+const SPARE_ROWS = 10
 /** Distance from the end, in rows, at which more are loaded. */
-const NEAR = 30
+const LOAD_DISTANCE = 30
 
 /**
  * A virtual list: only visible rows are in the page. `row(item)`: content of a row, with the link
  * or button for Enter. Rows are `height` px high and identified by `keyOf(item)`. `j` and `k` move.
- * `held.current()`: whether someone points at a row, has selected one, or has scrolled, so that
+ * `isInUse.current()`: whether someone points at a row, has selected one, or has scrolled, so that
  * nothing should be inserted above. `onEnd`: called near the end.
  *
  * The list restores its position and the opened row. `hrefOf(item)`: address of a row, for
  * navigation between neighbours. `later()`: current items of a list that grows while hidden.
  */
-export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, later }) {
+export function List({ items, row, keyOf, hrefOf, height, label, onEnd, isInUse, later }) {
   const box = useRef()
   const [view, setView] = useState({ top: 0, height: 800 })
   const [chosen, setChosen] = useState()
   const memory = useMemo(() => remembered(route.peek().entry, label), [])
+  /** The position to restore; undefined once it is restored, or the user has moved. */
   const wanted = useRef({ ...memory })
   const chosenAt = chosen === undefined ? -1 : items.findIndex((item) => keyOf(item) === chosen)
 
   const measure = useView(box, setView, (top) => {
     if (!wanted.current) memory.top = top
   })
-  useComeBack({ box, wanted, items, keyOf, height, setChosen })
+  useRestore({ box, wanted, items, keyOf, height, setChosen })
   useTrail({ items, keyOf, hrefOf, onEnd, memory, later })
 
-  if (held)
-    held.current = () => {
+  if (isInUse)
+    isInUse.current = () => {
       const { current } = box
       return (
         current !== null &&
@@ -41,10 +43,10 @@ export function List({ items, row, keyOf, hrefOf, height, label, onEnd, held, la
       )
     }
 
-  const from = Math.max(0, Math.floor(view.top / height) - SPARE)
-  const to = Math.min(items.length, Math.ceil((view.top + view.height) / height) + SPARE)
+  const from = Math.max(0, Math.floor(view.top / height) - SPARE_ROWS)
+  const to = Math.min(items.length, Math.ceil((view.top + view.height) / height) + SPARE_ROWS)
   useEffect(() => {
-    if (to > items.length - NEAR) onEnd?.()
+    if (to > items.length - LOAD_DISTANCE) onEnd?.()
   }, [to, items.length, onEnd])
 
   const shown = []
@@ -95,7 +97,7 @@ function useView(box, setView, remember) {
   return measure
 }
 
-/** `j` and `k`: the selected row is focused and visible. */
+/** Moves with `j` and `k`. The selected row is focused and visible. */
 function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
   /** Keys may arrive faster than rendering. */
   const latest = useRef()
@@ -129,7 +131,7 @@ function useMoves({ box, items, keyOf, height, chosen, setChosen }) {
 }
 
 /** Restores the position of a list once enough rows are loaded. */
-function useComeBack({ box, wanted, items, keyOf, height, setChosen }) {
+function useRestore({ box, wanted, items, keyOf, height, setChosen }) {
   useLayoutEffect(() => {
     if (!wanted.current || items.length === 0) return
     const { top = 0, chosen } = wanted.current

@@ -3,17 +3,17 @@ import { call, openStream, person } from './api.js'
 
 /** The last state of the daemon from the stream (event `now`); undefined before. */
 export const now = signal()
-/** Resolves once that is known: what the first view does not need is loaded after it. */
-export const known = new Promise((resolve) => {
+/** Resolves once `now` is known. Everything that the first view does not need is loaded after it. */
+export const firstState = new Promise((resolve) => {
   effect(() => {
     if (now.value !== undefined) resolve()
   })
 })
 /** The points of the last hour, oldest first, every five seconds. */
 export const points = signal([])
-/** `connecting`, `live`, or `gone` since `goneAt`. */
+/** The state of the connection: `connecting`, `live`, or `gone` since `lostAt` (Unix ms). */
 export const state = signal('connecting')
-export const goneAt = signal(0)
+export const lostAt = signal(0)
 /** Incremented when the list of approvals or of dead letters may have changed. */
 export const changes = { approvals: signal(0), dead: signal(0) }
 
@@ -30,32 +30,36 @@ phone.addEventListener('change', () => {
   isNarrow.value = phone.matches
 })
 
-/** In px. */
+/** The height of a row in px. */
 export const rowHeight = computed(() => (isNarrow.value ? 62 : 36))
 
-const HOUR_OF_POINTS = 720
+/** The points of an hour, one every five seconds. */
+const MAX_POINTS = 720
 
-/** Minimum interval (ms) of reloading changed lists, so that loads can finish while much happens. */
-const CALM = 1_000
-const due = new Map()
+/** Minimum interval (ms) of reloading changed lists, so that a reload can finish before the next change. */
+const RELOAD_INTERVAL = 1_000
+const timers = new Map()
 
 function changed(name) {
-  if (due.has(name)) return
-  const tell = () => {
-    due.delete(name)
+  if (timers.has(name)) return
+  const notify = () => {
+    timers.delete(name)
     changes[name].value++
   }
-  due.set(name, setTimeout(tell, CALM))
+  timers.set(name, setTimeout(notify, RELOAD_INTERVAL))
 }
 
-/** 100 kB where a daemon has run for an hour, which the stream cannot compress. What has come meanwhile stays. */
+/**
+ * Loads the points of the last hour, apart from the stream, which is not compressed: they are up to 100 kB. Keeps newer points that
+ * the stream has sent meanwhile.
+ */
 async function loadHistory() {
   const history = await call('GET', '/v1/history?since=59m')
   const last = history.points.at(-1)?.at ?? 0
   points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]
 }
 
-/** Another name does not affect the stream. */
+/** A signal of its own, because a changed name of the person does not affect the stream. */
 const isSignedIn = computed(() => Boolean(person.value))
 let close = () => {}
 effect(() => {
@@ -66,18 +70,18 @@ effect(() => {
     { only: 'point,now,approval,dead' },
     {
       state(isLive) {
-        if (!isLive && state.peek() !== 'gone') goneAt.value = Date.now()
+        if (!isLive && state.peek() !== 'gone') lostAt.value = Date.now()
         const isBack = isLive && state.peek() !== 'connecting'
         state.value = isLive ? 'live' : 'gone'
         if (isBack) for (const each of Object.values(changes)) each.value++
-        if (isLive) known.then(loadHistory).catch(() => undefined)
+        if (isLive) firstState.then(loadHistory).catch(() => undefined)
       },
-      // If the store is unavailable, there is only the reason; the old data stays.
+      // If the store is unavailable, the event contains only the reason, and the old data stays.
       now: (value) => {
         now.value = value.error ? { ...now.peek(), ...value } : value
       },
       point: (point) => {
-        points.value = [...points.peek(), point].slice(-HOUR_OF_POINTS)
+        points.value = [...points.peek(), point].slice(-MAX_POINTS)
       },
       approval: () => changed('approvals'),
       dead: () => changed('dead'),

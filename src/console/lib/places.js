@@ -2,19 +2,19 @@ import { useLayoutEffect } from 'preact/hooks'
 import { onLeave, route } from './router.js'
 
 /** Maximum number of history entries with a remembered position. */
-const MOST = 50
+const MAX_ENTRIES = 50
 /** How long (ms) to wait for the previous content. */
-const PATIENCE = 5_000
+const MAX_WAIT = 5_000
 
 /** Remembered data per history entry, by name. */
-const known = new Map()
+const entries = new Map()
 
 /** The remembered object of a history entry, by name. It is the same object after going back. */
 export function remembered(entry, name) {
-  const all = known.get(entry) ?? new Map()
-  known.delete(entry)
-  known.set(entry, all)
-  for (const oldest of known.keys()) if (known.size > MOST) known.delete(oldest)
+  const all = entries.get(entry) ?? new Map()
+  entries.delete(entry)
+  entries.set(entry, all)
+  for (const oldest of entries.keys()) if (entries.size > MAX_ENTRIES) entries.delete(oldest)
   if (!all.has(name)) all.set(name, {})
   return all.get(name)
 }
@@ -29,7 +29,7 @@ onLeave((entry) => {
 })
 
 /** Scrolls new pages to the top, and restores pages on going back, with the focused link. */
-export function usePlace() {
+export function useScrollPosition() {
   const { entry, path } = route.value
   useLayoutEffect(() => {
     const main = document.getElementById('main')
@@ -38,23 +38,23 @@ export function usePlace() {
     main.scrollTop = top
     if (top === 0 && href === undefined) return
     const selector = href && `a[href="${CSS.escape(href)}"]`
-    const look = () => {
+    const restore = () => {
       main.scrollTop = top
       const followed = selector && main.querySelector(selector)
       const isFree = [document.body, main].includes(document.activeElement)
       if (followed && isFree) followed.focus({ preventScroll: true })
       if ((followed || !selector) && Math.abs(main.scrollTop - top) < 2) stop()
     }
-    const observer = new MutationObserver(look)
+    const observer = new MutationObserver(restore)
     const stop = () => {
       observer.disconnect()
       clearTimeout(timer)
       for (const event of ['wheel', 'pointerdown', 'keydown']) removeEventListener(event, stop, true)
     }
-    const timer = setTimeout(stop, PATIENCE)
+    const timer = setTimeout(stop, MAX_WAIT)
     for (const event of ['wheel', 'pointerdown', 'keydown']) addEventListener(event, stop, true)
     observer.observe(main, { childList: true, subtree: true })
-    look()
+    restore()
     return stop
   }, [entry, path.join('/')])
 }

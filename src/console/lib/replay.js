@@ -1,6 +1,6 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { begun } from './jobs.js'
+import { startedJobs } from './jobs.js'
 import { act, ask } from './parts.js'
 
 const QUICK = [
@@ -33,7 +33,7 @@ export async function replayRange({ skill, of, title, effect }) {
   if (!(await ask({ title, body, action: 'Replay' }))) return
   await act(async () => {
     const { job } = await invoke(skill, { ...of, ...rangeOf(given) })
-    begun.value++
+    startedJobs.value++
     return `Replay started: ${job.total.toLocaleString('en')} events to examine.`
   })
 }

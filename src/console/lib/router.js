@@ -53,8 +53,8 @@ function decoded(part) {
 
 /** The address of a place. Omits empty parameters. */
 export function link(path, query = {}) {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = new URLSearchParams(given).toString()
+  const present = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(present).toString()
   return `#/${[path]
     .flat()
     .map((part) => encodeURIComponent(String(part).toWellFormed()))
@@ -66,7 +66,7 @@ export function go(path, query) {
   const { entry, path: from } = route.peek()
   leave(entry)
   history.pushState({ entry: Math.random(), from }, '', link(path, query))
-  atOnce(() => {
+  renderNow(() => {
     route.value = read()
   })
 }
@@ -77,8 +77,8 @@ export function goBack(path) {
   else go(path)
 }
 
-/** Changes signals, and has what they change shown before it returns. */
-export function atOnce(change) {
+/** Changes signals, and renders their effects before it returns. */
+export function renderNow(change) {
   const { debounceRendering } = options
   options.debounceRendering = (render) => render()
   try {

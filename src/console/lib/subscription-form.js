@@ -40,7 +40,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
             ...(given.rotate && { rotateSecret: true }),
           })
       if (answer.secret) return setMade(answer)
-      say(saidOf(answer, isNew))
+      say(problemText(answer, isNew))
       close()
     } catch (failure) {
       const found = errorsByField(Object.keys(given), { details: [], ...failure, message: failure.message })
@@ -86,7 +86,7 @@ export function SubscriptionForm({ name, settings = {}, close }) {
   <//>`
 }
 
-function saidOf({ name, created }, isNew) {
+function problemText({ name, created }, isNew) {
   if (!isNew) return `${name} is changed.`
   return created ? `${name} is created.` : `${name} is there already, with these settings.`
 }

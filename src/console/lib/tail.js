@@ -4,92 +4,90 @@ import { route } from './router.js'
 
 const PAGE = 100
 /** Maximum number of messages kept in the page; older ones are found by searching. */
-const MOST = 100_000
+const MAX_ROWS = 100_000
 /**
- * Limits at the top of the live tail, so that a page that is open for a week stays small. Scrolling
- * loads older messages again.
+ * With more than `max` rows at the top of the live tail, only `kept` remain, so that a page that is
+ * open for a week stays small. Scrolling loads older messages again.
  */
-const TAIL = { most: 2_000, kept: 1_000 }
-/**
- * Outcomes that can still change; and the number of pages that are refreshed when the list is shown
- * again.
- */
-const OPEN = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
-const LOOKED_AT = 3
+const TAIL_LIMITS = { max: 2_000, kept: 1_000 }
+/** Outcomes that can still change. */
+const UNFINISHED = new Set(['waiting', 'running', 'retrying', 'approval', 'replying', 'dead'])
+/** Number of pages that are refreshed when the list is shown again. */
+const REFRESHED_PAGES = 3
 /** Minimum interval (ms) of updates. */
-const CALM = 200
+const UPDATE_INTERVAL = 200
 
 /**
- * The messages that match a filter, newest first, with new ones; these are held back while someone
- * is at a row.
+ * The messages that match a filter, newest first, with new ones; these wait while the list is in
+ * use (see `List`).
  */
 export function useMessages(filter) {
   const [state, setState] = useState(NOTHING)
   const current = useRef()
-  const held = useRef()
+  const isInUse = useRef()
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     const tail = tailFor(filter)
     current.current = tail
-    tail.show(setState, () => held.current?.())
+    tail.show(setState, () => isInUse.current?.())
     return tail.hide
   }, [JSON.stringify(filter), turn])
   const more = useCallback(() => current.current?.more(), [])
   const later = useCallback(() => current.current?.rows() ?? [], [])
-  const anew = () => {
-    kept?.tail.close()
-    kept = undefined
+  const restart = () => {
+    lastTail?.tail.close()
+    lastTail = undefined
     setTurn(turn + 1)
   }
-  return { ...state, more, later, held, takeIn: () => current.current.takeIn(), anew }
+  return { ...state, more, later, isInUse, showFresh: () => current.current.showFresh(), restart }
 }
 
 const NOTHING = { rows: [], fresh: 0, isEnd: false }
 
 /** The last tail, so that it is unchanged on going back. */
-let kept
+let lastTail
 
 function tailFor(filter) {
-  const of = JSON.stringify([route.peek().entry, filter])
-  if (kept?.of !== of) {
-    kept?.tail.close()
-    kept = { of, tail: createTail(filter) }
+  const key = JSON.stringify([route.peek().entry, filter])
+  if (lastTail?.key !== key) {
+    lastTail?.tail.close()
+    lastTail = { key, tail: createTail(filter) }
   }
-  return kept.tail
+  return lastTail.tail
 }
 
 /**
- * Between `show(tell, isHeld)` and `hide`, calls `tell` with the rows, at most a few times a
- * second. New rows wait while `isHeld()`.
+ * Between `show(updateView, isInUse)` and `hide`, calls `updateView` with the rows, a few times a
+ * second at most. New rows wait while `isInUse()`.
  */
 function createTail(filter) {
   const end = new AbortController()
   const rows = createRows()
   const { search, changed } = createSearch(end.signal)
-  let [view, due, missed] = [undefined, undefined, 0]
-  const told = () => {
-    due = undefined
+  let [view, timer, missed] = [undefined, undefined, 0]
+  const update = () => {
+    timer = undefined
     if (end.signal.aborted || !view) return
-    if (rows.fresh() > 0 && !view.isHeld()) takeIn()
+    if (rows.fresh() > 0 && !view.isInUse()) showFresh()
     // A copy, because rows of the same array are not rendered again, and their outcomes change.
-    view.tell({ ...paging.state(), rows: [...rows.all()], fresh: rows.fresh(), missed })
-    if (rows.fresh() > 0) soon()
+    view.update({ ...paging.state(), rows: [...rows.all()], fresh: rows.fresh(), missed })
+    if (rows.fresh() > 0) updateSoon()
   }
-  const soon = () => {
-    due ??= setTimeout(told, CALM)
+  const updateSoon = () => {
+    timer ??= setTimeout(update, UPDATE_INTERVAL)
   }
-  const paging = createPaging({ filter, rows, search, told, signal: end.signal })
-  const takeIn = () => {
-    if (rows.takeIn(paging.isBusy())) paging.goBackTo(rows.all().at(-1).id)
+  const paging = createPaging({ filter, rows, search, update, signal: end.signal })
+  const showFresh = () => {
+    if (rows.showFresh(paging.isBusy())) paging.continueAfter(rows.all().at(-1).id)
   }
-  const { lookAgain, lookFurtherDown } = createLooks({ filter, rows, search, soon })
+  const { refreshNewest, refreshOlder } = createRefresh({ filter, rows, search, updateSoon })
   /** A stream sends new messages after its first `now`. */
   let isCaughtUp = false
   let closeStream = () => {}
   const events = {
     message(message) {
-      rows.bring([message])
-      soon()
+      rows.addFresh([message])
+      updateSoon()
     },
     known: () => rows.all()[0]?.id,
     state(isLive) {
@@ -97,31 +95,31 @@ function createTail(filter) {
       isCaughtUp = false
     },
     now() {
-      if (!isCaughtUp) lookAgain()
+      if (!isCaughtUp) refreshNewest()
       isCaughtUp = true
     },
     refused(failure) {
       paging.fail(failure)
-      soon()
+      updateSoon()
     },
     gap(gap) {
       missed += gap.missed
-      lookAgain()
+      refreshNewest()
     },
     outcome({ id, outcome }) {
       rows.change(id, outcome)
       changed(id, outcome)
-      soon()
+      updateSoon()
     },
   }
   return {
     more: paging.more,
     rows: rows.all,
-    show(tell, isHeld) {
-      view = { tell, isHeld }
-      told()
+    show(updateView, isInUse) {
+      view = { update: updateView, isInUse }
+      update()
       if (rows.all().length === 0) paging.more()
-      else lookFurtherDown()
+      else refreshOlder()
       closeStream()
       isCaughtUp = false
       closeStream = openStream({ ...filter, only: 'now,message,outcome' }, events)
@@ -130,14 +128,14 @@ function createTail(filter) {
       view = undefined
       closeStream()
     },
-    takeIn() {
-      takeIn()
-      told()
+    showFresh() {
+      showFresh()
+      update()
     },
     close() {
       end.abort()
       closeStream()
-      clearTimeout(due)
+      clearTimeout(timer)
     },
   }
 }
@@ -162,21 +160,21 @@ function createRows() {
       rows = [...rows, ...added]
       return added.length
     },
-    /** Adds newer messages, oldest first, to be shown by `takeIn`. */
-    bring(messages) {
+    /** Adds newer messages, oldest first, to be shown by `showFresh`. */
+    addFresh(messages) {
       fresh.push(...add(messages))
-      if (fresh.length > MOST) for (const { id } of fresh.splice(0, MOST / 2)) byId.delete(id)
+      if (fresh.length > MAX_ROWS) for (const { id } of fresh.splice(0, MAX_ROWS / 2)) byId.delete(id)
     },
     change(id, outcome) {
       const message = byId.get(id)
       if (message) message.outcome = outcome
     },
     /** Shows new messages. Returns true if the oldest rows were removed for them. */
-    takeIn(isBusy) {
+    showFresh(isBusy) {
       rows = [...fresh.reverse(), ...rows]
       fresh = []
-      if (rows.length <= TAIL.most || isBusy) return false
-      for (const { id } of rows.splice(TAIL.kept)) byId.delete(id)
+      if (rows.length <= TAIL_LIMITS.max || isBusy) return false
+      for (const { id } of rows.splice(TAIL_LIMITS.kept)) byId.delete(id)
       return true
     },
   }
@@ -185,45 +183,45 @@ function createRows() {
 /** Makes the search. Outcomes that arrive during a search are not overwritten by its result. */
 function createSearch(signal) {
   const outcomes = new Map()
-  let onTheirWay = 0
+  let pending = 0
   return {
     async search(query) {
-      onTheirWay++
+      pending++
       try {
         const page = await invoke('message-search', { ...query, limit: PAGE }, signal)
         for (const message of page.messages) message.outcome = outcomes.get(message.id) ?? message.outcome
         return page
       } finally {
-        if (--onTheirWay === 0) outcomes.clear()
+        if (--pending === 0) outcomes.clear()
       }
     },
     changed(id, outcome) {
-      if (onTheirWay > 0) outcomes.set(id, outcome)
+      if (pending > 0) outcomes.set(id, outcome)
     },
   }
 }
 
 /** Loads older messages page by page. */
-function createPaging({ filter, rows, search, told, signal }) {
+function createPaging({ filter, rows, search, update, signal }) {
   let [isEnd, isBusy] = [false, false]
   let [next, searchedTo, error] = []
   const more = async () => {
-    if (isBusy || isEnd || rows.all().length >= MOST) return
+    if (isBusy || isEnd || rows.all().length >= MAX_ROWS) return
     isBusy = true
     error = undefined
-    let isBare = false
+    let isEmpty = false
     try {
       const page = await search({ ...filter, ...(next && { before: next }) })
-      isBare = rows.append(page.messages) === 0
+      isEmpty = rows.append(page.messages) === 0
       ;({ next, searchedTo } = page)
       isEnd = next === undefined
     } catch (failure) {
       error = failure
     }
     isBusy = false
-    told()
+    update()
     // Each search covers a limited part of the journal, so a short page is not always the last.
-    if (!isEnd && !error && (isBare || rows.all().length < PAGE) && !signal.aborted) setTimeout(more)
+    if (!isEnd && !error && (isEmpty || rows.all().length < PAGE) && !signal.aborted) setTimeout(more)
   }
   return {
     more,
@@ -233,7 +231,7 @@ function createPaging({ filter, rows, search, told, signal }) {
       error = failure
     },
     /** Continues after this message; newer ones were removed from the page. */
-    goBackTo(id) {
+    continueAfter(id) {
       next = id
       isEnd = false
     },
@@ -241,32 +239,34 @@ function createPaging({ filter, rows, search, told, signal }) {
 }
 
 /** Refreshes messages after a time without the stream. */
-function createLooks({ filter, rows, search, soon }) {
-  const { outcome: wanted, ...any } = filter
+function createRefresh({ filter, rows, search, updateSoon }) {
+  const { outcome: wanted, ...anyOutcome } = filter
   return {
     /** Loads new messages, and the outcomes of the newest ones. */
-    async lookAgain() {
-      const page = await search(any).catch(() => undefined)
+    async refreshNewest() {
+      const page = await search(anyOutcome).catch(() => undefined)
       // Ids sort in journal order.
       const newest = rows.newest()
       for (const message of page?.messages.toReversed() ?? []) {
         const { id, outcome } = message
         if (rows.has(id)) rows.change(id, outcome)
-        else if (id > newest && (!wanted || wanted.split(',').includes(outcome))) rows.bring([message])
+        else if (id > newest && (!wanted || wanted.split(',').includes(outcome))) rows.addFresh([message])
       }
-      soon()
+      updateSoon()
     },
     /** Loads the outcomes of older, unfinished messages. */
-    async lookFurtherDown() {
+    async refreshOlder() {
       const all = rows.all()
-      for (let at = PAGE, pages = 0; at < all.length && pages < LOOKED_AT; at++) {
-        if (!OPEN.has(all[at].outcome)) continue
-        const page = await search({ ...any, before: all[at - 1].id }).catch(() => ({ messages: [] }))
+      for (let index = PAGE, pages = 0; index < all.length && pages < REFRESHED_PAGES; index++) {
+        if (!UNFINISHED.has(all[index].outcome)) continue
+        const page = await search({ ...anyOutcome, before: all[index - 1].id }).catch(() => ({
+          messages: [],
+        }))
         for (const { id, outcome } of page.messages) rows.change(id, outcome)
-        at += PAGE
+        index += PAGE
         pages++
       }
-      soon()
+      updateSoon()
     },
   }
 }

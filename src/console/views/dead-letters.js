@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { begun, Jobs } from '../lib/jobs.js'
+import { Jobs, startedJobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
 import { changes, rowHeight } from '../lib/live.js'
 import {
@@ -80,7 +80,7 @@ function Groups({ filter }) {
     </header>
     <${SavedViews} of="dead-letters" query=${filter} />
     <${Wait} of=${loaded} what="the dead letters" />
-    <${Jobs} picked=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
+    <${Jobs} isSelected=${({ kind }) => kind === 'dead-letters'} ended=${reload} />
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
@@ -128,7 +128,7 @@ function Decide({ filter, many, of, done }) {
     await act(async () => {
       if (many > AT_ONCE) {
         await invoke('dead-letter-bulk', { do: verb, ...filter })
-        begun.value++
+        startedJobs.value++
         return 'A job has begun. It goes on when this page is closed.'
       }
       let sum = 0

@@ -1,10 +1,10 @@
 import { html } from '../lib/html.js'
-import { lateFile } from '../lib/lazy.js'
+import { lazyFile } from '../lib/lazy.js'
 import { titles } from '../lib/router.js'
 import { NowPage } from './now.js'
 
 /** All but the first view. */
-export const later = lateFile(() => import('../later.js'))
+export const later = lazyFile(() => import('../later.js'))
 
 const MessagePage = later.page('MessagePage')
 const MessagesPage = later.page('MessagesPage')

@@ -8,7 +8,7 @@ const STATES = ['running', 'done', 'failed', 'cancelled']
 /** All long jobs: replays, bulk retries and drops, erasures. The filter is in the address. */
 export function JobsPage({ query }) {
   const { kind = '', state = '' } = query
-  const picked = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
+  const isSelected = (job) => (kind === '' || job.kind === kind) && (state === '' || job.state === state)
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${query[name] ?? ''} onChange=${(event) => replace('jobs', { ...query, [name]: event.target.value })}>
       <option value="">any</option>${options.map(([value, shown]) => html`<option key=${value} value=${value}>${shown}</option>`)}
@@ -29,6 +29,6 @@ export function JobsPage({ query }) {
       )}</div></header>
     <${StoreAway} />
     <p class="hint">Jobs run in the daemon. You can close this page; a restart continues them.</p>
-    <${Jobs} picked=${picked} none=${none} isAll />
+    <${Jobs} isSelected=${isSelected} none=${none} isAll />
   </section>`
 }

@@ -31,7 +31,7 @@ export function Actions({ shown, reload }) {
     reload()
   }
   return html`<div class="buttons">
-    ${outcome === 'approval' && html`<${DecideHere} isMeant=${(request) => request.message?.id === id} done=${reload} />`}
+    ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
     ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>

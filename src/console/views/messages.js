@@ -36,7 +36,7 @@ export function MessagesPage({ query }) {
   const wrong = filter.search && searchProblem(found.error)
   const show = () => {
     list.current.querySelector('.list').scrollTop = 0
-    found.takeIn()
+    found.showFresh()
   }
   return html`<section ref=${list} class="page messages" aria-labelledby="title">
     <header class="bar">
@@ -51,7 +51,7 @@ export function MessagesPage({ query }) {
     ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
       found.rows.length > 0 || !found.isEnd
-        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} held=${found.held} row=${row} />`
+        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${row} />`
         : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -65,12 +65,12 @@ export function MessagesPage({ query }) {
 }
 
 /** How many messages are listed, how far back the search went, and what is missing. */
-function Under({ found: { rows, isEnd, searchedTo, missed, anew } }) {
+function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
   const listed = (rows.length > 0 || isEnd) && count(rows.length, 'message', isEnd ? '' : '+')
   const searched = searchedTo && !isEnd && html`, searched back to ${new Date(searchedTo).toLocaleString()}`
   const omitted =
     missed > 0 &&
-    html`; ${missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${anew}>show them</button>`
+    html`; ${missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${restart}>show them</button>`
   return html`<footer class="under">${listed}${searched}${omitted}</footer>`
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { begun, Jobs } from '../lib/jobs.js'
+import { Jobs, startedJobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
 import { act, ask, Badge, Empty, StoreAway, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
@@ -32,7 +32,7 @@ export function PeoplePage({ query }) {
     <header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${Who} who=${who} show=${show} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Jobs} picked=${isErasing} />`}
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Jobs} isSelected=${isErasing} />`}
   </section>`
 }
 
@@ -81,7 +81,7 @@ function Person({ who }) {
   const { counts, total } = value
   return html`<h2>What is kept</h2>
     ${total === 0 ? html`<${Nothing} who=${who} />` : html`<${Kept} who=${who} counts=${counts} total=${total} reload=${reload} />`}
-    <${Jobs} picked=${isErasing} ended=${reload} />`
+    <${Jobs} isSelected=${isErasing} ended=${reload} />`
 }
 
 function Nothing({ who }) {
@@ -154,7 +154,7 @@ async function erase(who, counts, total, reload) {
   await act(async () => {
     if (typed !== wanted) throw new Error(`Nothing was erased: type ${wanted} to confirm.`)
     await invoke('person-erase', { identity: who, confirm: true })
-    begun.value++
+    startedJobs.value++
     return 'Erasing has begun. You may close this page.'
   })
   reload()

@@ -18,7 +18,7 @@ export function QueuesPage() {
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Groups and queues</h1></header>
     <${StoreAway} />
-    <${Jobs} picked=${({ kind }) => kind === 'replay'} ended=${reload} />
+    <${Jobs} isSelected=${({ kind }) => kind === 'replay'} ended=${reload} />
     ${now.value === undefined ? html`<${Loading} />` : html`<${AllOf} ...${{ own, known, subscriptions, queues, isMaking, setMaking, loaded }} />`}
   </section>`
 }

@@ -189,7 +189,7 @@ function TryIt({ skill: { name, args: schema, metadata } }) {
   const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(names, came.error) : {}
   return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
     <div class="came" aria-live="polite">
-      ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isMeant=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
+      ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
       ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
       ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
       ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ArtifactService, FileAsking } from '../../core/artifacts.ts'
+import type { ArtifactService, FileRequester } from '../../core/artifacts.ts'
 import { requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isOperator } from '../../core/identity.ts'
@@ -25,37 +25,37 @@ export function createArtifactService(deps: {
 }): ArtifactService {
   const { artifacts, store } = deps
 
-  async function requireRight(sha256: string, asking: FileAsking, named?: Message) {
-    if (isOperator(asking.caller)) return
-    if ([asking.message, named].some((message) => message && filesOf(message).includes(sha256))) return
-    const rights = scopesOf(asking).map((scope) => store.kv.get(rightKey(sha256, scope)))
+  async function requireRight(sha256: string, requester: FileRequester, named?: Message) {
+    if (isOperator(requester.caller)) return
+    if ([requester.message, named].some((message) => message && filesOf(message).includes(sha256))) return
+    const rights = scopesOf(requester).map((scope) => store.kv.get(rightKey(sha256, scope)))
     if ((await Promise.all(rights)).every((right) => right === undefined))
       throw new TriviumError('artifact_not_found', { sha256 })
   }
 
   return {
-    async save({ name, type, data }, asking) {
+    async save({ name, type, data }, requester) {
       const body = typeof data === 'string' ? Buffer.from(data) : data
       const saved = await artifacts.save(name.slice(0, 255), type, body, MAX_SAVED_BYTES)
-      for (const scope of scopesOf(asking))
+      for (const scope of scopesOf(requester))
         await store.kv.set(rightKey(saved.sha256, scope), saved.sha256, { ttl: deps.keepFor() })
       return saved
     },
-    async open({ artifact, messageId }, asking) {
+    async open({ artifact, messageId }, requester) {
       const sha256 = hashIn(typeof artifact === 'string' ? artifact : artifact.sha256)
       const named = messageId === undefined ? undefined : await store.journal.get(messageId)
-      if (named) requireGateway(asking.caller, named.gateway)
-      await requireRight(sha256, asking, named)
+      if (named) requireGateway(requester.caller, named.gateway)
+      await requireRight(sha256, requester, named)
       return artifacts.open(sha256)
     },
-    async requireAll(attachments, asking, named) {
-      for (const { sha256 } of attachments) await requireRight(sha256, asking, named)
+    async requireAll(attachments, requester, named) {
+      for (const { sha256 } of attachments) await requireRight(sha256, requester, named)
     },
   }
 }
 
 /** The access scopes of a caller. */
-function scopesOf({ caller, message }: FileAsking): string[] {
+function scopesOf({ caller, message }: FileRequester): string[] {
   const conversation = message && `${message.gateway}/${message.conversation}`
   return [conversation, isOperator(caller) ? 'operator' : caller.id].filter((scope) => scope !== undefined)
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/load-config.ts'
-import { type Caller, goesOn, requireGateway } from '../../core/call.ts'
+import { type Caller, requireGateway, willResume } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isOperator } from '../../core/identity.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
@@ -11,7 +11,7 @@ import type { Router } from '../../engine/router.ts'
 import { defined } from '../../lib/defined.ts'
 import type { SkillManager } from '../../runtime/manager.ts'
 import type { AccessRule } from '../../runtime/middleware/access.ts'
-import { routedWords } from '../../runtime/prefix-skills.ts'
+import { routedPrefixSkills } from '../../runtime/prefix-skills.ts'
 import type { AssistantContext } from './context.ts'
 
 /** Keys of `match` that depend only on the text. */
@@ -34,7 +34,7 @@ export function createAssistantContext(deps: {
   const { manager, store, outbox, gateways, config, now } = deps
   /** Without configured roles, everyone may use all routed skills. */
   const isGranted = (skill: string, caller: Caller) =>
-    deps.rules().some(({ who, skills }) => who(caller) && skills.matches(skill))
+    deps.rules().some(({ isMember, skills }) => isMember(caller) && skills.matches(skill))
   /** Whether a message with another text, but otherwise like this one, could be routed to the skill without approval. */
   const isRouted = (skill: string, message: Message) =>
     deps.router
@@ -48,7 +48,7 @@ export function createAssistantContext(deps: {
   const needsApproval = (route: string) =>
     deps.router.routes().some(({ name, approval }) => name === route && approval)
 
-  const words = () => routedWords(manager, deps.router.routes())
+  const words = () => routedPrefixSkills(manager, deps.router.routes())
 
   return {
     words,
@@ -75,7 +75,7 @@ export function createAssistantContext(deps: {
           ...defined({ caller, message, route, model, trace, signal, sends }),
         })
       } catch (error) {
-        isOver = !goesOn(error, call)
+        isOver = !willResume(error, call)
         throw error
       } finally {
         if (isOver) await deps.onEnd(ownRootId)

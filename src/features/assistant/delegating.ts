@@ -1,4 +1,4 @@
-import { type Call, goesOn } from '../../core/call.ts'
+import { type Call, willResume } from '../../core/call.ts'
 import { workerOf } from '../../core/delegation-words.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { toJson } from '../../core/json.ts'
@@ -39,7 +39,7 @@ export function createDelegating(deps: {
       const done = await finish(delegation.id, result, false)
       return { text: reportOf(done.delegation), delegation: done.delegation }
     } catch (error) {
-      if (goesOn(error, call)) throw error
+      if (willResume(error, call)) throw error
       const failed = await finish(delegation.id, reasonOf(error), true)
       return { text: reportOf(failed.delegation), delegation: failed.delegation }
     }

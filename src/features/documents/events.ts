@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
-import { fullFiles, lastLine, linesAfter, openIfThere } from '../../lib/line-file.ts'
+import { lastLine, linesAfter, openIfThere, rotatedFiles } from '../../lib/line-file.ts'
 import { applyPatch } from './patch.ts'
 import type { Change, Snapshot } from './spec.ts'
 import { corruptError } from './text.ts'
@@ -10,7 +10,7 @@ export type LoggedChange = Change & { sha?: string }
 
 /** The last event of a document, also if it is in a rotated file. Throws `state_corrupt` if it is unreadable. */
 export async function lastChange(name: string, path: string): Promise<LoggedChange | undefined> {
-  for (const file of [path, ...fullFiles(path).reverse()]) {
+  for (const file of [path, ...rotatedFiles(path).reverse()]) {
     const line = await lastLine(file)
     if (line === undefined) continue
     const change = parse(line)
@@ -26,7 +26,7 @@ export async function lastChange(name: string, path: string): Promise<LoggedChan
  */
 export async function* readChanges(name: string, path: string): AsyncGenerator<Change> {
   let last: number | undefined
-  for (const file of [...fullFiles(path), path]) {
+  for (const file of [...rotatedFiles(path), path]) {
     await using handle = await openIfThere(file)
     if (!handle) continue
     for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, type Stats, statSync
 import { join } from 'node:path'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { MIB } from '../../core/units.ts'
-import { type Disk, disk, syncDir, writeWhole } from '../../lib/disk.ts'
+import { type Disk, disk, syncDir, writeAtomically } from '../../lib/disk.ts'
 import { createFileLock, type FileLock } from '../../lib/file-lock.ts'
-import { appendLines, fullFiles, rotate } from '../../lib/line-file.ts'
+import { appendLines, rotate, rotatedFiles } from '../../lib/line-file.ts'
 import { type LoggedChange, lastChange, readChanges } from './events.ts'
 import type { Commit, DocumentBackend, Stored } from './spec.ts'
 import { fingerprint, formatDocument, isLink, parseDocument } from './text.ts'
@@ -57,14 +57,14 @@ export function createFileBackend(options: {
     async backUp(name, label) {
       if (!existsSync(documentOf(name))) return undefined
       const backup = join(dir, `${name}.${label}.backup.json`)
-      await writeWhole(backup, readFileSync(documentOf(name)), target)
+      await writeAtomically(backup, readFileSync(documentOf(name)), target)
       return backup
     },
     forgetHistory: (name) => locked(name, async () => forget(target, dir, name, await readFiles(dir, name))),
     setEventsAside: (name, label) =>
       locked(name, async () => {
         const events = eventsFile(dir, name)
-        const files = [events, ...fullFiles(events)].filter((file) => existsSync(file))
+        const files = [events, ...rotatedFiles(events)].filter((file) => existsSync(file))
         for (const file of files) renameSync(file, `${file}.${label}`)
         await syncDir(dir, target)
         return `${events}.${label}`
@@ -115,7 +115,7 @@ async function write(
   }
   try {
     if (!keepText)
-      return await writeWhole(path, text, target, { mode: files.file?.mode, onlyIf: appendEvent })
+      return await writeAtomically(path, text, target, { mode: files.file?.mode, onlyIf: appendEvent })
     await appendEvent()
     return true
   } catch (error) {
@@ -129,12 +129,12 @@ async function forget(target: Disk, dir: string, name: string, { stored }: Files
   const last = await lastChange(name, events)
   if (!last || !('document' in stored)) return
   const { patch: _, ...change } = last
-  await writeWhole(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
+  await writeAtomically(events, `${JSON.stringify({ ...change, document: stored.document })}\n`, target)
   const isCopy = (file: string) => file.startsWith(`${name}.`) && file.endsWith('.backup.json')
   const copies = readdirSync(dir)
     .filter(isCopy)
     .map((copy) => join(dir, copy))
-  for (const file of [...fullFiles(events), ...copies]) target.remove(file)
+  for (const file of [...rotatedFiles(events), ...copies]) target.remove(file)
   await syncDir(dir, target)
 }
 

@@ -1,7 +1,7 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Message } from '../../core/message.ts'
 import { timeOf } from '../../core/message-id.ts'
-import { type Outcome, SEARCHED } from '../../core/message-query.ts'
+import { type Outcome, SEARCHED_LENGTH } from '../../core/message-query.ts'
 import type { Store } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
@@ -146,5 +146,5 @@ function createFindNewest({ journal, topics }: Pick<Store, 'journal' | 'topics'>
 
 /** A message without large fields that filters ignore. The text is copied, as a slice would keep all of it in memory. */
 function shorten({ html: _html, data: { event }, text, ...rest }: Message): Message {
-  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED)).toString() }
+  return { ...rest, data: defined({ event }), text: Buffer.from(text.slice(0, SEARCHED_LENGTH)).toString() }
 }

@@ -1,5 +1,5 @@
 import { AUDIT_TOPIC } from '../../core/audit.ts'
-import type { KeptJob, KeptNote, Part } from '../../core/erasing.ts'
+import type { ListPage, StoredJob, StoredNote } from '../../core/erasing.ts'
 import { type Event, REPLY_TOPICS } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
@@ -49,7 +49,7 @@ export function createJournalPlace({ journal, erasing }: Stores): Place {
 }
 
 /** Reads a list in parts. Removing the items of one part does not shift the next. */
-async function* readParts<T>(read: (after?: string) => Promise<Part<T>>): AsyncGenerator<T[]> {
+async function* readParts<T>(read: (after?: string) => Promise<ListPage<T>>): AsyncGenerator<T[]> {
   let after: string | undefined
   do {
     const { items, next } = await read(after)
@@ -62,7 +62,7 @@ async function* readParts<T>(read: (after?: string) => Promise<Part<T>>): AsyncG
  * Unfinished jobs (messages that wait for dispatch or run, replies in the outbox, pushes) and stored results.
  */
 function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
-  return definePlace<KeptJob>({
+  return definePlace<StoredJob>({
     name: 'jobs',
     where: 'store',
     async *find(subject) {
@@ -80,7 +80,7 @@ function jobsPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
 }
 
 /** Whether a job dispatches a message that arrived during the erasure. */
-function isLater({ state, queue, id }: KeptJob, { messages }: Person): boolean {
+function isLater({ state, queue, id }: StoredJob, { messages }: Person): boolean {
   return state === 'unfinished' && queue === 'dispatch' && MESSAGE_ID.test(id) && !messages.has(id)
 }
 
@@ -116,7 +116,7 @@ function isLetterAbout(
 
 /** Lines that name the person in the histories of other messages, such as who cancelled a run. */
 function notesPlace({ erasing }: Stores, withoutLater: LaterFilter): Place {
-  return definePlace<KeptNote>({
+  return definePlace<StoredNote>({
     name: 'histories',
     where: 'store',
     async *find(subject) {

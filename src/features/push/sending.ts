@@ -7,7 +7,7 @@ import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, failedAttempt, type RunOutcome } from '../../engine/attempts.ts'
 import { createEventFilter } from '../../engine/event-filter.ts'
 import { createWorker } from '../../engine/worker.ts'
-import { createBell, createLoop } from '../../lib/loop.ts'
+import { createLoop, createWakeSignal } from '../../lib/loop.ts'
 import { createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
 import { createLanes } from './lanes.ts'
@@ -181,7 +181,7 @@ function createState(concurrency: number) {
     /** The opening after which an event of an unknown lane became a job. */
     probedAfter: 0,
     /** Rings when no attempt is running any more. */
-    drained: createBell(),
+    drained: createWakeSignal(),
   }
 }
 
@@ -204,7 +204,7 @@ function send(parts: Parts, lane: string, event: Event): void {
     state.inFlight--
     if (result.reason === undefined) reading.done(event)
     lanes.ended(lane, result)
-    if (state.inFlight === 0) state.drained.ring()
+    if (state.inFlight === 0) state.drained.wake()
     sendMore(parts)
     const isBatchFull = reading.doneCount() >= ACK_BATCH
     if (result.reason !== undefined || parts.shouldRead() || isBatchFull || state.inFlight === 0) parts.wake()

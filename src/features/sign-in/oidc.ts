@@ -60,7 +60,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
         nonce,
       })
       const pending = { issuer: options.issuer, state, nonce, verifier, at, until: now() + SIGN_IN_TIMEOUT }
-      return { to: to.href, state, cookie: vault.close(JSON.stringify(pending)) }
+      return { to: to.href, state, cookie: vault.encrypt(JSON.stringify(pending)) }
     },
 
     /**
@@ -72,7 +72,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       current: URL,
       cookie: string | undefined,
     ): Promise<{ person: Person; at: string }> {
-      const opened = cookie === undefined ? undefined : vault.open(cookie)
+      const opened = cookie === undefined ? undefined : vault.decrypt(cookie)
       const { data: pending } = pendingSchema.safeParse(opened === undefined ? undefined : parseJson(opened))
       if (!pending || pending.until <= now() || pending.issuer !== options.issuer) {
         throw signInError('it was started in another browser, or too long ago; start again')

@@ -8,9 +8,9 @@ import { compilePattern } from '../../core/pattern.ts'
 import { MIB } from '../../core/units.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
-import { disk, writeWhole } from '../../lib/disk.ts'
+import { disk, writeAtomically } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { appendLines, fullFiles, linesAfter, openIfThere, rotate } from '../../lib/line-file.ts'
+import { appendLines, linesAfter, openIfThere, rotate, rotatedFiles } from '../../lib/line-file.ts'
 import { pause } from '../../lib/pause.ts'
 
 export type LogQuery = {
@@ -87,7 +87,7 @@ export function createLogs(options: LogsOptions) {
     newestMessages: (seen?: Position) => newestFirst(messages.path, seen),
     /** Whether the file of a position still exists. */
     hasMessages: (inode: number) =>
-      [messages.path, ...fullFiles(messages.path)].some(
+      [messages.path, ...rotatedFiles(messages.path)].some(
         (path) => statSync(path, { throwIfNoEntry: false })?.ino === inode,
       ),
     /** Appends the outcome of a call to pending_calls.jsonl. */
@@ -124,17 +124,17 @@ function createLog(name: string, { dir, maxSize = DEFAULT_MAX_SIZE, log }: LogsO
         .catch((error) => log?.error({ err: unwritable(path, error) }, `${name} could not be written`)),
     lines: {
       async *entries(): AsyncGenerator<LogEntry> {
-        for (const file of [...fullFiles(path), path])
+        for (const file of [...rotatedFiles(path), path])
           for (const line of await linesOf(file)) yield* entryOf(line)
       },
       /** Removes the entries for which `keeps` returns false. Invalid lines stay. */
       filter: (keeps: (entry: LogEntry) => boolean) =>
         lock.during(async () => {
-          for (const file of [...fullFiles(path), path]) {
+          for (const file of [...rotatedFiles(path), path]) {
             const lines = await linesOf(file)
             const remaining = lines.filter((line) => entryOf(line).every(keeps))
             if (remaining.length === lines.length) continue
-            await writeWhole(file, remaining.map((line) => `${line}\n`).join(''))
+            await writeAtomically(file, remaining.map((line) => `${line}\n`).join(''))
           }
         }),
     },
@@ -193,7 +193,7 @@ async function* newestFirst(path: string, seen: Position = { offset: 0 }): Async
   let newest: number | undefined
   // Opened before the rotated files are listed, so that a rotation in between loses nothing.
   await using current = await openIfThere(path)
-  for (const file of [path, ...fullFiles(path).reverse()]) {
+  for (const file of [path, ...rotatedFiles(path).reverse()]) {
     await using full = file === path ? undefined : await openIfThere(file)
     const handle = file === path ? current : full
     const inode = (await handle?.stat())?.ino

@@ -6,7 +6,7 @@ import { toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Retention, Store } from '../../core/store.ts'
 import { createBatcher } from '../../lib/batch.ts'
-import { writeWhole } from '../../lib/disk.ts'
+import { writeAtomically } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { repeat } from '../../lib/loop.ts'
 import type { Logs } from './logs.ts'
@@ -60,7 +60,7 @@ export function shareLogs(files: Logs, { store, dataDir, log }: { store: Store; 
     )
     await Promise.all(writes)
     const last = lines.items.at(-1)
-    if (last) await writeWhole(cursor, String(last.position))
+    if (last) await writeAtomically(cursor, String(last.position))
     return last !== undefined && lines.more
   }
   const copying = repeat(copy, COPY_INTERVAL, 'logs of all daemons', log)

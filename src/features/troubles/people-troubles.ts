@@ -1,4 +1,4 @@
-import type { BudgetStanding } from '../../core/budget.ts'
+import type { BudgetStatus } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { counted } from '../../lib/counted.ts'
 import type { FailingSchedule, StoredReadings } from './readings.ts'
@@ -40,7 +40,7 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
   )
 }
 
-function budgetTroubles(budget: BudgetStanding): Trouble[] {
+function budgetTroubles(budget: BudgetStatus): Trouble[] {
   const todo = 'Raise `model.budget`, or wait; messages keep their order.'
   if (budget.budget === 'total') {
     const { limit, used, most, unit, until } = budget

@@ -1,5 +1,5 @@
 import type { Approval } from '../../core/approval.ts'
-import type { BudgetStanding } from '../../core/budget.ts'
+import type { BudgetStatus } from '../../core/budget.ts'
 import type { GroupInfo, StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Health } from '../../core/transport.ts'
@@ -48,7 +48,7 @@ export type StoredReadings = {
   groups: readonly GroupInfo[]
   subscriptions: readonly SubscriptionInfo[]
   waiting: readonly Waiting[]
-  budgets: readonly BudgetStanding[]
+  budgets: readonly BudgetStatus[]
   /** Pending approvals, oldest first. */
   approvals: readonly Approval[]
   schedules: readonly FailingSchedule[]

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { BudgetStanding } from '../../core/budget.ts'
+import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { type createCostLedger, type Sum, withoutNoise } from './cost-ledger.ts'
@@ -22,7 +22,7 @@ export function createCost(deps: {
   ledger: Pick<ReturnType<typeof createCostLedger>, 'rows'>
   /** The currency code of `prices`, if known. */
   currency(): string | undefined
-  budgets(): Promise<BudgetStanding[]>
+  budgets(): Promise<BudgetStatus[]>
   now(): number
 }) {
   const { ledger, now } = deps

@@ -1,4 +1,4 @@
-import type { BudgetStanding } from '../../core/budget.ts'
+import type { BudgetStatus } from '../../core/budget.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -32,7 +32,7 @@ export function createUsage(deps: {
     /** `cost` and `skill-usage`. */
     service(parts: {
       currency(): string | undefined
-      budgets(): Promise<BudgetStanding[]>
+      budgets(): Promise<BudgetStatus[]>
       /** Throws `skill_not_found`. */
       requireSkill(name: string): unknown
     }): ServiceOf<typeof operations.usage> {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, pathGet } from '../../core/json.ts'
-import { disk, writeWhole } from '../../lib/disk.ts'
+import { disk, writeAtomically } from '../../lib/disk.ts'
 import { createStateManager } from '../documents/manager.ts'
 import type { DocumentSpec } from '../documents/spec.ts'
 import { formatDocument, readDocument } from '../documents/text.ts'
@@ -113,10 +113,12 @@ export async function initWorkbench(dir: string): Promise<string[]> {
   const $schema = 'https://json-schema.org/draft/2020-12/schema'
   for (const { name: title, schema } of [agentStateDocument, taskBoardDocument]) {
     const $id = `${title}.schema.json`
-    await writeMissing($id, (path) => writeWhole(path, formatDocument({ $schema, $id, title, ...schema })))
+    await writeMissing($id, (path) =>
+      writeAtomically(path, formatDocument({ $schema, $id, title, ...schema })),
+    )
   }
-  await writeMissing('migrations/agent_state.v2-to-v3.mjs', (path) => writeWhole(path, MIGRATION))
-  await writeMissing('.gitignore', (path) => writeWhole(path, '*.lock\n*.tmp\n*.backup.json\n'))
+  await writeMissing('migrations/agent_state.v2-to-v3.mjs', (path) => writeAtomically(path, MIGRATION))
+  await writeMissing('.gitignore', (path) => writeAtomically(path, '*.lock\n*.tmp\n*.backup.json\n'))
   // Written by the manager, so that they do not count as a person's edit.
   const { manager } = await openWorkbench(dir)
   await using closing = new AsyncDisposableStack()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Store } from '../../core/store.ts'
+import { HOUR, MINUTE } from '../../core/units.ts'
 
 /** A stored callback. Times are Unix ms. */
 export const callbackRecord = z.object({
@@ -26,18 +27,18 @@ export type InvocationRecord = z.infer<typeof invocationRecord>
 
 export const callbackKey = (ref: string) => `callback:${ref}`
 export const invocationsPrefix = (ref: string) => `callback-call:${ref}:`
-/** Followed by the id of an invocation that nobody has taken: who deletes the key has it. */
+/** Prefix of the ids of pending invocations. The responder that deletes such a key has claimed the invocation. */
 export const openPrefix = (ref: string) => `callback-open:${ref}:`
 /** Written with each invocation, to wake responders on any daemon. */
-export const bellKey = (ref: string) => `callback-bell:${ref}`
+export const wakeKey = (ref: string) => `callback-bell:${ref}`
 export const rootKey = (rootId: string, ref: string) => `callback-root:${rootId}:${ref}`
 
 /** How long (ms) a released ref can be distinguished from an unknown one. */
-export const TOMBSTONE = 3_600_000
-/** How many of the oldest invocations a responder tries before it looks again: others may take the same ones. */
-const LOOKED_AT = 16
-/** Extra lifetime (ms) of an invocation after its caller's timeout, so that records expire after a crash. */
-export const LEFTOVER = 60_000
+export const RELEASED_TTL = HOUR
+/** How many of the oldest invocations a responder tries to claim before it lists them again: others try the same ones. */
+const MAX_CANDIDATES = 16
+/** Lifetime (ms) of an invocation beyond its caller's timeout. Only relevant after a crash, as callers delete it. */
+export const EXTRA_TTL = MINUTE
 
 /** Reads callbacks from the store. */
 export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSignal'>) {
@@ -56,17 +57,17 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
      * Like `find`, for responding and releasing. A program without access gets the same error as for an unknown ref,
      * also after a release.
      */
-    findOwn: (ref: string, caller: Caller) => find(ref, (record) => mayAnswer(caller, record)),
-    /** Takes the oldest pending invocation of a callback, for `ttl` ms. */
+    findAnswerable: (ref: string, caller: Caller) => find(ref, (record) => mayAnswer(caller, record)),
+    /** Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined: none is pending. */
     async takePending(ref: string, ttl: number) {
       for (;;) {
-        const open = await kv.list(openPrefix(ref), LOOKED_AT)
+        const open = await kv.list(openPrefix(ref), MAX_CANDIDATES)
         if (open.length === 0) return undefined
         for (const openKey of open) {
           if (!(await kv.delete(openKey))) continue
           const key = invocationsPrefix(ref) + openKey.slice(openPrefix(ref).length)
           const entry = await kv.get(key)
-          // Its caller gave up.
+          // The caller of this invocation gave up.
           if (!entry) continue
           const call = invocationRecord.parse(entry.value)
           const taken: InvocationRecord = { ...call, status: 'taken' }

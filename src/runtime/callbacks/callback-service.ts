@@ -6,27 +6,30 @@ import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import type * as operations from '../operations.ts'
 import {
-  bellKey,
   callbackKey,
   callbackRecord,
   createCallbackRecords,
+  EXTRA_TTL,
   type InvocationRecord,
   invocationRecord,
   invocationsPrefix,
   isOpen,
-  LEFTOVER,
   mayAnswer,
+  RELEASED_TTL,
   rootKey,
-  TOMBSTONE,
+  wakeKey,
 } from './callback-records.ts'
 import { createInvoke } from './invoke-callback.ts'
+
+/** Maximum number of callbacks of one invocation that its models see. */
+const MAX_LISTED = 1000
 
 /** Callbacks on the message store: a holder of a ref invokes it, and a waiting responder answers, in any process. */
 export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSignal'>; now: () => number }) {
   const { store, now } = deps
   const { kv } = store
   const records = createCallbackRecords(store)
-  const { findOwn, takePending, watch } = records
+  const { findAnswerable, takePending, watch } = records
 
   return {
     async create({ label, timeout, ttl }, { rootId, caller, message }) {
@@ -34,8 +37,9 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       for (;;) {
         const ref = `${label}-${randomBytes(4).toString('hex')}`
         const record = { timeout, expiresAt: now() + ttl, released: false, rootId, maker }
-        const made = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
-        if (made === undefined) continue
+        const version = await kv.set(callbackKey(ref), record, { ttl, ifVersion: 0 })
+        const isInUse = version === undefined
+        if (isInUse) continue
         await kv.set(rootKey(rootId, ref), ref, { ttl })
         return { ref }
       }
@@ -44,11 +48,11 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     async wait({ ref, timeout }, { signal, caller }) {
       const taken = await waitFor({
         attempt: async () => {
-          const { expiresAt, timeout: patience } = await findOwn(ref, caller)
-          const next = await takePending(ref, patience + LEFTOVER)
+          const { expiresAt, timeout: answerTimeout } = await findAnswerable(ref, caller)
+          const next = await takePending(ref, answerTimeout + EXTRA_TTL)
           return next ? { value: next } : { retryIn: expiresAt - now() }
         },
-        watch: watch([bellKey(ref), callbackKey(ref)]),
+        watch: watch([wakeKey(ref), callbackKey(ref)]),
         timeout,
         signal,
       })
@@ -57,7 +61,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
     },
 
     async respond({ ref, id, result = null, error }, { caller }) {
-      await findOwn(ref, caller)
+      await findAnswerable(ref, caller)
       const key = invocationsPrefix(ref) + id
       const entry = await kv.get(key)
       const call = invocationRecord.safeParse(entry?.value)
@@ -66,7 +70,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
         error === undefined
           ? { ...call.data, status: 'answered', result }
           : { ...call.data, status: 'failed', result: error }
-      const won = await kv.set(key, answered, { ttl: LEFTOVER, ifVersion: entry.version })
+      const won = await kv.set(key, answered, { ttl: EXTRA_TTL, ifVersion: entry.version })
       return { ok: won !== undefined }
     },
 
@@ -74,14 +78,14 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
       const entry = await kv.get(callbackKey(ref))
       const record = callbackRecord.safeParse(entry?.value)
       if (!record.success || record.data.released || !mayAnswer(caller, record.data)) return { ok: false }
-      await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: TOMBSTONE })
+      await kv.set(callbackKey(ref), { ...record.data, released: true }, { ttl: RELEASED_TTL })
       await kv.delete(rootKey(record.data.rootId, ref))
       return { ok: true }
     },
 
     async list(rootId) {
       const prefix = rootKey(rootId, '')
-      return (await kv.list(prefix, 1000)).map((key) => key.slice(prefix.length))
+      return (await kv.list(prefix, MAX_LISTED)).map((key) => key.slice(prefix.length))
     },
 
     invoke: createInvoke(store, records, now),

@@ -6,15 +6,15 @@ import { formatDuration } from '../../core/units.ts'
 import { waitFor } from '../../lib/wait-for.ts'
 import { abortError } from '../bounded.ts'
 import {
-  bellKey,
   callbackKey,
   type createCallbackRecords,
+  EXTRA_TTL,
   type InvocationRecord,
   invocationRecord,
   invocationsPrefix,
   isOpen,
-  LEFTOVER,
   openPrefix,
+  wakeKey,
 } from './callback-records.ts'
 
 /** Makes the function that invokes a callback: it writes an invocation, and waits for the answer. */
@@ -31,19 +31,19 @@ export function createInvoke(
     const id = makeId(now(), count)
     const key = invocationsPrefix(ref) + id
     const call: InvocationRecord = { id, args, status: 'pending', result: null }
-    const ttl = timeout + LEFTOVER
+    const ttl = timeout + EXTRA_TTL
     try {
       await kv.set(key, call, { ttl })
       await kv.set(openPrefix(ref) + id, null, { ttl })
-      await kv.set(bellKey(ref), id, { ttl })
+      await kv.set(wakeKey(ref), id, { ttl })
       const answer = await waitFor({
         attempt: async () => {
           // Checked in this order, so that an answer followed by a release counts as answered.
-          const [alive] = await Promise.allSettled([find(ref)])
+          const [lookup] = await Promise.allSettled([find(ref)])
           const { value } = (await kv.get(key)) ?? {}
-          const found = value === undefined ? call : invocationRecord.parse(value)
-          if (!isOpen(found.status)) return { value: found }
-          if (alive.status === 'rejected') throw alive.reason
+          const current = value === undefined ? call : invocationRecord.parse(value)
+          if (!isOpen(current.status)) return { value: current }
+          if (lookup.status === 'rejected') throw lookup.reason
           return {}
         },
         watch: watch([key, callbackKey(ref)]),

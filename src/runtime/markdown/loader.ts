@@ -6,7 +6,7 @@ import type { FoundSkill } from '../discover.ts'
 import { SKILL_NAME } from '../load-code.ts'
 import { modelSettings } from '../model/run-model.ts'
 import { type Catalog, findSkillFiles } from '../model/tools.ts'
-import { parseSettings } from '../onion.ts'
+import { parseSettings } from '../parse-settings.ts'
 import { type PromptSkill, type RunParts, runSkill, summarize } from './run-skill.ts'
 import type { Prompt } from './skill-file.ts'
 

@@ -10,7 +10,10 @@ import type { Prompt } from './skill-file.ts'
 const HISTORY =
   'What was said before in this conversation, oldest first, each turn with its time. It is a record: take from it what the current input refers to.'
 
-/** Fills a prompt. Values are never parsed as directives, and untrusted values are fenced. Without a directive, the history comes first. */
+/**
+ * Fills a prompt. Values are never parsed as directives, and untrusted values are fenced. Without `:session-history[]`, the history
+ * comes first.
+ */
 export function renderPrompt(
   prompt: Prompt,
   ctx: SkillContext,
@@ -18,25 +21,27 @@ export function renderPrompt(
   files: ReadFiles = NO_FILES,
 ) {
   const history = renderSession(ctx, fence)
-  const placed = prompt.some((piece) => typeof piece !== 'string' && piece.directive === 'session-history')
+  const placesHistory = prompt.some(
+    (piece) => typeof piece !== 'string' && piece.directive === 'session-history',
+  )
   const body = prompt.map((piece) => {
     if (typeof piece === 'string') return piece
     return piece.directive === 'arg' ? renderArg(ctx, piece.path, fence) : history
   })
-  const parts = [fence.notice, placed ? '' : history, body.join('')]
+  const parts = [fence.notice, placesHistory ? '' : history, body.join('')]
   return {
     instructions: parts.filter((part) => part !== '').join('\n\n'),
     input: renderInput(ctx, fence, files),
     /** Renders a message that arrives while the model runs. */
-    heard: (message: Message) => renderMessage(message, fence, NO_FILES),
+    renderArrival: (message: Message) => renderMessage(message, fence, NO_FILES),
   }
 }
 
 function renderSession({ locals }: SkillContext, fence: Fence): string {
   const entries = pathGet(locals, 'session.entries')
   if (!Array.isArray(entries) || entries.length === 0) return ''
-  const most = Number(pathGet(locals, 'session.maxTokens') ?? Number.POSITIVE_INFINITY)
-  return `${HISTORY}\n${fence.wrap(renderHistory(entries, most), 'history')}`
+  const maxTokens = Number(pathGet(locals, 'session.maxTokens') ?? Number.POSITIVE_INFINITY)
+  return `${HISTORY}\n${fence.wrap(renderHistory(entries, maxTokens), 'history')}`
 }
 
 /** Renders an argument; a missing one is empty. */
@@ -51,33 +56,31 @@ function renderArg(ctx: SkillContext, path: string, fence: Fence): string {
 /** The messages of a dispatched skill; empty for other invocations. */
 export function messagesOf({ message, args }: SkillContext): Message[] {
   if (!message || pathGet(args, 'message.id') !== message.id) return []
-  return (
-    z
-      .array(z.custom<Message>((one) => pathGet(one, 'from.id') !== undefined))
-      .safeParse(pathGet(args, 'messages')).data ?? [message]
-  )
+  return messagesSchema.safeParse(pathGet(args, 'messages')).data ?? [message]
 }
+
+const messagesSchema = z.array(z.custom<Message>((one) => pathGet(one, 'from.id') !== undefined))
 
 function renderInput(ctx: SkillContext, fence: Fence, files: ReadFiles): string {
   const { args } = ctx
-  const all = messagesOf(ctx)
-  if (all.length === 0) {
+  const messages = messagesOf(ctx)
+  if (messages.length === 0) {
     const text = JSON.stringify(args ?? {}, null, 2)
     return isFromOutside(ctx) ? fence.wrap(text, 'arguments') : `Arguments:\n${text}`
   }
   const texts = files.texts.map(({ name, text }) =>
     fence.wrap(text, `file ${name.replaceAll(/["<>\s]+/g, ' ')}`),
   )
-  return [...all.map((one) => renderMessage(one, fence, files)), ...texts].join('\n\n')
+  return [...messages.map((one) => renderMessage(one, fence, files)), ...texts].join('\n\n')
 }
 
-function renderMessage(message: Message, fence: Fence, { told }: ReadFiles): string {
+function renderMessage(message: Message, fence: Fence, { notes }: ReadFiles): string {
   const { name, address, id } = message.from
   const head = [
     `From: ${[name, address ?? id].filter(Boolean).join(' ')}`,
     ...(message.subject === undefined ? [] : [`Subject: ${message.subject}`]),
     ...message.attachments.map(({ name, type, size, sha256 }) =>
-      [`Attachment: ${name} (${type}, ${size} bytes)`, told.get(sha256)].filter(Boolean).join(', '),
+      [`Attachment: ${name} (${type}, ${size} bytes)`, notes.get(sha256)].filter(Boolean).join(', '),
     ),
   ]
   return fence.wrap(`${head.join('\n')}\n\n${message.text}`, `message through ${message.transport}`)

@@ -32,7 +32,7 @@ export type RunParts = {
   telemetry?: ModelRun['telemetry']
 }
 
-/** A skill of a `SKILL.md`. `files`: those beside it. */
+/** A skill of a `SKILL.md`. `files`: the other files in its folder. */
 export type PromptSkill = {
   name: string
   prompt: Prompt
@@ -45,36 +45,37 @@ export type PromptSkill = {
 /** Runs a skill: its prompt is the instructions of a model, which may call the tools that the skill allows. */
 export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: RunParts) {
   const { name, prompt, settings, metadata, files, catalog } = skill
-  const asks = modelsOf(skill, ctx, parts)
+  const choice = modelsOf(skill, ctx, parts)
   // A model that runs as a tool answers the calling model, not the listener.
-  const onModel = ctx.call.toolDepth === undefined ? ctx.call.onModel : undefined
-  const steer = ctx.call.toolDepth === undefined ? ctx.call.steer : undefined
+  const isTool = ctx.call.toolDepth !== undefined
+  const onModel = isTool ? undefined : ctx.call.onModel
+  const steer = isTool ? undefined : ctx.call.steer
   const record = ctx.message && ctx.call.route !== undefined ? await parts.runs?.open(ctx) : undefined
   // A resumed run continues, as its earlier steps are already paid for.
   if (!record?.replayed) await parts.budgets?.require(ctx.call)
   ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
   const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
-  const paid = paying(ctx, parts)
+  const accounting = accountingOf(ctx, parts)
   let hasBegun = false
   const spend: ModelRun['spend'] = (step) => {
     hasBegun = true
-    return paid.spend(step)
+    return accounting.spend(step)
   }
-  const given = { ...asks, settings, tools, record, steer, onModel, ...paid, spend }
-  const asked = messagesOf(ctx)
-  const read = await readFiles(asked, settings.attachments, ctx)
+  const options = { ...choice, settings, tools, record, steer, onModel, ...accounting, spend }
+  const messages = messagesOf(ctx)
+  const allFiles = await readFiles(messages, settings.attachments, ctx)
   const runWith = (files: ReadFiles) =>
-    runModel(ctx, { ...given, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
-  const outcome = await runWith(read).catch((error) => {
-    if (hasBegun || read.parts.length === 0 || !refusesFiles(error)) throw error
+    runModel(ctx, { ...options, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
+  const outcome = await runWith(allFiles).catch((error) => {
+    if (hasBegun || allFiles.parts.length === 0 || !refusesFiles(error)) throw error
     ctx.log.warn({ reason: reasonOf(error) }, 'the model is retried without files')
-    return runWith(withoutParts(read, asked))
+    return runWith(withoutParts(allFiles, messages))
   })
-  const { text, trace, tools: uses, files: made, ...usage } = outcome
+  const { text, trace, tools: uses, files: attachments, ...usage } = outcome
   ctx.locals.agent = { trace, ...usage }
   report(skill, ctx, { ...usage, tools: uses }, parts)
   ctx.log.info(usage, 'a model answered')
-  return made.length > 0 ? { text, attachments: made } : text
+  return attachments.length > 0 ? { text, attachments } : text
 }
 
 const SUMMARIZE =
@@ -92,7 +93,7 @@ export async function summarize(
   const settings = { ...skill.settings, 'max-output-tokens': maxTokens }
   const prompt = { instructions, input: fence.wrap(history, 'history'), settings, tools: {} }
   await parts.budgets?.require(ctx.call)
-  const run = { ...modelsOf(skill, ctx, parts), ...prompt, ...paying(ctx, parts) }
+  const run = { ...modelsOf(skill, ctx, parts), ...prompt, ...accountingOf(ctx, parts) }
   const { text, trace: _, files: __, ...usage } = await runModel(ctx, run)
   report(skill, ctx, usage, parts)
   return text
@@ -109,8 +110,8 @@ function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts
   return { models: [first, ...fallback], sources }
 }
 
-/** Records the cost of each step before the next one. */
-function paying({ call }: SkillContext, { budgets, telemetry }: RunParts) {
+/** The options of a run that record it: the cost of each step before the next one, and traces. */
+function accountingOf({ call }: SkillContext, { budgets, telemetry }: RunParts) {
   return { spend: async (used: Spent) => budgets?.spend(call, used), telemetry }
 }
 

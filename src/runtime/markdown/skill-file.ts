@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isJsonObject, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import { nameSpec } from '../names.ts'
-import { parseSettings } from '../onion.ts'
+import { parseSettings } from '../parse-settings.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -22,12 +22,12 @@ export function parseSkillFile(text: string) {
   if (lines[0]?.trimEnd() !== '---') throw new Error('line 1: it must begin with YAML front matter (---)')
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === '---')
   if (end < 0) throw new Error('line 1: the front matter is not closed with ---')
-  const { name, description, metadata, ...known } = parseSettings(
+  const { name, description, metadata, ...topLevel } = parseSettings(
     frontMatter,
     // An empty line replaces the first one, so that errors have the line numbers of the file.
     parseYaml(`\n${lines.slice(1, end).join('\n')}`),
   )
-  const { 'allowed-tools': allowed, model } = known
+  const { 'allowed-tools': allowed, model } = topLevel
   /** Includes `allowed-tools` and `model` of the top level. */
   const all: JsonObject = { ...metadata, ...defined({ 'allowed-tools': allowed, model }) }
   // `bodyLine`: first line of the body, from 1.
@@ -58,7 +58,10 @@ export type Prompt = readonly (
 /** Tags such as `<context>` are for the model: Markdown code inside them is still code. */
 const SYNTAX = { extensions: [{ disable: { null: ['htmlFlow', 'htmlText'] } }] }
 
-/** As in remark-directive: `:name[…]`, or with more colons at the start of a line or item; not `10:30`, `std::vector[0]`, `\:name[…]`. */
+/**
+ * As in remark-directive: `:name[…]`, or with more colons at the start of a line or list item; not `10:30`, `std::vector[0]` or
+ * `\:name[…]`.
+ */
 const DIRECTIVE = /(?:(?<=^[ \t>*+-]*):{2,}|(?<![:\\]):)([A-Za-z][\w-]*)\[([^\]]*)\]/gm
 
 /** Removes HTML comments, then finds directives outside code. Throws for an unknown `:name[…]`, with its line (counted from `bodyLine`). */
@@ -114,14 +117,18 @@ function findComment(text: string, from: number): number {
   let open = text.indexOf('<!--', from)
   if (open < 0) return open
   const codeAt = findCode(text)
-  for (let code = codeAt(open); code; code = codeAt(open)) open = text.indexOf('<!--', code.end)
+  let code = codeAt(open)
+  while (code) {
+    open = text.indexOf('<!--', code.end)
+    code = codeAt(open)
+  }
   return open
 }
 
-/** Every code section starts with or contains one of these. */
+/** Every code section starts with one of these. */
 const CODE_MARK = /[`\t]|~~~| {4}/
 
-/** Makes a function that finds the code section at a position. */
+/** Makes a function that returns the code section at a position; undefined outside code, and for -1. */
 function findCode(text: string) {
   const first = text.search(CODE_MARK)
   let sections: ReturnType<typeof sectionsOf> | undefined

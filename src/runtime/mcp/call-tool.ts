@@ -1,12 +1,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { LONGEST_TIMER } from '../../core/units.ts'
 import type { ClientUses } from './client-uses.ts'
 import type { ConnectionStatus } from './connection-status.ts'
 import { failureKind } from './failure-kind.ts'
-
-/** The SDK requires a timeout; this one leaves it to the skill's own deadline. */
-const NEVER = 2 ** 31 - 1
 
 /** The connection of a server, as calls use it. */
 type Link = {
@@ -33,17 +31,18 @@ export async function callTool(
   const { status, uses, lose } = link
   const values = { server: link.server, tool }
   const toolDefinition = { name: tool, inputSchema: { ...inputSchema, type: 'object' as const } }
-  for (let tried = 0; ; tried++) {
+  for (let repetitions = 0; ; repetitions++) {
     const client = await link.connected(signal)
     uses.begin(client)
     try {
-      const options = { signal, timeout: NEVER, toolDefinition }
+      // The SDK requires a timeout, but the skill has a deadline of its own.
+      const options = { signal, timeout: LONGEST_TIMER, toolDefinition }
       return await client.callTool({ name: tool, arguments: args }, options)
     } catch (error) {
       if (signal.aborted) throw error
       const kind = await failureKind(error)
       // A restarted server does not know the session, and has not run anything.
-      if (kind === 'session' && tried === 0) {
+      if (kind === 'session' && repetitions === 0) {
         lose(client, 'it lost the session')
         continue
       }
@@ -54,7 +53,7 @@ export async function callTool(
       const code = repeatable ? 'mcp_failed' : 'mcp_unknown'
       throw new TriviumError(code, { ...values, reason }, { cause: error })
     } finally {
-      if (uses.end(client) && !link.isCurrent(client)) uses.leave(client)
+      if (uses.end(client) && !link.isCurrent(client)) uses.release(client)
     }
   }
 }

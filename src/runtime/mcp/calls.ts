@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/call.ts'
-import { KEPT, type RunningCall } from './running-call.ts'
+import { RETENTION, type RunningCall } from './running-call.ts'
 
 export type Calls = ReturnType<typeof createCalls>
 
 /** Maximum kept calls per caller. */
-const MOST = 100
+const MAX_CALLS = 100
 
 /**
  * Tool calls that outlive their request: as tasks (extension io.modelcontextprotocol/tasks,
@@ -26,14 +26,14 @@ export function createCalls() {
    * new call and throws.
    */
   const makeRoom = (call: RunningCall) => {
-    const mine = [...kept].filter(([, { call: one }]) => one.caller.id === call.caller.id)
-    if (mine.length < MOST) return
-    const over = mine.find(([, { call: one }]) => one.isOver())
-    if (over) return end(over[0])
+    const ofCaller = [...kept.values()].filter(({ call: { caller } }) => caller.id === call.caller.id)
+    if (ofCaller.length < MAX_CALLS) return
+    const finished = ofCaller.find((one) => one.call.isFinished())
+    if (finished) return end(finished.call.id)
     call.cancel()
     throw new ProtocolError(
       ProtocolErrorCode.InternalError,
-      `${MOST} calls of this client are already running`,
+      `${MAX_CALLS} calls of this client are already running`,
     )
   }
 
@@ -41,7 +41,7 @@ export function createCalls() {
     const { id } = call
     if (!kept.has(id)) makeRoom(call)
     clearTimeout(kept.get(id)?.timer)
-    kept.set(id, { call, timer: setTimeout(() => end(id), KEPT).unref() })
+    kept.set(id, { call, timer: setTimeout(() => end(id), RETENTION).unref() })
   }
 
   return {

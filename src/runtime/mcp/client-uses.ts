@@ -8,7 +8,7 @@ export type ClientUses = ReturnType<typeof createClientUses>
  */
 export function createClientUses(isHttp: boolean) {
   /** Kept per client, because the next one may be connected before a call notices that it was cut off. */
-  const ends = new WeakMap<Client, string>()
+  const lossReasons = new WeakMap<Client, string>()
   const running = new Map<Client, number>()
   return {
     begin: (client: Client) => void running.set(client, (running.get(client) ?? 0) + 1),
@@ -21,16 +21,17 @@ export function createClientUses(isHttp: boolean) {
     },
     /** Records why a client was lost; the first reason wins. */
     lost(client: Client, why: string): void {
-      if (!ends.has(client)) ends.set(client, why)
+      if (!lossReasons.has(client)) lossReasons.set(client, why)
     },
-    whyLost: (client: Client) => ends.get(client),
+    whyLost: (client: Client) => lossReasons.get(client),
     /**
-     * Closes a lost client. Over HTTP, its other calls may still get their answers, so it is closed
-     * after the last of them.
+     * Closes a lost client. Over HTTP, its other calls may still get their answers, so a client with calls stays open; the
+     * last call closes it.
      */
-    leave(client: Client): void {
+    release(client: Client): void {
       if (!isHttp || !running.has(client)) void client.close().catch(() => {})
     },
+    /** The clients with running calls. */
     clients: () => [...running.keys()],
   }
 }

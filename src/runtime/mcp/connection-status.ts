@@ -6,7 +6,7 @@ import type { McpFault, McpServer, McpStatus } from '../../core/mcp.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /** How long (ms) a connection must last before the failure count starts again. */
-const STEADY = 30_000
+const STABLE_AFTER = 30_000
 const LOGIN = 'it requires a login'
 
 export type ConnectionStatus = ReturnType<typeof createConnectionStatus>
@@ -35,7 +35,7 @@ export function createConnectionStatus(server: McpServer, log: Log) {
     },
     /** An open connection was lost; a `down` follows. */
     lost(): void {
-      if (performance.now() - upSince > STEADY) failures = 0
+      if (performance.now() - upSince > STABLE_AFTER) failures = 0
     },
     /** `isQuiet`: nothing is logged, as at shutdown. */
     down(why: string, isQuiet: boolean): void {
@@ -51,8 +51,8 @@ export function createConnectionStatus(server: McpServer, log: Log) {
       faults = list.faults
     },
     unavailable(): TriviumError {
-      const todo = state === 'login' ? ` Run \`trivium mcp login ${name}\`.` : ''
-      return new TriviumError('mcp_unavailable', { server: name, reason, todo })
+      const remedy = state === 'login' ? ` Run \`trivium mcp login ${name}\`.` : ''
+      return new TriviumError('mcp_unavailable', { server: name, reason, todo: remedy })
     },
     read: (): McpStatus => ({
       name,
@@ -75,5 +75,5 @@ function logFaults(log: Log, faults: readonly McpFault[]): void {
     log.info({ tools: mended.map(faultText) }, 'some tools of an MCP server have invalid definitions')
 }
 
-/** The name as JSON: it is the server's own text. */
+/** The name of the tool is text from the server, so it is quoted. */
 const faultText = ({ tool, reason }: McpFault) => `${JSON.stringify(tool)}: ${reason}`

@@ -12,10 +12,11 @@ import { failureKind } from './failure-kind.ts'
 export type McpConnection = ReturnType<typeof createMcpConnection>
 
 /** Interval (ms) for checking servers over HTTP, which have no connection whose end would be noticed. */
-const LOOK_EVERY = 60_000
+const CHECK_INTERVAL = 60_000
+/** Pauses (ms) between connection attempts. */
 const BACKOFF = { first: 500, longest: 60_000 }
 /** How long (ms) a call waits for a connection attempt. */
-const CALL_WAITS = 10_000
+const MAX_WAIT_OF_CALL = 10_000
 
 /** The connection to one server. Reconnects whenever it is lost, with exponential backoff. */
 export function createMcpConnection(options: ConnectionOptions) {
@@ -41,7 +42,7 @@ export function createMcpConnection(options: ConnectionOptions) {
     name: server.name,
     start,
     /** Resolves after the first attempt, whether or not it succeeded. */
-    tried: attempt.promise,
+    firstAttempt: attempt.promise,
     /** Connects once, without reconnecting later; `status` has the outcome. */
     once: step,
     /** Retries immediately, for example after a login. */
@@ -52,10 +53,10 @@ export function createMcpConnection(options: ConnectionOptions) {
       callTool(link, tool, args, call),
     async close() {
       ended.abort()
-      const last = new Set(uses.clients())
+      const open = new Set(uses.clients())
       const client = current.drop()
-      if (client) last.add(client)
-      await Promise.all([loop.stop(), ...[...last].map((one) => one.close())])
+      if (client) open.add(client)
+      await Promise.all([loop.stop(), ...[...open].map((one) => one.close())])
     },
   }
 
@@ -64,21 +65,22 @@ export function createMcpConnection(options: ConnectionOptions) {
     isStarted = true
   }
 
+  /** Checks the connection, or tries to connect. Returns when to do it again, in ms; undefined: when woken. */
   async function step(): Promise<number | undefined> {
     const client = current.get()
-    // Over stdio, the end of the process ends the connection.
+    // Over stdio, the end of the process is noticed without a check.
     if (client && isHttp) await current.refresh(client)
     if (!client) await tryOnce()
     if (!current.get()) return backoff(status.failures(), BACKOFF)
-    return isHttp ? LOOK_EVERY : undefined
+    return isHttp ? CHECK_INTERVAL : undefined
   }
 
   async function tryOnce(): Promise<void> {
     try {
       await current.open()
     } catch (error) {
-      const isRefused = (await failureKind(error)) === 'login'
-      status.down(isRefused ? status.loginReason : reasonOf(error), ending.aborted)
+      const needsLogin = (await failureKind(error)) === 'login'
+      status.down(needsLogin ? status.loginReason : reasonOf(error), ending.aborted)
     }
     attempt.resolve()
     attempt = Promise.withResolvers()
@@ -88,8 +90,8 @@ export function createMcpConnection(options: ConnectionOptions) {
     // A call connects to a server that is down or was not needed before.
     start()
     if (!current.get()) loop.wake()
-    const late = AbortSignal.any([signal, ending, AbortSignal.timeout(CALL_WAITS)])
-    if (!current.get()) await inTime(attempt.promise, late)
+    const giveUp = AbortSignal.any([signal, ending, AbortSignal.timeout(MAX_WAIT_OF_CALL)])
+    if (!current.get()) await inTime(attempt.promise, giveUp)
     const client = current.get()
     if (!client) throw status.unavailable()
     return client

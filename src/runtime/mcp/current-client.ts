@@ -18,16 +18,16 @@ export type ConnectionOptions = {
 }
 
 /** Timeout (ms) for listing tools. */
-const LIST_WITHIN = 30_000
+const LIST_TIMEOUT = 30_000
 
 /**
  * The connected client of a server, if any, which all calls use. `signal` ends the connection.
- * `lost` is called after a client was lost.
+ * `onLost` is called after a client was lost.
  */
 export function createCurrentClient(
   options: ConnectionOptions,
   { status, uses, signal }: { status: ConnectionStatus; uses: ClientUses; signal: AbortSignal },
-  lost: () => void,
+  onLost: () => void,
 ) {
   let client: Client | undefined
   /** After a legacy connection, the newer protocol is not tried again. */
@@ -66,7 +66,7 @@ export function createCurrentClient(
   }
 
   async function list(from: Client): Promise<void> {
-    const listed = await listTools(from, LIST_WITHIN)
+    const listed = await listTools(from, LIST_TIMEOUT)
     status.listed(listed)
     options.listed(listed.tools)
   }
@@ -82,7 +82,7 @@ export function createCurrentClient(
     client = undefined
     status.lost()
     status.down(why, signal.aborted)
-    uses.leave(one)
-    lost()
+    uses.release(one)
+    onLost()
   }
 }

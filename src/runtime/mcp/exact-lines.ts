@@ -2,6 +2,8 @@ import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
 
 /** Prefix of JSON data in an event stream. */
 const DATA = 'data:'
+const NEWLINE = 10
+const NOTHING = Buffer.alloc(0)
 
 /**
  * Preserves digits that the library would round: `add` returns the complete lines so far and quotes such numbers in JSON and event
@@ -19,16 +21,19 @@ export function createExactLines(limit: number) {
   return {
     add(chunk: Uint8Array): Buffer {
       const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-      const end = bytes.lastIndexOf(10) + 1
-      pending.push(bytes.subarray(0, end || bytes.length))
-      size += end || bytes.length
-      const isWhole = end > 0
-      const ready = isWhole ? exactText(take()) : size > limit ? take() : Buffer.alloc(0)
-      if (isWhole && end < bytes.length) {
+      const end = bytes.lastIndexOf(NEWLINE) + 1
+      if (end === 0) {
+        pending.push(bytes)
+        size += bytes.length
+        return size > limit ? take() : NOTHING
+      }
+      pending.push(bytes.subarray(0, end))
+      const lines = exactText(take())
+      if (end < bytes.length) {
         pending.push(bytes.subarray(end))
         size = bytes.length - end
       }
-      return ready
+      return lines
     },
     rest: () => exactText(take()),
   }

@@ -13,17 +13,17 @@ export async function failureKind(error: unknown): Promise<FailureKind> {
     '@modelcontextprotocol/client'
   )
   const cause = error instanceof Error ? error.cause : undefined
-  const is = (kind: abstract new (...args: never[]) => Error) =>
+  const isOrHasCause = (kind: abstract new (...args: never[]) => Error) =>
     error instanceof kind || cause instanceof kind
-  if (is(UnauthorizedError)) return 'login'
+  if (isOrHasCause(UnauthorizedError)) return 'login'
   const http = [error, cause].find((one) => one instanceof SdkHttpError)
   if (http) {
     if (http.status === 401) return 'login'
-    // Some say 400 where the protocol says 404.
+    // For a lost session, some servers answer 400 instead of the 404 of the protocol.
     if (http.status === 404 || (http.status === 400 && /session/i.test(http.message))) return 'session'
     return http.status < 500 ? 'refused' : 'lost'
   }
-  if (is(ProtocolError)) return 'answered'
+  if (isOrHasCause(ProtocolError)) return 'answered'
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.NotConnected) return 'refused'
     return error.code === SdkErrorCode.ConnectionClosed ? 'lost' : 'answered'

@@ -6,9 +6,9 @@ import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-const MOST_REDIRECTS = 3
+const MAX_REDIRECTS = 3
 /** Timeout (ms) for servers contacted by a login. */
-const WITHIN = 30_000
+const LOGIN_TIMEOUT = 30_000
 
 /**
  * The fetch function for one MCP server. Only its origin gets the configured headers, and redirects to other origins are refused. A
@@ -18,7 +18,7 @@ const WITHIN = 30_000
 export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | 'allowPrivate'>): Fetch {
   const { url: own = '', headers = {}, allowPrivate } = server
   const { origin, hostname } = new URL(own)
-  const mayBePrivate = allowPrivate || isInside(hostname)
+  const mayBePrivate = allowPrivate || isPrivateName(hostname)
   const isOwn = (url: URL) => url.origin === origin
   const fetchPublic = createPublicFetch()
 
@@ -28,22 +28,26 @@ export function createGuardedFetch(server: Pick<McpServer, 'url' | 'headers' | '
       for (const [name, value] of Object.entries(headers)) if (!all.has(name)) all.set(name, value)
       return fetch(url, { ...init, headers: all, redirect: 'manual' })
     }
-    const signal = AbortSignal.any([AbortSignal.timeout(WITHIN), ...(init.signal ? [init.signal] : [])])
+    const signal = AbortSignal.any([
+      AbortSignal.timeout(LOGIN_TIMEOUT),
+      ...(init.signal ? [init.signal] : []),
+    ])
     const elsewhere = { ...init, signal, redirect: 'manual' as const }
     return mayBePrivate ? fetch(url, elsewhere) : fetchPublic(url, elsewhere)
   }
 
-  return async (given, init = {}) => {
-    let url = new URL(given)
+  return async (start, init = {}) => {
+    let url = new URL(start)
     const method = init.method ?? 'GET'
-    for (let count = 0; ; count++) {
+    for (let redirects = 0; ; redirects++) {
       const response = await step(url, init)
       const to = movedTo(response, url)
       if (!to) return response
       await response.body?.cancel()
-      // A POST body must not go to another server.
-      const isSame = to.origin === url.origin
-      const mayFollow = count < MOST_REDIRECTS && (isSame || (method === 'GET' && !isOwn(url)))
+      const isSameOrigin = to.origin === url.origin
+      // Not with a body, and not from the server itself, whose answers must come from its own origin.
+      const mayLeave = method === 'GET' && !isOwn(url)
+      const mayFollow = redirects < MAX_REDIRECTS && (isSameOrigin || mayLeave)
       if (!mayFollow)
         throw new Error(`${url.origin} redirects to ${to.origin}${to.pathname}; write the final address`)
       url = to
@@ -58,7 +62,7 @@ function createPublicFetch() {
     if (url.protocol !== 'https:')
       throw new Error(`${url.origin} is not https; set \`allow-private: true\` to allow it`)
     // Node does not call the lookup for literal addresses.
-    if (isInside(url.hostname)) throw new Error(privateRefusal(url.host))
+    if (isPrivateName(url.hostname)) throw new Error(privateRefusal(url.host))
     // Loaded on first use: most logins stay on their server.
     const { Agent, fetch } = await import('undici')
     agent ??= new Agent({ connect: { lookup: publicLookup } })
@@ -79,8 +83,8 @@ function createPublicFetch() {
   }
 }
 
-/** Whether a host name or address is not public. */
-function isInside(hostname: string): boolean {
+/** Whether a host name or address is not public, as far as its text shows. */
+function isPrivateName(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
   if (isIP(host)) return isPrivateAddress(host)
   return !host.includes('.') || /\.(localhost|local|internal|lan|home\.arpa|test)$/.test(host)

@@ -3,16 +3,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node'
 import type { Caller } from '../../core/call.ts'
+import { MINUTE } from '../../core/units.ts'
 import { createMcpServer, type McpOptions } from './server.ts'
 
 /** Idle timeout (ms) of a session. */
-const IDLE = 30 * 60_000
+const IDLE_TIMEOUT = 30 * MINUTE
 /** Maximum sessions per caller; a further one ends the oldest, preferably an idle one. */
-const MOST_SESSIONS = 200
+const MAX_SESSIONS = 200
 
 type Session = {
   caller: Caller
   transport: NodeStreamableHTTPServerTransport
+  /** Number of running requests. */
   running: number
   idle?: NodeJS.Timeout
 }
@@ -26,9 +28,9 @@ export function createSessions(options: Omit<McpOptions, 'caller'>) {
     const transport = new NodeStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessioninitialized: () => {
-        const mine = [...sessions.values()].filter((one) => one.caller.id === caller.id)
-        const oldest = mine.find(({ running }) => running === 0) ?? mine[0]
-        if (oldest && mine.length >= MOST_SESSIONS) void oldest.transport.close()
+        const ofCaller = [...sessions.values()].filter((one) => one.caller.id === caller.id)
+        const oldest = ofCaller.find(({ running }) => running === 0) ?? ofCaller[0]
+        if (oldest && ofCaller.length >= MAX_SESSIONS) void oldest.transport.close()
         sessions.set(id, session)
       },
     })
@@ -57,9 +59,9 @@ export function createSessions(options: Omit<McpOptions, 'caller'>) {
       response.once('close', () => {
         session.running -= 1
         if (session.running > 0) return
-        // The first request was not a valid start.
-        const stays = session.transport.sessionId === undefined ? 0 : IDLE
-        session.idle = setTimeout(() => void session.transport.close(), stays).unref()
+        const isInitialized = session.transport.sessionId !== undefined
+        const closeAfter = isInitialized ? IDLE_TIMEOUT : 0
+        session.idle = setTimeout(() => void session.transport.close(), closeAfter).unref()
       })
       await session.transport.handleRequest(request, response, body)
     },

@@ -10,9 +10,9 @@ import { createMcpServer, type McpOptions } from './server.ts'
 export type McpHttp = ReturnType<typeof createMcpHttp>
 
 /** MCP over streamable HTTP. In the current protocol each request is independent; older clients have sessions. */
-export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
+export function createMcpHttp(deps: Omit<McpOptions, 'caller' | 'calls'>) {
   const calls = createCalls()
-  const options = { ...given, calls }
+  const options = { ...deps, calls }
   const sessions = createSessions(options)
   /** The caller of a request, by the AuthInfo that the library passes on. */
   const callers = new WeakMap<AuthInfo, Caller>()
@@ -25,7 +25,7 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
     { legacy: 'reject' },
   )
   const answer = toNodeHandler(stateless)
-  const stopTelling = given.manager.onChange(() => stateless.notify.toolsChanged())
+  const unsubscribe = deps.manager.onChange(() => stateless.notify.toolsChanged())
 
   return {
     /** Answers a request to `/mcp` whose `body` was already read. Never rejects. */
@@ -34,19 +34,19 @@ export function createMcpHttp(given: Omit<McpOptions, 'caller' | 'calls'>) {
         const auth: AuthInfo = { token: '', clientId: caller.id ?? '', scopes: [] }
         callers.set(auth, caller)
         const { method = 'GET', url = '/' } = request
-        const asked = Object.assign(request, { method, url, auth })
+        const authenticated = Object.assign(request, { method, url, auth })
         const content = method === 'POST' ? body : undefined
-        const isOlder =
-          method !== 'POST' || (await isLegacyRequest(await toWebRequest(asked, content), content))
-        if (isOlder) await sessions.handle(request, response, caller, content)
-        else await answer(asked, response, content)
+        const isLegacy =
+          method !== 'POST' || (await isLegacyRequest(await toWebRequest(authenticated, content), content))
+        if (isLegacy) await sessions.handle(request, response, caller, content)
+        else await answer(authenticated, response, content)
       } catch (error) {
         if (response.headersSent) response.destroy()
         else refuse(response, 500, reasonOf(error))
       }
     },
     async close() {
-      stopTelling()
+      unsubscribe()
       calls.close()
       await Promise.all([stateless.close(), sessions.close()])
     },

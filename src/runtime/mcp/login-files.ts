@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { isJsonObject, parseJson } from '../../core/json.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
-import { orNothing, writeWhole } from '../../lib/disk.ts'
+import { orNothing, writeAtomically } from '../../lib/disk.ts'
 
 /** A stored login. The library validates the parts it uses. */
-const keptSchema = z.object({
+const storedLogin = z.object({
   /** A login belongs to one URL: another server must never get its tokens. */
   url: z.string(),
   redirectUrl: z.string().exactOptional(),
@@ -16,7 +16,7 @@ const keptSchema = z.object({
   tokens: z.custom<StoredOAuthTokens>(isJsonObject).exactOptional(),
 })
 
-export type KeptLogin = z.output<typeof keptSchema>
+export type StoredLogin = z.output<typeof storedLogin>
 
 export type LoginFiles = ReturnType<typeof createLoginFiles>
 
@@ -24,16 +24,16 @@ export type LoginFiles = ReturnType<typeof createLoginFiles>
 export function createLoginFiles(dataDir: string) {
   const dir = join(dataDir, 'mcp')
 
-  const read = async ({ name, url = '' }: McpServer): Promise<KeptLogin> => {
+  const read = async ({ name, url = '' }: McpServer): Promise<StoredLogin> => {
     const text = await readFile(join(dir, `${name}.json`), 'utf8').catch(orNothing)
-    const { data } = keptSchema.safeParse(parseJson(text ?? ''))
+    const { data } = storedLogin.safeParse(parseJson(text ?? ''))
     return data?.url === url ? data : { url }
   }
-  /** Undefined removes a value. */
-  const change = async (server: McpServer, values: { [K in keyof KeptLogin]?: unknown }) => {
-    const kept = keptSchema.parse(defined({ ...(await read(server)), ...values }))
+  /** Changes values of a stored login; undefined removes one. */
+  const change = async (server: McpServer, values: { [K in keyof StoredLogin]?: unknown }) => {
+    const login = storedLogin.parse(defined({ ...(await read(server)), ...values }))
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    await writeWhole(join(dir, `${server.name}.json`), `${JSON.stringify(kept, null, 2)}\n`)
+    await writeAtomically(join(dir, `${server.name}.json`), `${JSON.stringify(login, null, 2)}\n`)
   }
 
   return { read, change }

@@ -5,22 +5,22 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { McpServer } from '../../core/mcp.ts'
 import { defined } from '../../lib/defined.ts'
-import type { KeptLogin, LoginFiles } from './login-files.ts'
+import type { LoginFiles, StoredLogin } from './login-files.ts'
 
 /** An interactive consent: the redirect URL, and a function that shows the address to open. */
 export type Consent = { redirectUrl: string; state: string; show(address: URL): void }
 
-/** With `consent`, starts a new login; without, an expired login stays expired. */
+/** The login of a server for the MCP library. Without `consent`, tokens are refreshed, but no new login is started. */
 export function createLogin(
   server: McpServer,
-  { redirectUrl: lastRedirect }: Pick<KeptLogin, 'redirectUrl'>,
+  { redirectUrl: lastRedirect }: Pick<StoredLogin, 'redirectUrl'>,
   { read, change }: LoginFiles,
   consent?: Consent,
 ): OAuthClientProvider {
   const { clientId, clientSecret, issuer, scope } = server.oauth ?? {}
   const redirectUrl = consent?.redirectUrl ?? lastRedirect ?? 'http://127.0.0.1/callback'
-  let verifier = ''
-  let found: OAuthDiscoveryState | undefined
+  let codeVerifier = ''
+  let discovery: OAuthDiscoveryState | undefined
   return {
     redirectUrl,
     clientMetadata: {
@@ -44,17 +44,17 @@ export function createLogin(
     // The code and the tokens must come from the same authorization server.
     ...(consent && {
       saveDiscoveryState(state: OAuthDiscoveryState) {
-        found = state
+        discovery = state
       },
-      discoveryState: () => found,
+      discoveryState: () => discovery,
     }),
     tokens: async () => (await read(server)).tokens,
     saveTokens: (tokens) => change(server, { tokens, redirectUrl }),
     redirectToAuthorization: (address) => consent?.show(address),
-    saveCodeVerifier(given) {
-      verifier = given
+    saveCodeVerifier(verifier) {
+      codeVerifier = verifier
     },
-    codeVerifier: () => verifier,
+    codeVerifier: () => codeVerifier,
     async invalidateCredentials(what) {
       if (what === 'tokens' || what === 'all') await change(server, { tokens: undefined })
     },

@@ -17,11 +17,11 @@ export function createMcpLogins(dataDir: string) {
       if (oauth?.grant === 'client_credentials') {
         const { ClientCredentialsProvider } = await import('@modelcontextprotocol/client')
         const { clientId = '', clientSecret = '', issuer, scope } = oauth
-        const given = { clientId, clientSecret, ...defined({ scope, expectedIssuer: issuer }) }
-        return new ClientCredentialsProvider(given)
+        const options = { clientId, clientSecret, ...defined({ scope, expectedIssuer: issuer }) }
+        return new ClientCredentialsProvider(options)
       }
-      const kept = await files.read(server)
-      return kept.tokens && createLogin(server, kept, files)
+      const stored = await files.read(server)
+      return stored.tokens && createLogin(server, stored, files)
     },
     /** Starts an interactive login, which replaces the previous one. */
     async begin(server: McpServer, consent: Consent): Promise<OAuthClientProvider> {

@@ -3,21 +3,27 @@ import { isShallow } from '../../lib/shallow.ts'
 
 /** Maximum depth of schemas: no tool needs more, and schema readers are recursive. */
 const MAX_DEPTH = 64
+/** Maximum characters of a keyword in a fault. */
+const MAX_SHOWN_KEY = 60
 /** Maximum length of a chain of references at the root. */
 const MAX_REFERENCES = 10
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
-/** Keywords with one schema, a list of schemas, and schemas by name. */
-const ONE =
+/** Keywords whose value is a schema. */
+const SCHEMA =
   /^(additionalProperties|additionalItems|contains|contentSchema|else|if|items|not|propertyNames|then|unevaluatedItems|unevaluatedProperties)$/
-const LIST = /^(allOf|anyOf|oneOf|prefixItems)$/
-const MAP = /^(\$defs|definitions|dependentSchemas|patternProperties|properties)$/
+/** Keywords whose value is a list of schemas. */
+const SCHEMA_LIST = /^(allOf|anyOf|oneOf|prefixItems)$/
+/** Keywords whose value is an object of schemas. */
+const SCHEMA_MAP = /^(\$defs|definitions|dependentSchemas|patternProperties|properties)$/
+/** Keywords whose value is a number. */
 const NUMBER =
   /^(exclusiveMaximum|exclusiveMinimum|maxContains|maxItems|maxLength|maxProperties|maximum|minContains|minItems|minLength|minProperties|minimum|multipleOf)$/
+/** Keywords whose value is a string. */
 const TEXT =
   /^(\$anchor|\$comment|\$dynamicAnchor|\$dynamicRef|\$id|\$ref|\$schema|description|format|pattern|title)$/
 
-/** A schema with valid keyword values only, and the omitted parts. */
+/** A schema with valid keyword values only, and descriptions of what was repaired or omitted. */
 export type Mended = { schema: JsonObject; faults: string[] }
 
 /**
@@ -38,21 +44,21 @@ export function mendInputSchema(given: unknown): Mended | undefined {
 }
 
 function mend(given: JsonObject, depth: number, faults: Set<string>): JsonObject {
-  const kept: [string, Json][] = []
+  const mended: [string, Json][] = []
   for (const [key, value] of Object.entries(given)) {
-    const good = mendKeyword(key, value, depth, faults)
-    if (good === undefined) faults.add(`its inputSchema has an unusable "${key.slice(0, 60)}"`)
-    else kept.push([key, good])
+    const valid = mendKeyword(key, value, depth, faults)
+    if (valid === undefined) faults.add(`its inputSchema has an unusable "${key.slice(0, MAX_SHOWN_KEY)}"`)
+    else mended.push([key, valid])
   }
   // fromEntries defines own properties, so a key named __proto__ stays data.
-  const schema: JsonObject = Object.fromEntries(kept)
+  const schema: JsonObject = Object.fromEntries(mended)
   // Model providers refuse arrays without `items`.
   const isList = schema.type === 'array' && schema.items === undefined && schema.prefixItems === undefined
   return isList ? { ...schema, items: {} } : schema
 }
 
 function mendKeyword(key: string, value: Json, depth: number, faults: Set<string>): Json | undefined {
-  const sub = (one: Json): Json | undefined => {
+  const mendSubschema = (one: Json): Json | undefined => {
     if (typeof one === 'boolean') return one
     if (!isJsonObject(one)) return undefined
     return depth < MAX_DEPTH ? mend(one, depth + 1, faults) : {}
@@ -63,31 +69,40 @@ function mendKeyword(key: string, value: Json, depth: number, faults: Set<string
   if (key === 'enum') return Array.isArray(value) && value.length > 0 && isPlain(value) ? value : undefined
   if (NUMBER.test(key)) return typeof value === 'number' ? value : undefined
   if (TEXT.test(key)) return typeof value === 'string' ? value : undefined
-  if (LIST.test(key)) {
-    const all = (Array.isArray(value) ? value : []).flatMap((one) => sub(one) ?? [])
+  if (SCHEMA_LIST.test(key)) {
+    const all = (Array.isArray(value) ? value : []).flatMap((one) => mendSubschema(one) ?? [])
     return all.length > 0 ? all : undefined
   }
-  if (MAP.test(key)) return isJsonObject(value) ? mapValues(value, (one) => sub(one) ?? {}) : undefined
-  if (!ONE.test(key)) return isPlain(value) ? value : undefined
+  if (SCHEMA_MAP.test(key))
+    return isJsonObject(value) ? mapValues(value, (one) => mendSubschema(one) ?? {}) : undefined
+  if (!SCHEMA.test(key)) return isPlain(value) ? value : undefined
   // Before 2020-12, `items` could be a list.
   return key === 'items' && Array.isArray(value)
-    ? { anyOf: value.flatMap((one) => sub(one) ?? []) }
-    : sub(value)
+    ? { anyOf: value.flatMap((one) => mendSubschema(one) ?? []) }
+    : mendSubschema(value)
 }
 
 /** Type names of programming languages that some servers use. */
 const OTHER_NAMES: Record<string, string> = {
-  ...{ str: 'string', int: 'integer', float: 'number', double: 'number', bool: 'boolean' },
-  ...{ dict: 'object', map: 'object', list: 'array', none: 'null' },
+  str: 'string',
+  int: 'integer',
+  float: 'number',
+  double: 'number',
+  bool: 'boolean',
+  dict: 'object',
+  map: 'object',
+  list: 'array',
+  none: 'null',
 }
 
+/** The valid types of a `type`: one, or a list of several; undefined if there is none. */
 function typeOf(value: Json): Json | undefined {
-  const named = [value].flat().flatMap((one) => {
+  const valid = [value].flat().flatMap((one) => {
     const name = typeof one === 'string' ? one.toLowerCase() : ''
-    const known = Object.hasOwn(OTHER_NAMES, name) ? (OTHER_NAMES[name] ?? '') : name
-    return TYPES.includes(known) ? known : []
+    const type = Object.hasOwn(OTHER_NAMES, name) ? (OTHER_NAMES[name] ?? '') : name
+    return TYPES.includes(type) ? type : []
   })
-  const [first, ...others] = new Set(named)
+  const [first, ...others] = new Set(valid)
   return others.length > 0 ? [first ?? '', ...others] : first
 }
 

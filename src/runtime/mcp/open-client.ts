@@ -2,12 +2,14 @@ import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
 import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
-import { openWay } from './transport.ts'
+import { openTransport } from './transport.ts'
 
 /** Timeout (ms) for connecting. Long, because `npx` may have to download a package first. */
-const CONNECT_WITHIN = 60_000
+const CONNECT_TIMEOUT = 60_000
+/** Timeout (ms) of the first request in the newer protocol, after which the older one is tried. */
+const PROBE_TIMEOUT = 5_000
 /** Minimum interval (ms) between reactions to changed tools. */
-const CHANGES_EVERY = 500
+const CHANGE_INTERVAL = 500
 
 /** Connects a new client to a server. Throws an error that explains the failure. */
 export async function openClient(options: {
@@ -26,16 +28,16 @@ export async function openClient(options: {
 }): Promise<void> {
   const { server, version, log, isLegacy, signal, changed, lost, connected } = options
   const { Client } = await loadPart('mcp', () => import('@modelcontextprotocol/client'))
-  const onChanged = atMostEvery(CHANGES_EVERY, () => changed(client))
+  const onChanged = atMostEvery(CHANGE_INTERVAL, () => changed(client))
   const client: Client = new Client(
     { name: 'trivium', version },
     {
       jsonSchemaValidator: { getValidator: refuseSchema },
-      versionNegotiation: { mode: 'auto', probe: { timeoutMs: 5_000 } },
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs: PROBE_TIMEOUT } },
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
     },
   )
-  const way = await openWay(server, {
+  const connection = await openTransport(server, {
     login: await options.login?.(),
     log,
     fault(why) {
@@ -43,34 +45,33 @@ export async function openClient(options: {
       void client.close().catch(() => {})
     },
   })
-  client.onclose = () => lost(client, way.lastWords())
+  client.onclose = () => lost(client, connection.closeReason())
   try {
-    const within = { timeout: CONNECT_WITHIN, signal }
-    await client.connect(way.transport, { ...within, ...(isLegacy && { prior: { kind: 'legacy' } }) })
+    const limits = { timeout: CONNECT_TIMEOUT, signal }
+    await client.connect(connection.transport, { ...limits, ...(isLegacy && { prior: { kind: 'legacy' } }) })
     await connected(client)
   } catch (error) {
     await client.close().catch(() => {})
-    throw new Error(way.explain(error), { cause: error })
+    throw new Error(connection.explain(error), { cause: error })
   }
 }
 
 /** Makes a function that runs `work` after `ms`, once for all calls until then. */
 function atMostEvery(ms: number, work: () => void): () => void {
   let isWaiting = false
-  const end = () => {
+  const run = () => {
     isWaiting = false
     work()
   }
   return () => {
     if (isWaiting) return
     isWaiting = true
-    setTimeout(end, ms).unref()
+    setTimeout(run, ms).unref()
   }
 }
 
 /**
- * The library would run patterns from the server's schemas in the native regex engine, so it must
- * not compile them.
+ * Keeps the library from compiling schemas of the server, whose patterns it would run in the native regex engine.
  */
 function refuseSchema(): never {
   throw new Error('the library must not compile schemas of a server')

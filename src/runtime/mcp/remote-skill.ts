@@ -12,7 +12,7 @@ import type { McpConnection } from './connection.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /**
- * Makes skills of a server's tools that `tools:` selects. Other characters in names become `-`, and
+ * Makes skills of the tools that `tools:` of the server selects. Characters that names cannot have become `-`, and
  * duplicates are numbered.
  */
 export function remoteSkills(
@@ -20,33 +20,35 @@ export function remoteSkills(
   tools: readonly RemoteTool[],
   call: McpConnection['call'],
 ): Skill[] {
-  const wanted = createNameMatcher(server.tools)
-  const taken = new Set<string>()
+  const selected = createNameMatcher(server.tools)
+  const usedNames = new Set<string>()
   return tools
-    .filter(({ name }) => wanted.matches(name))
+    .filter(({ name }) => selected.matches(name))
     .map((tool) => {
       const plain = tool.name.replaceAll(/[^\w.-]/g, '-').slice(0, LONGEST_NAME)
       let name = plain
-      for (let count = 2; taken.has(name); count++) name = `${plain}-${count}`
-      taken.add(name)
+      for (let count = 2; usedNames.has(name); count++) name = `${plain}-${count}`
+      usedNames.add(name)
       return remoteSkill(`${server.name}.${name}`, server, tool, call)
     })
 }
 
+/** Maximum characters of the name of a tool in a skill's name, of its description, and of the description in an approval. */
 const LONGEST_NAME = 100
 const LONGEST_DESCRIPTION = 4_000
+const LONGEST_SENTENCE = 200
 
 function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: McpConnection['call']): Skill {
-  const { annotations = {}, description = annotations.title ?? `The tool ${tool.name} of ${server.name}` } =
-    tool
+  const { annotations = {} } = tool
   const { readOnlyHint, destructiveHint, idempotentHint } = annotations
+  const description = tool.description ?? annotations.title ?? `The tool ${tool.name} of ${server.name}`
   // By the protocol, tools that write are destructive unless marked otherwise; tools without hints are left alone.
   const isDestructive = readOnlyHint !== true && (destructiveHint ?? readOnlyHint === false)
-  const { approval: wanted, approvers, access, timeout, maxResult } = server
+  const { approval, approvers, access, timeout, maxResult } = server
   const needsApproval =
-    wanted === 'always' ||
-    (wanted === 'destructive' && isDestructive) ||
-    (Array.isArray(wanted) && createNameMatcher(wanted).matches(tool.name))
+    approval === 'always' ||
+    (approval === 'destructive' && isDestructive) ||
+    (Array.isArray(approval) && createNameMatcher(approval).matches(tool.name))
   const repeatable = readOnlyHint === true || idempotentHint === true
   return {
     name,
@@ -71,14 +73,16 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
         throw failed(`its result is over the limit of ${maxResult} bytes (max-result)`)
       }
       if (result.isError) throw failed(textOf(result) || 'it gave no reason')
-      return answerOf(result, ctx)
+      return skillResultOf(result, ctx)
     },
   }
 }
 
-/** Shortens long descriptions for approvals, which also show the arguments. */
-function firstSentence(text: string): string {
-  return (/^.{1,200}?(?=[.\n]|$)/s.exec(text)?.[0] ?? text.slice(0, 200)).trim()
+/** The text up to the first period or line break: approvals also show the arguments. */
+function firstSentence(description: string): string {
+  const text = description.trimStart()
+  const end = text.search(/[.\n]/)
+  return text.slice(0, end > 0 ? Math.min(end, LONGEST_SENTENCE) : LONGEST_SENTENCE).trim()
 }
 
 /** The argument schema from the server, checked as far as it can be compiled here. */
@@ -86,7 +90,7 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
   const { $schema: _, ...schema } = inputSchema
   // The server validates anyway, including anything that cannot be checked here.
   const check = createForeignCheck(schema)
-  // A transform instead of a refinement: a schema with a substitute JSON Schema must not have a parent.
+  // Not a refinement: it would give the schema a parent, which zod converts in spite of the substitute JSON Schema below.
   const args = z.looseObject({}).transform((given, context) => {
     const faults = check(given)
     if (!faults) return given
@@ -100,20 +104,22 @@ function argsOf(inputSchema: JsonObject): z.ZodType {
 }
 
 /** Converts a tool result to a skill result: structured content, else text; with files, both. */
-async function answerOf(result: CallToolResult, { artifacts }: SkillContext): Promise<unknown> {
+async function skillResultOf(result: CallToolResult, { artifacts }: SkillContext): Promise<unknown> {
   const attachments: Attachment[] = []
   for (const [at, part] of result.content.entries()) {
     const file = fileOf(part)
     if (!file) continue
-    const name = file.name ?? `${part.type}-${at + 1}.${file.type.split(/[/+;]/)[1] ?? 'bin'}`
+    const extension = file.type.split(/[/+;]/)[1] ?? 'bin'
+    const name = file.name ?? `${part.type}-${at + 1}.${extension}`
     attachments.push(await artifacts.save(name, file.type, Buffer.from(file.data, 'base64')))
   }
   const text = textOf(result)
-  const said = result.structuredContent === undefined ? text : toJson(result.structuredContent)
-  if (attachments.length === 0) return said
-  return { ...(isJsonObject(said) ? said : {}), text, attachments }
+  const content = result.structuredContent === undefined ? text : toJson(result.structuredContent)
+  if (attachments.length === 0) return content
+  return { ...(isJsonObject(content) ? content : {}), text, attachments }
 }
 
+/** The file in a part of a tool result; undefined for other parts. `data`: the bytes as base64. */
 function fileOf(part: CallToolResult['content'][number]) {
   if (part.type === 'image' || part.type === 'audio')
     return { data: part.data, type: part.mimeType, name: undefined }

@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { type CallToolResult, inputRequired } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
+import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { type Asks, createQuestions } from './questions.ts'
+import { type AskUser, createQuestions } from './questions.ts'
 
 export type RunningCall = ReturnType<typeof startCall>
 
 /** What a running tool gets from its call. */
-export type CallPort = { signal: AbortSignal; asks: Asks; says(message: string): void }
+export type CallPort = { signal: AbortSignal; askUser: AskUser; reportProgress(message: string): void }
 
-/** How long (ms) a call is kept after its client last asked for it. */
-export const KEPT = 30 * 60_000
+/** How long (ms) a call is kept after the last request of its client for it. */
+export const RETENTION = 30 * MINUTE
 /** The polling interval (ms) suggested to clients. */
 const POLL_EVERY = 1_000
 
@@ -23,65 +24,67 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
   let lastUpdatedAt = createdAt
   let isCancelled = false
   let result: CallToolResult | undefined
-  let said: string | undefined
-  let heard: ((message: string) => void) | undefined
-  let changed = Promise.withResolvers<void>()
-  const change = () => {
+  let lastMessage: string | undefined
+  let listener: ((message: string) => void) | undefined
+  let nextChange = Promise.withResolvers<void>()
+  const onChange = () => {
     lastUpdatedAt = new Date().toISOString()
-    changed.resolve()
-    changed = Promise.withResolvers()
+    nextChange.resolve()
+    nextChange = Promise.withResolvers()
   }
-  const { asks, areOpen, requests, tell } = createQuestions(change, abort.signal)
-  const isOver = () => isCancelled || result !== undefined
+  const { askUser, areOpen, requests, takeResponses } = createQuestions(onChange, abort.signal)
+  const isFinished = () => isCancelled || result !== undefined
   const status = () => {
-    if (isOver()) return isCancelled ? 'cancelled' : 'completed'
+    if (isCancelled) return 'cancelled'
+    if (isFinished()) return 'completed'
     return areOpen() ? 'input_required' : 'working'
   }
   const task = () => ({
     createdAt,
     // Counts from the creation, so each poll makes it longer.
-    ttlMs: Date.now() - Date.parse(createdAt) + KEPT,
+    ttlMs: Date.now() - Date.parse(createdAt) + RETENTION,
     pollIntervalMs: POLL_EVERY,
     taskId: id,
     status: status(),
     lastUpdatedAt,
-    ...defined({ statusMessage: said }),
+    ...defined({ statusMessage: lastMessage }),
   })
 
-  const says = (message: string) => {
-    said = message
-    heard?.(message)
+  const reportProgress = (message: string) => {
+    lastMessage = message
+    listener?.(message)
   }
-  // Deferred, so that the caller can listen to its messages first.
+  // Deferred, so that the caller can call `listen` first.
   void Promise.resolve()
-    .then(() => run({ signal: abort.signal, says, asks }))
+    .then(() => run({ signal: abort.signal, reportProgress, askUser }))
     .then((value) => {
       result ??= value
-      change()
+      onChange()
     })
 
   return {
     id,
     caller,
-    isOver,
+    isFinished,
     result: () => result,
     /** Resolves when the call has ended or has a question, or when `signal` aborts. */
     async wait(signal: AbortSignal): Promise<void> {
-      const gone = Promise.withResolvers<void>()
-      signal.addEventListener('abort', () => gone.resolve(), { once: true })
-      while (!isOver() && !areOpen() && !signal.aborted) await Promise.race([changed.promise, gone.promise])
+      const aborted = Promise.withResolvers<void>()
+      signal.addEventListener('abort', () => aborted.resolve(), { once: true })
+      while (!isFinished() && !areOpen() && !signal.aborted)
+        await Promise.race([nextChange.promise, aborted.promise])
     },
-    /** Sets the listener for messages of the call, replacing an earlier one. */
-    listen(listener: typeof heard): void {
-      heard = listener
+    /** Sets the listener for progress messages of the call, replacing an earlier one. */
+    listen(next: typeof listener): void {
+      listener = next
     },
-    tell,
+    takeResponses,
     cancel(): void {
-      if (isOver()) return
+      if (isFinished()) return
       isCancelled = true
       result = { isError: true, content: [{ type: 'text', text: 'The call was cancelled.' }] }
       abort.abort(new TriviumError('cancelled', { what: 'The call', reason: 'its client cancelled it' }))
-      change()
+      onChange()
     },
     /** The open questions, as the result of an unfinished call. */
     question: () => (areOpen() ? inputRequired({ requestState: id, inputRequests: requests() }) : undefined),

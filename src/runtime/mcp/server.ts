@@ -3,13 +3,13 @@ import { type CallToolResult, Server, type ServerContext } from '@modelcontextpr
 import { z } from 'zod'
 import type { Caller, ModelStep } from '../../core/call.ts'
 import { errorBody, reasonOf, toTriviumError } from '../../core/errors.ts'
-import { mayAskFor } from '../../core/identity.ts'
+import { mayInvoke } from '../../core/identity.ts'
 import { isJsonObject, objectAt, toJson } from '../../core/json.ts'
 import { defined } from '../../lib/defined.ts'
 import type { SkillManager } from '../manager.ts'
 import { toolSchema } from '../model/tools.ts'
 import type { Calls } from './calls.ts'
-import { asksWithin } from './questions.ts'
+import { askWithinRequest } from './questions.ts'
 import { type RunningCall, startCall } from './running-call.ts'
 
 export type McpOptions = {
@@ -21,30 +21,31 @@ export type McpOptions = {
   calls: Calls
 }
 
-/** Clients time out after 60 s, so waits must end earlier. */
-const LONGEST_WAIT = 50_000
+/** Default `timeout` (ms) of skills that wait for something. */
 const DEFAULT_WAIT = 60_000
+/** The wait (ms) instead of that default: clients time out after 60 s, and would not get the result. */
+const SHORTER_WAIT = 50_000
 /** Interval (ms) of progress notifications for running calls. */
-const STILL_RUNNING = 10_000
+const PROGRESS_INTERVAL = 10_000
 /** Long tool calls become tasks for clients that support them (https://modelcontextprotocol.io/extensions/tasks). */
 const TASKS = 'io.modelcontextprotocol/tasks'
 /** Ms after which a call becomes a task. */
-const SOON = 5_000
+const TASK_AFTER = 5_000
 const taskParams = { params: z.object({ taskId: z.string() }) }
 
 /** An MCP server with skills as tools, for one connection or request. Errors are results with `{code, message}`. */
 export function createMcpServer({ manager, version, caller, calls }: McpOptions): Server {
   const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } }
   const server = new Server({ name: 'trivium', version }, { capabilities })
-  let stopTelling: (() => void) | undefined
-  server.onclose = () => stopTelling?.()
+  let unsubscribe: (() => void) | undefined
+  server.onclose = () => unsubscribe?.()
 
   server.setRequestHandler('tools/list', () => {
-    // If the client disconnected silently, its close ends this.
-    stopTelling ??= manager.onChange(() => void server.sendToolListChanged().catch(() => {}))
+    // Ends with the connection, also if the client disconnects without a word.
+    unsubscribe ??= manager.onChange(() => void server.sendToolListChanged().catch(() => {}))
     const tools = manager
       .list()
-      .filter(({ name }) => mayAskFor(caller, name))
+      .filter(({ name }) => mayInvoke(caller, name))
       .map(({ name, description }) => {
         const { args, output, metadata } = manager.describe(name)
         const inputSchema = { ...toolSchema(args), type: 'object' as const }
@@ -54,7 +55,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
     return { tools }
   })
 
-  const knowsTasks = () => server.getClientCapabilities()?.extensions?.[TASKS] !== undefined
+  const supportsTasks = () => server.getClientCapabilities()?.extensions?.[TASKS] !== undefined
 
   const begin = (
     name: string,
@@ -62,18 +63,18 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
     mcpReq: ServerContext['mcpReq'],
   ): RunningCall => {
     // Tasks have no time limit.
-    const args = knowsTasks() ? given : patient(manager, name, given)
+    const args = supportsTasks() ? given : withShorterWait(manager, name, given)
     const canAsk = server.getClientCapabilities()?.elicitation !== undefined
     // In the older protocol, a client asks its user during the request, and the question ends with it.
-    const isWithin = mcpReq.envelope === undefined && !knowsTasks()
-    return startCall(caller, async ({ signal, says, ...port }) => {
-      const asks = isWithin ? asksWithin(mcpReq, signal) : port.asks
+    const asksWithinRequest = mcpReq.envelope === undefined && !supportsTasks()
+    return startCall(caller, async ({ signal, reportProgress, ...port }) => {
+      const askUser = asksWithinRequest ? askWithinRequest(mcpReq, signal) : port.askUser
       const onModel = ({ tool }: ModelStep) => {
-        if (tool !== undefined) says(`calls ${tool}`)
+        if (tool !== undefined) reportProgress(`calls ${tool}`)
       }
       const rootId = `mcp-${randomUUID()}`
       try {
-        const options = { caller, signal, rootId, onModel, ...(canAsk && { asks }) }
+        const options = { caller, signal, rootId, onModel, ...(canAsk && { askUser }) }
         const value = toJson(await manager.invoke(name, args, options))
         return { content: [text(value)], ...(isJsonObject(value) ? { structuredContent: value } : {}) }
       } catch (error) {
@@ -86,11 +87,11 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
     const state = mcpReq.requestState<string>()
     const call =
       state === undefined ? begin(params.name, params.arguments ?? {}, mcpReq) : calls.of(state, caller)
-    call.tell(mcpReq.inputResponses)
+    call.takeResponses(mcpReq.inputResponses)
     const { signal } = mcpReq
-    const endProgress = reportProgress(mcpReq, call)
-    await call.wait(knowsTasks() ? AbortSignal.any([signal, AbortSignal.timeout(SOON)]) : signal)
-    endProgress()
+    const stopNotifying = notifyProgress(mcpReq, call)
+    await call.wait(supportsTasks() ? AbortSignal.any([signal, AbortSignal.timeout(TASK_AFTER)]) : signal)
+    stopNotifying()
     if (signal.aborted) call.cancel()
     const result = call.result()
     if (result) {
@@ -103,7 +104,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
   })
   server.setRequestHandler('tasks/get', taskParams, ({ taskId }) => calls.of(taskId, caller).detail())
   server.setRequestHandler('tasks/update', taskParams, ({ taskId }, { mcpReq }) => {
-    calls.of(taskId, caller).tell(mcpReq.inputResponses)
+    calls.of(taskId, caller).takeResponses(mcpReq.inputResponses)
     return {}
   })
   server.setRequestHandler('tasks/cancel', taskParams, ({ taskId }) => {
@@ -114,17 +115,17 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
 }
 
 /** Sends progress notifications if requested: the tools of a model, and every few seconds that the call still runs. */
-function reportProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
+function notifyProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
   const progressToken = mcpReq._meta?.progressToken
   let progress = 0
-  const tell = (message: string) => {
+  const notify = (message: string) => {
     if (progressToken === undefined) return
     progress += 1
     const params = { progressToken, progress, message }
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {})
   }
-  call.listen(tell)
-  const timer = setInterval(() => tell('it still runs'), STILL_RUNNING)
+  call.listen(notify)
+  const timer = setInterval(() => notify('it still runs'), PROGRESS_INTERVAL)
   return () => {
     call.listen(undefined)
     clearInterval(timer)
@@ -132,12 +133,12 @@ function reportProgress(mcpReq: ServerContext['mcpReq'], call: RunningCall) {
 }
 
 /** Shortens the default wait of a skill to less than the timeout of clients. */
-function patient(manager: McpOptions['manager'], name: string, args: Record<string, unknown>) {
+function withShorterWait(manager: McpOptions['manager'], name: string, args: Record<string, unknown>) {
   if (args.timeout !== undefined) return args
   const { properties } = manager.describe(name).args
   const timeout = isJsonObject(properties) ? properties.timeout : undefined
-  const waits = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT
-  return waits ? { ...args, timeout: LONGEST_WAIT } : args
+  const hasDefault = isJsonObject(timeout) && timeout.default === DEFAULT_WAIT
+  return hasDefault ? { ...args, timeout: SHORTER_WAIT } : args
 }
 
 function failureOf(error: unknown): CallToolResult {

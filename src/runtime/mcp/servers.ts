@@ -23,40 +23,41 @@ type Deps = {
   log: Log
 }
 
+/** `isKnown`: the server was reached at some time, so its tools are known. */
 type Entry = { server: McpServer; connection: McpConnection; tools: RemoteTool[]; isKnown: boolean }
 
 /** How long (ms) the start waits for servers that were never reached, so that routes and models find their tools. */
-const FIRST_WAIT = 5_000
+const MAX_START_WAIT = 5_000
 
 /** The MCP servers of routes.yaml. Their tools are stored, so that the skills are known while a server is unreachable. */
 export function createMcpServers({ version, kv, login, log }: Deps) {
   const entries = new Map<string, Entry>()
-  let changed = (_skills: readonly Skill[]) => {}
+  let listener = (_skills: readonly Skill[]) => {}
 
-  const tell = () =>
-    changed(
+  const notify = () =>
+    listener(
       [...entries.values()].flatMap(({ server, tools, connection }) =>
         remoteSkills(server, tools, connection.call),
       ),
     )
 
   const add = async (server: McpServer) => {
-    const tools = createToolStore(kv, server.name)
-    const known = await tools.read()
+    const toolStore = createToolStore(kv, server.name)
+    const stored = await toolStore.read()
     const entry: Entry = {
       server,
-      tools: known ?? [],
-      isKnown: known !== undefined,
+      tools: stored ?? [],
+      isKnown: stored !== undefined,
       connection: createMcpConnection({
         server,
         version,
         login: () => login(server),
-        listed(found) {
-          if (entry.isKnown && isDeepStrictEqual(found, entry.tools)) return
-          Object.assign(entry, { tools: found, isKnown: true })
-          tell()
-          tools
-            .write(found)
+        listed(tools) {
+          if (entry.isKnown && isDeepStrictEqual(tools, entry.tools)) return
+          Object.assign(entry, { tools, isKnown: true })
+          notify()
+          toolStore
+            .write(tools)
             .catch((err: unknown) =>
               log.warn({ mcp: server.name, err }, 'the tools of an MCP server could not be stored'),
             )
@@ -68,26 +69,27 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
   }
 
   return {
-    /** `listener` gets the skills of all servers whenever they change. */
-    onChange(listener: typeof changed) {
-      changed = listener
+    /** Calls `next` with the skills of all servers whenever they change. Replaces an earlier listener. */
+    onChange(next: typeof listener) {
+      listener = next
     },
     /** Connects to new and changed servers, and removes others. Resolves at once, except for servers that were never reached. */
     async use(servers: readonly McpServer[], { connect }: { connect: boolean }) {
-      const gone = [...entries.values()].filter(
+      const removed = [...entries.values()].filter(
         ({ server }) => !servers.some((one) => isDeepStrictEqual(one, server)),
       )
-      for (const { server } of gone) entries.delete(server.name)
-      const fresh = servers.filter(({ name }) => !entries.has(name))
-      await Promise.all([...fresh.map(add), ...gone.map(({ connection }) => connection.close())])
-      if (gone.length > 0 || fresh.length > 0) tell()
+      for (const { server } of removed) entries.delete(server.name)
+      const added = servers.filter(({ name }) => !entries.has(name))
+      await Promise.all([...added.map(add), ...removed.map(({ connection }) => connection.close())])
+      if (removed.length > 0 || added.length > 0) notify()
       if (!connect) return
       // The cause, such as a missing login, may have been fixed.
       for (const { connection } of entries.values()) if (!connection.status().ok) connection.wake()
-      const begun = fresh.flatMap(({ name }) => entries.get(name) ?? [])
-      for (const { connection } of begun) connection.start()
-      const unknown = begun.filter(({ isKnown }) => !isKnown)
-      await Promise.race([Promise.all(unknown.map(({ connection }) => connection.tried)), pause(FIRST_WAIT)])
+      const started = added.flatMap(({ name }) => entries.get(name) ?? [])
+      for (const { connection } of started) connection.start()
+      const unknown = started.filter(({ isKnown }) => !isKnown)
+      const firstAttempts = unknown.map(({ connection }) => connection.firstAttempt)
+      await Promise.race([Promise.all(firstAttempts), pause(MAX_START_WAIT)])
     },
     list: (): McpStatus[] => [...entries.values()].map(({ connection }) => connection.status()),
     names: () => [...entries.keys()],
@@ -104,7 +106,7 @@ export function createMcpServers({ version, kv, login, log }: Deps) {
       return entry && whyMissing(skill, entry)
     },
     /** Warnings for skills whose `allowed-tools` name tools of an unknown server. */
-    strangers: (skills: readonly Skill[]) => strangersIn(skills, [...entries.keys()]),
+    unknownServers: (skills: readonly Skill[]) => unknownServersIn(skills, [...entries.keys()]),
     close: () => Promise.all([...entries.values()].map(({ connection }) => connection.close())),
   }
 }
@@ -117,7 +119,7 @@ function whyMissing(skill: string, { server, tools, connection, isKnown }: Entry
   return new TriviumError('skill_not_found', { name: skill, hint: didYouMean(skill, names) })
 }
 
-function strangersIn(skills: readonly Skill[], known: readonly string[]): string[] {
+function unknownServersIn(skills: readonly Skill[], known: readonly string[]): string[] {
   return skills.flatMap(({ name, metadata }) => {
     const allowed = nameSpec.safeParse(metadata?.['allowed-tools']).data ?? []
     const servers = createNameMatcher(allowed)

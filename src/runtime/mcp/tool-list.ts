@@ -24,9 +24,10 @@ export type ToolHints = {
 export type ToolList = { tools: RemoteTool[]; faults: McpFault[] }
 
 /** Maximum number of tools per server; further ones are ignored. */
-const MOST_TOOLS = 1_000
-const MOST_PAGES = 100
-const MOST_FAULTS = 50
+const MAX_TOOLS = 1_000
+const MAX_PAGES = 100
+const MAX_FAULTS = 50
+/** Tools with longer names are ignored; longer titles and descriptions are cut. In characters. */
 const LONGEST_NAME = 1_000
 const LONGEST_TEXT = 4_000
 
@@ -38,43 +39,45 @@ const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.unknown(
  */
 export async function listTools(client: Client, timeout: number): Promise<ToolList> {
   if (!client.getServerCapabilities()?.tools) return { tools: [], faults: [] }
-  const given: unknown[] = []
-  const seen = new Set<string>()
+  const listed: unknown[] = []
+  const seenCursors = new Set<string>()
   let cursor: string | undefined
   do {
     const params = cursor === undefined ? {} : { params: { cursor } }
     const { tools, nextCursor } = await client.request({ method: 'tools/list', ...params }, page, { timeout })
-    given.push(...tools)
-    cursor = typeof nextCursor === 'string' && !seen.has(nextCursor) ? nextCursor : undefined
-    if (cursor !== undefined) seen.add(cursor)
-  } while (cursor !== undefined && seen.size < MOST_PAGES && given.length < MOST_TOOLS)
-  return readTools(given)
+    listed.push(...tools)
+    // A repeated cursor would be an endless list.
+    cursor = typeof nextCursor === 'string' && !seenCursors.has(nextCursor) ? nextCursor : undefined
+    if (cursor !== undefined) seenCursors.add(cursor)
+  } while (cursor !== undefined && seenCursors.size < MAX_PAGES && listed.length < MAX_TOOLS)
+  return readTools(listed)
 }
 
 /** Reads the usable tools of a server, and reports the others. */
-export function readTools(given: readonly unknown[]): ToolList {
+export function readTools(listed: readonly unknown[]): ToolList {
   const tools = new Map<string, RemoteTool>()
   const faults: McpFault[] = []
-  const note = (tool: string, reason: string, skipped: boolean) => {
-    if (faults.length < MOST_FAULTS) faults.push({ tool: tool.slice(0, 100), reason, skipped })
+  const addFault = (tool: string, reason: string, skipped: boolean) => {
+    if (faults.length < MAX_FAULTS) faults.push({ tool: tool.slice(0, 100), reason, skipped })
   }
-  if (given.length > MOST_TOOLS) note(`tools after the first ${MOST_TOOLS}`, 'there are too many', true)
-  for (const [at, one] of given.slice(0, MOST_TOOLS).entries()) {
+  const skip = (tool: string, reason: string) => addFault(tool, reason, true)
+  if (listed.length > MAX_TOOLS) skip(`tools after the first ${MAX_TOOLS}`, 'there are too many')
+  for (const [at, one] of listed.slice(0, MAX_TOOLS).entries()) {
     const label = `tool ${at + 1}`
-    if (!isJsonObject(one)) note(label, 'it is not an object', true)
-    else if (typeof one.name !== 'string' || one.name === '') note(label, 'it has no name', true)
-    else if (one.name.length > LONGEST_NAME)
-      note(one.name, `its name has ${one.name.length} characters`, true)
-    else if (tools.has(one.name)) note(one.name, 'an earlier tool has the same name', true)
+    if (!isJsonObject(one)) skip(label, 'it is not an object')
+    else if (typeof one.name !== 'string' || one.name === '') skip(label, 'it has no name')
+    else if (one.name.length > LONGEST_NAME) skip(one.name, `its name has ${one.name.length} characters`)
+    else if (tools.has(one.name)) skip(one.name, 'an earlier tool has the same name')
     else {
       const read = readTool(one.name, one)
       if (read.tool) tools.set(one.name, read.tool)
-      for (const reason of read.faults) note(one.name, reason, !read.tool)
+      for (const reason of read.faults) addFault(one.name, reason, !read.tool)
     }
   }
   return { tools: [...tools.values()], faults }
 }
 
+/** Without `tool`, the definition is unusable. */
 function readTool(name: string, given: JsonObject): { tool?: RemoteTool; faults: string[] } {
   const mended = mendInputSchema(given.inputSchema)
   if (!mended) return { faults: ['its inputSchema does not accept objects, but arguments are an object'] }
@@ -101,23 +104,24 @@ function readHints(given: unknown, faults: string[]): ToolHints {
   const title = textOf(given.title)
   if (title !== undefined) hints.title = title
   for (const name of HINTS) {
-    const said = given[name]
-    const hint = typeof said === 'boolean' ? said : WORDS.get(String(said).trim().toLowerCase())
-    if (typeof said !== 'boolean' && said !== undefined && said !== null)
-      faults.push(`its ${name} is not a boolean`)
+    const value = given[name]
+    if (value === undefined || value === null) continue
+    const hint = typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(String(value).trim().toLowerCase())
+    if (typeof value !== 'boolean') faults.push(`its ${name} is not a boolean`)
     if (hint !== undefined) hints[name] = hint
-    // In doubt, ask for an approval.
-    else if (name === 'destructiveHint' && said !== undefined && said !== null) hints[name] = true
+    // An unclear hint counts as destructive, so that the tool needs an approval.
+    else if (name === 'destructiveHint') hints[name] = true
   }
   return hints
 }
 
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
-const WORDS = new Map([
+const BOOLEAN_WORDS = new Map([
   ...['true', 'yes', '1'].map((word) => [word, true] as const),
   ...['false', 'no', '0'].map((word) => [word, false] as const),
 ])
 
+/** A text that is not blank, cut to its maximum; else undefined. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.slice(0, LONGEST_TEXT) : undefined
 }

@@ -5,7 +5,7 @@ import type { RemoteTool } from './tool-list.ts'
 
 /** Stored form of the hints. */
 const hint = z.boolean().exactOptional()
-const keptSchema = z.array(
+const storedTools = z.array(
   z.object({
     name: z.string(),
     description: z.string().exactOptional(),
@@ -22,14 +22,14 @@ const keptSchema = z.array(
   }),
 )
 
-/** Keeps the tools of an MCP server, so that its skills are known while it is unreachable. */
+/** Stores the tools of an MCP server, so that its skills are known while it is unreachable. */
 export function createToolStore(kv: KeyValues, server: string) {
   const key = `mcp/tools/${server}`
 
   return {
     /** Undefined if the server was never reached. */
     read: async (): Promise<RemoteTool[] | undefined> =>
-      keptSchema.safeParse((await kv.get(key))?.value).data,
+      storedTools.safeParse((await kv.get(key))?.value).data,
     async write(tools: readonly RemoteTool[]): Promise<void> {
       await kv.set(key, toJson(tools))
     },

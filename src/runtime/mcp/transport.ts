@@ -5,6 +5,7 @@ import { reasonOf } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { McpServer } from '../../core/mcp.ts'
+import { MIB, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { hasLongNumber, quoteExact } from '../../lib/exact-json.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
@@ -12,11 +13,11 @@ import { createTokenBucket } from '../../lib/token-bucket.ts'
 import { createExactLines } from './exact-lines.ts'
 import { createGuardedFetch, type Fetch } from './guarded-fetch.ts'
 
-/** The transport of one connection to a server. */
-export type McpWay = {
+/** One connection to a server. */
+export type McpTransport = {
   transport: Transport
-  /** The last lines of standard error, which may explain the end. */
-  lastWords(): string
+  /** Why the connection ended, for people. */
+  closeReason(): string
   /** Explains a connection error for people. */
   explain(error: unknown): string
 }
@@ -28,35 +29,35 @@ type Deps = {
   fault(reason: string): void
 }
 
-/** Minimum size limit, as tool lists may be larger than results. */
-const LEAST_LIMIT = 4 * 1024 ** 2
+/** Smallest size limit (bytes) of a message, as tool lists may be larger than results. */
+const MIN_LIMIT = 4 * MIB
 /** Limits for a server's standard error: characters per line, and lines per minute. */
 const LONGEST_LINE = 1_000
-const LINES = { count: 300, per: 60_000 }
+const LINE_RATE = { count: 300, per: MINUTE }
 /** Rate limit of messages, so that a server cannot keep this process busy. */
-const MESSAGES = { count: 1_000, per: 1_000 }
-/** Shorter values are not redacted, as they would match everywhere. */
-const LEAST_SECRET = 6
+const MESSAGE_RATE = { count: 1_000, per: 1_000 }
+/** Shorter values (in characters) are not redacted, as they would match everywhere. */
+const SHORTEST_SECRET = 6
 /** A line within this time (ms) before the end may explain it. */
-const JUST_NOW = 3_000
+const EXPLAINS_END_WITHIN = 3_000
 
 /** Makes the transport: a child process, or streamable HTTP. Nothing starts until a client connects. */
-export async function openWay(server: McpServer, deps: Deps): Promise<McpWay> {
-  const way = await (server.url === undefined
+export async function openTransport(server: McpServer, deps: Deps): Promise<McpTransport> {
+  const opened = await (server.url === undefined
     ? openProcess(server, deps)
     : openHttp(server, server.url, deps))
-  const take = createTokenBucket(MESSAGES, () => performance.now())
-  let isTold = false
-  // The client puts its own handler around this one.
-  way.transport.onmessage = () => {
-    if (isTold || take() === 0) return
-    isTold = true
-    deps.fault(`it sent more than ${MESSAGES.count} messages per second`)
+  const take = createTokenBucket(MESSAGE_RATE, () => performance.now())
+  let isReported = false
+  // The client adds its own handler, and calls this one too.
+  opened.transport.onmessage = () => {
+    if (isReported || take() === 0) return
+    isReported = true
+    deps.fault(`it sent more than ${MESSAGE_RATE.count} messages per second`)
   }
-  return way
+  return opened
 }
 
-async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpWay> {
+async function openProcess(server: McpServer, { log, fault }: Deps): Promise<McpTransport> {
   const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
   const { command = '', args, env, folder: cwd } = server
   const limit = limitOf(server)
@@ -67,39 +68,39 @@ async function openProcess(server: McpServer, { log, fault }: Deps): Promise<Mcp
   })
   keepDigits(transport, limit)
   // Its output may contain its secrets, and its last lines are shown to callers.
-  const secrets = Object.values(env ?? {}).filter(({ length }) => length >= LEAST_SECRET)
-  let last: string | undefined
-  let saidAt = 0
+  const secrets = Object.values(env ?? {}).filter(({ length }) => length >= SHORTEST_SECRET)
+  let lastLine: string | undefined
+  let lastLineAt = 0
   // An old line does not explain the end.
-  const words = () => (performance.now() - saidAt < JUST_NOW ? last : undefined)
+  const recentLine = () => (performance.now() - lastLineAt < EXPLAINS_END_WITHIN ? lastLine : undefined)
   if (transport.stderr instanceof Readable) {
-    const take = createTokenBucket(LINES, Date.now)
+    const take = createTokenBucket(LINE_RATE, Date.now)
     eachLine(transport.stderr, (line) => {
       if (line.trim() === '') return
-      last = withoutSecrets(line, secrets).slice(0, LONGEST_LINE)
-      saidAt = performance.now()
-      if (take() === 0) log.info({ stderr: last }, 'stderr of an MCP server')
+      lastLine = withoutSecrets(line, secrets).slice(0, LONGEST_LINE)
+      lastLineAt = performance.now()
+      if (take() === 0) log.info({ stderr: lastLine }, 'stderr of an MCP server')
     })
   }
-  // The client puts its own handler around this one.
+  // The client adds its own handler, and calls this one too.
   transport.onerror = (error) => {
     if (error.message.includes('exceeded maximum size')) fault(tooLarge(limit))
     else log.debug({ reason: error.message }, 'an MCP server wrote a line that is not MCP')
   }
   return {
     transport,
-    lastWords: () => ['its process ended', words()].filter(Boolean).join('; its last words were: '),
+    closeReason: () => ['its process ended', recentLine()].filter(Boolean).join('; its last words were: '),
     explain(error) {
       const code = pathGet(error, 'code') ?? pathGet(error, 'cause.code')
       if (code === 'ENOENT' && existsSync(cwd)) return `there is no command ${command}; ${remedyFor(command)}`
       if (code === 'ENOENT') return `there is no folder ${cwd} to start it in`
       if (code === 'EACCES') return `${command} is not executable`
-      return [reasonOf(error), words()].filter(Boolean).join('; its last words were: ')
+      return [reasonOf(error), recentLine()].filter(Boolean).join('; its last words were: ')
     },
   }
 }
 
-/** Quotes long numbers in the process's output before the library parses it, which would round them. */
+/** Quotes long numbers in the process's output before the library parses it, which would round them. Uses a private field of it. */
 function keepDigits(transport: Transport, limit: number): void {
   const buffer = Object(Reflect.get(transport, '_readBuffer'))
   const { append } = buffer
@@ -108,15 +109,15 @@ function keepDigits(transport: Transport, limit: number): void {
   buffer.append = (chunk: Buffer) => append.call(buffer, lines.add(chunk))
 }
 
-/** Calls `heard` with the start of each line. Endless lines do not fill the memory. */
-function eachLine(input: Readable, heard: (line: string) => void): void {
+/** Calls `onLine` with the start of each line. Endless lines do not fill the memory. */
+function eachLine(input: Readable, onLine: (line: string) => void): void {
   let line = ''
   // Longer than shown, so that no secret is cut before redaction.
   const add = (text: string) => {
     line += text.slice(0, 2 * LONGEST_LINE - line.length)
   }
   const end = () => {
-    heard(line)
+    onLine(line)
     line = ''
   }
   input.setEncoding('utf8').on('data', (chunk: string) => {
@@ -130,31 +131,31 @@ function eachLine(input: Readable, heard: (line: string) => void): void {
   input.on('end', end)
 }
 
-const REMEDIES: Readonly<Record<string, string>> = {
-  npx: 'install Node.js',
-  node: 'install Node.js',
-  uvx: 'install uv (docs.astral.sh/uv)',
-  uv: 'install uv (docs.astral.sh/uv)',
-  docker: 'install Docker',
-  python: 'install Python',
-  python3: 'install Python',
-}
+const REMEDIES = new Map([
+  ['npx', 'install Node.js'],
+  ['node', 'install Node.js'],
+  ['uvx', 'install uv (docs.astral.sh/uv)'],
+  ['uv', 'install uv (docs.astral.sh/uv)'],
+  ['docker', 'install Docker'],
+  ['python', 'install Python'],
+  ['python3', 'install Python'],
+])
 
 function remedyFor(command: string): string {
-  return REMEDIES[command] ?? 'install it, or use its full path'
+  return REMEDIES.get(command) ?? 'install it, or use its full path'
 }
 
-async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpWay> {
+async function openHttp(server: McpServer, address: string, { login, fault }: Deps): Promise<McpTransport> {
   const { StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   const limit = limitOf(server)
   const transport = new StreamableHTTPClientTransport(new URL(address), {
     // Not `requestInit`: servers contacted by a login would get its headers too.
-    fetch: watchedFetch(createGuardedFetch(server), limit, fault),
+    fetch: limitedFetch(createGuardedFetch(server), limit, fault),
     ...defined({ authProvider: login }),
   })
   return {
     transport,
-    lastWords: () => 'it closed the connection',
+    closeReason: () => 'it closed the connection',
     explain: innermost,
   }
 }
@@ -169,9 +170,9 @@ function innermost(error: unknown): string {
  * A fetch function that cuts responses, or single events of a stream, over the limit. Reports this to `fault`, as well as a truncated
  * response to a call, for which the library would wait indefinitely.
  */
-function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void): Fetch {
+function limitedFetch(fetch: Fetch, limit: number, fault: (reason: string) => void): Fetch {
   return async (url, init) => {
-    const response = await ask(url, init)
+    const response = await fetch(url, init)
     if (!response.body) return response
     const { status, statusText, headers } = response
     const read = async function* (body: ReadableStream<Uint8Array>) {
@@ -186,15 +187,15 @@ function watchedFetch(ask: Fetch, limit: number, fault: (reason: string) => void
         }
       } catch (error) {
         if (size > limit) fault(tooLarge(limit))
-        else if (isCall(init) && !init?.signal?.aborted) fault('its response was cut off')
+        else if (isToolCall(init) && !init?.signal?.aborted) fault('its response was cut off')
         throw error
       }
     }
     const isStream = /^text\/event-stream\b/i.test(headers.get('content-type') ?? '')
-    const exact = isStream ? exactEvents(read(response.body), limit) : exactWhole(read(response.body))
-    const watched = new Response(ReadableStream.from(exact), { status, statusText, headers })
-    Object.defineProperty(watched, 'url', { value: response.url })
-    return watched
+    const exact = isStream ? exactEvents(read(response.body), limit) : exactText(read(response.body))
+    const limited = new Response(ReadableStream.from(exact), { status, statusText, headers })
+    Object.defineProperty(limited, 'url', { value: response.url })
+    return limited
   }
 }
 
@@ -204,8 +205,8 @@ async function* exactEvents(chunks: AsyncIterable<Uint8Array>, limit: number) {
   yield lines.rest()
 }
 
-/** A response that is not a stream is one JSON text. */
-async function* exactWhole(chunks: AsyncIterable<Uint8Array>) {
+/** For a response that is not a stream: it is one JSON text. */
+async function* exactText(chunks: AsyncIterable<Uint8Array>) {
   const all: Uint8Array[] = []
   for await (const chunk of chunks) all.push(chunk)
   const whole = Buffer.concat(all)
@@ -213,13 +214,13 @@ async function* exactWhole(chunks: AsyncIterable<Uint8Array>) {
   yield hasLongNumber(text) ? Buffer.from(quoteExact(text)) : whole
 }
 
-/** A notification stream may end without harm, as the tools are checked regularly anyway. */
-function isCall(init: RequestInit | undefined): boolean {
+/** Other responses may end without harm: a stream of notifications, for example, as the tools are checked regularly anyway. */
+function isToolCall(init: RequestInit | undefined): boolean {
   return typeof init?.body === 'string' && init.body.includes('"tools/call"')
 }
 
 function limitOf({ maxResult }: McpServer): number {
-  return Math.max(LEAST_LIMIT, 2 * maxResult)
+  return Math.max(MIN_LIMIT, 2 * maxResult)
 }
 
 function tooLarge(limit: number): string {

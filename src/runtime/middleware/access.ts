@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { compileMember, isOperator, isViewer, requireAskFor } from '../../core/identity.ts'
+import { compileMember, isOperator, isViewer, requireMayInvoke } from '../../core/identity.ts'
 import { defineMiddleware, type Middleware } from '../../core/skill.ts'
-import { createNameMatcher, isForeignTraffic, type NameMatcher } from '../names.ts'
-import { parseSettings } from '../onion.ts'
+import { concernsAllMessages, createNameMatcher, type NameMatcher } from '../names.ts'
+import { parseSettings } from '../parse-settings.ts'
 
 /** An access rule: members and their skills. */
-export type AccessRule = { who: Who; skills: NameMatcher }
-type Who = (caller: Caller) => boolean
+export type AccessRule = { isMember: MemberTest; skills: NameMatcher }
+type MemberTest = (caller: Caller) => boolean
 
 const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string()).min(1)])
 
@@ -27,19 +27,21 @@ export function createAccessMiddleware(
     description: 'Limits who may invoke the skill',
     always: rules !== undefined,
     setup(settings, skill) {
-      const own = settings === undefined ? undefined : createWho(parseSettings(settingsSchema, settings))
+      const own =
+        settings === undefined ? undefined : createMemberTest(parseSettings(settingsSchema, settings))
       return (ctx, next) => {
         const { call } = ctx
         if (isOperator(call.caller)) return next()
         if (call.caller.skills) {
-          if (isAskedFor(call)) checkToken(call, skill.name)
+          if (isRequestOfCaller(call)) checkToken(call, skill.name)
           return next()
         }
         if (own && !own(call.caller))
           throw refused(call, skill.name, `its access setting does not include the sender`)
-        const all = isAskedFor(call) && !isOpen(skill.name) ? rules?.() : undefined
-        const grants = ({ who, skills }: AccessRule) => skills.matches(skill.name) && who(call.caller)
-        if (all?.length && !all.some(grants))
+        const applied = isRequestOfCaller(call) && !isOpen(skill.name) ? rules?.() : undefined
+        const grants = ({ isMember, skills }: AccessRule) =>
+          skills.matches(skill.name) && isMember(call.caller)
+        if (applied?.length && !applied.some(grants))
           throw refused(call, skill.name, 'no access rule allows it for the sender')
         return next()
       }
@@ -47,31 +49,32 @@ export function createAccessMiddleware(
   })
 }
 
-/** Skills that see or affect all gateways. */
-const BEYOND_GATEWAYS = createNameMatcher(
+/** Skills that see or affect all gateways. A token for some gateways cannot invoke them. */
+const ACROSS_GATEWAYS = createNameMatcher(
   'route-pause route-resume route-list skill-pause skill-resume event-groups dead-letter-* subscription-* approval-* session-* audit-* call-* cost skill-usage slack-installs* troubles job-*',
 )
 
 /** Checks a program's token. Schedules are refused, because they may run after the token is removed. */
 function checkToken(call: Call, name: string): void {
   const { caller, given } = call
-  requireAskFor(caller, name)
+  requireMayInvoke(caller, name)
   if (name.startsWith('schedule-') && !isViewer(caller))
     throw refused(call, name, 'work that runs later requires the control token')
-  const isEvent = isForeignTraffic(name, given)
-  if (caller.gateways && (isEvent || BEYOND_GATEWAYS.matches(name))) {
-    const instead = isEvent ? '; use gateway-receive for single gateways' : ''
-    throw refused(call, name, `it reaches all gateways, and needs \`gateways: ["*"]\`${instead}`)
+  const isEvent = concernsAllMessages(name, given)
+  if (caller.gateways && (isEvent || ACROSS_GATEWAYS.matches(name))) {
+    const alternative = isEvent ? '; use gateway-receive for single gateways' : ''
+    throw refused(call, name, `it reaches all gateways, and needs \`gateways: ["*"]\`${alternative}`)
   }
 }
 
-/** Makes a test for membership. */
-export function createWho(members: readonly string[]): Who {
-  const compiled = members.map((member) => compileMember(member))
-  return (caller) => compiled.some((isMeant) => isMeant(caller))
+/** Makes a function that tests whether a caller is one of the members (see `compileMember`). */
+export function createMemberTest(members: readonly string[]): MemberTest {
+  const tests = members.map((member) => compileMember(member))
+  return (caller) => tests.some((isMember) => isMember(caller))
 }
 
-function isAskedFor(call: Call): boolean {
+/** Whether the caller requests this skill, directly or through a model, rather than another skill. */
+function isRequestOfCaller(call: Call): boolean {
   return call.depth === 0 || call.toolDepth === call.depth
 }
 

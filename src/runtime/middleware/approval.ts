@@ -7,20 +7,19 @@ import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { parseSettings } from '../onion.ts'
+import { parseSettings } from '../parse-settings.ts'
 import { slimArgs } from '../session/session-entries.ts'
-
-const DAY = 86_400_000
 
 /**
  * Runs the skill only after someone approved exactly these arguments in this outermost invocation. A
  * dispatched invocation ends with `approval_pending` and is dispatched again after the decision. Other
- * callers wait; disconnecting cancels their request.
+ * callers wait; disconnecting cancels their request. `notifyApprovers` is called for each pending request.
  */
 export function createApprovalMiddleware(
-  ask: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
+  notifyApprovers: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
 ): Middleware {
   return defineMiddleware({
     name: 'approval',
@@ -28,23 +27,24 @@ export function createApprovalMiddleware(
     description: 'Runs the skill only after an approval',
     setup(settings, skill) {
       if (settings === false) return (_ctx, next) => next()
-      const given = parseSettings(approvalSettings, settings === true ? {} : settings)
-      const { title, approvers = [], timeout = DAY, 'on-timeout': onTimeout = 'deny' } = given
+      const parsed = parseSettings(approvalSettings, settings === true ? {} : settings)
+      const { title, approvers = [], timeout = DAY, 'on-timeout': onTimeout = 'deny' } = parsed
       const fault = title === undefined ? undefined : titleFault(title, () => skillJsonSchema(skill))
       if (fault !== undefined) throw new Error(`title: ${fault}`)
+      // Throws for an invalid one.
       for (const member of approvers) compileMember(member)
+      const titleFor = ({ call, args }: SkillContext): string => {
+        if (call.guard?.rerunKey) return rerunTitle(skill.name)
+        return title === undefined ? `Run ${skill.name}: ${skill.description}` : renderTitle(title, args)
+      }
       return async (ctx, next) => {
         const { message, call } = ctx
-        const asked = await ctx.services.approvals.request({
+        const requested = await ctx.services.approvals.request({
           key: requestKey(ctx),
           skill: skill.name,
           args: toJson(ctx.args),
-          by: whoAsks(ctx),
-          title: call.guard?.again
-            ? askAgain(skill.name)
-            : title === undefined
-              ? `Run ${skill.name}: ${skill.description}`
-              : renderTitle(title, ctx.args),
+          by: requesterOf(ctx),
+          title: titleFor(ctx),
           approvers,
           timeout,
           onTimeout,
@@ -52,15 +52,15 @@ export function createApprovalMiddleware(
           ...(message ? { message: briefOf(message) } : {}),
           ...defined({ route: call.route, roles: rolesOf(call) }),
         })
-        if (asked.status === 'pending') await ask(asked, ctx)
-        const decided = asked.status === 'pending' ? await decision(asked, ctx) : asked
+        const isPending = requested.status === 'pending'
+        if (isPending) await notifyApprovers(requested, ctx)
+        const decided = isPending ? await awaitDecision(requested, ctx) : requested
         if (decided.status === 'approved') {
-          await call.guard?.begins()
+          await call.guard?.onStart()
           return next()
         }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
-        // The author of the message is informed. A denial is an outcome, not a failure that becomes a dead
-        // letter.
+        // A reply to the author of the message: a denial is an outcome, not a failure that becomes a dead letter.
         if (message && call.depth === 0) return { text: denied.message }
         throw denied
       }
@@ -68,64 +68,74 @@ export function createApprovalMiddleware(
   })
 }
 
-async function decision(asked: Approval, ctx: SkillContext): Promise<Approval> {
-  const pending = new TriviumError('approval_pending', { name: asked.skill, id: asked.id })
+/** Resolves with the decided request. Throws `approval_pending` for a dispatched call, and if the request is still pending at its timeout. */
+async function awaitDecision(request: Approval, ctx: SkillContext): Promise<Approval> {
+  const pending = new TriviumError('approval_pending', { name: request.skill, id: request.id })
   if (ctx.message) throw pending
-  const over = new AbortController()
-  askCaller(asked, ctx, over.signal)
+  const waiting = new AbortController()
+  letCallerDecide(request, ctx, waiting.signal)
   try {
-    const decided = await ctx.services.approvals.wait(asked.id, asked.timeout, ctx.signal)
+    const decided = await ctx.services.approvals.wait(request.id, request.timeout, ctx.signal)
     if (decided) return decided
   } catch (error) {
-    // A schedule or subscription is repeated after a drain, under the same id.
-    if (/^(cli|http|mcp)$/.test(ctx.call.caller.kind)) await withdraw(asked, ctx)
+    // Runs of a schedule or a subscription are repeated after a drain, with the same request.
+    if (/^(cli|http|mcp)$/.test(ctx.call.caller.kind)) await withdraw(request, ctx)
     throw error
   } finally {
-    over.abort()
+    waiting.abort()
   }
   throw pending
 }
 
 /** Maximum characters of the arguments in a question. */
-const LONGEST_ARGS = 4_000
+const MAX_ARGS = 4_000
 
-/** The caller may decide immediately, if the client can ask and they are allowed to. Others may be faster. */
-function askCaller({ id, title, args }: Approval, { call, services, log }: SkillContext, over: AbortSignal) {
-  const { asks, caller } = call
-  if (!asks || !isOperator(caller)) return
-  const question = `${title}\n\n${headOf(JSON.stringify(args, null, 2), LONGEST_ARGS)}`
+/** Asks the caller for the decision, if the client supports questions and the caller may decide. Others may decide first. */
+function letCallerDecide(
+  { id, title, args }: Approval,
+  { call, services, log }: SkillContext,
+  waiting: AbortSignal,
+): void {
+  const { askUser, caller } = call
+  if (!askUser || !isOperator(caller)) return
+  const question = `${title}\n\n${headOf(JSON.stringify(args, null, 2), MAX_ARGS)}`
   const decide = async () => {
-    const answer = await asks({ question, options: ['approve', 'deny'] }, over)
-    if (!over.aborted) await services.approvals.decide({ id, approve: answer === 'approve' }, { caller })
+    const answer = await askUser({ question, options: ['approve', 'deny'] }, waiting)
+    if (!waiting.aborted) await services.approvals.decide({ id, approve: answer === 'approve' }, { caller })
   }
   decide().catch((err: unknown) => log.debug({ err, approval: id }, 'the caller did not decide'))
 }
 
-/** Someone else decided at the same moment; that decision counts. */
+/** Denies a request in the name of its requester, who disconnected. */
 async function withdraw({ id, by }: Approval, { services, log }: SkillContext): Promise<void> {
   const denial = { id, approve: false, reason: 'the requester disconnected' }
   await services.approvals.decide(denial, { caller: { kind: 'code', id: by } }).catch((err: unknown) => {
+    // For example because someone decided at the same moment; that decision counts.
     log.debug({ err, approval: id }, 'an approval request could not be withdrawn')
   })
 }
 
-/** The question about a model's tool that was interrupted. */
-const askAgain = (name: string) =>
+/** The title for a model's tool call that was interrupted. */
+const rerunTitle = (name: string) =>
   `Run ${name} again? It was interrupted, and its outcome is unknown. Check whether it ran before you approve.`
 
 function requestKey(ctx: SkillContext): string {
   const { rootId, skill, guard } = ctx.call
   const key = `${rootId}:${skill}:${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 32)}`
-  return guard?.again ? `${key}:${guard.again}` : key
+  return guard?.rerunKey ? `${key}:${guard.rerunKey}` : key
 }
 
-/** The author of the message, if the transport can prove it; otherwise the caller. */
-function whoAsks({ message, call: { caller } }: SkillContext): string {
+/** Maximum characters of the name of an unverified sender. */
+const MAX_NAME = 200
+
+/** The author of the message, marked if they are unverified. Without a message, the caller. */
+function requesterOf({ message, call: { caller } }: SkillContext): string {
   const { id, kind } = caller
   if (!message) return kind === 'route' && id ? id : [kind, id].filter(Boolean).join(' ')
-  const { name, address, id: given } = message.from
-  const said = [name, address ?? given].filter(Boolean).join(' ').replaceAll(/\s+/g, ' ').slice(0, 200)
-  return id ?? `${said} (unverified)`
+  if (id !== undefined) return id
+  const { name, address, id: senderId } = message.from
+  const claimed = [name, address ?? senderId].filter(Boolean).join(' ').replaceAll(/\s+/g, ' ')
+  return `${claimed.slice(0, MAX_NAME)} (unverified)`
 }
 
 /** The roles of the requester, if any. */

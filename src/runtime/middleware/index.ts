@@ -4,12 +4,12 @@ import { defineMiddleware, type Middleware, type SkillContext } from '../../core
 import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
 import { createNameMatcher, nameSpec, skillRunLater } from '../names.ts'
-import { parseSettings } from '../onion.ts'
+import { parseSettings } from '../parse-settings.ts'
 import { type AccessRule, createAccessMiddleware } from './access.ts'
 import { createApprovalMiddleware } from './approval.ts'
 import { sessionMiddleware } from './session.ts'
 
-/** The shipped middleware, outermost first. `ask` notifies people of approval requests. */
+/** The shipped middleware, outermost first. `ask` notifies the approvers of a pending request. */
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]

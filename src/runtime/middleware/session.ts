@@ -2,35 +2,35 @@ import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
 import type { SessionEntry, SessionId } from '../../core/session.ts'
 import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
-import { duration } from '../../core/units.ts'
+import { DAY, duration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { orJust, parseSettings } from '../onion.ts'
 import { storeName } from '../operations.ts'
+import { orShorthand, parseSettings } from '../parse-settings.ts'
 import { renderHistory } from '../session/render-history.ts'
-import { captureEntry, outgrown } from '../session/session-entries.ts'
+import { captureEntry, entriesToSummarise } from '../session/session-entries.ts'
 
-/** `session: args.sessionId`, or all settings: remembers successful invocations by key, also concurrent ones. */
+/** `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key, also concurrent ones. */
 export const sessionMiddleware = defineMiddleware({
   name: 'session',
   order: 400,
   description: 'Remembers earlier invocations of the same conversation',
   setup(settings, skill) {
-    const { key: path, store, name = skill.name, ...kept } = parseSettings(sessionSettings, settings)
-    const { 'max-entries': maxEntries, retention: ttl, 'max-tokens': maxTokens } = kept
-    if (kept.summarize && !skill.summarize) throw new Error('summarize requires a skill with a model')
-    // Entries must stay until the next turn summarises them.
-    const limits = { maxEntries, ttl, ...(kept.summarize ? {} : defined({ maxTokens })) }
+    const { key: path, store, name = skill.name, ...options } = parseSettings(sessionSettings, settings)
+    const { 'max-entries': maxEntries, retention: ttl, 'max-tokens': maxTokens, capture, summarize } = options
+    if (summarize && !skill.summarize) throw new Error('summarize requires a skill with a model')
+    // Entries beyond `maxTokens` must stay until the next turn summarises them.
+    const limits = { maxEntries, ttl, ...(summarize ? {} : defined({ maxTokens })) }
 
     /** The session's entries. If configured, the oldest of too many are replaced by a summary. */
     const read = async (ctx: SkillContext, id: SessionId): Promise<SessionEntry[]> => {
       const { sessions } = ctx.services
       const entries = await sessions.read(id)
-      const most = maxTokens ?? MOST_SUMMARISED
-      const older = kept.summarize ? outgrown(entries, maxEntries, most) : []
+      const tokenLimit = maxTokens ?? DEFAULT_MAX_TOKENS
+      const older = summarize ? entriesToSummarise(entries, maxEntries, tokenLimit) : []
       const last = older.at(-1)
       if (!last || !skill.summarize) return entries
       try {
-        const summary = await skill.summarize(ctx, renderHistory(older), Math.ceil(most / 4))
+        const summary = await skill.summarize(ctx, renderHistory(older), Math.ceil(tokenLimit / 4))
         return await sessions.compact(id, last.at, summary, ttl)
       } catch (err) {
         if (ctx.signal.aborted) throw err
@@ -50,29 +50,32 @@ export const sessionMiddleware = defineMiddleware({
       // Entries before this invocation, oldest first.
       ctx.locals.session = { ...id, entries: await read(ctx, id), ...defined({ maxTokens }) }
       const result = await next()
-      await sessions.append(id, captureEntry(ctx, kept.capture, Date.now()), limits)
+      await sessions.append(id, captureEntry(ctx, capture, Date.now()), limits)
       return result
     }
   },
 })
 
-/** The session key. Also reads arguments that the schema drops: every dispatched skill gets `sessionId`. Includes the gateway, as gateways may share conversation names. */
+/**
+ * The session key; undefined if there is none. Also reads arguments that the schema drops: every dispatched skill gets `sessionId`. A
+ * conversation is prefixed with its gateway, as gateways may share conversation names.
+ */
 function sessionKey(ctx: SkillContext, path: string): string | undefined {
   const value = pathGet(ctx, path) ?? pathGet({ args: ctx.call.given }, path)
-  // A missing cookie often arrives as an empty string: strangers must not share a session.
+  // A missing cookie often arrives as an empty string, and people without one must not share a session.
   if (value === '' || !['string', 'number', 'boolean'].includes(typeof value)) return undefined
   const { message } = ctx
   return message && value === message.conversation ? `${message.gateway}/${value}` : String(value)
 }
 
-/** Default limit in tokens. */
-const MOST_SUMMARISED = 16_000
+/** Tokens beyond which entries are summarised, without `max-tokens`. */
+const DEFAULT_MAX_TOKENS = 16_000
 
 const captured = z
   .string()
   .regex(/^([^$]|\$(all|args|result|agent)$)/, 'use $all, $args, $result, $agent, or a path into ctx')
 
-const sessionSettings = orJust(
+const sessionSettings = orShorthand(
   'key',
   z.strictObject({
     /** Dotted path in ctx of the session key. */
@@ -85,7 +88,7 @@ const sessionSettings = orJust(
     summarize: z.boolean().default(false),
     store: storeName.default('memory'),
     /** How long a session is kept after its last entry. */
-    retention: duration.default(30 * 86_400_000),
+    retention: duration.default(30 * DAY),
     /** Skills with the same name share sessions. Default: the skill's name. */
     name: z.string().min(1).optional(),
   }),

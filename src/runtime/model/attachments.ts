@@ -8,7 +8,7 @@ import type { Attachment, Message } from '../../core/message.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { size } from '../../core/units.ts'
 
-const count = (most: number, usual: number) => z.int().min(1).max(most).default(usual)
+const count = (max: number, usual: number) => z.int().min(1).max(max).default(usual)
 
 /** `attachments: {max-size, max-count, max-pages}` of a model, or `off`: the files of a message that are passed to it. */
 export const attachmentSettings = z
@@ -25,17 +25,19 @@ export const attachmentSettings = z
   .prefault({})
 type Settings = z.output<typeof attachmentSettings>
 
-/** Files for a model. `told`, by hash: what the prompt says about a file besides its name. */
+/** Files for a model. `notes`, by hash: what the prompt says about a file besides its name. */
 export type ReadFiles = {
   parts: FilePart[]
   texts: { name: string; text: string }[]
-  told: ReadonlyMap<string, string>
+  notes: ReadonlyMap<string, string>
 }
 
-export const NO_FILES: ReadFiles = { parts: [], texts: [], told: new Map() }
+export const NO_FILES: ReadFiles = { parts: [], texts: [], notes: new Map() }
 
 /** Maximum characters of all text files. */
-const MOST_TEXT = 64_000
+const MAX_TEXT = 64_000
+/** The files together may be this many times as large as one. */
+const TOTAL_PER_FILE = 4
 
 /** Reads images, PDFs and texts within the limits, detected by content. The prompt mentions omitted files. */
 export async function readFiles(
@@ -45,18 +47,18 @@ export async function readFiles(
 ): Promise<ReadFiles> {
   const all = messages.flatMap(({ id, attachments }) => attachments.map((one) => ({ one, id })))
   if (!settings || all.length === 0) return NO_FILES
-  const { parts, texts, told }: ReadFiles & { told: Map<string, string> } = {
-    parts: [],
-    texts: [],
-    told: new Map(),
-  }
-  const most = settings['max-size']
-  let [bytesLeft, textLeft] = [4 * most, MOST_TEXT]
+  const parts: FilePart[] = []
+  const texts: ReadFiles['texts'] = []
+  const notes = new Map<string, string>()
+  const maxSize = settings['max-size']
+  let bytesLeft = TOTAL_PER_FILE * maxSize
+  let textLeft = MAX_TEXT
 
+  /** Adds a file to `parts` or `texts`. Returns why it is omitted; '' if it is not. */
   const read = async (one: Attachment, messageId: string): Promise<string> => {
     if (parts.length + texts.length >= settings['max-count'])
       return `only ${settings['max-count']} files are read`
-    if (one.size > most) return `over ${most} bytes`
+    if (one.size > maxSize) return `over ${maxSize} bytes`
     if (one.size > bytesLeft) return 'too large together with the others'
     const bytes = await buffer(await services.artifacts.open({ artifact: one, messageId }, call))
     const mediaType = typeOf(bytes)
@@ -81,22 +83,22 @@ export async function readFiles(
   }
 
   for (const { one, id } of all) {
-    if (told.has(one.sha256)) continue
+    if (notes.has(one.sha256)) continue
     const reason = await read(one, id).catch((error: unknown) => {
       log.warn({ attachment: one.name, reason: reasonOf(error) }, 'a file could not be read for a model')
       return 'it no longer exists'
     })
-    told.set(one.sha256, reason === '' ? 'attached below' : `omitted: ${reason}`)
+    notes.set(one.sha256, reason === '' ? 'attached below' : `omitted: ${reason}`)
   }
-  return { parts, texts, told }
+  return { parts, texts, notes }
 }
 
 /** Only the text files, for a model that does not accept others. */
-export function withoutParts({ parts, texts, told }: ReadFiles, messages: readonly Message[]): ReadFiles {
+export function withoutParts({ parts, texts, notes }: ReadFiles, messages: readonly Message[]): ReadFiles {
   const names = new Set(parts.map(({ filename }) => filename))
   const refused = messages.flatMap(({ attachments }) => attachments).filter(({ name }) => names.has(name))
   const all = refused.map(({ sha256 }) => [sha256, 'omitted: the model cannot read it'] as const)
-  return { parts: [], texts, told: new Map([...told, ...all]) }
+  return { parts: [], texts, notes: new Map([...notes, ...all]) }
 }
 
 /** Whether a run failed because the model or its provider does not accept such files. */
@@ -108,7 +110,8 @@ export function refusesFiles(error: unknown): boolean {
   )
 }
 
-const IMAGES: readonly [type: string, magic: RegExp][] = [
+/** Types that models read, by the first bytes of a file. */
+const MAGIC_BYTES: readonly [type: string, magic: RegExp][] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/gif', /^GIF8[79]a/],
@@ -116,19 +119,21 @@ const IMAGES: readonly [type: string, magic: RegExp][] = [
   ['application/pdf', /^.{0,1000}?%PDF-\d/s],
 ]
 
+/** The type of an image or a PDF; undefined for other content. */
 function typeOf(bytes: Buffer): string | undefined {
   const head = bytes.toString('latin1', 0, 1024)
-  return IMAGES.find(([, magic]) => magic.test(head))?.[0]
+  return MAGIC_BYTES.find(([, magic]) => magic.test(head))?.[0]
 }
 
-const TEXTS = /^text\/|^application\/(.*\+)?(json|xml|yaml|x-yaml|toml|javascript|sql|csv|x-ndjson)$/
+const TEXT_TYPES = /^text\/|^application\/(.*\+)?(json|xml|yaml|x-yaml|toml|javascript|sql|csv|x-ndjson)$/
 const TEXT_NAMES =
   /\.(txt|md|csv|tsv|log|json|jsonl|ya?ml|toml|xml|html?|ini|conf|diff|patch|eml|ics|[jt]sx?|py|rb|go|rs|sh|sql)$/i
 
 function isText({ type, name }: Attachment): boolean {
-  return TEXTS.test(type.split(';')[0]?.trim().toLowerCase() ?? '') || TEXT_NAMES.test(name)
+  return TEXT_TYPES.test(type.split(';')[0]?.trim().toLowerCase() ?? '') || TEXT_NAMES.test(name)
 }
 
+/** Undefined for bytes that are not UTF-8 text. */
 function textOf(bytes: Buffer): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -139,14 +144,15 @@ function textOf(bytes: Buffer): string | undefined {
 }
 
 const PAGE = /\/Type\s*\/Page(?![A-Za-z])/g
-/** Object streams, which may contain pages. */
-const PACKED = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
+/** The start of an object stream, which may contain pages. */
+const OBJECT_STREAM = /\/Type\s*\/ObjStm[\s\S]{0,300}?stream\r?\n/g
 /** Maximum total of unpacked bytes per file, against decompression bombs. */
-const MOST_UNPACKED = 16 * 1024 * 1024
+const MAX_UNPACKED = 16 * 1024 * 1024
 
 /** Maximum compression ratio of zlib (https://zlib.net/zlib_tech.html). */
-const MOST_RATIO = 1032
+const MAX_RATIO = 1032
 
+/** Whether bytes begin with a zlib header (RFC 1950): compression method 8, and a multiple of 31. */
 const isDeflated = (packed: Buffer) =>
   packed.length > 1 && ((packed[0] ?? 0) & 15) === 8 && packed.readUInt16BE(0) % 31 === 0
 
@@ -154,16 +160,16 @@ const isDeflated = (packed: Buffer) =>
 function pagesOf(bytes: Buffer): number {
   const text = bytes.toString('latin1')
   let pages = text.match(PAGE)?.length ?? 0
-  let room = MOST_UNPACKED
-  let past = 0
-  for (const found of text.matchAll(PACKED)) {
+  let room = MAX_UNPACKED
+  let previousEnd = 0
+  for (const found of text.matchAll(OBJECT_STREAM)) {
     const start = found.index + found[0].length
-    // Inside the previous stream: each byte is read once.
-    if (start < past) continue
+    const isInsidePrevious = start < previousEnd
+    if (isInsidePrevious) continue
     if (room <= 0) return 0
     const end = text.indexOf('endstream', start)
     if (end < 0) return 0
-    past = end
+    previousEnd = end
     const packed = bytes.subarray(start, end)
     try {
       const unpacked = inflateSync(packed, { maxOutputLength: room })
@@ -171,8 +177,8 @@ function pagesOf(bytes: Buffer): number {
       pages += unpacked.toString('latin1').match(PAGE)?.length ?? 0
     } catch (error) {
       if (pathGet(error, 'code') === 'ERR_BUFFER_TOO_LARGE') return 0
-      // Encrypted or in another encoding: counts what can be counted. A broken stream may have been unpacked almost completely.
-      if (isDeflated(packed)) room -= packed.length * MOST_RATIO
+      // Encrypted or in another encoding: its pages are not counted. A broken stream may have been unpacked almost completely.
+      if (isDeflated(packed)) room -= packed.length * MAX_RATIO
     }
   }
   return room < 0 ? 0 : pages

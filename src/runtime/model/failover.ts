@@ -18,7 +18,8 @@ const PREAMBLE = /^(stream-start|response-metadata|raw|text-start|reasoning-star
 
 /**
  * Switches to the next model if one refuses, is unreachable, or is silent for its share of `timeout` (ms) before the step produced any
- * content; the rest of the run stays with that model. `retries`: SDK retries per step. If all fail, the error names each.
+ * content. The rest of the run stays with the model that answered. `retries`: number of retries of a step by the SDK, which follow a
+ * retryable error. If all models fail, the error names each.
  */
 export function createFailover(run: {
   candidates: readonly Candidate[]
@@ -32,23 +33,25 @@ export function createFailover(run: {
   const share = timeout / candidates.length
   /** The model that answered each requested step. */
   const answered: string[] = []
-  let at = 0
+  let current = 0
+  /** Failed attempts of the current step, over all models: the SDK counts its retries in the same way. */
   let attempts = 0
 
   const wrapStream: Stream = async ({ params }) => {
     for (;;) {
-      const candidate = candidates[at]
+      const candidate = candidates[current]
       if (!candidate) throw new Error('there is no usable model')
-      const next = candidates[at + 1]
+      const next = candidates[current + 1]
       try {
-        const streamed = await begin(candidate.model, params, next && share)
+        const streamed = await startStream(candidate.model, params, next && share)
         answered.push(candidate.id)
         attempts = 0
         return streamed
       } catch (error) {
         if (params.abortSignal?.aborted) throw error
         attempts++
-        if (attempts <= retries && pathGet(error, 'isRetryable') === true) throw error
+        const willBeRetried = attempts <= retries && pathGet(error, 'isRetryable') === true
+        if (willBeRetried) throw error
         if (!next && failed.length === 0) throw error
         failed.push({ model: candidate.id, error })
         if (!next) throw failedAll(failed)
@@ -56,7 +59,7 @@ export function createFailover(run: {
           { model: candidate.id, next: next.id, reason: reasonOf(error) },
           'a model failed; trying the next one',
         )
-        at++
+        current++
       }
     }
   }
@@ -68,45 +71,47 @@ export function createFailover(run: {
   }
 }
 
-/** Resolves at the model's first content. Rejects with an earlier error, or after `patience` (ms) of silence. */
-async function begin(model: Model, params: Parameters<Stream>[0]['params'], patience: number | undefined) {
-  const late = new AbortController()
-  const say = () => late.abort(new Error(`it sent nothing for ${formatDuration(Math.round(patience ?? 0))}`))
-  const timer = patience === undefined ? undefined : setTimeout(say, patience)
-  const signals = [late.signal, ...(params.abortSignal ? [params.abortSignal] : [])]
+/** Resolves at the model's first content. Rejects with an earlier error, or after `silence` (ms) without any content. */
+async function startStream(model: Model, params: Parameters<Stream>[0]['params'], silence?: number) {
+  const silent = new AbortController()
+  const onSilence = (ms: number) =>
+    silent.abort(new Error(`it sent nothing for ${formatDuration(Math.round(ms))}`))
+  const timer = silence === undefined ? undefined : setTimeout(onSilence, silence, silence)
+  const signals = [silent.signal, ...(params.abortSignal ? [params.abortSignal] : [])]
   try {
     const streamed = await model.doStream({ ...params, abortSignal: AbortSignal.any(signals) })
-    return { ...streamed, stream: await heard(streamed.stream) }
+    return { ...streamed, stream: await untilContent(streamed.stream) }
   } catch (error) {
-    throw late.signal.aborted ? late.signal.reason : error
+    throw silent.signal.aborted ? silent.signal.reason : error
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Returns the stream after its first content. Rejects with an earlier error. */
-async function heard(stream: ReadableStream<Part>): Promise<ReadableStream<Part>> {
+/** Resolves with the whole stream at its first content. Rejects with an earlier error. */
+async function untilContent(stream: ReadableStream<Part>): Promise<ReadableStream<Part>> {
   const parts = stream.values()
-  const held: Part[] = []
-  for (let isHeard = false; !isHeard; ) {
+  const received: Part[] = []
+  let hasContent = false
+  while (!hasContent) {
     const { done, value } = await parts.next()
     if (done) break
     if (value.type === 'error') {
       void parts.return?.()
       throw value.error
     }
-    held.push(value)
-    isHeard = !PREAMBLE.test(value.type)
+    received.push(value)
+    hasContent = !PREAMBLE.test(value.type)
   }
   const all = async function* () {
-    yield* held
+    yield* received
     for await (const part of parts) yield part
   }
   return ReadableStream.from(all())
 }
 
-/** Whether a failure is permanent: a wrong key, an unknown model. */
-export function isForGood(error: unknown): boolean {
+/** Whether a failure is permanent, such as a wrong key or an unknown model. */
+export function isPermanent(error: unknown): boolean {
   if (error instanceof TriviumError) return !error.retryable
   return pathGet(error, 'isRetryable') === false
 }
@@ -115,6 +120,6 @@ export function isForGood(error: unknown): boolean {
 export function failedAll(failed: readonly FailedModel[]): TriviumError {
   const model = failed.map((one) => one.model).join(', ')
   const reason = failed.map((one) => `${one.model}: ${reasonOf(one.error)}`).join('; ')
-  const code = failed.every(({ error }) => isForGood(error)) ? 'model_unusable' : 'model_failed'
+  const code = failed.every(({ error }) => isPermanent(error)) ? 'model_unusable' : 'model_failed'
   return new TriviumError(code, { model, reason }, { cause: failed.at(-1)?.error })
 }

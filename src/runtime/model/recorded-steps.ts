@@ -5,6 +5,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { type Json, pathGet } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { DAY } from '../../core/units.ts'
 
 /** A run and the entries of its record that earlier attempts made. */
 export type RecordedRun = {
@@ -21,13 +22,13 @@ export type RecordedRun = {
  * How long (ms) after its last step a run can be resumed. Long, because dead letters and approvals
  * may take days.
  */
-export const RUN_RETENTION = 30 * 86_400_000
+export const RUN_RETENTION = 30 * DAY
 
 /** A stream part of a step. */
 type Part = Streamed['stream'] extends ReadableStream<infer One> ? One : never
 type Streamed = Awaited<ReturnType<NonNullable<LanguageModelMiddleware['wrapStream']>>>
 
-/** `heard`: number of steering messages by then. */
+/** A recorded step. `heard`: number of steering messages that the model had been given by then. */
 const stepSchema = z.object({
   parts: z.custom<Part>((part) => pathGet(part, 'type') !== undefined).array(),
   heard: z.int().default(0),
@@ -42,7 +43,7 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
     steps.push(stepSchema.parse(step))
   const replayed = steps.length
   let current = -1
-  let heard = 0
+  let messageCount = 0
   /** Pending tool calls of the current step, in order. */
   let calls: (string | undefined)[] = []
 
@@ -51,11 +52,12 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
     calls = parts.flatMap((part) => (part.type === 'tool-call' ? part.toolCallId : []))
   }
 
-  const keepStep = async (parts: readonly Part[]) => {
-    const says = parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
-    // A failed or empty step is requested again.
-    if (!says || parts.some(({ type }) => type === 'error')) return
-    const value = JSON.parse(JSON.stringify({ parts, heard }, bytesAsText))
+  const recordStep = async (parts: readonly Part[]) => {
+    const isEmpty = !parts.some(({ type }) => /^(text-delta|tool-call|file)$/.test(type))
+    const hasFailed = parts.some(({ type }) => type === 'error')
+    // Not recorded, so that a resumed run requests it again.
+    if (isEmpty || hasFailed) return
+    const value = JSON.parse(JSON.stringify({ parts, heard: messageCount }, bytesAsText))
     const version = await kv.set(`${base}${current + 1}`, value, { ttl: RUN_RETENTION, ifVersion: 0 })
     if (version === undefined) {
       const reason = 'another process has continued it'
@@ -73,11 +75,11 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
         return { stream: ReadableStream.from(parts) }
       }
       const { stream, ...rest } = await doStream()
-      const said: Part[] = []
+      const received: Part[] = []
       const recorder = new TransformStream<Part, Part>({
         async transform(part, controller) {
-          add(said, part)
-          if (part.type === 'finish') await keepStep(said)
+          appendPart(received, part)
+          if (part.type === 'finish') await recordStep(received)
           controller.enqueue(part)
         },
       })
@@ -90,10 +92,11 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
     middleware,
     /** Number of known steps. */
     replayed,
-    /** Number of steering messages before a known step. */
-    heardBy: (step: number) => steps[step]?.heard,
-    hears(count: number): void {
-      heard = count
+    /** Number of steering messages before a known step; undefined for a new one. */
+    messagesBefore: (step: number) => steps[step]?.heard,
+    /** Sets the number of steering messages before the next step. */
+    setMessageCount(count: number): void {
+      messageCount = count
     },
     isReplaying: () => current < replayed,
     /** The name of the entry of a pending tool call of the current step. Each call is taken once. */
@@ -106,15 +109,15 @@ export function createRecordedSteps({ kv, base, known, call }: RecordedRun) {
 }
 
 /** Stream parts that a replay does not need. */
-const PASSING = /^(response-metadata|raw|ping|tool-input-.*)$/
+const NOT_RECORDED = /^(response-metadata|raw|ping|tool-input-.*)$/
 
 /** Adds a part; merges consecutive pieces of a text. */
-function add(parts: Part[], part: Part): void {
+function appendPart(parts: Part[], part: Part): void {
   const last = parts.at(-1)
-  if (PASSING.test(part.type)) return
-  const isPiece = part.type === 'text-delta' || part.type === 'reasoning-delta'
-  const isMore = isPiece && last?.type === part.type && last.id === part.id
-  if (!isMore || part.providerMetadata || last.providerMetadata) parts.push(part)
+  if (NOT_RECORDED.test(part.type)) return
+  const isDelta = part.type === 'text-delta' || part.type === 'reasoning-delta'
+  const continuesLast = isDelta && last?.type === part.type && last.id === part.id
+  if (!continuesLast || part.providerMetadata || last.providerMetadata) parts.push(part)
   else parts[parts.length - 1] = { ...last, delta: last.delta + part.delta }
 }
 

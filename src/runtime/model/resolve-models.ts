@@ -47,14 +47,14 @@ export async function resolveModels({
 }
 
 /** Resolves `provider:MODEL` and loads the provider's package. Throws `model_unusable`. */
-async function resolveModel(id: string, { model: given, env }: ModelSources): Promise<Model> {
+async function resolveModel(id: string, { model: configured, env }: ModelSources): Promise<Model> {
   const [, provider, model = ''] = /^([^:]+):(.+)$/s.exec(id) ?? []
   if (!provider) throw unusable(id, 'write it as provider:model, e.g. anthropic:<model>')
-  const own = given?.name?.startsWith(`${provider}:`) ? given : undefined
+  const own = configured?.name?.startsWith(`${provider}:`) ? configured : undefined
   if (own?.baseUrl) return compatible(provider, model, own.baseUrl, own.apiKey)
   if (!/^(anthropic|openai|openai-compatible)$/.test(provider)) {
-    const named = given?.baseUrl ? `, ${given.name?.split(':')[0]}` : ''
-    const known = `anthropic, openai, openai-compatible${named}`
+    const custom = configured?.baseUrl ? `, ${configured.name?.split(':')[0]}` : ''
+    const known = `anthropic, openai, openai-compatible${custom}`
     throw unusable(id, `there is no provider ${provider} (known: ${known})`)
   }
 
@@ -64,8 +64,8 @@ async function resolveModel(id: string, { model: given, env }: ModelSources): Pr
   const apiKey = (own?.apiKey ?? env[`${prefix}_API_KEY`]) || undefined
   const baseURL = env[`${prefix}_BASE_URL`] || undefined
   if (!(isCompatible ? baseURL : apiKey)) {
-    const needed = `${prefix}_${isCompatible ? 'BASE_URL' : 'API_KEY'}`
-    throw unusable(id, `set ${needed}, in the environment or in .env`)
+    const variable = `${prefix}_${isCompatible ? 'BASE_URL' : 'API_KEY'}`
+    throw unusable(id, `set ${variable}, in the environment or in .env`)
   }
   if (isCompatible && baseURL) return compatible(provider, model, baseURL, apiKey)
   const settings = defined({ apiKey, baseURL })

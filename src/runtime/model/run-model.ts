@@ -19,12 +19,12 @@ import { timerDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { runBounded } from '../bounded.ts'
 import { skillOfTool } from '../names.ts'
-import { orJust } from '../onion.ts'
+import { orShorthand } from '../parse-settings.ts'
 import { attachmentSettings } from './attachments.ts'
 import type { Spent } from './budget.ts'
 import { exactArguments } from './exact-arguments.ts'
-import { createFailover, isForGood } from './failover.ts'
-import { isFinal } from './recorded-tools.ts'
+import { createFailover, isPermanent } from './failover.ts'
+import { endsAttempt } from './recorded-tools.ts'
 import { type Candidates, type ModelSources, resolveModels } from './resolve-models.ts'
 import type { RunRecord } from './run-record.ts'
 import { createSteering } from './steering.ts'
@@ -44,7 +44,7 @@ const settings = z.strictObject({
 })
 
 /** `model: anthropic:<model>`, or `{name, fallback, max-steps, max-tokens, max-output-tokens, temperature, timeout, retries}`. */
-export const modelSettings = orJust('name', settings, { name: 'id' })
+export const modelSettings = orShorthand('name', settings, { name: 'id' })
 
 export type ModelRun = {
   /** `provider:model` names: the first, and its fallbacks in order. */
@@ -60,17 +60,18 @@ export type ModelRun = {
   record?: RunRecord | undefined
   /** Messages that arrive during the run, and how to render them. */
   steer?: Steer | undefined
-  heard?(message: Message): string
-  onModel?: ((does: ModelStep) => void) | undefined
+  renderArrival?(message: Message): string
+  onModel?: ((step: ModelStep) => void) | undefined
   /** Called with the usage of each step, before the next one. */
-  spend: (used: Spent) => Promise<void>
+  spend: (usage: Spent) => Promise<void>
   /** Tracing options. */
   telemetry: TelemetryOptions | undefined
 }
 
 /**
  * Result of a run. `trace`: the whole conversation with the model. Tokens are those of its `steps`, without `replayed` ones of earlier
- * attempts. `finish`: why an incomplete or empty answer ended. `model`: the one that answered last; `failed`: the models before it.
+ * attempts. `finish`: why an incomplete or empty answer ended. `model`: the one that answered last; `failed`: the models before it. `ms`:
+ * duration.
  */
 export type ModelOutcome = Awaited<ReturnType<typeof stream>>
 
@@ -81,10 +82,10 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
   return runBounded({ skill: call.skill, parent, timeout: settings.timeout }, async (signal) => {
     const controller = new AbortController()
     try {
-      const either = AbortSignal.any([signal, controller.signal])
-      return await stream({ ...run, ...candidates, skill: call.skill, log, signal: either })
+      const combined = AbortSignal.any([signal, controller.signal])
+      return await stream({ ...run, ...candidates, skill: call.skill, log, signal: combined })
     } catch (error) {
-      // Ends other tools and the next step.
+      // Ends tools that still run, and prevents the next step.
       controller.abort(error)
       throw await asModelError(run.models.join(', '), error)
     }
@@ -94,7 +95,7 @@ export async function runModel({ call, log, signal: parent }: SkillContext, run:
 type Streamed = ModelRun & Candidates & { skill: string; log: Log; signal: AbortSignal }
 
 /** Maximum characters of output per run, against endless streams. */
-const MOST_SAID = 4_000_000
+const MAX_OUTPUT = 4_000_000
 
 async function stream(run: Streamed) {
   const { isStepCount, streamText, wrapLanguageModel } = await loadPart('model', () => import('ai'))
@@ -104,22 +105,22 @@ async function stream(run: Streamed) {
   const steering = createSteering(run)
   const uses = createToolUses()
   run.onModel?.({})
-  const begun = Date.now()
-  const asked: TextPart = { type: 'text', text: run.input }
+  const startedAt = Date.now()
+  const input: TextPart = { type: 'text', text: run.input }
   const result = streamText({
     model: wrapLanguageModel({
       model: candidates[0].model,
       middleware: [...(record ? [record.middleware] : []), exactArguments, failover.middleware],
     }),
     instructions: run.instructions,
-    prompt: files.length > 0 ? [{ role: 'user', content: [asked, ...files] }] : run.input,
+    prompt: files.length > 0 ? [{ role: 'user', content: [input, ...files] }] : run.input,
     tools: run.tools,
     stopWhen: [
       isStepCount(settings['max-steps']),
       ({ steps }) => tokensOf(steps) >= settings['max-tokens'],
       // The other tools of the step finish first.
       ({ steps }) =>
-        steps.at(-1)?.content.some((part) => part.type === 'tool-error' && isFinal(part.error)) ?? false,
+        steps.at(-1)?.content.some((part) => part.type === 'tool-error' && endsAttempt(part.error)) ?? false,
     ],
     prepareStep: steering.prepareStep,
     maxRetries: retries,
@@ -135,11 +136,11 @@ async function stream(run: Streamed) {
   const replayed = record?.replayed ?? 0
   await follow(run, result.stream, { replayed, uses, modelOf: failover.modelOf })
   const [text, steps] = await Promise.all([result.text, result.steps])
-  refuseUnfinished(run, text, steps, failover.modelOf(0))
+  requireFinished(run, text, steps, failover.modelOf(0))
   const finish = text === '' ? 'nothing' : steps.at(-1)?.finishReason
-  const said = steps.flatMap(({ response }, at) => [...steering.before(at), ...response.messages])
-  const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...said]
-  const [inputTokens, outputTokens] = usageOf(steps.slice(replayed))
+  const exchanged = steps.flatMap(({ response }, at) => [...steering.before(at), ...response.messages])
+  const trace: ModelMessage[] = [{ role: 'user', content: run.input }, ...exchanged]
+  const { inputTokens, outputTokens } = usageOf(steps.slice(replayed))
   return {
     model: failover.modelOf(steps.length - replayed - 1),
     text,
@@ -147,7 +148,7 @@ async function stream(run: Streamed) {
     steps: steps.length,
     inputTokens,
     outputTokens,
-    ms: Date.now() - begun,
+    ms: Date.now() - startedAt,
     tools: uses.list(),
     files: filesOf(steps),
     ...(failed.length > 0 && {
@@ -165,12 +166,13 @@ async function follow(
   to: { replayed: number; uses: ToolUses; modelOf(step: number): string },
 ): Promise<void> {
   const { replayed, uses, modelOf } = to
-  let [ended, size] = [0, 0]
-  let final: unknown
+  let endedSteps = 0
+  let size = 0
+  let endingError: unknown
   for await (const part of parts) {
-    const known = ended < replayed ? { known: true } : {}
-    size += 'text' in part ? part.text.length : 'delta' in part ? part.delta.length : 0
-    if (size > MOST_SAID) throw limit(run.skill, `${MOST_SAID} characters`)
+    const known = endedSteps < replayed ? { known: true } : {}
+    size += lengthOf(part)
+    if (size > MAX_OUTPUT) throw limitError(run.skill, `${MAX_OUTPUT} characters`)
     if (part.type === 'text-delta') run.onModel?.({ text: part.text, ...known })
     if (part.type === 'tool-call') {
       run.onModel?.({ tool: skillOfTool(part.toolName), ...known })
@@ -178,10 +180,10 @@ async function follow(
     }
     if (part.type === 'tool-result' || part.type === 'tool-error') uses.end(part)
     if (part.type === 'finish-step') {
-      ended++
-      if (ended > replayed) {
+      endedSteps++
+      if (endedSteps > replayed) {
         const { inputTokens = 0, outputTokens = 0 } = part.usage
-        await run.spend({ model: modelOf(ended - replayed - 1), inputTokens, outputTokens })
+        await run.spend({ model: modelOf(endedSteps - replayed - 1), inputTokens, outputTokens })
       }
       if (part.finishReason === 'tool-calls') run.onModel?.({})
     }
@@ -189,15 +191,21 @@ async function follow(
     if (part.type === 'abort') throw run.signal.reason
     if (part.type === 'tool-error') {
       const { toolName: tool, error } = part
-      if (isFinal(error)) final ??= error
+      if (endsAttempt(error)) endingError ??= error
       else run.log.warn({ tool, reason: reasonOf(error) }, 'a tool call of a model failed')
     }
   }
-  if (final !== undefined) throw final
+  if (endingError !== undefined) throw endingError
+}
+
+/** The number of characters of a part of an answer. */
+function lengthOf(part: TextStreamPart<ToolSet>): number {
+  if ('text' in part) return part.text.length
+  return 'delta' in part ? part.delta.length : 0
 }
 
 /** Throws if the model was stopped by a limit, or answered nothing at all. */
-function refuseUnfinished(
+function requireFinished(
   { settings, skill }: Streamed,
   text: string,
   steps: readonly StepResult<ToolSet>[],
@@ -205,53 +213,53 @@ function refuseUnfinished(
 ): void {
   const { 'max-steps': maxSteps, 'max-tokens': maxTokens } = settings
   const wantsMore = steps.at(-1)?.finishReason === 'tool-calls'
-  if (wantsMore && tokensOf(steps) >= maxTokens) throw limit(skill, `${maxTokens} tokens`)
-  if (wantsMore && steps.length >= maxSteps) throw limit(skill, `${maxSteps} steps`)
+  if (wantsMore && tokensOf(steps) >= maxTokens) throw limitError(skill, `${maxTokens} tokens`)
+  if (wantsMore && steps.length >= maxSteps) throw limitError(skill, `${maxSteps} steps`)
   if (text === '' && steps.every(({ toolCalls }) => toolCalls.length === 0))
     throw new TriviumError('model_failed', { model, reason: 'its answer is empty' })
 }
 
 /** Maximum number of files in an answer. */
-const MOST_FILES = 10
-/** Matches results with files made for the reply, not messages that a tool read, which have a gateway. */
+const MAX_FILES = 10
+/** Matches results with files for the reply, but not messages that a tool read, which have a gateway. */
 const replySchema = z.object({
-  attachments: z.array(attachmentSchema).max(MOST_FILES),
+  attachments: z.array(attachmentSchema).max(MAX_FILES),
   gateway: z.undefined().optional(),
 })
 
-/** Files made by tools, which are attached to the answer. */
+/** The files that tools saved, which are attached to the answer. */
 function filesOf(steps: readonly { toolResults: readonly { output: unknown }[] }[]): Attachment[] {
-  const made = steps
+  const saved = steps
     .flatMap(({ toolResults }) => toolResults)
     .flatMap(({ output }) => replySchema.safeParse(output).data?.attachments ?? [])
-  return [...new Map(made.map((one) => [one.sha256, one])).values()].slice(0, MOST_FILES)
+  return [...new Map(saved.map((one) => [one.sha256, one])).values()].slice(0, MAX_FILES)
 }
 
 type Step = { usage: LanguageModelUsage }
 
-function usageOf(steps: readonly Step[]): [input: number, output: number] {
+function usageOf(steps: readonly Step[]): { inputTokens: number; outputTokens: number } {
   const sum = (which: 'inputTokens' | 'outputTokens') =>
     steps.reduce((total, { usage }) => total + (usage[which] ?? 0), 0)
-  return [sum('inputTokens'), sum('outputTokens')]
+  return { inputTokens: sum('inputTokens'), outputTokens: sum('outputTokens') }
 }
 
 function tokensOf(steps: readonly Step[]): number {
-  const [input, output] = usageOf(steps)
-  return input + output
+  const { inputTokens, outputTokens } = usageOf(steps)
+  return inputTokens + outputTokens
 }
 
-function limit(name: string, what: string): TriviumError {
-  return new TriviumError('model_limit', { name, limit: what })
+function limitError(name: string, limit: string): TriviumError {
+  return new TriviumError('model_limit', { name, limit })
 }
 
-/** Converts an error of a model. Permanent refusals (a wrong key, an unknown model) must not be retried by dispatch. */
+/** Converts an error of a model to a TriviumError. Permanent ones (a wrong key, an unknown model) get a code that is not retried. */
 async function asModelError(model: string, error: unknown): Promise<Error> {
   if (error instanceof TriviumError) return error
   const { RetryError } = await import('ai')
   const last = RetryError.isInstance(error) ? error.lastError : error
   if (last instanceof TriviumError) return last
   return new TriviumError(
-    isForGood(last) ? 'model_unusable' : 'model_failed',
+    isPermanent(last) ? 'model_unusable' : 'model_failed',
     { model, reason: reasonOf(last) },
     { cause: error },
   )

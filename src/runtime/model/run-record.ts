@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { SendCounter, Within } from '../../core/call.ts'
+import type { CallOverrides, SendCounter } from '../../core/call.ts'
 import type { Json } from '../../core/json.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -8,7 +8,8 @@ import { createRecordedSteps, type RecordedRun } from './recorded-steps.ts'
 import { runRecordedTool, type ToolCall } from './recorded-tools.ts'
 
 const PREFIX = 'run:'
-const MOST_ENTRIES = 10_000
+/** Maximum number of entries of an outermost call. */
+const MAX_ENTRIES = 10_000
 
 export type RunRecords = ReturnType<typeof createRunRecords>
 export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
@@ -18,23 +19,24 @@ export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
  * its record and calls the model and tools only for missing steps. Each entry is one write, made before its effects.
  */
 export function createRunRecords(kv: KeyValues) {
-  /** How often each outermost call or tool call ran the same skill with the same arguments. */
+  /** How often each outermost call or tool call ran the same skill with the same arguments. Each has a send counter of its own. */
   const counts = new WeakMap<SendCounter, Map<string, number>>()
-  const touched = new Set<string>()
+  /** The root ids of the outermost calls that may have records. */
+  const recorded = new Set<string>()
 
   /** A run's name within its outermost call, the same in each attempt. */
   const nameOf = (ctx: SkillContext): string => {
     const { place, skill, depth, sends } = ctx.call
     if (depth === 0) return `${skill}/`
-    const what = `${skill}#${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 16)}`
-    const known = counts.get(sends) ?? new Map<string, number>()
-    const before = known.get(what) ?? 0
-    counts.set(sends, known.set(what, before + 1))
-    return `${place ?? ''}/${what}.${before}/`
+    const invocation = `${skill}#${hash('sha256', JSON.stringify(slimArgs(ctx))).slice(0, 16)}`
+    const ofCall = counts.get(sends) ?? new Map<string, number>()
+    const earlier = ofCall.get(invocation) ?? 0
+    counts.set(sends, ofCall.set(invocation, earlier + 1))
+    return `${place ?? ''}/${invocation}.${earlier}/`
   }
 
   const read = async (base: string) => {
-    const keys = await kv.list(base, MOST_ENTRIES)
+    const keys = await kv.list(base, MAX_ENTRIES)
     // Runs within its tools have the same prefix.
     const names = keys.map((key) => key.slice(base.length)).filter((name) => /^[\d.]+$/.test(name))
     const values = await Promise.all(names.map(async (name) => (await kv.get(base + name))?.value))
@@ -42,7 +44,7 @@ export function createRunRecords(kv: KeyValues) {
   }
 
   const remove = async (rootId: string) => {
-    const keys = await kv.list(`${PREFIX}${rootId}/`, MOST_ENTRIES)
+    const keys = await kv.list(`${PREFIX}${rootId}/`, MAX_ENTRIES)
     await Promise.all(keys.map(kv.delete))
   }
 
@@ -50,27 +52,28 @@ export function createRunRecords(kv: KeyValues) {
     /** The record of the run that `ctx` starts or resumes. */
     async open(ctx: SkillContext) {
       const { rootId } = ctx.call
-      touched.add(rootId)
+      recorded.add(rootId)
       const name = nameOf(ctx)
       const base = `${PREFIX}${rootId}/${name}`
       return createRecord({ kv, base, name, known: await read(base), call: ctx.call, log: ctx.log })
     },
     /** Deletes the records of an outermost call that has ended. Most have none. */
-    end: (rootId: string): Promise<void> | undefined => (touched.delete(rootId) ? remove(rootId) : undefined),
+    end: (rootId: string): Promise<void> | undefined =>
+      recorded.delete(rootId) ? remove(rootId) : undefined,
     /** Releases an outermost call that another daemon may resume. */
-    leave: (rootId: string) => void touched.delete(rootId),
+    release: (rootId: string) => void recorded.delete(rootId),
   }
 }
 
 function createRecord(run: RecordedRun) {
   const steps = createRecordedSteps(run)
-  const { middleware, replayed, heardBy, hears } = steps
+  const { middleware, replayed, messagesBefore, setMessageCount } = steps
   return {
     middleware,
     replayed,
-    heardBy,
-    hears,
-    tool: (call: ToolCall, tool: (within: Within) => Promise<Json>) =>
+    messagesBefore,
+    setMessageCount,
+    tool: (call: ToolCall, tool: (within: CallOverrides) => Promise<Json>) =>
       runRecordedTool(run, steps, call, tool),
   }
 }

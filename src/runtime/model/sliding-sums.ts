@@ -6,68 +6,73 @@ import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const PREFIX = 'budget:'
-/** Number of buckets of a sliding window, which may be too long by one bucket. */
-const PARTS = 48
+/** Number of buckets of a sliding window. The window may be too long by the length of one. */
+const BUCKETS = 48
 
 /** Usage per bucket, by its start (Unix ms): tokens, and money. */
-const spentSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
-type SpentParts = z.infer<typeof spentSchema>
+const bucketsSchema = z.record(z.string(), z.tuple([z.number(), z.number()]))
+type Buckets = z.infer<typeof bucketsSchema>
 
 /** Sums of usage within the last `per` ms, in the store for all daemons. */
 export function createSlidingSums(kv: KeyValues, now: () => number) {
   return {
-    async read(who: string, per: number): Promise<SpentParts> {
-      const entry = await kv.get(keyOf(who, per))
-      return within(entry ? spentSchema.parse(entry.value) : {}, per, now())
+    async read(owner: string, per: number): Promise<Buckets> {
+      const entry = await kv.get(keyOf(owner, per))
+      return withoutExpired(entry ? bucketsSchema.parse(entry.value) : {}, per, now())
     },
-    /** Adds usage to several sums; a repeated place counts once. */
+    /** Adds usage to several sums; a repeated window counts once. */
     async add(
-      places: readonly { who: string; per: number }[],
+      windows: readonly { owner: string; per: number }[],
       { tokens, money }: { tokens: number; money: number },
     ): Promise<void> {
-      const keys = new Map(places.map(({ who, per }) => [keyOf(who, per), per]))
+      const keys = new Map(windows.map(({ owner, per }) => [keyOf(owner, per), per]))
       const addTo = ([key, per]: [string, number]) =>
         updateKv(kv, key, (current): { value: Json; ttl: number } => {
           const at = now()
-          const part = partOf(per)
-          const parts = within(spentSchema.parse(current ?? {}), per, at)
-          const start = String(Math.floor(at / part) * part)
-          const [before, paid] = parts[start] ?? [0, 0]
-          return { value: { ...parts, [start]: [before + tokens, paid + money] }, ttl: per + part }
+          const length = bucketLength(per)
+          const buckets = withoutExpired(bucketsSchema.parse(current ?? {}), per, at)
+          const start = String(Math.floor(at / length) * length)
+          const [oldTokens, oldMoney] = buckets[start] ?? [0, 0]
+          const sums = [oldTokens + tokens, oldMoney + money]
+          return { value: { ...buckets, [start]: sums }, ttl: per + length }
         })
       await Promise.all([...keys].map(addTo))
     },
   }
 }
 
-/** Whole ms, because stores use whole ms. */
-function partOf(per: number): number {
-  return Math.ceil(per / PARTS)
+/** The length of a bucket in ms, rounded up, because stores use whole ms. */
+function bucketLength(per: number): number {
+  return Math.ceil(per / BUCKETS)
 }
 
-function keyOf(who: string, per: number): string {
-  return `${PREFIX}${per}:${hash('sha256', who).slice(0, 32)}`
+function keyOf(owner: string, per: number): string {
+  return `${PREFIX}${per}:${hash('sha256', owner).slice(0, 32)}`
 }
 
 /** The buckets within the window. */
-function within(parts: SpentParts, per: number, now: number): SpentParts {
+function withoutExpired(buckets: Buckets, per: number, now: number): Buckets {
   return Object.fromEntries(
-    Object.entries(parts).filter(([start]) => Number(start) + per + partOf(per) > now),
+    Object.entries(buckets).filter(([start]) => Number(start) + per + bucketLength(per) > now),
   )
 }
 
-export function sumOf(parts: SpentParts, { unit }: Amount): number {
-  return Object.values(parts).reduce((sum, [tokens, money]) => sum + (unit === 'tokens' ? tokens : money), 0)
+/** The sum of all buckets, in the unit of the amount. */
+export function sumOf(buckets: Buckets, { unit }: Amount): number {
+  return Object.values(buckets).reduce(
+    (sum, [tokens, money]) => sum + (unit === 'tokens' ? tokens : money),
+    0,
+  )
 }
 
-/** When enough usage has left the window; undefined if something is left now. */
-export function goesOnAt(parts: SpentParts, amount: Amount): number | undefined {
-  let left = sumOf(parts, amount)
+/** When enough usage will have left the window (Unix ms); undefined if the amount is not used up. */
+export function availableAt(buckets: Buckets, amount: Amount): number | undefined {
+  let used = sumOf(buckets, amount)
   let until: number | undefined
-  for (const [start, spent] of Object.entries(parts).sort(([a], [b]) => Number(a) - Number(b))) {
-    if (left < amount.most) return until
-    left -= sumOf({ [start]: spent }, amount)
-    until = Number(start) + amount.per + partOf(amount.per)
+  for (const [start, spent] of Object.entries(buckets).sort(([a], [b]) => Number(a) - Number(b))) {
+    if (used < amount.most) return until
+    used -= sumOf({ [start]: spent }, amount)
+    until = Number(start) + amount.per + bucketLength(amount.per)
   }
-  return left < amount.most ? until : Number.POSITIVE_INFINITY
+  return used < amount.most ? until : Number.POSITIVE_INFINITY
 }

@@ -7,24 +7,26 @@ import type { RunRecord } from './run-record.ts'
 export function createSteering(run: {
   steer?: Steer | undefined
   record?: RunRecord | undefined
-  heard?(message: Message): string
+  renderArrival?(message: Message): string
 }) {
   const { steer, record } = run
-  /** Messages given to the model before each step. */
-  const steered: ModelMessage[][] = []
-  let heard = 0
+  /** The messages that were inserted before each step. */
+  const inserted: ModelMessage[][] = []
+  let count = 0
   return {
     async prepareStep({ stepNumber, messages }: { stepNumber: number; messages: ModelMessage[] }) {
       if (!steer) return undefined
-      const before = record?.heardBy(stepNumber)
-      if (before === undefined) await steer.listen()
-      const more = steer.messages.slice(heard, before)
-      heard += more.length
-      record?.hears(heard)
-      const given = more.map((one): ModelMessage => ({ role: 'user', content: run.heard?.(one) ?? one.text }))
-      steered[stepNumber] = given
-      return given.length > 0 ? { messages: [...messages, ...given] } : undefined
+      const recordedCount = record?.messagesBefore(stepNumber)
+      if (recordedCount === undefined) await steer.listen()
+      const arrived = steer.messages.slice(count, recordedCount)
+      count += arrived.length
+      record?.setMessageCount(count)
+      const added = arrived.map(
+        (one): ModelMessage => ({ role: 'user', content: run.renderArrival?.(one) ?? one.text }),
+      )
+      inserted[stepNumber] = added
+      return added.length > 0 ? { messages: [...messages, ...added] } : undefined
     },
-    before: (step: number): readonly ModelMessage[] => steered[step] ?? [],
+    before: (step: number): readonly ModelMessage[] => inserted[step] ?? [],
   }
 }

@@ -2,8 +2,8 @@ import { reasonOf } from '../../core/errors.ts'
 import { skillOfTool } from '../names.ts'
 
 /** Maximum number of recorded tool calls, and characters of the input of each. */
-const USES = 50
-const GIVEN = 200
+const MAX_USES = 50
+const MAX_ARGS = 200
 
 type ToolUse = { tool: string; args: string; ms?: number; error?: string }
 
@@ -15,8 +15,8 @@ export function createToolUses() {
   return {
     begin({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: unknown }) {
       const tool = skillOfTool(toolName)
-      const args = (JSON.stringify(input) ?? '').slice(0, GIVEN)
-      if (uses.size < USES) uses.set(toolCallId, { tool, args, at: Date.now() })
+      const args = (JSON.stringify(input) ?? '').slice(0, MAX_ARGS)
+      if (uses.size < MAX_USES) uses.set(toolCallId, { tool, args, at: Date.now() })
     },
     end({ toolCallId, error }: { toolCallId: string; error?: unknown }) {
       const use = uses.get(toolCallId)

@@ -37,23 +37,27 @@ export async function transcribeAudio(
   const { APICallError, RetryError, transcribe } = await loadPart('model', () => import('ai'))
   const model = await resolve(id, provider, name, own, env)
   try {
-    const said = await transcribe({
-      ...{ model, audio, abortSignal: signal, maxRetries: RETRIES },
+    const transcript = await transcribe({
+      model,
+      audio,
+      abortSignal: signal,
+      maxRetries: RETRIES,
       ...(language === undefined ? {} : { providerOptions: { openai: { language } } }),
     })
-    const usage = pathGet(said.responses[0], 'body.usage')
+    const usage = pathGet(transcript.responses[0], 'body.usage')
     const count = (key: string) => Number(pathGet(usage, key) ?? 0)
     return {
-      text: said.text.trim(),
-      ...defined({ language: said.language, seconds: said.durationInSeconds }),
-      ...{ inputTokens: count('input_tokens'), outputTokens: count('output_tokens') },
+      text: transcript.text.trim(),
+      ...defined({ language: transcript.language, seconds: transcript.durationInSeconds }),
+      inputTokens: count('input_tokens'),
+      outputTokens: count('output_tokens'),
     }
   } catch (error) {
     const last = RetryError.isInstance(error) ? error.lastError : error
-    const isFinal = APICallError.isInstance(last) && !last.isRetryable
+    const isPermanent = APICallError.isInstance(last) && !last.isRetryable
     const reason = reasonOf(last)
     throw new TriviumError(
-      isFinal ? 'model_unusable' : 'model_failed',
+      isPermanent ? 'model_unusable' : 'model_failed',
       { model: id, reason },
       { cause: error },
     )

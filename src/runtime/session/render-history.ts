@@ -5,9 +5,9 @@ import { headOf } from '../../lib/head-of.ts'
 /** Arguments that every dispatched skill gets, and that are not part of the conversation. */
 const ROUTING = ['message', 'messages', 'route', 'sessionId', 'from']
 
-/** Maximum characters of one text, and of the whole history, in a prompt. */
-export const LONGEST_TEXT = 16_000
-const LONGEST_HISTORY = 64_000
+/** Maximum characters of one text in a prompt, and of the whole history. */
+export const MAX_TEXT = 16_000
+const MAX_HISTORY = 64_000
 
 /** Renders entries for a prompt, oldest first. Marks cut texts and omitted older entries. */
 export function renderHistory(
@@ -16,13 +16,13 @@ export function renderHistory(
 ): string {
   const { dropped = 0, summary } = entries[0] ?? {}
   const kept: string[] = []
-  let room = LONGEST_HISTORY
-  let tokens = maxTokens - tokensIn(summary ?? '')
+  let charactersLeft = MAX_HISTORY
+  let tokensLeft = maxTokens - tokensIn(summary ?? '')
   for (const entry of entries.toReversed()) {
     const text = renderEntry(entry)
-    room -= text.length
-    tokens -= tokensIn(text)
-    if (Math.min(room, tokens) < 0 && kept.length > 0) break
+    charactersLeft -= text.length
+    tokensLeft -= tokensIn(text)
+    if (Math.min(charactersLeft, tokensLeft) < 0 && kept.length > 0) break
     kept.unshift(text)
   }
   const missing = entries.length - kept.length + dropped
@@ -38,18 +38,19 @@ export function tokensIn(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 3)
 }
 
+/** Renders an entry: its time, the user's text, captured values, the model's steps, and the result. */
 export function renderEntry(entry: SessionEntry): string {
   const lines = [`[${new Date(entry.at).toISOString()}]`]
-  const { 'args.text': captured, ...values } = entry.values ?? {}
-  const said = entry.args === undefined ? asText(captured ?? '') : textOfArgs(entry.args)
-  if (said) lines.push(`user: ${said}`)
+  const { 'args.text': capturedText, ...values } = entry.values ?? {}
+  const userText = entry.args === undefined ? asText(capturedText ?? '') : textOfArgs(entry.args)
+  if (userText) lines.push(`user: ${userText}`)
   for (const [path, value] of Object.entries(values)) lines.push(`${path}: ${asText(value)}`)
   lines.push(...stepsOf(entry))
   if (entry.result !== undefined && entry.result !== null) lines.push(`you: ${asText(entry.result)}`)
   return lines.join('\n')
 }
 
-/** The conversation with the model, without what is already in the arguments and the result. */
+/** The conversation with the model, without texts that are also in the arguments or the result. */
 function stepsOf({ agent, args, result }: SessionEntry): string[] {
   if (!Array.isArray(agent)) return agent === undefined ? [] : [`trace: ${asText(agent)}`]
   return agent.flatMap((message, index) => {
@@ -76,5 +77,5 @@ function textOfArgs(args: Json): string {
 
 function asText(value: Json): string {
   const text = typeof value === 'string' ? value : pathGet(value, 'text')
-  return headOf(typeof text === 'string' ? text : JSON.stringify(value), LONGEST_TEXT)
+  return headOf(typeof text === 'string' ? text : JSON.stringify(value), MAX_TEXT)
 }

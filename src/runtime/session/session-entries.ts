@@ -3,7 +3,7 @@ import { type SessionEntry, sessionEntrySchema } from '../../core/session.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { LONGEST_TEXT, renderEntry, tokensIn } from './render-history.ts'
+import { MAX_TEXT, renderEntry, tokensIn } from './render-history.ts'
 
 /**
  * Makes the session entry of an invocation from the `capture` paths: arguments, result, the
@@ -46,16 +46,16 @@ function safeJson(value: unknown): Json {
 }
 
 /** Maximum size of an entry and of a session, in characters of JSON. */
-const LARGEST_ENTRY = 64_000
-const LARGEST_SESSION = 256_000
+const MAX_ENTRY = 64_000
+const MAX_SESSION = 256_000
 /** Length to which a part of an oversized entry is cut. */
-const SHORT = 4_000
+const CUT_LENGTH = 4_000
 
 type Limits = { maxEntries: number; maxTokens?: number }
 
 /**
  * Adds an entry, and drops the oldest ones beyond the limits. `dropped` of the oldest remaining
- * entry counts them.
+ * entry counts the dropped ones.
  */
 export function withEntry(
   entries: readonly SessionEntry[],
@@ -65,17 +65,17 @@ export function withEntry(
   const message = pathGet(entry.args, 'message.id')
   // The entry of a redelivered message replaces its previous one.
   const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
-  const kept = [...others, bounded(entry)]
+  const kept = [...others, withoutExcess(entry)]
   let { dropped = 0, summary } = entries[0] ?? {}
-  const isTooMuch = () =>
-    kept.length > maxEntries || sizeOf(kept) > LARGEST_SESSION || tokensOf(kept) > maxTokens
-  while (kept.length > 1 && isTooMuch()) {
+  const isOverLimit = () =>
+    kept.length > maxEntries || sizeOf(kept) > MAX_SESSION || tokensOf(kept) > maxTokens
+  while (kept.length > 1 && isOverLimit()) {
     kept.shift()
     dropped += 1
   }
   const [oldest, ...rest] = kept
-  const told = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
-  return oldest ? [{ ...oldest, ...told }, ...rest] : kept
+  const removed = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
+  return oldest ? [{ ...oldest, ...removed }, ...rest] : kept
 }
 
 function tokensOf(entries: readonly SessionEntry[]): number {
@@ -85,25 +85,29 @@ function tokensOf(entries: readonly SessionEntry[]): number {
   )
 }
 
-/** The entries to summarise if there are too many. The newest entries stay, up to half of the limits. */
-export function outgrown(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
+/**
+ * The oldest entries, if the session has reached its limits; else `[]`. The newest entries stay, up to half of the limits, and
+ * at least one.
+ */
+export function entriesToSummarise(entries: readonly SessionEntry[], maxEntries: number, maxTokens: number) {
   if (entries.length < maxEntries && tokensOf(entries) <= maxTokens) return []
-  let [room, kept] = [maxTokens / 2, 0]
+  let tokensLeft = maxTokens / 2
+  let staying = 0
   for (const entry of entries.toReversed()) {
-    room -= tokensIn(renderEntry(entry))
-    if (kept > 0 && (room < 0 || kept >= maxEntries / 2)) break
-    kept++
+    tokensLeft -= tokensIn(renderEntry(entry))
+    if (staying > 0 && (tokensLeft < 0 || staying >= maxEntries / 2)) break
+    staying++
   }
-  return entries.slice(0, -kept)
+  return entries.slice(0, -staying)
 }
 
 /** Cuts an oversized entry; the conversation with the model first, the arguments last. */
-function bounded(entry: SessionEntry): SessionEntry {
-  const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, LONGEST_TEXT) : value)
+function withoutExcess(entry: SessionEntry): SessionEntry {
+  const cut = (_key: string, value: Json) => (typeof value === 'string' ? headOf(value, MAX_TEXT) : value)
   const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
   for (const part of ['agent', 'values', 'result', 'args'] as const) {
-    if (sizeOf(small) <= LARGEST_ENTRY) break
-    const text = headOf(JSON.stringify(small[part] ?? null), SHORT)
+    if (sizeOf(small) <= MAX_ENTRY) break
+    const text = headOf(JSON.stringify(small[part] ?? null), CUT_LENGTH)
     if (part === 'values') small.values = { captured: text }
     else small[part] = text
   }

@@ -6,7 +6,7 @@ import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { type sessions, storeName } from '../operations.ts'
-import { LONGEST_TEXT } from './render-history.ts'
+import { MAX_TEXT } from './render-history.ts'
 import { withEntry } from './session-entries.ts'
 
 /** The stored value of a session, with the parts of its key. */
@@ -16,7 +16,8 @@ const sessionValue = z.object({
   entries: z.array(sessionEntrySchema),
 })
 
-const MOST_LISTED = 10_000
+/** Maximum number of listed sessions per store. */
+const MAX_LISTED = 10_000
 
 /** Session memory in files, in memory, or in the shared store. */
 export function createSessionService(
@@ -36,14 +37,15 @@ export function createSessionService(
       const value = await updateKv(backends[id.store], keyOf(id), (current) => {
         const before = entriesOf(current)
         const [oldest, ...rest] = before.filter(({ at }, index) => at > until || index === before.length - 1)
-        // A concurrent run may have done it already.
-        if (!oldest || rest.length + 1 === before.length) return undefined
+        // A concurrent run may have summarised them already.
+        const isDone = rest.length + 1 === before.length
+        if (!oldest || isDone) return undefined
         const { dropped: _, ...kept } = oldest
         return {
           value: {
             name: id.name,
             session: id.key,
-            entries: [{ ...kept, summary: headOf(summary, LONGEST_TEXT) }, ...rest],
+            entries: [{ ...kept, summary: headOf(summary, MAX_TEXT) }, ...rest],
           },
           ttl,
         }
@@ -56,7 +58,7 @@ export function createSessionService(
     },
     async list({ store: only }) {
       const lists = storesOf(only).map(async (store) => {
-        const keys = await backends[store].list('', MOST_LISTED)
+        const keys = await backends[store].list('', MAX_LISTED)
         return (await Promise.all(keys.map(backends[store].get))).flatMap((found) => {
           if (!found) return []
           const { name, session, entries } = sessionValue.parse(found.value)
@@ -71,6 +73,7 @@ export function createSessionService(
 
 const storesOf = (only?: StateStoreName) => (only === undefined ? storeName.options : [only])
 
+/** The entries of a stored session, oldest first; `[]` without a value. */
 function entriesOf(value: Json | undefined) {
   return value === undefined ? [] : sessionValue.parse(value).entries
 }

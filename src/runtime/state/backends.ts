@@ -8,12 +8,16 @@ import { isJsonObject, type Json, pathGet } from '../../core/json.ts'
 import type { StateBackend } from '../../core/state.ts'
 import type { Store } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { disk, orNothing, syncDir, writeWhole } from '../../lib/disk.ts'
+import { disk, orNothing, syncDir, writeAtomically } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import { parseSettings } from '../onion.ts'
+import { parseSettings } from '../parse-settings.ts'
 
+/** The version of the file format. */
 const VERSION = 1
+/** Longer file names are shortened. File systems allow 255 bytes, and temporary files have a suffix. */
 const LONGEST_NAME = 180
+/** Length of a `~` and a SHA-256 in hex. */
+const HASH_SUFFIX_LENGTH = 65
 
 /** The content of a file in `<data dir>/state/` or `<data dir>/sessions/`. Times are Unix ms. */
 const stateDocument = z.object({
@@ -46,7 +50,7 @@ export function createFileBackend(folder: string, now: () => number) {
         if (next === null) disk.remove(path)
         if (!next) return syncDir(folder)
         const document: StateDocument = { schema_version: VERSION, key, ...next, updated_at: now() }
-        await writeWhole(path, `${JSON.stringify(document, null, 2)}\n`)
+        await writeAtomically(path, `${JSON.stringify(document, null, 2)}\n`)
       }
       await lock.during(write).catch((error) => {
         throw unwritable(path, error)
@@ -84,8 +88,8 @@ async function load(path: string): Promise<StateDocument | undefined> {
     return parseSettings(stateDocument, value)
   } catch (error) {
     if (error instanceof TriviumError) throw error
-    const told = { path, reason: reasonOf(error), todo: 'delete it to free the key' }
-    throw new TriviumError('state_corrupt', told, { cause: error })
+    const values = { path, reason: reasonOf(error), todo: 'delete it to free the key' }
+    throw new TriviumError('state_corrupt', values, { cause: error })
   }
 }
 
@@ -104,17 +108,17 @@ export function fileNameOf(key: string): string {
   let name = ''
   for (const byte of Buffer.from(key)) {
     const char = String.fromCharCode(byte)
-    const plain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
-    name += plain ? char : `%${byte.toString(16).padStart(2, '0')}`
+    const isPlain = /[a-z0-9_-]/.test(char) || (char === '.' && name !== '')
+    name += isPlain ? char : `%${byte.toString(16).padStart(2, '0')}`
   }
   if (name.length <= LONGEST_NAME) return `${name}.json`
-  return `${name.slice(0, LONGEST_NAME - 65)}~${hash('sha256', key)}.json`
+  return `${name.slice(0, LONGEST_NAME - HASH_SUFFIX_LENGTH)}~${hash('sha256', key)}.json`
 }
 
 /** A stored entry, in a file or in memory. `expires_at`: Unix ms. */
 export type StateEntry = { value: Json; version: number; expires_at?: number }
 
-/** Raw entries, including expired ones. */
+/** Storage of entries, including expired ones. */
 type Entries = Pick<StateBackend, 'onChange'> & {
   close(): void
   get(key: string): Promise<StateEntry | undefined>
@@ -128,22 +132,23 @@ type Entries = Pick<StateBackend, 'onChange'> & {
 
 /** Adds versions and expiry to raw entries. */
 function createBackend(entries: Entries, now: () => number) {
-  const live = (entry: StateEntry | undefined) =>
+  const unexpired = (entry: StateEntry | undefined) =>
     entry && (entry.expires_at ?? Number.POSITIVE_INFINITY) > now() ? entry : undefined
 
   return {
     async get(key) {
-      const entry = live(await entries.get(key))
+      const entry = unexpired(await entries.get(key))
       return entry && { value: entry.value, version: entry.version }
     },
     async set(key, value, { ttl, ifVersion, keepTtl } = {}) {
       let version: number | undefined
-      await entries.change(key, (current) => {
-        const before = live(current)?.version ?? 0
-        const left = keepTtl ? live(current)?.expires_at : undefined
-        if (ifVersion !== undefined && ifVersion !== before) return undefined
-        version = before + 1
-        const expires_at = ttl === undefined ? left : now() + ttl
+      await entries.change(key, (stored) => {
+        const current = unexpired(stored)
+        const currentVersion = current?.version ?? 0
+        if (ifVersion !== undefined && ifVersion !== currentVersion) return undefined
+        version = currentVersion + 1
+        const kept = keepTtl ? current?.expires_at : undefined
+        const expires_at = ttl === undefined ? kept : now() + ttl
         return { value, version, ...defined({ expires_at }) }
       })
       return version
@@ -151,13 +156,13 @@ function createBackend(entries: Entries, now: () => number) {
     async delete(key) {
       let existed = false
       await entries.change(key, (current) => {
-        existed = live(current) !== undefined
+        existed = unexpired(current) !== undefined
         return null
       })
       return existed
     },
     async list(prefix, limit) {
-      const found = (await entries.all()).filter(([key, entry]) => key.startsWith(prefix) && live(entry))
+      const found = (await entries.all()).filter(([key, entry]) => key.startsWith(prefix) && unexpired(entry))
       return found
         .map(([key]) => key)
         .sort()
@@ -165,9 +170,10 @@ function createBackend(entries: Entries, now: () => number) {
     },
     /** Removes expired entries. */
     async sweep() {
-      const expired = (await entries.all()).filter(([, entry]) => !live(entry))
-      // Checks again under the lock, as it may have been written meanwhile.
-      for (const [key] of expired) await entries.change(key, (current) => (live(current) ? undefined : null))
+      const expired = (await entries.all()).filter(([, entry]) => !unexpired(entry))
+      // `change` checks again under the lock, as the key may have been written meanwhile.
+      for (const [key] of expired)
+        await entries.change(key, (current) => (unexpired(current) ? undefined : null))
     },
     onChange: entries.onChange,
     close: entries.close,

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Erasing, KeptJob, KeptNote } from '../../core/erasing.ts'
+import type { Erasing, StoredJob, StoredNote } from '../../core/erasing.ts'
 import { defined } from '../../lib/defined.ts'
 import type { JobRow } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
@@ -92,15 +92,17 @@ export function createErasing(
 function unfinished({ sql }: Parts, after: string) {
   const rows = sql.all<Job>`SELECT job.*, q.name AS queue_name FROM job JOIN queue q ON q.id = job.queue
     WHERE n > ${Number(after.slice('job '.length))} ORDER BY n LIMIT ${JOB_PAGE} + 0`
-  const items = rows.map(({ queue_name: queue, id, lane, grp, message_id, data, errors, kept }): KeptJob => {
-    const content = { lane, group: grp, errors: JSON.parse(errors) }
-    const rest = defined({
-      messageId: message_id ?? undefined,
-      data: fromJson(data),
-      message: fromJson(kept),
-    })
-    return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
-  })
+  const items = rows.map(
+    ({ queue_name: queue, id, lane, grp, message_id, data, errors, kept }): StoredJob => {
+      const content = { lane, group: grp, errors: JSON.parse(errors) }
+      const rest = defined({
+        messageId: message_id ?? undefined,
+        data: fromJson(data),
+        message: fromJson(kept),
+      })
+      return { state: 'unfinished', queue, id, content: { ...content, ...rest } }
+    },
+  )
   const last = rows.at(-1)
   return { items, next: last && rows.length === JOB_PAGE ? `job ${last.n}` : 'done 0 ' }
 }
@@ -109,7 +111,7 @@ function ended({ sql }: Parts, after: string) {
   const [, queue = '0', id = ''] = /^done (\d+) (.*)$/s.exec(after) ?? []
   const rows = sql.all<Done>`SELECT done.*, q.name AS queue_name FROM done JOIN queue q ON q.id = done.queue
     WHERE (done.queue, done.id) > (${Number(queue)}, ${id}) ORDER BY done.queue, done.id LIMIT ${JOB_PAGE} + 0`
-  const items = rows.map(({ queue_name: queue, id, at, result }): KeptJob => {
+  const items = rows.map(({ queue_name: queue, id, at, result }): StoredJob => {
     return { state: 'done', queue, id, content: { at, ...defined({ result: fromJson(result) }) } }
   })
   const last = rows.at(-1)
@@ -120,7 +122,7 @@ function notesAfter({ sql }: Parts, after: string) {
   const [seq = 0, n = 0] = after.split(' ').map(Number)
   const rows = sql.all<NoteRow>`SELECT note.*, journal.id FROM note LEFT JOIN journal ON journal.seq = note.seq
     WHERE (note.seq, note.n) > (${seq}, ${n}) ORDER BY note.seq, note.n LIMIT ${NOTE_PAGE} + 0`
-  const items = rows.map(({ id, at, road, what, detail, ...place }): KeptNote => {
+  const items = rows.map(({ id, at, road, what, detail, ...place }): StoredNote => {
     const content = { messageId: id, at, road: ROADS[road] ?? 'dispatch', what }
     return {
       place: `${place.seq} ${place.n}`,

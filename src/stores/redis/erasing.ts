@@ -1,4 +1,4 @@
-import type { Erasing, KeptJob, KeptNote, Part } from '../../core/erasing.ts'
+import type { Erasing, ListPage, StoredJob, StoredNote } from '../../core/erasing.ts'
 import { parseJson } from '../../core/json.ts'
 import { positionOf } from '../../core/message-id.ts'
 import { inBatches } from './batches.ts'
@@ -18,17 +18,17 @@ export function createErasing(server: Server, forgetFresh: () => void): Erasing 
   const { run, call, scan, places, roots } = server
   const { main } = roots
 
-  const unfinished = async (queue: string, after: string): Promise<Part<KeptJob>> => {
+  const unfinished = async (queue: string, after: string): Promise<ListPage<StoredJob>> => {
     const found = await run<Found[]>('erase', main, 'unfinished', queue, after, JOB_PAGE)
-    const items = found.map(([, id, fields]): KeptJob => {
+    const items = found.map(([, id, fields]): StoredJob => {
       return { state: 'unfinished', queue, id, content: fields.map((text) => parseJson(text) ?? text) }
     })
     const last = found.at(-1)
     return { items, ...(last && found.length === JOB_PAGE && { next: `${queue} ${last[0]}` }) }
   }
 
-  const results = async (): Promise<KeptJob[]> => {
-    const items: KeptJob[] = []
+  const results = async (): Promise<StoredJob[]> => {
+    const items: StoredJob[] = []
     for await (const keys of scan(`${main}jobs:`, ':done:')) {
       for (const key of keys) {
         const [, queue = '', id = ''] = /^(.*?):done:(.*)$/s.exec(key.slice(`${main}jobs:`.length)) ?? []
@@ -87,7 +87,7 @@ function noteErasing({ call, roots: { main } }: Server): Pick<Erasing, 'notes' |
       const buckets = Array.from({ length: LISTS }, (_, at) => from + at).filter((at) => at <= end / PER_LIST)
       const lists = buckets.map((bucket) => call<string[]>('LRANGE', `${main}notes:${bucket}`, 0, -1))
       const items = (await Promise.all(lists)).flatMap((lines, at) =>
-        lines.map((line): KeptNote => {
+        lines.map((line): StoredNote => {
           const { road, what, detail = null, at: time } = decodeNote(line.slice(line.indexOf(' ') + 1))
           return { place: `${buckets[at]} ${line}`, content: { at: time, road, what, detail } }
         }),

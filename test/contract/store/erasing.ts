@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { Part } from '../../../src/core/erasing.ts'
+import type { ListPage } from '../../../src/core/erasing.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { until } from '../../fixtures/until.ts'
 import { acceptAll, MINUTE, part, SECOND, type StoreFactory, saying } from './kit.ts'
 
-async function all<T>(read: (after?: string) => Promise<Part<T>>): Promise<T[]> {
+async function all<T>(read: (after?: string) => Promise<ListPage<T>>): Promise<T[]> {
   const items: T[] = []
   let after: string | undefined
   do {

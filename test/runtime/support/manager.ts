@@ -17,9 +17,9 @@ export async function startManager(
 ): Promise<SkillManager & { lines: LogLine[] }> {
   const log = createMemoryLog()
   const loadMarkdown = () => Promise.reject(new Error('this test loads no SKILL.md'))
-  const { services = servicesWith({}), ended, ...rest } = options
+  const { services = servicesWith({}), onEnd, ...rest } = options
   const manager = createSkillManager({ folders: [], log, loadMarkdown, ...rest })
-  manager.connect({ services, ...(ended && { ended }) })
+  manager.connect({ services, ...(onEnd && { onEnd }) })
   await manager.reload()
   cleanup(t, () => manager.close())
   return { ...manager, lines: log.lines }

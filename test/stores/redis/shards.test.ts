@@ -6,7 +6,7 @@ import { timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { createAccept } from '../../../src/engine/accept.ts'
 import { createWorker } from '../../../src/engine/worker.ts'
-import { createBell } from '../../../src/lib/loop.ts'
+import { createWakeSignal } from '../../../src/lib/loop.ts'
 import { createLayout } from '../../../src/stores/redis/layout.ts'
 import { tagOf } from '../../../src/stores/redis/roots.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
@@ -96,17 +96,17 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const stores = await Promise.all([1, 2, 3].map(() => open({ shards: 8 })))
     const pumped = stores.map(() => 0)
     const isOpen = stores.map(() => true)
-    const bells = stores.map(createBell)
+    const signals = stores.map(createWakeSignal)
     const pump = async (store: Store, at: number) => {
-      const bell = bells[at] ?? assert.fail()
-      store.onSignal('journal', bell.ring)
+      const signal = signals[at] ?? assert.fail()
+      store.onSignal('journal', signal.wake)
       while (isOpen[at]) {
-        bell.clear()
+        signal.clear()
         const { cursor, items: messages } = await store.journal.unpumped(10)
         const last = messages.at(-1)
         if (last && (await store.journal.pumped(cursor, last.id, [])))
           pumped[at] = (pumped[at] ?? 0) + messages.length
-        if (!last) await bell.sleep()
+        if (!last) await signal.sleep()
       }
     }
     const pumps = stores.map(pump)
@@ -125,7 +125,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
       20_000,
     )
     isOpen[2] = false
-    bells[2]?.ring()
+    signals[2]?.wake()
     await pumps[2]
     await stores[2]?.close()
     const all = total()
@@ -134,7 +134,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     await until(() => total() === all + CONVERSATIONS.length, 'the part of the one that left', 10_000)
     await assertPrompt('the take-over', performance.now() - began, 2_000)
     isOpen.fill(false)
-    for (const bell of bells) bell.ring()
+    for (const signal of signals) signal.wake()
     await Promise.all(pumps)
   })
 

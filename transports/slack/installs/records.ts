@@ -33,13 +33,13 @@ export function createInstallRecords({ gateway, kv }: Pick<TransportDeps, 'gatew
     /** Resolves with undefined if there is none, or it was encrypted with another secret. */
     async read(id: string): Promise<StoredInstall | undefined> {
       const entry = await kv.get(nameOf(id))
-      const text = typeof entry?.value === 'string' ? vault.open(entry.value) : undefined
+      const text = typeof entry?.value === 'string' ? vault.decrypt(entry.value) : undefined
       const { data } = recordSchema.safeParse(parseJson(text ?? ''))
       return entry && data && { ...data, version: entry.version }
     },
     /** With `ifVersion`, writes only if the record is unchanged since that version. */
     async write(id: string, record: InstallRecord, ifVersion?: number): Promise<void> {
-      await kv.set(nameOf(id), vault.close(JSON.stringify(record)), defined({ ifVersion }))
+      await kv.set(nameOf(id), vault.encrypt(JSON.stringify(record)), defined({ ifVersion }))
     },
     remove: (id: string) => kv.delete(nameOf(id)),
   }

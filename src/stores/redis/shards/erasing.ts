@@ -1,4 +1,4 @@
-import type { Erasing, Part } from '../../../core/erasing.ts'
+import type { Erasing, ListPage } from '../../../core/erasing.ts'
 import type { Layout } from '../layout.ts'
 import type { Shard } from './shard.ts'
 
@@ -10,8 +10,8 @@ export function createShardedErasing(shards: readonly Shard[], { shardIn }: Layo
 
   /** Reads the pages of one shard after the other. A page's `next` is `shard:next of the shard`. */
   const inTurn =
-    <T>(read: (erasing: Erasing, after?: string) => Promise<Part<T>>) =>
-    async (after = '0:'): Promise<Part<T>> => {
+    <T>(read: (erasing: Erasing, after?: string) => Promise<ListPage<T>>) =>
+    async (after = '0:'): Promise<ListPage<T>> => {
       const shard = Number.parseInt(after, 10)
       const place = after.slice(after.indexOf(':') + 1)
       const { items, next } = await read(all[shard] ?? first, place === '' ? undefined : place)

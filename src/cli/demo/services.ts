@@ -10,7 +10,7 @@ import { answerAsModel } from './model.ts'
  * any login, a mail server, Slack's Web API, two models, and two receivers of pushed events.
  * Resolves with their ports.
  */
-export async function startWorld() {
+export async function startServices() {
   const server = createHttpServer((request, response) => {
     if (request.url === '/v1/chat/completions') {
       void answerAsModel(request, response).catch(() => response.destroy())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineMiddleware } from '../../src/core/skill.ts'
-import { createWho } from '../../src/runtime/middleware/access.ts'
+import { createLayeredSkill } from '../../src/runtime/layered-skill.ts'
+import { createMemberTest } from '../../src/runtime/middleware/access.ts'
 import { createMiddleware } from '../../src/runtime/middleware/index.ts'
 import { createNameMatcher } from '../../src/runtime/names.ts'
-import { createOnion } from '../../src/runtime/onion.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf, startManager } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
@@ -22,7 +22,7 @@ const noting = (name: string, order: number, notes: string[]) =>
     },
   })
 
-describe('the onion', () => {
+describe('layers of middleware', () => {
   test('runs the layers that the metadata names, lower order further outside', async (t) => {
     const notes: string[] = []
     const middleware = [noting('inner', 2, notes), noting('outer', 1, notes), noting('unused', 3, notes)]
@@ -87,6 +87,16 @@ describe('allowed-tools', () => {
     }
   })
 
+  test('a skill may have the name of a property of every object', async (t) => {
+    const { manager } = await startRuntime(t, {
+      skills: [
+        skillOf(({ manager }) => manager.invoke('constructor'), { metadata: { 'allowed-tools': '*' } }),
+        skillOf(() => 'constructed', { name: 'constructor' }),
+      ],
+    })
+    assert.equal(await manager.invoke('subject'), 'constructed')
+  })
+
   test('library middleware is exempt', async (t) => {
     const audit = defineMiddleware({
       name: 'audit',
@@ -131,7 +141,7 @@ describe('access', () => {
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
       const refusal = /"ada" has no gateway; write <gateway>:ada or \*:ada or role:ada/
-      assert.throws(() => createOnion(skill, middleware), refusal)
+      assert.throws(() => createLayeredSkill(skill, middleware), refusal)
     }
   })
 
@@ -139,8 +149,8 @@ describe('access', () => {
     const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
     const inner = skillOf(() => 1, { name: 'inner' })
     const access = [
-      { who: createWho(['*']), skills: createNameMatcher('outer') },
-      { who: createWho(['role:admin']), skills: createNameMatcher('*') },
+      { isMember: createMemberTest(['*']), skills: createNameMatcher('outer') },
+      { isMember: createMemberTest(['role:admin']), skills: createNameMatcher('*') },
     ]
     const { manager } = await startRuntime(t, {
       skills: [outer, inner],
