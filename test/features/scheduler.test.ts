@@ -5,6 +5,7 @@ import { askedBy } from '../../src/core/asked-by.ts'
 import type { Call } from '../../src/core/call.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
+import { createPlanning } from '../../src/features/assistant/planning.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import type { FileSchedule } from '../../src/features/schedules/file-schedules.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
@@ -48,7 +49,7 @@ async function make(t: TestContext) {
   const write = (...file: FileSchedule[]) => {
     planned = file
   }
-  return { scheduler, pass, fired, events, write, store }
+  return { scheduler, pass, fired, events, write, store, now }
 }
 
 describe('schedules', () => {
@@ -109,6 +110,26 @@ describe('schedules', () => {
       assert.equal(fired.length - before, 6, `made ${whenMade ? 'ahead' : 'before'}`)
       assert.equal(new Set(fired.map(({ key }) => key)).size, fired.length)
     }
+  })
+
+  test('in words that come sooner than they are made fire once they are', async (t) => {
+    const { scheduler, pass, fired, now } = await make(t)
+    const one = scheduler()
+    const slowly = async (...args: Parameters<typeof one.create>) => {
+      pass(10_000)
+      return one.create(...args)
+    }
+    const context = { words: () => [], mayUse: () => false, timezone: () => 'UTC' }
+    const planning = createPlanning({ schedules: { ...one, create: slowly }, context, now })
+    const { text } = Object(
+      await planning['schedule-in-words']({ text: 'in 3 seconds: call Ada' }, callFrom('team')),
+    )
+    assert.match(text, /^schedule-1: I say "call Ada", in 3 seconds\.$/)
+    for (let n = 0; n < 2; n++) await one.tick()
+    assert.deepEqual(
+      fired.map(({ planned }) => planned),
+      [START + 3_000],
+    )
   })
 
   test('are seen and ended by who made them, and by operators', async (t) => {

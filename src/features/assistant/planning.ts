@@ -34,8 +34,8 @@ type NewSchedule = Pick<Schedule, 'skill' | 'args' | 'name'> &
 export type Schedules = {
   list(args: object, call: Call): Promise<readonly (Schedule & { next?: number })[]>
   delete(args: { id: string }, call: Call): Promise<{ existed: boolean }>
-  /** `askedBy`: recipient of the results. */
-  create(schedule: NewSchedule, call: Call, askedBy?: AskedBy): Promise<Schedule>
+  /** `askedBy`: recipient of the results. `askedAt`: planned times after it count. */
+  create(schedule: NewSchedule, call: Call, askedBy: AskedBy | undefined, askedAt: number): Promise<Schedule>
   /** The first planned time (Unix ms) after `time`, if any. */
   next(
     times: Pick<Schedule, 'cron' | 'every' | 'step' | 'timezone' | 'created'>,
@@ -84,7 +84,9 @@ export function createPlanning(deps: {
     requireRoom(LIMITS.timed, text)
     const ofMessage = pathGet(call.message?.data, 'timezone')
     const timezone = typeof ofMessage === 'string' ? ofMessage : context.timezone()
-    const found = await readWhen(text, { timezone, now: now() })
+    // Later steps may take longer than "in 3 seconds".
+    const askedAt = now()
+    const found = await readWhen(text, { timezone, now: askedAt })
     if (!found)
       throw new TriviumError('usage', {
         details: `"${shorten(text)}" contains no time that I understand. ${HINT}`,
@@ -93,10 +95,10 @@ export function createPlanning(deps: {
     const run = skillFor(requireText(what, `Say what to do ${when}: schedule ${when} digest.`), call)
     if (createsSchedules(run.skill, context))
       throw new TriviumError('usage', { details: 'A schedule cannot create schedules.' })
-    if (schedules.next({ ...times, created: new Date(now()).toISOString() }, now()) === undefined)
+    if (schedules.next({ ...times, created: new Date(askedAt).toISOString() }, askedAt) === undefined)
       throw new TriviumError('usage', { details: `"${when}" has passed.` })
     const fields = { ...run, ...times, name: `${what}, ${when}`, misfire: 'once' }
-    const schedule = await schedules.create(fields, call, askedBy(call))
+    const schedule = await schedules.create(fields, call, askedBy(call), askedAt)
     const action = run.skill === 'remind' ? `I say "${what}"` : what
     return { text: `${schedule.id}: ${action}, ${when}.${nextTimes(schedule)}`, schedule }
   }

@@ -36,12 +36,13 @@ export function createScheduleCreation(deps: {
 
   /**
    * `askedBy`: recipient of the results. The same schedule of the same message, as in a retry,
-   * returns the existing one.
+   * returns the existing one. `askedAt`: planned times after it count.
    */
   return async (
     { name, misfire, timezone = 'UTC', args, at, ...rest }: CreateArgs,
     call: Call,
     askedBy?: AskedBy,
+    askedAt = now(),
   ): Promise<Schedule> => {
     await deps.permit(rest.skill, call, args)
     if ([at, rest.cron, rest.every].filter((when) => when !== undefined).length !== 1)
@@ -57,7 +58,7 @@ export function createScheduleCreation(deps: {
       timezone,
       args,
       channel: channelOf(call),
-      created: new Date(now()).toISOString(),
+      created: new Date(askedAt).toISOString(),
     }
     if (rest.cron !== undefined) requireOwnFormat(rest.cron)
     if (plannedTimes(settings).next(now()) === undefined && !askedBy) {
