@@ -141,7 +141,7 @@ async function runOn(stage: Stage, options: CrashOptions) {
 
   const crashes = await crashFor(stage, { random: random.fork(), duration, daemons, pace, network })
   // A busy machine may have sent few until now.
-  await until(() => promised.length > LEAST, 'messages worth looking at', 60_000)
+  await until(() => promised.length > LEAST, 'messages worth looking at', PATIENCE)
   loadIsOver = true
   const ended = performance.now()
   const waiting = () => JSON.stringify(Array.from(waits, ([name, what]) => [name, what()]))

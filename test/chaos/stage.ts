@@ -17,6 +17,8 @@ type Slot = {
 }
 
 const RETRY = 20
+/** How long a busy machine may take to start one, in ms. */
+const PATIENCE = 600_000
 const STARTS = 20
 
 /** Daemons and their store, which crash on request and come back as a supervisor brings them back. */
@@ -78,7 +80,7 @@ export async function createStage(options: {
       const upright = slots.flatMap(({ running }) => running ?? [])
       return upright[turn % upright.length]
     }
-    return next() ?? (await until(next, 'a daemon that runs', 60_000))
+    return next() ?? (await until(next, 'a daemon that runs', PATIENCE))
   }
 
   await Promise.all(slots.map(start))

@@ -108,12 +108,16 @@ describe('a TypeScript app', () => {
   })
 })
 
+/** How long Slack waits for an acknowledgement (ms). */
+const SLACKS_LIMIT = 3_000
+
 describe('a command or click that no listener knows', () => {
   test('is not acknowledged, so that Slack shows its own error, and costs no other its acknowledgement', async () => {
     const known = await slack.sockets.deliver('slash_commands', typed(slack, { command: '/known' }))
     assert.deepEqual(known.acked && known.payload, { text: 'yes' })
-    const unknown = slack.sockets.deliver('slash_commands', typed(slack, { command: '/unknown' }))
-    const click = slack.sockets.deliver('interactive', clicked())
+    const within = SLACKS_LIMIT
+    const unknown = slack.sockets.deliver('slash_commands', typed(slack, { command: '/unknown' }), { within })
+    const click = slack.sockets.deliver('interactive', clicked(), { within })
     assert.deepEqual([(await unknown).acked, (await click).acked], [false, false])
   })
 })
