@@ -19,15 +19,16 @@ routes:
 const SKILLS = {
   order: `import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'charges', async run({ message, once, signal }) {
   const { order, slow, fail } = message.data.body
-  const mayGo = () => existsSync('go-' + order)
+  const mayGo = () => existsSync(at('go-' + order))
   const paid = await once('charge:' + order, async () => {
-    appendFileSync('charged', order + '\\n')
+    appendFileSync(at('charged'), order + '\\n')
     while (slow && !mayGo()) await pause(10, undefined, { signal })
     return { receipt: 'r-' + order }
   })
-  appendFileSync('paid-' + order, JSON.stringify(paid) + '\\n')
+  appendFileSync(at('paid-' + order), JSON.stringify(paid) + '\\n')
   if (fail) throw new Error('after the charge')
   while (!mayGo()) await pause(10, undefined, { signal })
 } }`,
@@ -36,7 +37,7 @@ export default { description: 'charges', async run({ message, once, signal }) {
 describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
   for (const store of ['embedded', 'redis'] as const) {
     describe(`a call made with ctx.once, on ${store}`, { concurrency: 1 }, () => {
-      const suite = suiteWithDaemon({ ownProcess: true, routes: ROUTES, skills: SKILLS, store })
+      const suite = suiteWithDaemon({ ownProcess: 'first', routes: ROUTES, skills: SKILLS, store })
       const lines = (name: string) => {
         const path = join(suite.site.dir, name)
         return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []

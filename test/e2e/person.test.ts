@@ -155,7 +155,6 @@ for (const kind of ['embedded', 'redis'] as const) {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) after(() => redis.stop())
       const site = openSite({
-        ownProcess: true,
         routes: ROUTES,
         skills: SKILLS,
         env: redis ? { REDIS_URL: redis.url } : {},
@@ -218,7 +217,7 @@ for (const kind of ['embedded', 'redis'] as const) {
 
     test('erasing that is killed goes on with the next start', async () => {
       const { site, left } = await begin()
-      const first = await site.start()
+      const first = await site.spawn()
       for (let n = 0; n < 60; n++) await submit(first, ALICE, `boom ${MARK} ${n}`, `c-${n % 7}`)
       const { job } = Object(await first.invoke('person-erase', { identity: `*:${ALICE}`, confirm: true }))
       await until(

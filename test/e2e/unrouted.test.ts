@@ -18,7 +18,7 @@ routes:
 
 for (const store of ['embedded', 'redis'] as const) {
   describe(`messages without a route, on ${store}`, { timeout: 300_000 }, () => {
-    const suite = suiteWithDaemon({ ownProcess: true, routes: `${GATEWAY}routes: [${PICKY}]`, store })
+    const suite = suiteWithDaemon({ ownProcess: 'first', routes: `${GATEWAY}routes: [${PICKY}]`, store })
 
     const post = async (text: string, path = '/hooks/demo') => {
       const answer = await suite.daemon.post(path, JSON.stringify({ text }))

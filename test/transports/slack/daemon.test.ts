@@ -12,7 +12,7 @@ afterEach(() => slack.close())
 async function open(): Promise<void> {
   slack = await startSlackServer()
   site = openSite({
-    ownProcess: true,
+    ownProcess: 'first',
     routes: `
 gateways:
   team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}", ping: 200ms }

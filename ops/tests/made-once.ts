@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createFileLock } from '../../src/lib/file-lock.ts'
+
+export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url))
+
+const CACHE = join(ROOT, 'node_modules', '.cache')
+/** Everything that the results are made of. */
+const SOURCES = [
+  '*.json',
+  'bin/*',
+  'ops/build.ts',
+  'ops/tests/*.ts',
+  'project/**/*',
+  '{src,transports,skills}/**/*',
+]
+/** Other states of the sources may be in use by another run of the tests. */
+const KEPT_MS = 60 * 60_000
+
+/**
+ * A folder in node_modules/.cache that `make` fills, once for each state of the sources: the processes that run tests share it.
+ * `make` gets an empty folder, and its result counts only if it succeeds.
+ */
+export async function madeOnce(
+  name: string,
+  make: (folder: string) => Promise<void> | void,
+): Promise<string> {
+  const folder = join(CACHE, `${name}-${fingerprint()}`)
+  if (existsSync(folder)) return folder
+  const lock = createFileLock(join(CACHE, `${name}.lock`), (code, cause) => new Error(code, { cause }))
+  while (!lock.tryAcquire()) await pause(50)
+  try {
+    if (existsSync(folder)) return folder
+    removeOld(name)
+    const fresh = `${folder}.unfinished`
+    rmSync(fresh, { recursive: true, force: true })
+    await make(fresh)
+    renameSync(fresh, folder)
+    return folder
+  } finally {
+    lock.close()
+  }
+}
+
+let found: string | undefined
+
+/** Names the state of the sources by times and sizes: to read them all would take as long as a start. */
+function fingerprint(): string {
+  if (found !== undefined) return found
+  const hash = createHash('sha256').update(process.version)
+  for (const file of SOURCES.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()) {
+    const entry = statSync(join(ROOT, file))
+    if (entry.isFile()) hash.update(`${file} ${entry.mtimeMs} ${entry.size}\n`)
+  }
+  found = hash.digest('hex').slice(0, 16)
+  return found
+}
+
+function removeOld(name: string): void {
+  for (const each of readdirSync(CACHE)) {
+    const folder = join(CACHE, each)
+    const isOld = () => Date.now() - statSync(folder).mtimeMs > KEPT_MS
+    if (each.startsWith(`${name}-`) && isOld()) rmSync(folder, { recursive: true, force: true })
+  }
+}
