@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { stringify } from 'yaml'
 import { main } from '../../src/cli/program.ts'
+import { hostDaemon } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 import { mappingOf, merged } from './yaml.ts'
 
@@ -31,12 +32,18 @@ npm() { [ "$1" = install ]; }
 `
 
 /**
- * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each;
- * daemons, and commands that go on until they are interrupted, are processes. `bin`: trivium.js of the package.
+ * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each; those that go on until
+ * they are interrupted are processes. So are daemons with `isPackage`. `bin`: trivium.js of the package.
  */
-export async function serveCommands(options: { bin: string; socket: string; env: Record<string, string> }) {
-  const { bin, socket, env } = options
+export async function serveCommands(options: {
+  bin: string
+  socket: string
+  env: Record<string, string>
+  isPackage: boolean
+}) {
+  const { bin, socket, env, isPackage } = options
   const children = new Set<ChildProcess>()
+  const hosted = new Set<() => unknown>()
   const launch = (words: readonly string[], cwd: string) => {
     const child = spawn(process.execPath, [bin, ...words], { cwd, env })
     children.add(child)
@@ -48,6 +55,11 @@ export async function serveCommands(options: { bin: string; socket: string; env:
       })
     return { child, output: () => output }
   }
+  const host = (cwd: string): Promise<Said> =>
+    hostDaemon(cwd, env, hosted).then(
+      (daemon) => ({ code: 0, out: daemon.output(), err: '' }),
+      (error) => ({ code: 1, out: '', err: String(error) }),
+    )
   const start = async (cwd: string): Promise<Said> => {
     const { child, output } = launch(['start'], cwd)
     const file = join(cwd, '.trivium', 'daemon.json')
@@ -83,7 +95,7 @@ export async function serveCommands(options: { bin: string; socket: string; env:
     return { code: child.exitCode ?? 0, out: output(), err: '' }
   }
   const run = async (words: readonly string[], cwd: string): Promise<Said> => {
-    if (words[0] === 'start') return start(cwd)
+    if (words[0] === 'start') return isPackage ? start(cwd) : host(cwd)
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
     return words.some((word) => GOES_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
@@ -104,6 +116,7 @@ export async function serveCommands(options: { bin: string; socket: string; env:
     /** Ends every process; the daemon must end well. */
     async close() {
       const codes: (number | null)[] = []
+      for (const end of hosted) await end()
       for (const child of children) {
         child.kill()
         const [code] = await once(child, 'exit')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { stringify } from 'yaml'
 import { freePorts } from '../fixtures/redis-server.ts'
@@ -13,8 +13,8 @@ import { type World, worlds } from './worlds.ts'
 import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
 
 /**
- * Runs the blocks of a page in a project of its own, made by `trivium init`: what the page tells to save is saved, its types are
- * checked, its daemon takes all of it, and its shell blocks run in order in one bash.
+ * Runs the blocks of a page in a project of its own, made by `trivium init`: what the page tells to save is saved, its daemon takes
+ * all of it, and its shell blocks run in order in one bash. A page that begins with `init` uses the daemon of the package.
  */
 export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
   const world = worlds[page] ?? {}
@@ -36,15 +36,16 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
     ...variablesOf(blocks.map(({ code }) => code).join('\n')),
   }
   writeFileSync(join(dir, '.curlrc'), 'fail-with-body\nsilent\nmax-time = 30\n')
-  const commands = await serveCommands({ bin: workshop.bin, socket: join(dir, 'commands.sock'), env })
+  const isFromNothing = blocks.some(
+    ({ language, code }) => language === 'sh' && code.includes('trivium init'),
+  )
+  const socket = join(dir, 'commands.sock')
+  const commands = await serveCommands({ bin: workshop.bin, socket, env, isPackage: isFromNothing })
   const trivium = async (...words: string[]) => {
     const { code, out, err } = await commands.run(words, dir)
     assert.equal(code, 0, `${page}: trivium ${words.join(' ')}\n${out}${err}`)
     return out
   }
-  const isFromNothing = blocks.some(
-    ({ language, code }) => language === 'sh' && code.includes('trivium init'),
-  )
   const shell = blocks
     .map(asShell(world, isFromNothing))
     .filter(({ language }) => language === 'sh')
@@ -54,7 +55,9 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
     if (!isFromNothing) {
       await trivium('init')
       save(dir, placed, blocks, world)
-      if (placed.length > 0) checkTypes(page, dir)
+      workshop.typed.push(
+        ...globSync(['skills/**/*.ts', '*.ts'], { cwd: dir }).map((file) => join(dir, file)),
+      )
       await trivium('routes', 'check')
     }
     const runs = placed.filter(({ isRunBy }) => isRunBy === 'message')
@@ -128,13 +131,16 @@ function save(dir: string, placed: readonly Placed[], blocks: readonly Block[], 
   writeFileSync(file, stringify(more.reduce(merged, mappingOf(readFileSync(file, 'utf8')))))
 }
 
-/** By the settings of the project, with the types that the package has. */
-function checkTypes(page: string, dir: string): void {
-  const settings = { extends: './tsconfig.json', include: ['skills', '*.ts'] }
-  writeFileSync(join(dir, 'tsconfig.all.json'), JSON.stringify(settings))
+/** Checks the files of all pages by the settings of a project, with the types that the package has. */
+export function checkTypes({ dir, typed, write }: Workshop): void {
+  assert.ok(typed.length > 0)
+  write(
+    'tsconfig.json',
+    JSON.stringify({ extends: './node_modules/trivium/project/tsconfig.json', files: typed }),
+  )
   const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.all.json'], { cwd: dir, encoding: 'utf8' })
-  assert.equal(status, 0, `${page}:\n${stdout}`)
+  const { status, stdout } = spawnSync(tsc, ['-p', 'tsconfig.json'], { cwd: dir, encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
 }
 
 /** What is said in a chat, and in a project that begins with nothing what is saved or written into routes.yaml, as commands. */

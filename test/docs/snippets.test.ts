@@ -10,7 +10,7 @@ import { parseDocument } from 'yaml'
 import { parseDotenv } from '../../src/config/dotenv.ts'
 import { type Block, blocksOf, pages, placeOf, root } from './blocks.ts'
 import { commandProblem } from './command-lines.ts'
-import { runPage } from './page.ts'
+import { checkTypes, runPage } from './page.ts'
 import { bashProblem } from './shell.ts'
 import { createWorkshop, type Workshop } from './workshop.ts'
 import { worlds } from './worlds.ts'
@@ -33,8 +33,8 @@ const isRun = ({ attributes }: Block) => !attributes.has('no-run')
 
 describe('the code blocks of the docs', { timeout: 600_000 }, () => {
   let workshop: Workshop
-  before(() => {
-    workshop = createWorkshop()
+  before(async () => {
+    workshop = await createWorkshop()
   })
   after(() => workshop.remove())
 
@@ -101,4 +101,6 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
       test(`of ${page} work as they are`, () => runPage(page, here, workshop))
     }
   }
+
+  test('have the types of the package', () => checkTypes(workshop))
 })

@@ -33,7 +33,7 @@ const FAILING = {
 /** Sends it the message, and waits until it is a dead letter. */
 const DEAD = `
 dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
-until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
+until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
 `
 
 /** The gateways that the examples have. */
@@ -128,7 +128,8 @@ ${DEAD}`,
     configure: /name: local/,
     placeholders: { 'http://127.0.0.1:8787': 'http://$TRIVIUM_CONTROL_LISTEN' },
     before: {
-      'subscription show': 'until trivium subscription show local --json | grep -q 200; do :; done\n',
+      'subscription show':
+        'until trivium subscription show local --json | grep -q 200; do sleep 0.05; done\n',
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
     },
   },
@@ -163,7 +164,7 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
 printf %s ${quote(skill('charge', `(ctx) => ctx.once('order:7', () => { throw new Error('socket hang up') })`))} > skills/charge/index.ts
 trivium reload
 dead=$(trivium message cli order --wait 0 --json | jq -r .id)
-until trivium dead-letter show $dead > /dev/null 2>&1; do :; done
+until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
 `,
     placeholders: { ' ID\n': ' $dead\n' },
   },

@@ -19,6 +19,7 @@ import { delimiter, dirname, join, normalize } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { builtPackage } from '../../ops/tests/built-package.ts'
 import { PARTS, type Part } from '../../src/core/parts.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
@@ -64,7 +65,7 @@ describe('the package', { timeout: 600_000 }, () => {
   const project = join(dir, 'project')
   const installed = join(project, 'node_modules', 'trivium')
   const bin = join(installed, 'bin', 'trivium.js')
-  before(() => {
+  before(async () => {
     const clone = join(dir, 'clone')
     const tracked = run('git', ['ls-files', '-co', '--exclude-standard'], root).out.trim().split('\n')
     for (const file of tracked.filter((name) => existsSync(join(root, name)))) {
@@ -72,8 +73,7 @@ describe('the package', { timeout: 600_000 }, () => {
       cpSync(join(root, file), join(clone, file))
     }
     // What `prepack` does, with the packages of this clone.
-    const built = run(process.execPath, ['ops/build.ts', join(clone, 'dist')], root)
-    assert.equal(built.code, 0, built.out)
+    cpSync(join(await builtPackage(), 'dist'), join(clone, 'dist'), { recursive: true })
     assert.equal(run(process.execPath, ['ops/shrinkwrap.mjs'], clone).code, 0)
     const packed = run('npm', ['pack', '--ignore-scripts', '--pack-destination', dir], clone)
     assert.equal(packed.code, 0, packed.err)

@@ -274,7 +274,9 @@ async function calm({ calls }: SlackServer, enough: number): Promise<void> {
 const TRIES = 3
 
 /** Fails unless Slack sees the same of an app by Bolt alone and behind Trivium. Resolves with what it saw of Bolt alone. */
-export async function assertSame<T extends Seen>(observe: () => Promise<{ alone: T; hosted: T }>): Promise<T> {
+export async function assertSame<T extends Seen>(
+  observe: () => Promise<{ alone: T; hosted: T }>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const { alone, hosted } = await observe()
     const found = differences(alone, hosted)
