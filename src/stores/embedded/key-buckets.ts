@@ -18,10 +18,11 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
   const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
   let sizeBefore = 0
-  const countsBefore = new Map<number, number>()
+  /** Changed buckets and their counts before each change, in turn. A map that is cleared again and again would grow in V8's old space. */
+  let undo: number[] = []
 
   function setCount(bucket: number, count: number): void {
-    if (!countsBefore.has(bucket)) countsBefore.set(bucket, countOf(bucket))
+    undo.push(bucket, countOf(bucket))
     size += count - countOf(bucket)
     counts[bucket] = count
   }
@@ -61,12 +62,14 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
     },
     keep(): void {
       sizeBefore = size
-      countsBefore.clear()
+      undo = []
     },
     rollBack(): void {
-      for (const [bucket, count] of countsBefore) counts[bucket] = count
+      while (undo.length > 0) {
+        const [bucket = 0, count = 0] = undo.splice(-2)
+        counts[bucket] = count
+      }
       size = sizeBefore
-      countsBefore.clear()
     },
   }
 }

@@ -102,18 +102,20 @@ function createClock(sql: Sql, signals: Signals, read: () => number, before: num
 function createCounters(sql: Sql, writer: Writer) {
   const rows = sql.all<{ name: string; value: number }>`SELECT name, value FROM counter`
   const values = new Map(rows.map(({ name, value }) => [name, value]))
-  /** Values before this transaction. */
-  const before = new Map<string, number>()
+  /** Values before this transaction. A new map each time, as an old one that is cleared would grow in V8's old space. */
+  let before = new Map<string, number>()
 
   writer.follow({
     beforeCommit: () => {
       for (const name of before.keys())
         sql.run`INSERT OR REPLACE INTO counter (name, value) VALUES (${name}, ${get(name)})`
     },
-    committed: () => before.clear(),
+    committed: () => {
+      before = new Map()
+    },
     rolledBack: () => {
       for (const [name, value] of before) values.set(name, value)
-      before.clear()
+      before = new Map()
     },
   })
 
@@ -152,17 +154,19 @@ type Signals = ReturnType<typeof createSignals>
 /** Signals within this process, the only one with the store open. */
 export function createSignals(writer: Writer, log: Log) {
   const listeners = createListeners(log)
-  const raised = new Set<Signal>()
+  let raised = new Set<Signal>()
   writer.follow({
     committed: (whenSettled) => {
-      const names = [...raised]
-      raised.clear()
-      if (names.length > 0)
-        whenSettled(() => {
-          for (const name of names) listeners.call(name)
-        })
+      if (raised.size === 0) return
+      const names = raised
+      raised = new Set()
+      whenSettled(() => {
+        for (const name of names) listeners.call(name)
+      })
     },
-    rolledBack: () => raised.clear(),
+    rolledBack: () => {
+      raised = new Set()
+    },
   })
   return {
     on: listeners.on,
