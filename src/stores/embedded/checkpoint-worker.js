@@ -2,18 +2,27 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * A thread that copies the write-ahead log into the database; see database.ts. Each message is a request. The answer is the reason of a
- * failure, or empty. Plain JavaScript, because stripping types in this thread would take another 10 MB.
+ * A thread that copies the write-ahead log into the database; see checkpointer.ts. Each message is a request. The answer is
+ * `{ failure }`, its reason, or `{ isLong }`: the log is so long that it should start over. Plain JavaScript, because stripping types
+ * in this thread would take another 10 MB.
  */
-const db = new DatabaseSync(String(workerData), { timeout: 5_000 })
+const { path, long } = workerData
+const db = new DatabaseSync(path, { timeout: 5_000 })
 db.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -2048')
 const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
 
+/** Returns whether the log is long. */
+function copy() {
+  const isLong = Number(checkpoint.get()?.log) >= long
+  // The first pass takes so long that many pages were added. The second leaves a few, which the writer copies.
+  if (isLong) checkpoint.get()
+  return isLong
+}
+
 parentPort?.on('message', () => {
   try {
-    checkpoint.get()
-    parentPort?.postMessage('')
+    parentPort?.postMessage({ isLong: copy() })
   } catch (error) {
-    parentPort?.postMessage(error instanceof Error ? error.message : String(error))
+    parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) })
   }
 })

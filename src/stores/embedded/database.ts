@@ -1,12 +1,14 @@
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Worker } from 'node:worker_threads'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
-import type { Writer } from './writer.ts'
+
+/** Bytes of a page. */
+const PAGE = 16_384
+/** A write-ahead log of this many pages starts over. */
+export const LONG_LOG = 4_000
 
 /** The schema version. Each version has a file that migrates from the previous one. */
 const VERSION = 5
@@ -39,63 +41,21 @@ const textOf = (name: string) => readFileSync(new URL(`./${name}.sql`, import.me
 /**
  * NORMAL: a returned commit is in the log, and on disk once the writer has flushed the log. Pages of 16 KB hold eleven messages of
  * 1 KB, and avoid overflow pages for larger ones. Free pages are reused, so trimming needs no vacuum. Deleted rows are
- * overwritten in pages that are written anyway. The checkpointer copies the log into the database; above 4,000 pages each commit
- * copies the rest, so that the log restarts.
+ * overwritten in pages that are written anyway. The checkpointer copies the log into the database. Should it not keep up, SQLite
+ * does so in a commit.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
-    PRAGMA page_size = 16384;
+    PRAGMA page_size = ${PAGE};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = 4000;
-    PRAGMA journal_size_limit = 67108864;
+    PRAGMA wal_autocheckpoint = ${2 * LONG_LOG};
+    PRAGMA journal_size_limit = ${LONG_LOG * PAGE};
     PRAGMA cache_size = -10240;
     PRAGMA temp_store = MEMORY;
     PRAGMA secure_delete = FAST;
     PRAGMA foreign_keys = OFF;
   `)
-}
-
-/** Commits between two checkpoints. */
-const CHECKPOINT_EVERY = 64
-
-/**
- * Keeps the write-ahead log short, in a worker: copying and flushing thousands of pages would block all messages. Under constant
- * load it never reaches the end of the log, and SQLite copies the rest (`wal_autocheckpoint` above). Returns a function that stops it.
- */
-export function createCheckpointer(writer: Writer, path: string, log: Log) {
-  let worker: Worker | undefined
-  let commits = 0
-  let busy = false
-
-  const begin = () => {
-    const made = new Worker(new URL('./checkpoint-worker.js', import.meta.url), { workerData: path })
-    made.unref()
-    made.on('message', (failure: string) => {
-      busy = false
-      if (failure) log.warn({ reason: failure }, 'a checkpoint of the store failed; it will be tried again')
-    })
-    made.on('error', (error) => {
-      busy = true
-      log.error(
-        { reason: reasonOf(error) },
-        'the checkpoint thread of the store failed; SQLite makes the checkpoints now, which may delay messages',
-      )
-    })
-    return made
-  }
-  writer.follow({
-    committed: () => {
-      commits++
-      if (busy || commits < CHECKPOINT_EVERY) return
-      busy = true
-      commits = 0
-      // Created on first use, so that the start needs no thread.
-      worker ??= begin()
-      worker.postMessage('checkpoint')
-    },
-  })
-  return () => worker?.terminate()
 }
 
 /** Locks a data directory for this process until it ends or disposes the result. A second file names the holder. Throws `store_locked`. */

@@ -7,7 +7,8 @@ import { defined } from '../../lib/defined.ts'
 import { syncDir } from '../../lib/disk.ts'
 import { createLeases } from '../shared/leases.ts'
 import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
-import { createCheckpointer, lockDirectory, openDatabase } from './database.ts'
+import { createCheckpointer } from './checkpointer.ts'
+import { lockDirectory, openDatabase } from './database.ts'
 import { createErasing, createOverwrite } from './erasing.ts'
 import { createJobs } from './jobs.ts'
 import { createJournal } from './journal.ts'
@@ -48,7 +49,7 @@ async function openStore(options: EmbeddedOptions, address: string): Promise<Sto
   const journal = createJournal(parts, { search: search.search, countByTime: search.countByTime })
   const kv = createKeyValues(parts)
   const { forgetClaim, ...jobs } = createJobs(parts, journal)
-  opened.adopt(createCheckpointer(writer, address, log), async (end) => void (await end()))
+  opened.adopt(createCheckpointer(db, writer, address, log), async (end) => void (await end()))
   opened.defer(writer.close)
   const store = opened.move()
   return {
