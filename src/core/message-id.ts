@@ -63,10 +63,15 @@ export function positionOf(id: string): number | undefined {
   return idParts(id)?.[0]
 }
 
-/** An id without its dashes. */
+/** An id without its dashes. Cached for the last id: accepting a message needs it for the key and for the trace. */
 export function hexOf(id: string): string {
-  return id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
+  if (id === lastHex.id) return lastHex.hex
+  const hex = id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
+  lastHex = { id, hex }
+  return hex
 }
+
+let lastHex = { id: '', hex: '' }
 
 /** The time in an id (Unix ms). */
 export function timeOf(id: string): number {

@@ -79,6 +79,12 @@ export type MessageHead = { id: string; gateway: string; receivedAt: number }
  * If `data.body` is the parsed `text` (webhooks), it is not stored but parsed again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
+  const { line, text } = encodeParts(message)
+  return text === undefined ? line : `${line}\n${text}`
+}
+
+/** The two lines of `encodeMessage`, for a store that can join them itself: here, it would copy the text. */
+export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
   // Raw only if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one ends the JSON.
   const canBeRaw = text.isWellFormed() && !text.includes('\0')
@@ -96,8 +102,7 @@ export function encodeMessage(message: NewMessage): string {
     attachments: attachments?.length ? attachments : undefined,
     text: canBeRaw ? undefined : text,
   } satisfies Record<keyof Stored, unknown>
-  const line = JSON.stringify(stored)
-  return canBeRaw ? `${line}\n${text}` : line
+  return { line: JSON.stringify(stored), text: canBeRaw ? text : undefined }
 }
 
 function withoutBody(data: JsonObject): object {
