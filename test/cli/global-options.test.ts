@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { takeGlobals } from '../../src/cli/global-options.ts'
 import { COMMAND_NAMES } from '../../src/cli/program.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -168,9 +169,9 @@ describe('global options', { timeout: 300_000 }, async () => {
   })
 })
 
-describe('offline commands', { timeout: 300_000 }, () => {
+describe('offline commands', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES })
-  const bin = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+  const bin = await bundledCommand()
   const run = async (...args: string[]) => {
     const env = { PATH: process.env.PATH ?? '', HOME: site.dir }
     const child = spawn(process.execPath, [bin, ...args], { cwd: site.dir, env })

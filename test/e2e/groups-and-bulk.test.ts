@@ -11,9 +11,10 @@ gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, r
 routes: [{ name: all, skill: work, retry: { attempts: 1 } }]
 `
 const WORK = `import { appendFileSync, existsSync } from 'node:fs'
+const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'works', run({ args }) {
-  if (!existsSync('open')) throw new Error('the shop is closed, order ' + args.text)
-  appendFileSync('done', args.text + '\\n')
+  if (!existsSync(at('open'))) throw new Error('the shop is closed, order ' + args.text)
+  appendFileSync(at('done'), args.text + '\\n')
 } }`
 const MANY = 600
 
@@ -23,7 +24,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     if (redis) after(() => redis.stop())
     const site = openSite({
       routes: ROUTES,
-      ownProcess: true,
+      ownProcess: 'first',
       skills: { work: WORK },
       env: { TRIVIUM_LOG_LEVEL: 'fatal', ...(redis ? { REDIS_URL: redis.url } : {}) },
     })

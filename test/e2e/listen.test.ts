@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+const BIN = await bundledCommand()
 const SECRET = 'It is a secret to everybody'
 const ROUTES = `
 gateways:

@@ -22,7 +22,7 @@ topics:
 
 for (const store of ['embedded', 'redis'] as const) {
   describe(`not and hours, on ${store}`, { timeout: 300_000 }, () => {
-    const suite = suiteWithDaemon({ ownProcess: true, routes: ROUTES, store })
+    const suite = suiteWithDaemon({ ownProcess: 'first', routes: ROUTES, store })
     const send = async (from: string, text = 'hello') => {
       const { body } = await suite.daemon.post('/desk', JSON.stringify({ from, text }))
       return String(Object(body).id)

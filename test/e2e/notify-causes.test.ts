@@ -26,7 +26,7 @@ for (const store of ['embedded', 'redis', 'shards'] as const) {
     after(() => Promise.all([receiver.close(), model.close()]))
     const to = `{ url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }`
     const suite = suiteWithDaemon({
-      ownProcess: true,
+      ownProcess: 'first',
       store: store === 'embedded' ? store : 'redis',
       skills: SKILLS,
       routes: `

@@ -22,9 +22,10 @@ schedules:
 `
 const SKILLS = {
   work: `import { appendFileSync } from 'node:fs'
+const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'works', async run({ args, signal }) {
   const { text } = args
-  appendFileSync('done', text + '\\n')
+  appendFileSync(at('done'), text + '\\n')
   if (text.startsWith('hang')) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 } }`,
 }
@@ -49,7 +50,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) t.after(() => redis.stop())
       const site = openSite({
-        ownProcess: true,
+        ownProcess: 'first',
         routes: ROUTES,
         skills: SKILLS,
         env: redis ? { REDIS_URL: redis.url } : {},

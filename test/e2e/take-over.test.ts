@@ -39,7 +39,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
       const as = inMailboxes(dovecot)
       await as(BOT, (client) => client.mailboxCreate('Sent'))
       const site = openSite({
-        ownProcess: true,
+        ownProcess: 'first',
         routes,
         skills: { answer: ANSWER },
         env: redis ? { REDIS_URL: redis.url } : {},
@@ -143,7 +143,7 @@ describe('a person who takes over in Slack', { timeout: 120_000 }, async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openSite({
-    ownProcess: true,
+    ownProcess: 'first',
     routes: `
 gateways:
   team:

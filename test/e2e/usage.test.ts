@@ -49,7 +49,6 @@ for (const kind of ['embedded', 'redis'] as const) {
     if (redis) after(() => redis.stop())
     const site = openSite({
       routes: routes(model.url),
-      ownProcess: true,
       skills: { flaky: FLAKY, calls: CALLS },
       env: { TRIVIUM_LOG_LEVEL: 'error', ...(redis ? { REDIS_URL: redis.url } : {}) },
     })

@@ -9,10 +9,11 @@ import { until } from '../fixtures/until.ts'
 
 const SKILLS = {
   note: `import { appendFileSync } from 'node:fs'
+const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'notes', run({ message }) {
   const { text, data, attachments } = message
   const files = attachments.map(({ name }) => name)
-  appendFileSync('heard', JSON.stringify({ text, transcript: data.transcript, recordings: data.recordings, files, route: 'ROUTE' }) + '\\n')
+  appendFileSync(at('heard'), JSON.stringify({ text, transcript: data.transcript, recordings: data.recordings, files, route: 'ROUTE' }) + '\\n')
 } }`,
 }
 const skill = (route: string) => SKILLS.note.replace('ROUTE', route)
@@ -48,7 +49,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         await redis?.stop()
       })
       const site = openSite({
-        ownProcess: true,
+        ownProcess: 'first',
         routes: `
 gateways:
   hook: { transport: webhook, path: /hook, conversation: data.body.who, text: data.body.text }
