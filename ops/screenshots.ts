@@ -30,6 +30,8 @@ try {
     await takeScreenshot('now', [''], DESKTOP, scheme)
     await takeScreenshot('message', deadLetter, DESKTOP, scheme)
   }
+  await takeScreenshot('conversations', ['conversations'], DESKTOP, 'light')
+  await takeScreenshot('skills', ['skills'], DESKTOP, 'light')
   await takeScreenshot('messages', ['messages'], PHONE, 'light')
   await takeScreenshot('conversation', conversation, PHONE, 'dark')
 } finally {

@@ -2,7 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import { errorBody, reasonOf, TriviumError, toTriviumError } from '../core/errors.ts'
 import { createQueuesPage, QUEUES_PATH } from '../features/bullmq/queues-page.ts'
 import { CALLBACK, createSignIn, type SignIn } from '../features/sign-in/sign-in.ts'
-import { auditBoard } from './audited.ts'
+import { auditBoard, audited } from './audited.ts'
 import {
   type BearerOf,
   createBearerCheck,
@@ -12,7 +12,7 @@ import {
   requireControlToken,
   requireToken,
 } from './bearer.ts'
-import { type Calls, createCalls } from './calls.ts'
+import { type Calls, createCalls, type ResultHandler } from './calls.ts'
 import { compressForBrowsers } from './compress.ts'
 import { createConsoleFiles } from './console-files.ts'
 import type { ControlDeps } from './control-deps.ts'
@@ -54,6 +54,7 @@ export function createControlApi(deps: ControlDeps): Express {
   addProgramCalls(app, calls, deps)
   app.use(requireControlToken)
   addOperatorCalls(calls, deps)
+  addTokenCall(calls, deps, signIn)
   app.use((request) => {
     throw new TriviumError('not_found', { path: request.path })
   })
@@ -70,6 +71,20 @@ function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
   serve('get /auth/sign-in?at', 'Redirects a browser to the identity provider.', OPEN, toProvider)
   const callback = `get ${CALLBACK}?code&state&iss&error`
   serve(callback, 'The callback of the identity provider.', OPEN, fromProvider)
+}
+
+/** All other sessions end, and so do the connections of all callers. */
+function addTokenCall({ serveResult }: Calls, deps: ControlDeps, signIn: SignIn): void {
+  const rotate: ResultHandler = async (request) => {
+    const renew = await signIn.keep(request)
+    const answer = await deps.rotateToken()
+    const { res: response } = request
+    if (response) await renew(response)
+    response?.once('close', deps.hangUp)
+    return answer
+  }
+  const about = 'Replaces the generated control token, which ends all sessions and connections.'
+  serveResult('post /v1/control-token', about, audited('control-token-rotate', deps, rotate))
 }
 
 const securityHeaders: RequestHandler = (_request, response, next) => {

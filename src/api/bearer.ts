@@ -44,7 +44,7 @@ export function createBearerCheck({ token, tokens }: Pick<ControlDeps, 'token' |
   return (request: Request): Bearer | undefined => {
     const programs = tokens()
     // The control token is the first; the tokens of programs follow.
-    const indexOf = createSecretCheck([token, ...programs.map((each) => each.token)])
+    const indexOf = createSecretCheck([token(), ...programs.map((each) => each.token)])
     const [scheme, secret = ''] = (request.get('authorization') ?? '').split(' ')
     const index = scheme?.toLowerCase() === 'bearer' ? indexOf(secret) : -1
     if (index === 0) return OPERATOR

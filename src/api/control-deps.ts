@@ -13,7 +13,11 @@ import type { Sessions } from '../features/sign-in/sessions.ts'
 /** Dependencies of the control API. */
 export type ControlDeps = {
   /** The control token. */
-  token: string
+  token(): string
+  /** Replaces the generated control token, and returns its file. Throws `bad_request` if the token was given. */
+  rotateToken(): Promise<{ file: string }>
+  /** Closes all connections: their callers were authorised by a token that has ended. */
+  hangUp(): void
   /** The currently valid tokens of programs. */
   tokens(): readonly ProgramToken[]
   /** The current section `console:`. */

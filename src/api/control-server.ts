@@ -15,7 +15,7 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { McpHttp } from '../runtime/mcp/http.ts'
 import type { Metrics } from './metrics/metrics.ts'
 import type { Operator } from './operator.ts'
-import { controlToken } from './token.ts'
+import { createControlToken } from './token.ts'
 
 /**
  * Timeouts (ms) for the headers and the whole of a request, and how often both are checked. As on
@@ -67,7 +67,10 @@ export function createControlServer(
     },
     async listen(address: Address): Promise<Address> {
       const { createControlApi } = await import('./api.ts')
-      const token = controlToken(config().daemon.dataDir, config().daemon.token)
+      const { current: token, rotate: rotateToken } = createControlToken(
+        config().daemon.dataDir,
+        config().daemon.token,
+      )
       const api = createControlApi({
         ...operator,
         submit,
@@ -78,6 +81,8 @@ export function createControlServer(
           await mcp.handle(request, response, caller, request.body)
         },
         token,
+        rotateToken,
+        hangUp: () => server?.closeAllConnections(),
         console: () => config().console,
         sessions: createSessions({ kv, token, now: Date.now }),
         record: audit.record,

@@ -29,7 +29,7 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
     const isFromThisMachine = isLoopback(remoteAddress) || remoteAddress === localAddress
     const isDirect = Object.keys(request.headers).every((name) => LOCAL_HEADERS.includes(name))
     if (!isFromThisMachine || !isDirect) throw new TriviumError('unauthorized')
-    response.json({ result: proofOf(deps.token, String(request.params.nonce)) })
+    response.json({ result: proofOf(deps.token(), String(request.params.nonce)) })
   })
 }
 

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { disk } from '../lib/disk.ts'
+import { TriviumError } from '../core/errors.ts'
+import { disk, writeAtomically } from '../lib/disk.ts'
 
 /**
  * The control token: the configured one, else the one in `<dir>/control-token`. The file is created
@@ -14,12 +15,36 @@ export function controlToken(dir: string, configured: string | undefined): strin
     disk.chmod(fd, 0o600)
     const stored = readFileSync(fd, 'utf8').trim()
     if (stored !== '') return stored
-    const token = randomBytes(32).toString('base64url')
+    const token = newToken()
     writeFileSync(fd, `${token}\n`)
     return token
   } finally {
     disk.close(fd)
   }
+}
+
+/** The control token of a daemon, which can be replaced while it runs. Throws for a link. */
+export function createControlToken(dir: string, given: string | undefined) {
+  let token = controlToken(dir, given)
+  return {
+    current: () => token,
+    /** Replaces the generated token: the old one ends at once. Throws `bad_request` if the token was given. */
+    async rotate(): Promise<{ file: string }> {
+      if (given) throw new TriviumError('bad_request', { reason: GIVEN })
+      const file = join(dir, 'control-token')
+      const next = newToken()
+      await writeAtomically(file, `${next}\n`)
+      token = next
+      return { file }
+    },
+  }
+}
+
+const GIVEN =
+  'the control token is given (`TRIVIUM_TOKEN`, or `daemon: { token }`); set another value there, and restart the daemon'
+
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
 }
 
 /**

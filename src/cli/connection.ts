@@ -22,7 +22,10 @@ import { waitForLock } from './patience.ts'
 import { pretty, show } from './terminal.ts'
 
 /** What commands talk to: a running daemon, or a temporary one in this process. */
-export type Connection = Omit<ReturnType<typeof remote>, 'stream' | 'file' | 'mcp' | 'isDraining'>
+export type Connection = Omit<
+  ReturnType<typeof remote>,
+  'stream' | 'file' | 'mcp' | 'isDraining' | 'rotateToken'
+>
 
 /** Connects, runs `question`, prints the result and disconnects, as most commands do. */
 export async function ask(
@@ -144,6 +147,8 @@ function remote(control: string, token: string) {
     explain: (what: string | Submission) =>
       typeof what === 'string' ? get(`messages/${encodeURIComponent(what)}/explain`) : post('explain', what),
     reload: () => post('reload', {}),
+    /** Replaces the control token. Further calls of this connection fail. */
+    rotateToken: () => post('control-token', {}),
     /** Reads an attachment of a message. */
     async file(sha256: string, message: string): Promise<Buffer> {
       const url = `http://${control}/v1/artifacts/${sha256}?message=${encodeURIComponent(message)}`

@@ -25,6 +25,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   config: async () => (await import('./commands/routes.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
   'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
+  token: async () => (await import('./commands/token.ts')).addToken,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
   refused: async () => (await import('./commands/dead-letters.ts')).addRefused,
   state: async () => (await import('./commands/state.ts')).addState,

@@ -53,6 +53,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
 
 /** Texts from `paint`: the only control sequences that are not escaped. */
 const painted = new Set<string>()
+const SEQUENCES = /\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m/gu
 const SEQUENCE = /(\p{Cc}\[\d+m[^\p{Cc}]*\p{Cc}\[\d+m)/u
 
 function safe(text: string): string {
@@ -106,7 +107,7 @@ export function table(
 ): string {
   const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const cells = rows.map((row) => row.map(cell))
-  const { widths, fits } = columnWidths([head, ...cells], width)
+  const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? LEAST : 0)
   if (!fits && head.length > 2) return stacked(head, cells, width)
   const output = new Table({
     head: head.map((title) => paint('bold', title)),
@@ -116,21 +117,40 @@ export function table(
     wordWrap: true,
   })
   output.push(...cells)
-  return output.toString().replaceAll(/ +$/gm, '')
+  const text = output.toString().replaceAll(/ +$/gm, '')
+  // A painted text that was broken has its colours in each line. The cells themselves have no others.
+  for (const [part] of text.matchAll(SEQUENCES)) painted.add(part)
+  return text
 }
 
-/** Each row as several lines: its first cell, then the others with their column titles. */
+/** Each row as several lines: its first cell, then the others with their column titles, as many in a line as fit. */
 function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
-  const lines = rows.flatMap(([first = '', ...others]) => [
-    ...wrapped(first, width),
-    ...others.flatMap((text, at) => {
+  const lines = rows.flatMap(([first = '', ...others]) => {
+    const parts = others.flatMap((text, at) => {
       const title = head[at + 1] ?? ''
       if (text === '' || text === '-') return []
-      return wrapped(title === '' ? text : `${title}: ${text}`, width - 2).map((line) => `  ${line}`)
-    }),
-  ])
+      return [title === '' ? text : `${title}: ${text}`]
+    })
+    return [...wrapped(first, width), ...packed(parts, width - 2).map((line) => `  ${line}`)]
+  })
   const [title = ''] = head
   return [...(title === '' ? [] : [paint('bold', title)]), ...lines].join('\n')
+}
+
+/** Puts several short texts into a line. Longer ones get lines of their own. */
+function packed(parts: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const last = lines.at(-1)
+    const joined = `${last} · ${part}`
+    if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
+    else lines.push(...wrapped(part, width))
+  }
+  return lines
+}
+
+function lengthOf(text: string): number {
+  return stripVTControlCharacters(text).length
 }
 
 /** Breaks a text between words. A longer word stays whole: ids are copied. */
@@ -139,11 +159,14 @@ function wrapped(text: string, width: number): string[] {
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
     const joined = `${last} ${word}`
-    if (last !== undefined && stripVTControlCharacters(joined).length <= width) lines.splice(-1, 1, joined)
+    if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
     else lines.push(word)
   }
   return lines
 }
+
+/** A narrower column of texts has a word in each line. */
+const LEAST = 24
 
 /**
  * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without breaking words. First narrows the
@@ -152,14 +175,15 @@ function wrapped(text: string, width: number): string[] {
 function columnWidths(
   cells: readonly (readonly string[])[],
   width: number,
+  narrowest: number,
 ): { widths: (number | null)[]; fits: boolean } {
-  const longest = (parts: readonly string[]) =>
-    Math.max(0, ...parts.map((part) => stripVTControlCharacters(part).length))
+  const longest = (parts: readonly string[]) => Math.max(0, ...parts.map(lengthOf))
   const texts = (cells[0] ?? []).map((_, index) => cells.map((row) => row[index] ?? ''))
   const columns = texts.map((column) => {
     const [title = '', ...others] = column
-    const minWidth = longest([title, ...others.flatMap((text) => text.split(' '))])
+    const words = longest([title, ...others.flatMap((text) => text.split(' '))])
     const fullWidth = longest(column)
+    const minWidth = Math.min(fullWidth, Math.max(words, narrowest))
     return { fullWidth, maxCut: fullWidth - minWidth, cut: 0 }
   })
   const gaps = GAP * (columns.length - 1)

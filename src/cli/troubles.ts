@@ -1,8 +1,11 @@
+import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { age, paint, shorten } from './terminal.ts'
 
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
+/** In less room (characters), the text of a trouble says nothing. */
+const LEAST = 24
 /** Troubles that other lines of `status` show. */
 const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
 
@@ -27,12 +30,13 @@ export function hasError(result: Json): boolean {
 export function troubleLines(troubles: readonly JsonObject[], maxLines: number): string[] {
   const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []
-  const lines = shown
-    .slice(0, maxLines)
-    .map(
-      (trouble) =>
-        `${headOf(trouble)} (${age(trouble.since)}): ${shorten(String(trouble.text), LONGEST_TEXT)}`,
-    )
+  const lines = shown.slice(0, maxLines).map((trouble) => {
+    const head = `${headOf(trouble)} (${age(trouble.since)}): `
+    const left = (process.stdout.columns || Number.POSITIVE_INFINITY) - stripVTControlCharacters(head).length
+    return left < LEAST
+      ? head.replace(/: $/, '')
+      : head + shorten(String(trouble.text), Math.min(LONGEST_TEXT, left))
+  })
   const more = shown.length > maxLines ? [`… and ${shown.length - maxLines} more: trivium troubles`] : []
   return ['', ...lines, ...more]
 }

@@ -11,7 +11,7 @@ export const auditEntrySchema = z.object({
   /** The person or program: `oidc:ada@example.com`, `control-token:Ada`, `ada@host`, `token:worker`, `team:U024BE7LH`. */
   by: z.string(),
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code']),
-  /** A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`, `queue-board`. */
+  /** A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`, `control-token-rotate`, `queue-board`. */
   action: z.string(),
   /** The objects it applied to: names and ids. */
   target: z.record(z.string(), z.json()).exactOptional(),

@@ -87,6 +87,8 @@ export type Transport = {
     | undefined
   /** Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone` if none is kept. */
   tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
+  /** The event name of a delivery with this text and these headers, as `data.event` would have it. Absent: none. */
+  eventOf?(given: { text: string; headers: JsonObject }): string | undefined
   /** Who the gateway is at its provider, once known. */
   identity?(): Identity | undefined
   /** Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`. */

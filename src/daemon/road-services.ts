@@ -59,7 +59,7 @@ export function createRoadServices(
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },
-    conversations: createConversations(store),
+    conversations: createConversations({ store, ...gateways }),
     artifacts: files,
     deadLetters: createDeadLetters(base),
     gateways: {

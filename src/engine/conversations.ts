@@ -1,12 +1,12 @@
 import { requireGateway } from '../core/call.ts'
-import type { JsonObject } from '../core/json.ts'
-import { objectAt, textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import type { FoundMessages, MessageSearch, Note, Store } from '../core/store.ts'
+import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
 import { rowOf, searchOf } from './search.ts'
+import { createStanding, repliesIn } from './unanswered.ts'
 
 /** Messages per step, and the approximate duration of a call in ms. */
 const PAGE = 200
@@ -14,12 +14,22 @@ const LONGEST = 250
 /** Maximum characters of a text in a conversation view. */
 const SHOWN = 16_000
 
-/** Conversations: messages and replies, from the journal and its histories. */
-export function createConversations(store: Pick<Store, 'journal'>): ServiceOf<typeof conversations> {
-  const { journal } = store
+type Found = FoundMessages['found'][number]
+
+/**
+ * Conversations: messages and replies, from the journal and its histories. `answerable`: the gateways whose senders can be
+ * answered.
+ */
+export function createConversations(deps: {
+  store: Pick<Store, 'journal'>
+  answerable(): readonly string[]
+  unanswerable(message: Message): string | undefined
+}): ServiceOf<typeof conversations> {
+  const { journal } = deps.store
+  const standingOf = createStanding(journal, (message) => deps.unanswerable(message) === undefined)
 
   /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
-  async function collect(search: MessageSearch, take: (one: FoundMessages['found'][number]) => boolean) {
+  async function collect(search: MessageSearch, take: (one: Found) => boolean) {
     const deadline = performance.now() + LONGEST
     let { before } = search
     do {
@@ -33,24 +43,40 @@ export function createConversations(store: Pick<Store, 'journal'>): ServiceOf<ty
     return before
   }
 
+  /** Whether no newer message of its conversation exists, which an earlier page has had. */
+  async function isNewest({ message: { id, gateway, conversation } }: Found) {
+    const { found } = await journal.search({ gateways: [gateway], conversation, limit: 1 })
+    return found[0]?.message.id === id
+  }
+
   return {
-    async list({ limit, before, ...filter }, { caller }) {
-      const known = new Map<string, ReturnType<typeof rowOf> & { messages: number }>()
-      const search = { ...searchOf(filter, caller), before, limit: PAGE }
-      const next = await collect(search, ({ message, outcome }) => {
-        const key = JSON.stringify([message.gateway, message.conversation])
-        const newest = known.get(key)
-        if (newest) newest.messages++
+    async list({ limit, before, unanswered, ...filter }, { caller }) {
+      const known = new Map<string, Found[]>()
+      const wanted = searchOf(filter, caller)
+      const search = { ...wanted, ...(unanswered && onlyOf(wanted, deps.answerable())), before, limit: PAGE }
+      const next = await collect(search, (one) => {
+        const key = JSON.stringify([one.message.gateway, one.message.conversation])
+        const earlier = known.get(key)
+        if (earlier) earlier.push(one)
         else if (known.size >= limit) return false
-        else known.set(key, { ...rowOf(message, outcome), messages: 1 })
+        else known.set(key, [one])
         return true
       })
-      return { conversations: [...known.values()], ...(next && { next, searchedTo: timeOf(next) }) }
+      const rows = [...known.values()].map(async (messages) => {
+        const [newest] = messages
+        if (!newest) return []
+        const standing = await standingOf(messages)
+        const isWanted = !unanswered || (standing.waitingSince !== undefined && (await isNewest(newest)))
+        const row = rowOf(newest.message, newest.outcome)
+        return isWanted ? [{ ...row, messages: messages.length, ...standing }] : []
+      })
+      const conversations = (await Promise.all(rows)).flat()
+      return { conversations, ...(next && { next, searchedTo: timeOf(next) }) }
     },
 
     async show({ gateway, conversation, before, limit }, { caller }) {
       requireGateway(caller, gateway)
-      const found: FoundMessages['found'] = []
+      const found: Found[] = []
       const next = await collect({ gateways: [gateway], conversation, before, limit }, (one) => {
         if (found.length < limit) return found.push(one) > 0
         return false
@@ -60,28 +86,12 @@ export function createConversations(store: Pick<Store, 'journal'>): ServiceOf<ty
         return [said, ...repliesIn(message.id, await journal.history(message.id))]
       })
       const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
-      return { entries: sorted, ...defined({ next }) }
+      return { entries: sorted, ...defined({ next }), ...(before === undefined && (await standingOf(found))) }
     },
   }
 }
 
-/** The last known state of each reply, sent or queued. */
-function repliesIn(inReplyTo: string, notes: readonly Note[]) {
-  const replies = new Map<string, JsonObject & { at: number }>()
-  for (const { at, road, what: state, detail } of notes) {
-    const key = textAt(detail, 'key')
-    if (road !== 'outbox' || key === undefined) continue
-    const { text, by, error, reason, diagnostic } = objectAt({ detail }, 'detail')
-    // Later notes, such as a bounce, do not repeat the text.
-    const before = replies.get(key)
-    replies.set(key, {
-      at: state === 'bounced' && before ? before.at : at,
-      role: 'reply',
-      inReplyTo,
-      text: text ?? before?.text ?? '',
-      state,
-      ...defined({ by: by ?? before?.by, error: error ?? reason ?? diagnostic }),
-    })
-  }
-  return [...replies.values()]
+/** The gateways of a search that are among `names`. */
+function onlyOf({ gateways }: { gateways?: readonly string[] | undefined }, names: readonly string[]) {
+  return { gateways: names.filter((name) => gateways?.includes(name) ?? true) }
 }

@@ -94,7 +94,7 @@ function earlierOf(cursor: Place | undefined, until: number | undefined): Place 
 
 /** Counts dead letters by queue, route and error; the letters come newest first. */
 async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGroup[]> {
-  const groups = new Map<string, LetterGroup>()
+  const groups = new Map<string, LetterGroup & { parts: readonly string[] }>()
   for await (const letter of letters) {
     const { queue, group, at } = letter
     const { code, message: error } = lastOf(letter)
@@ -103,7 +103,8 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
     const known = groups.get(key)
     if (known) {
       const isAlike = known.alike && known.error === headOf(error, SHOWN)
-      Object.assign(known, { count: known.count + 1, first: at, alike: isAlike })
+      const parts = sharedParts(known.parts, error.split(VARYING))
+      Object.assign(known, { count: known.count + 1, first: at, alike: isAlike, parts })
     } else {
       const fresh = {
         queue,
@@ -111,6 +112,8 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
         code,
         pattern,
         error: headOf(error, SHOWN),
+        common: '',
+        parts: error.split(VARYING),
         alike: true,
         count: 1,
         first: at,
@@ -119,7 +122,9 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
       groups.set(key, { ...fresh, newest: letter.id, sample: headOf(textOf(letter), SHOWN) })
     }
   }
-  return [...groups.values()].sort((a, b) => b.count - a.count)
+  return [...groups.values()]
+    .map(({ parts, ...group }) => ({ ...group, common: headOf(parts.join(''), SHOWN) }))
+    .sort((a, b) => b.count - a.count)
 }
 
 type LetterGroup = {
@@ -130,6 +135,8 @@ type LetterGroup = {
   pattern: string
   /** The newest error, cut to 200 characters. */
   error: string
+  /** That error, with `…` for the numbers and ids that differ between the letters. */
+  common: string
   /** Whether all letters have exactly this error. */
   alike: boolean
   count: number
@@ -155,9 +162,22 @@ function lastOf({ errors, reason }: DeadLetter) {
   return errors.at(-1) ?? { code: 'internal', message: reason }
 }
 
-/** An error without ids and numbers, which differ between messages. */
+/** Ids and numbers, which differ between messages. */
+const VARYING = /([0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+)/i
+
+/** An error without ids and numbers. */
 function patternOf(error: string): string {
-  return error.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+/gi, '#').slice(0, SHOWN)
+  return error.split(VARYING).map(orHash).join('').slice(0, SHOWN)
+}
+
+/** `split` puts the ids and numbers at the odd places. */
+function orHash(part: string, index: number): string {
+  return index % 2 === 1 ? '#' : part
+}
+
+/** The parts of two errors with the same pattern. A number that both have, such as a status, stays. */
+function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
+  return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))
 }
 
 /** The text of the message, or of the unsent reply. */

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
+import { type JsonObject, objectAt, pathGet, textAt } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Message, Submission } from '../core/message.ts'
 import type { Check, Health, Transport, TransportKind } from '../core/transport.ts'
+import { defined } from '../lib/defined.ts'
 import { createTurns } from '../lib/turns.ts'
 import { installsService } from './gateway-installs.ts'
 import { createGatewayLifecycle, type GatewaySpec, type Running } from './gateway-lifecycle.ts'
@@ -23,10 +24,12 @@ export function createGateways<Host>(options: {
 
   const list = () =>
     [...running.values()].map((entry) => {
-      const { name, transport, open } = entry.spec
+      const { name, transport, open, options } = entry.spec
+      const scheme = textAt(options, 'verify.scheme')
       const { failure } = entry
       const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
-      return { name, transport, open, ...(health ?? { ok: false, detail: failure ?? 'not started' }) }
+      const standing = health ?? { ok: false, detail: failure ?? 'not started' }
+      return { name, transport, open, ...defined({ scheme }), ...standing }
     })
 
   const each = async (step: (transport: Transport) => Promise<void>) => {
@@ -40,6 +43,9 @@ export function createGateways<Host>(options: {
     names: () => [...running.keys()],
     /** Why a message cannot be answered; undefined if it can. */
     unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
+    /** The gateways that can answer at all. */
+    answerable: () =>
+      [...running.values()].filter(({ spec }) => canAnswer(spec, kinds)).map(({ spec }) => spec.name),
     /** Whether a person waits for the listeners' reaction to a message. */
     isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
     exampleOf: exampleFrom(kinds, running),
@@ -88,13 +94,24 @@ export function createGateways<Host>(options: {
   }
 }
 
+/** A transport with a rule about answers only answers senders that wait for the result. */
+function canAnswer(
+  { transport, options }: GatewaySpec,
+  kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable'>>,
+): boolean {
+  return kinds.get(transport)?.unanswerable === undefined || pathGet(options, 'respond') === 'result'
+}
+
 /** The `data` of a submitted message, as its transport would fill it. */
 function exampleFrom(
   kinds: ReadonlyMap<string, TransportKind<unknown, never>>,
   running: ReadonlyMap<string, Running>,
 ) {
   return (transport: string, { gateway, text, from = 'cli', data = {} }: Submission): JsonObject => {
-    const identity = running.get(gateway)?.transport?.identity?.()
-    return kinds.get(transport)?.example?.({ text, from, data }, identity) ?? data
+    const own = running.get(gateway)?.transport
+    const event =
+      data.event === undefined ? own?.eventOf?.({ text, headers: objectAt(data, 'headers') }) : undefined
+    const example = kinds.get(transport)?.example?.({ text, from, data }, own?.identity?.()) ?? data
+    return event === undefined ? example : { ...example, event }
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { REPLY_TOPICS } from '../core/event.ts'
-import { isJsonObject, type JsonObject, toJson } from '../core/json.ts'
+import { isJsonObject, type JsonObject, parseJson, toJson } from '../core/json.ts'
 import {
   type Accepted,
   decodeMessage,
@@ -81,14 +81,19 @@ function newMessage(submitted: Submission, transport: string): NewMessage {
     // Holders of the control token may choose the sender.
     from: { id: submitted.from ?? 'cli', verified: true },
     text,
-    data: { ...ownBody(submitted.data), respond: 'result', replyTarget: LOG_TARGET },
+    data: { ...ownBody(submitted.data, text), respond: 'result', replyTarget: LOG_TARGET },
     ...defined({ subject, key, conversation }),
   }
 }
 
-/** `format: json` marks the text as the body (`encodeMessage`); a separate body stays, without the mark. */
-function ownBody({ format, ...rest }: JsonObject = {}): JsonObject {
-  return format === undefined || (format === 'json' && rest.body !== undefined) ? rest : { ...rest, format }
+/**
+ * `format: json` marks the text as the body, which is there until the message is stored (`encodeMessage`): routes read it from memory.
+ * A separate body stays, without the mark.
+ */
+function ownBody({ format, ...rest }: JsonObject = {}, text: string): JsonObject {
+  if (format === undefined || (format === 'json' && rest.body !== undefined)) return rest
+  const body = format === 'json' ? parseJson(text) : undefined
+  return { ...rest, format, ...defined({ body }) }
 }
 
 /** The reply log of a gateway: one topic per conversation, in which positions number the replies. */

@@ -7,7 +7,7 @@ import type { Services } from '../core/services.ts'
 import { outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { defined } from '../lib/defined.ts'
 import { runBounded } from './bounded.ts'
-import { createRegistry, type RegisteredSkill, type RegistryOptions } from './registry.ts'
+import { createRegistry, isShipped, type RegisteredSkill, type RegistryOptions } from './registry.ts'
 import { createRunner, type RunnerOptions } from './runner.ts'
 import { watchSkills } from './watch-skills.ts'
 
@@ -80,12 +80,12 @@ export function createSkillManager(options: SkillManagerOptions) {
     },
     permit: runner.permit,
     /** Data of `trivium skill list`. */
-    list: () => registry.names().map((name) => infoOf(find(name))),
+    list: () => registry.names().map((name) => infoOf(find(name), options)),
     get: (name: string) => registry.get(name)?.layered.skill,
     /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
     describe(name: string) {
       const found = find(name)
-      return detailOf(found, guarded(found))
+      return detailOf(found, guarded(found), options)
     },
     errors: registry.errors,
     known: registry.known,
@@ -151,13 +151,20 @@ function createRootCall(
   return call
 }
 
-function infoOf({ layered: { skill }, source: { name, kind, path } }: RegisteredSkill) {
-  return { name, description: skill.description, kind, ...defined({ path }) }
+type Folders = Pick<RegistryOptions, 'folders' | 'shippedFolder'>
+
+/** `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the shipped skills is both. */
+function infoOf({ layered: { skill }, source }: RegisteredSkill, { folders, shippedFolder }: Folders) {
+  const { name, kind, path } = source
+  const isClone = folders.filter((folder) => folder === shippedFolder).length > 1
+  const isFile = kind === 'code' || kind === 'markdown'
+  const shipped = (isShipped(source, shippedFolder) && !(isClone && isFile)) || undefined
+  return { name, description: skill.description, kind, ...defined({ path, shipped }) }
 }
 
-function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['layered']) {
+function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['layered'], options: Folders) {
   const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
-  return { ...infoOf(found), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
+  return { ...infoOf(found, options), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
 }
 
 function asJson(result: unknown): unknown {

@@ -111,8 +111,12 @@ export function createRegistry(options: RegistryOptions) {
 }
 
 /** Whether a skill is part of Trivium. */
-const isShipped = ({ kind, path = '' }: SkillSource, folder: string | undefined) =>
-  kind === 'built-in' || (folder !== undefined && path.startsWith(folder))
+export function isShipped(
+  { kind, path = '' }: Pick<SkillSource, 'kind' | 'path'>,
+  folder: string | undefined,
+): boolean {
+  return kind === 'built-in' || (folder !== undefined && path.startsWith(folder))
+}
 
 /** Wraps the tools of MCP servers. Omits those whose settings a middleware rejects. */
 function wrapRemote(

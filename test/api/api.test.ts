@@ -25,12 +25,14 @@ type Answer = { status: number; headers: Headers; body: string }
 async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const calls: { name: string; args: unknown; by: InvokeOptions }[] = []
   const deps: ControlDeps = {
-    token: TOKEN,
+    token: () => TOKEN,
+    rotateToken: async () => ({ file: '' }),
+    hangUp: () => {},
     tokens: () => [],
     console: () => ({ session: 60_000 }),
-    sessions: createSessions({ kv: createMemoryStore().kv, token: TOKEN, now: Date.now }),
+    sessions: createSessions({ kv: createMemoryStore().kv, token: () => TOKEN, now: Date.now }),
     record: async () => {},
-    oidc: createOidc({ token: TOKEN, now: Date.now }),
+    oidc: createOidc({ token: () => TOKEN, now: Date.now }),
     board: async () => undefined,
     asyncapi: async () => ({}),
     version: '1.2.3',

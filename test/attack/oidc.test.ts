@@ -44,7 +44,7 @@ async function stage(t: TestContext, discovery: object = {}, userinfo?: object) 
   })
   t.after(close)
   const clock = { at: Date.now() }
-  const oidc = createOidc({ token: 'the-control-token', now: () => clock.at })
+  const oidc = createOidc({ token: () => 'the-control-token', now: () => clock.at })
   const { oidc: options } = consoleSchema.parse({
     oidc: { issuer: url, 'client-id': 'trivium', 'client-secret': 'secret', allow: ['*@example.com'] },
   })

@@ -68,6 +68,26 @@ routes:
     await row('charge 1').waitFor({ state: 'detached' })
   })
 
+  test('a trouble offers what ends it here, and no command line', async () => {
+    const wrong = page.getByRole('region', { name: 'What is wrong' })
+    await daemon.invoke('route-pause', { route: 'charges', reason: 'a test' })
+    await post('charge 3')
+    await daemon.invoke('route-resume', { route: 'charges' })
+    await until(async () => [await daemon.invoke('dead-letter-list')].flat().length > 0, 'a dead letter')
+    await daemon.invoke('route-pause', { route: 'charges', reason: 'a test' })
+    await show('now')
+    await wrong.getByText('Route charges is paused').waitFor()
+    await wrong.getByRole('link', { name: 'See the causes' }).waitFor()
+    assert.doesNotMatch(String(await wrong.textContent()), /trivium /)
+    await wrong.getByRole('button', { name: 'Resume charges' }).click()
+    await wrong.getByText('Route charges is paused').waitFor({ state: 'detached' })
+    assert.deepEqual(await daemon.invoke('pause-list'), [])
+    const { troubles } = Object(await daemon.invoke('troubles', {}))
+    assert.match(JSON.stringify(troubles), /trivium dead-letter groups/)
+    await wrong.getByRole('link', { name: 'See the causes' }).click()
+    await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
+  })
+
   test('a gateway is paused by its name from anywhere', async () => {
     await show('cost')
     await page.getByRole('heading', { name: 'Cost' }).waitFor()

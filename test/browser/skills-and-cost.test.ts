@@ -74,6 +74,35 @@ routes:
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
   })
 
+  test('own skills are compared in a table, with the rest in closed groups, and sorted by any column', async () => {
+    await daemon.invoke('echo', { text: 'x' })
+    await show('skills')
+    const table = page.getByRole('region', { name: 'Your skills' })
+    const named = async () => {
+      const cells = await table.locator('.skill-name a').allTextContents()
+      return cells.filter((name) => ['flaky', 'wipe', 'helper', 'echo'].includes(name))
+    }
+    const flaky = table.getByRole('row').filter({ hasText: 'flaky' })
+    await flaky.getByText('1 (33 %)').waitFor()
+    await flaky.getByText('route orders').waitFor()
+    await flaky.getByText('failed').waitFor()
+    assert.equal((await named())[0], 'flaky')
+    assert.equal(await page.getByText('gateway-send').first().isVisible(), false)
+    assert.equal(await table.getByText('remember-note').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('skills')
+    await table.getByRole('button', { name: 'skill' }).click()
+    await until(async () => (await named())[1] === 'flaky', 'by name: echo, flaky')
+    await page.getByText('Words of the assistant').click()
+    await page.getByText('keeps a note').first().waitFor()
+    await page.getByLabel('Search skills').fill('gateway-send')
+    await page
+      .getByRole('link', { name: /^gateway-send/ })
+      .first()
+      .click()
+    await page.getByRole('heading', { name: 'gateway-send' }).waitFor()
+  })
+
   test('a skill that needs approval is decided where it was started, in the same dialog', async () => {
     await show('skills/wipe')
     await page.getByLabel('disk').fill('sda1')

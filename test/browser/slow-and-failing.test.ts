@@ -43,7 +43,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
     ['queues', 'Push subscriptions'],
     ['gateways', 'None since this daemon started.'],
     ['gateways/shop', 'Not checked since the daemon started.'],
-    ['skills', 'message-search'],
+    ['skills', 'broken'],
     ['skills/broken', 'Fails.'],
     ['cost', 'No model was used in this time.'],
     ['paused', 'Nothing is paused.'],

@@ -21,6 +21,7 @@ const LINES: Record<string, string> = {
   message: 'message cli hello',
   history: 'history',
   audit: 'audit',
+  token: 'token rotate',
   email: 'email login nobody',
   routes: 'routes explain 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
   config: 'config schema',

@@ -18,7 +18,7 @@ routes:
   - { name: all, match: { gateway: cli }, skill: echo }
 `
 const SKILLS = {
-  bad: `export default { description: 'fails', run({ message }) { throw new Error('no ' + message.text.length + ' of that') } }`,
+  bad: `export default { description: 'fails', run({ message }) { throw new Error('no ' + message.text.length + ' of that (HTTP 502)') } }`,
   twice: `const seen = new Set()
     export default { description: 'fails once', run({ message: { id }, log }) { log.info({}, 'trying'); if (!seen.has(id)) { seen.add(id); throw new Error('not yet') } return 'at last' } }`,
   slow: `export default { description: 'takes a while', run: () => new Promise((done) => setTimeout(done, 1300)) }`,
@@ -143,6 +143,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
       code: 'skill_failed',
       count: 4,
     })
+    assert.match(groups[0].common, /no … of that \(HTTP 502\)$/)
     assert.equal((await letters({ pattern: groups[0].pattern, code: 'skill_failed' })).length, 4)
     assert.deepEqual(await letters({ code: 'forbidden' }), [])
     const [newest] = await letters({ limit: 1 })

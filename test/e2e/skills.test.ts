@@ -112,6 +112,13 @@ export default defineMiddleware({
     assert.deepEqual([invoked.code, invoked.out.trim()], [0, 'You said: hi'])
     const listed = await suite.site.run(['skill', 'list'])
     assert.match(listed.out, /fresh.*Says what it was told/)
+    assert.doesNotMatch(listed.out, /remember-note|gateway-send/)
+    assert.match(listed.out, /\d+ built-in skills, \d+ words of the assistant: trivium skill list --all/)
+    const all = await suite.site.run(['skill', 'list', '--all'])
+    assert.match(
+      all.out,
+      /fresh[\s\S]*word of the assistant[\s\S]*remember-note[\s\S]*built in[\s\S]*gateway-send/,
+    )
     const shown = await suite.site.run(['skill', 'show', 'fresh'])
     assert.match(shown.out, /The text of the message/)
     for (const kind of [[], ['--markdown']]) {

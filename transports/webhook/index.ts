@@ -8,6 +8,7 @@ import { refuseTarget, sendToRequest } from '../reply-to-request.ts'
 import { createAnswers } from './answers.ts'
 import { type WebhookOptions, webhookOptions } from './config.ts'
 import { readHttpAnswer } from './http-answer.ts'
+import { createEventReader } from './normalize.ts'
 import { createServe } from './serve.ts'
 
 /** The webhook transport: deliveries over HTTP POST, answered once they are durable. */
@@ -62,6 +63,7 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
     check: async () => [protection],
     tryRefused: refusedDeliveries.try,
+    eventOf: createEventReader(options),
   }
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { type JsonObject, pathGet } from '../../src/core/json.ts'
+import { type JsonObject, parseJson, pathGet } from '../../src/core/json.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { peerOf, queryOf } from '../../src/lib/http.ts'
 import { signedHeaders } from '../../src/lib/signatures.ts'
@@ -118,6 +118,24 @@ function createDeliveryReader(
         findSender(preset?.from, 'body', delivery) ??
         findSender(SENDER, 'body', delivery),
     }
+  }
+}
+
+/** Makes a function that finds the event name of a delivery that is only a text with headers. */
+export function createEventReader(options: WebhookOptions) {
+  const preset = presetOf(options.verify)
+  return ({ text, headers: given }: { text: string; headers: JsonObject }): string | undefined => {
+    const headers = Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    )
+    const body = parseJson(text)
+    const delivery = { headers, text, body }
+    const inData = { headers, text, body: { headers, body: body ?? text } }
+    const event =
+      valueAt(options.event?.replace(/^data\./, ''), inData) ??
+      valueAt(preset?.event, delivery) ??
+      eventOf(delivery)
+    return event && bounded(event)
   }
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
@@ -16,8 +16,9 @@ export const addSkill: AddCommand = (program, context) => {
 
   command
     .command('list', { isDefault: true })
-    .description('all skills by name')
-    .action(async () => {
+    .description('your skills; --json lists all')
+    .option('--all', 'also the built-in skills, and the words of the assistant')
+    .action(async ({ all }: { all?: true }) => {
       let broken: unknown
       await ask(
         context,
@@ -25,7 +26,7 @@ export const addSkill: AddCommand = (program, context) => {
           broken = pathGet(await daemon.status(), 'broken')
           return daemon.skills()
         },
-        (skills) => humanSkills(skills, broken),
+        (skills) => humanSkills(objectsIn(skills), broken, all === true),
       )
     })
 
@@ -86,13 +87,32 @@ function humanEvaluation({ cases, mode, file }: Evaluation): string {
   return [list, '', summary, ...(file ? [`Recorded the cases that passed in ${file}`] : [])].join('\n')
 }
 
-function humanSkills(skills: Json, broken: unknown): string {
-  const rows = objectsIn(skills).map(({ name, description = '' }) => [name, shorten(String(description), 90)])
+function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
+  const [own, shipped] = [skills.filter(isOwn), skills.filter((one) => !isOwn(one))]
+  const [words, builtIn] = [shipped.filter(isWord), shipped.filter((one) => !isWord(one))]
   const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
     return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
   })
-  const list = table(['name', 'what it does'], rows)
-  return faults.length === 0 ? list : `${list}\n\n${table(['broken', 'path', 'why'], faults)}`
+  const others = [
+    counted(builtIn.length, 'built-in skill'),
+    words.length > 0 && counted(words.length, 'word of the assistant', 'words of the assistant'),
+  ]
+  return [
+    own.length === 0 ? 'No skills of your own: `trivium skill new NAME` makes one.' : named('name', own),
+    ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
+    ...(all
+      ? ['', named('built in', builtIn)]
+      : ['', `${others.filter(Boolean).join(', ')}: trivium skill list --all`]),
+    ...(faults.length > 0 ? ['', table(['broken', 'path', 'why'], faults)] : []),
+  ].join('\n')
+}
+
+const isOwn = ({ shipped }: JsonObject) => shipped !== true
+const isWord = ({ kind }: JsonObject) => kind === 'prefix'
+
+function named(title: string, skills: readonly JsonObject[]): string {
+  const rows = skills.map(({ name, description = '' }) => [name, shorten(String(description), 90)])
+  return table([title, 'what it does'], rows)
 }
 
 /** Creates the folder of a skill in the first skills folder. Throws `usage` if it exists. */

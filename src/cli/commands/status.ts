@@ -25,6 +25,9 @@ export const addStatus: AddCommand = (program, context) => {
     )
 }
 
+/** Narrower screens have no room for what is normal. */
+const WIDE = 100
+
 /** Number of gateways, and of names in a line, that fit on a screen of 24 lines. */
 const MAX_SHOWN = 4
 
@@ -38,6 +41,7 @@ const ROAD_NOTES: Record<string, string> = {
 function humanStatus(status: Json, isScreen: boolean): string {
   // Output to a pipe is complete, because it is searched.
   const maxShown = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
+  const isNarrow = (process.stdout.columns || WIDE) < WIDE
   const at = (path: string) => pathGet(status, path)
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
@@ -45,8 +49,9 @@ function humanStatus(status: Json, isScreen: boolean): string {
     // Messages that expired unread, of gateways with a consumer.
     const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
     const lossNote = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
-    const note = ROAD_NOTES[String(road)] ?? `waiting or running${retriesOf(road, all('waiting'))}`
-    return [road, messages, age(oldestAt), dead, lossNote || note]
+    const retries = retriesOf(road, all('waiting'))
+    const normal = ROAD_NOTES[String(road)] ?? ['waiting or running', retries].filter(Boolean).join('; ')
+    return [road, messages, age(oldestAt), dead, lossNote || (isNarrow ? retries : normal)]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state }) => !ok || state !== 'active')
@@ -94,7 +99,7 @@ function retriesOf(road: unknown, waiting: readonly JsonObject[]): string {
   const nextAt = Math.min(...retrying.map((one) => Number(one.nextAt)))
   // Due, but not started yet: its lane or its receiver has no capacity.
   const time = nextAt <= Date.now() ? 'due now' : `at ${new Date(nextAt).toISOString().slice(11, 16)} UTC`
-  return `; ${counted(count, 'is', 'are')} tried again, next attempt ${time}`
+  return `${counted(count, 'is', 'are')} tried again, next attempt ${time}`
 }
 
 /** The consumer groups that are behind, furthest behind first. */
@@ -127,29 +132,24 @@ function gatewayState({ ok, detail, warning }: JsonObject): string {
   return warning ? `${paint('yellow', 'ok')}; ${warning}` : paint('green', 'ok')
 }
 
-/** The entries of `skills.json`, those of the project first: prefixes, and the skill that answers. */
+/** The entries of the project's `skills.json`: prefixes, and the skill that answers. Those of the assistant are only counted. */
 function registryLines(registry: readonly JsonObject[], isScreen: boolean): string[] {
-  if (registry.length === 0) return []
-  const shippedFile = ownFile('skills/skills.json')
-  const isOwn = ({ path }: JsonObject) => path !== shippedFile
+  const own = registry.filter(({ path }) => path !== ownFile('skills/skills.json'))
+  const count = registry.length - own.length
+  const ofAssistant = count === 0 ? [] : [`Words of the assistant  ${count}; all: trivium skill list --all`]
   const beginsWith = ({ prefixes }: JsonObject) => [prefixes].flat().join(', ')
+  if (own.length === 0) return ofAssistant
   if (isScreen) {
-    const own = registry.filter(isOwn).map((one) => `${one.name} (${beginsWith(one)})`)
-    const shown = [
-      ...own.slice(0, MAX_SHOWN),
-      ...(own.length > MAX_SHOWN ? [`${own.length - MAX_SHOWN} more of yours`] : []),
-    ]
-    return [
-      `First words  ${[...shown, `${registry.length - own.length} that ship`].join(', ')}; all: trivium status | cat`,
-    ]
+    const shown = own.slice(0, MAX_SHOWN).map((one) => `${one.name} (${beginsWith(one)})`)
+    const more = own.length > MAX_SHOWN ? [`${own.length - MAX_SHOWN} more: trivium status | cat`] : []
+    return [`First words  ${[...shown, ...more].join(', ')}`, ...ofAssistant]
   }
-  const rows = registry
-    .toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))
-    .map((one) => {
-      const conditions = [one.approval && 'asks for approval', one.verified && 'for verified senders']
-      return [one.name, beginsWith(one), one.ref, conditions.filter(Boolean).join(', ')]
-    })
+  const rows = own.map((one) => {
+    const only = [one.approval && 'asks for approval', one.verified && 'for verified senders'].filter(Boolean)
+    return [one.name, beginsWith(one), one.ref, only.join(', ')]
+  })
   return [
+    ...ofAssistant,
     '',
     'Skills that answer to a first word (skills.json):',
     table(['name', 'begins with', 'skill', ''], rows),

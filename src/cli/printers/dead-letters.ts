@@ -14,8 +14,8 @@ export function humanLetters(result: Json): string {
 
 /** `dead-letter-groups`. */
 export function humanLetterGroups(result: Json): string {
-  const rows = objectsIn(result).map(({ count, queue, group, first, last, error }) => {
-    return [count, queue, group, age(first), age(last), shorten(String(error), 80)]
+  const rows = objectsIn(result).map(({ count, queue, group, first, last, common }) => {
+    return [count, queue, group, age(first), age(last), shorten(String(common), 80)]
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)

@@ -1,5 +1,7 @@
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { formatDuration } from '../../core/units.ts'
+import { counted } from '../../lib/counted.ts'
+import { isOfAssistant } from '../assistant-words.ts'
 import { age, paint, shorten, table } from '../terminal.ts'
 import { timeOf } from './readable.ts'
 
@@ -69,14 +71,18 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       pause.by ?? '',
       pause.reason ?? '',
     ]),
-  'route-list': (routes) =>
-    list('There are no routes.', ['route', 'answers', 'state'], routes, (route) => [
+  'route-list': (routes) => {
+    const own = routes.filter((route) => !isOfAssistant(route))
+    const others = routes.length - own.length
+    const rows = list('There are no routes.', ['route', 'answers', 'state'], own, (route) => [
       route.name,
       `${route.target} ${route.to}`,
       route.paused === undefined
         ? ''
         : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
-    ]),
+    ])
+    return others === 0 ? rows : `${rows}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+  },
   'send-list': (sends) =>
     list('No planned sends are waiting.', ['at', 'gateway', 'to', 'text', 'key'], sends, (send) => [
       timeOf(send.at),

@@ -18,12 +18,9 @@ export function humanMessages(found: Json): string {
 /** `conversation-list`. */
 export function humanConversations(found: Json): string {
   const rows = objectsIn(pathGet(found, 'conversations')).map(
-    ({ at, gateway, from, conversation, messages, outcome, subject, summary, text }) => [
-      age(at),
-      gateway,
-      nameOf(from),
-      messages,
-      outcome,
+    ({ at, gateway, from, conversation, messages, outcome, waitingSince, subject, summary, text }) => [
+      ...[age(at), gateway, nameOf(from), messages],
+      waitingSince === undefined ? outcome : `waits ${age(waitingSince)}`,
       shorten(String(subject ?? summary ?? text ?? ''), 50),
       conversation,
     ],

@@ -69,7 +69,7 @@ export function Field({ field, value, set, error }) {
 }
 
 function inputOf(field, attributes) {
-  const { kind, options } = field
+  const { kind, options, rows } = field
   if (kind === 'flag' || kind === 'choice') {
     const choices = kind === 'flag' ? [true, false] : options
     const { placeholder: _placeholder, onInput, ...rest } = attributes
@@ -78,7 +78,7 @@ function inputOf(field, attributes) {
   }
   if (kind === 'number') return html`<input type="number" step="any" ...${attributes} />`
   if (kind === 'text') return html`<input type="text" autocomplete="off" ...${attributes} />`
-  return html`<textarea rows=${kind === 'long' ? 4 : 3} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
+  return html`<textarea rows=${rows ?? (kind === 'long' ? 4 : 3)} class=${kind === 'long' ? 'prose' : ''} ...${attributes}></textarea>`
 }
 
 /** The choice of no value. */

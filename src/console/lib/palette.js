@@ -165,7 +165,7 @@ const PAUSES = /^pa/i
 /** Pauses for gateways and own skills. `Paused` resumes them. */
 function pauses(skills) {
   if (isViewer.value) return []
-  const own = skills.filter(({ kind }) => !/^built-?in$/.test(kind))
+  const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
   const entry = (kind, name) => ({
     ...{ kind: 'action', name: `Pause ${kind} ${name} …` },
     run: () => pauseWith({ kind, of: { [kind]: name }, name }),

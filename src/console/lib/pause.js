@@ -2,19 +2,20 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { act, ask, Badge, useLoaded } from './parts.js'
 
+/** Asks, then cancels the running attempt on a message. */
+export async function cancelRun(id) {
+  const title = 'Cancel this attempt?'
+  const body = 'It ends now, and the message becomes a dead letter that can be retried.'
+  if (!(await ask({ title, body, action: 'Cancel the attempt', danger: true }))) return
+  await act(async () => {
+    const { cancelled, outcome } = await invoke('run-cancel', { messageId: id })
+    return cancelled ? 'The attempt was cancelled.' : `The attempt had already ended: ${outcome}.`
+  })
+}
+
 /** Cancels the running attempt on a message. */
 export function CancelRun({ id, done }) {
-  const cancel = async () => {
-    const title = 'Cancel this attempt?'
-    const body = 'It ends now, and the message becomes a dead letter that can be retried.'
-    if (!(await ask({ title, body, action: 'Cancel the attempt', danger: true }))) return
-    await act(async () => {
-      const { cancelled, outcome } = await invoke('run-cancel', { messageId: id })
-      return cancelled ? 'The attempt was cancelled.' : `The attempt had already ended: ${outcome}.`
-    })
-    done()
-  }
-  return html`<button changes type="button" onClick=${cancel}>Cancel the attempt …</button>`
+  return html`<button changes type="button" onClick=${() => cancelRun(id).then(done)}>Cancel the attempt …</button>`
 }
 
 /** The effect of each kind of pause. */

@@ -1,5 +1,6 @@
 /** The page where a trouble can be handled: `{ path, query }` for `link`. */
-export function placeOf({ code, where }) {
+export function placeOf(trouble) {
+  const { code, where } = trouble
   const { gateway, road } = where
   switch (code) {
     case 'gateway-down':
@@ -29,8 +30,11 @@ export function placeOf({ code, where }) {
     case 'approval-waiting':
       return { path: 'approvals' }
     case 'paused':
-      return { path: 'paused' }
+      return isOfConversations(trouble)
+        ? { path: 'conversations', query: { show: 'held' } }
+        : { path: 'paused' }
     case 'skill-broken':
+      return { path: ['skills', where.skill] }
     case 'mcp-down':
       return { path: 'skills' }
     case 'budget':
@@ -45,7 +49,18 @@ function outcomeOf(road, dispatch, outbox) {
   return { dispatch, outbox }[road]
 }
 
+/** What to do, without the parts about the command line: here is a link or a button for each. */
+export function withoutCommands(todo) {
+  const parts = todo.split(/(?<=[.;:])\s+/).filter((part) => !part.includes('`trivium'))
+  const text = parts.join(' ').replace(/[;:]$/, '.')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** `1 dead letter`, `2 dead letters`; with `more`, `100+ messages`. */
 export function count(many, what, more = '') {
   return `${many.toLocaleString('en')}${more} ${what}${many === 1 && !more ? '' : 's'}`
+}
+
+function isOfConversations({ title }) {
+  return title.startsWith('People have taken over')
 }

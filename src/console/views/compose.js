@@ -1,86 +1,155 @@
-import { useEffect, useState } from 'preact/hooks'
-import { call } from '../lib/api.js'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call, invoke } from '../lib/api.js'
 import { Field } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { ask, Outcome, Problem, say, useLoaded, Wait } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { act, ask, preview, say, span, useLoaded, Wait } from '../lib/parts.js'
+import { replace } from '../lib/router.js'
+import { samplesFor } from '../lib/samples.js'
 import { readFields } from '../lib/schema.js'
-import { Routes } from './message.js'
+import { noteTest, tests } from '../lib/tests.js'
+import { doesOf, Would } from './routing.js'
+import { TestHistory, TestResult } from './test-result.js'
 
-/** Delay (ms) after the last key before routes are explained; and how long to wait for replies. */
+/** Delay (ms) after the last key before routes are explained. */
 const SETTLE = 300
-const WAIT = 15_000
+/** Number of newest messages offered to start from. */
+const NEWEST = 8
 
-/** Maximum number of shown routes that nearly match. */
-const NEAR = 5
-
-const FIELDS = [
+const FROM = { name: 'from', kind: 'text', description: 'Who writes; it counts as proven. Without it: cli.' }
+const CONVERSATION = {
+  name: 'conversation',
+  kind: 'text',
+  description: 'What it belongs to; without it, it stands alone.',
+}
+const FIELDS = {
+  webhook: [
+    {
+      name: 'text',
+      kind: 'long',
+      rows: 12,
+      required: true,
+      description: 'The body, as the provider sends it.',
+    },
+    {
+      name: 'event',
+      kind: 'text',
+      description: 'Its name. Without it, as in a delivery: from the body or the headers.',
+    },
+    { name: 'headers', kind: 'json', shape: 'object' },
+    FROM,
+    CONVERSATION,
+  ],
+  email: [
+    { name: 'subject', kind: 'text' },
+    { name: 'text', kind: 'long', required: true, description: 'What it says.' },
+    FROM,
+    CONVERSATION,
+    { name: 'data', kind: 'json', shape: 'object', description: 'Fields of the mail, as routes match them.' },
+  ],
+}
+const OTHER = [
   { name: 'text', kind: 'long', required: true, description: 'What it says.' },
-  { name: 'subject', kind: 'text' },
-  { name: 'from', kind: 'text', description: 'Who writes; it counts as proven. Without it: cli.' },
-  { name: 'conversation', kind: 'text', description: 'What it belongs to; without it, it stands alone.' },
+  FROM,
+  CONVERSATION,
   {
     name: 'data',
     kind: 'json',
     shape: 'object',
-    description: 'Fields of the transport, as routes match them, such as { "event": "issues" }.',
+    description: 'Fields of the transport, as routes match them, such as { "direct": true }.',
   },
 ]
 
-/** Sends a test message to a gateway, and shows the matching routes while typing. */
+/** Sends a test message to a gateway: shows the matching routes while typing, then its way and its replies. */
 export function ComposePage({ query }) {
-  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
-  const [gateway, setGateway] = useState(query.gateway ?? 'cli')
+  const gateways = now.value?.gateways ?? []
+  const gateway = query.gateway ?? usualGateway(gateways)
+  const about = gateways.find(({ name }) => name === gateway)
+  const fields = FIELDS[about?.transport] ?? OTHER
   const [values, setValues] = useState({ ...query, text: query.text ?? 'Hello' })
-  const [came, setCame] = useState()
-  const [isBusy, setBusy] = useState(false)
-  const { args, errors } = readFields(FIELDS, values)
-  const draft = { gateway, ...args, text: args.text ?? '' }
+  const [sent, setSent] = useState()
+  const { args, errors } = readFields(fields, values)
+  const draft = draftOf(gateway, args)
   const explained = useExplained(draft, Object.keys(errors).length > 0)
-  const chosen = explained.value?.find((route) => route.chosen)
-  const send = async (event) => {
+  const { send, isBusy } = useSend(setSent)
+  const pick = (name) => replace('compose', { gateway: name })
+  const load = (test) => {
+    pick(test.gateway)
+    setValues({ ...test.values })
+  }
+  const submit = (event) => {
     event.preventDefault()
     if (Object.keys(errors).length > 0) return say('There is an error in the form.', 'bad')
-    const routes = await call('POST', '/v1/explain', draft).catch((error) => setCame({ error }))
-    if (!routes) return
-    const taken = routes.find((route) => route.chosen)
-    const title = `Send this message to ${gateway}?`
-    const body = taken
-      ? `It is accepted as if it had arrived there. The route ${taken.route} matches: ${doesOf(taken)}. Replies are shown here only.`
-      : 'It is accepted as if it had arrived there. No route matches; receive and events still get it.'
-    if (!(await ask({ title, body, action: 'Send test message' }))) return
-    setBusy(true)
-    setCame(undefined)
-    await call('POST', '/v1/messages', { ...draft, wait: WAIT }).then(
-      (answer) => setCame({ answer }),
-      (error) => setCame({ error }),
-    )
-    setBusy(false)
+    send({ gateway, values, draft })
   }
-  return html`<section class="page" aria-labelledby="title">
+  return html`<section class="page compose" aria-labelledby="title">
     <header class="bar"><h1 id="title">Test message</h1></header>
     <div class="columns">
-      <form class="form" noValidate onSubmit=${send}>
-        <div class="field"><label for="compose-gateway">gateway</label>
-          <select id="compose-gateway" value=${gateway} onChange=${(event) => setGateway(event.target.value)}>
-            ${[...new Set([...gateways, gateway])].map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-          </select></div>
-        ${FIELDS.map(
+      <form class="form" noValidate onSubmit=${submit}>
+        <div class="starts">
+          <div class="field"><label for="compose-gateway">gateway</label>
+            <select id="compose-gateway" value=${gateway} onChange=${(event) => pick(event.target.value)}>
+              ${[...gateways, ...(about ? [] : [{ name: gateway }])].map(({ name, transport, scheme }) => html`<option key=${name} value=${name}>${name}${transport && ` (${[transport, scheme !== 'none' && scheme].filter(Boolean).join(', ')})`}</option>`)}
+            </select></div>
+          <${StartFrom} key=${gateway} gateway=${gateway} about=${about} take=${setValues} />
+        </div>
+        ${about?.scheme && about.scheme !== 'none' && html`<p class="hint">A test skips the check of the signature (${about.scheme}).</p>`}
+        ${fields.map(
           (
             field,
           ) => html`<${Field} key=${field.name} field=${field} value=${values[field.name] ?? ''} error=${errors[field.name]}
             set=${(value) => setValues((last) => ({ ...last, [field.name]: value }))} />`,
         )}
-        <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Waiting for the replies …' : 'Send test message …'}</button></div>
-        <div class="came" aria-live="polite">${came && html`<${Came} of=${came} />`}</div>
+        <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
-      <div class="would"><h2>Routing</h2>
+      <div class="would">
+        <h2>Routing</h2>
         <${Wait} of=${explained} what="the routes" />
-        ${explained.value && html`<${Would} routes=${explained.value} chosen=${chosen} />`}
+        ${explained.value && html`<${Would} routes=${explained.value} />`}
+        <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
       </div>
     </div>
+    <${TestHistory} load=${load} again=${send} />
   </section>`
+}
+
+/** The gateway of the last test, else the first that is not the command line. */
+function usualGateway(gateways) {
+  const known = (name) => gateways.some((each) => each.name === name)
+  const last = tests.value.find((each) => known(each.gateway))
+  return last?.gateway ?? gateways.find(({ transport }) => transport !== 'cli')?.name ?? 'cli'
+}
+
+function draftOf(gateway, { text = '', event, headers, data, ...args }) {
+  const own = { ...data, ...(event && { event }), ...(headers && { headers }) }
+  return { gateway, ...args, text, ...(Object.keys(own).length > 0 && { data: own }) }
+}
+
+/** Sends a test. Asks first, once for each route: what runs is real. */
+function useSend(setSent) {
+  const [isBusy, setBusy] = useState(false)
+  const confirmed = useRef(new Set())
+  const send = async ({ gateway, values, draft }) => {
+    await act(async () => {
+      const taken = (await call('POST', '/v1/explain', draft)).find((route) => route.chosen)
+      const once = `${gateway} ${taken?.route}`
+      if (!confirmed.current.has(once) && !(await askFor(gateway, taken))) return
+      confirmed.current.add(once)
+      setBusy(true)
+      const { id } = await call('POST', '/v1/messages', { ...draft, wait: 0 }).finally(() => setBusy(false))
+      const test = { key: id, at: Date.now(), gateway, values, draft, id, route: taken?.route }
+      noteTest(test)
+      setSent(test)
+    })
+  }
+  return { send, isBusy }
+}
+
+function askFor(gateway, taken) {
+  const body = taken
+    ? `It is accepted as if it had arrived there. The route ${taken.route} matches: ${doesOf(taken)}. Replies are shown here only.`
+    : 'It is accepted as if it had arrived there. No route matches; receive and events still get it.'
+  return ask({ title: `Send this message to ${gateway}?`, body, action: 'Send test message' })
 }
 
 /** The explanation of the routes for a draft, once typing pauses. */
@@ -94,37 +163,55 @@ function useExplained(draft, isWrong) {
   return useLoaded((signal) => call('POST', '/v1/explain', JSON.parse(settled), signal), [settled])
 }
 
-function doesOf({ skill, queue, bolt }) {
-  return skill
-    ? `the skill ${skill} runs`
-    : queue
-      ? `it goes to the queue ${queue}`
-      : bolt
-        ? `the app ${bolt} gets it`
-        : 'nothing runs'
+/** Fills the form with a sample of the provider, or with a message that has arrived. */
+function StartFrom({ gateway, about, take }) {
+  const samples = samplesFor(about)
+  const { value: newest = [] } = useLoaded(
+    async (signal) => (await invoke('message-search', { gateway, limit: NEWEST }, signal)).messages,
+    [gateway],
+  )
+  const [picked, setPicked] = useState('')
+  const pick = (event) => {
+    const [kind, which] = event.target.value.split(' ')
+    setPicked(event.target.value)
+    if (kind === 'sample') take(valuesOfSample(samples[Number(which)]))
+    if (kind === 'message')
+      act(async () => take(valuesOf((await invoke('message-show', { id: which })).message)))
+  }
+  return html`<div class="field"><label for="compose-start">start from</label>
+    <select id="compose-start" value=${picked} onChange=${pick}>
+      <option value="">your own text</option>
+      <optgroup label="Samples">${samples.map(({ name }, at) => html`<option key=${name} value=${`sample ${at}`}>${name}</option>`)}</optgroup>
+      ${newest.length > 0 && html`<optgroup label=${`Last messages at ${gateway}`}>${newest.map((one) => html`<option key=${one.id} value=${`message ${one.id}`}>${span(Date.now() - one.at)} ago: ${gistOf(one)}</option>`)}</optgroup>`}
+    </select></div>`
 }
 
-function Would({ routes, chosen }) {
-  // Routes that miss by one key are the most interesting; skills have many routes for other
-  // gateways.
-  const misses = ({ keys }) => keys.filter(({ matched }) => !matched).length
-  const others = routes.filter((route) => route !== chosen).toSorted((a, b) => misses(a) - misses(b))
-  const near = others.filter((route) => misses(route) <= 1 && isForGateway(route)).slice(0, NEAR)
-  const far = others.filter((route) => !near.includes(route))
-  return html`<p class=${`verdict ${chosen ? 'good' : 'warn'}`}>${chosen ? html`<b>${chosen.route}</b> answers: ${doesOf(chosen)}.` : 'No route matches.'}</p>
-    <${Routes} routes=${[...(chosen ? [chosen] : []), ...near]} />
-    ${far.length > 0 && html`<details><summary>${far.length} other routes</summary><${Routes} routes=${far} /></details>`}`
+function gistOf({ event, subject, summary, text }) {
+  return `${event ? `${event}: ` : ''}${subject ?? summary ?? preview(text)}`.slice(0, 60)
 }
 
-function isForGateway({ keys }) {
-  return keys.every(({ key, matched }) => matched || (key !== 'gateway' && key !== 'transport'))
+function valuesOfSample({ text, headers }) {
+  return { text, headers: Object.keys(headers).length > 0 ? JSON.stringify(headers, null, 2) : '' }
 }
 
-function Came({ of: { answer, error } }) {
-  if (error) return html`<${Problem} error=${error} />`
-  const { id, outcome, replies } = answer
-  return html`<h2>What came of it</h2>
-    <p><${Outcome} outcome=${outcome === 'failed' ? 'dead' : (outcome ?? 'running')} /> <a href=${link(['messages', id])}>See its story</a></p>
-    ${replies.length === 0 && html`<p class="dim">${outcome === undefined ? 'No reply yet; it goes on.' : 'No reply.'}</p>`}
-    ${replies.map((reply, at) => html`<pre key=${at} tabindex="0" aria-label="Reply">${reply.text ?? JSON.stringify(reply, null, 2)}</pre>`)}`
+/** A message that arrived, without what identifies this delivery: a test stands alone. */
+function valuesOf({ text, subject = '', from, data = {}, transport }) {
+  const { event, headers } = data
+  return {
+    text: pretty(text),
+    subject,
+    from: from?.id ?? '',
+    ...(transport === 'webhook' && {
+      event: event ?? '',
+      headers: headers ? JSON.stringify(headers, null, 2) : '',
+    }),
+  }
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
 }

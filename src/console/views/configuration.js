@@ -65,8 +65,22 @@ function Shown({ configuration }) {
           ({ name, isSet, optional }) =>
             html`<li key=${name}><code>${name}</code> <${Badge} kind=${isSet ? 'good' : optional ? 'dim' : 'bad'}>${isSet ? 'set' : optional ? 'default' : 'not set'}<//></li>`,
         )}</ul>
+        <h2>Control token</h2>
+        <p class="dim">Replace it if somebody has seen it. It ends at once, and everyone else is signed out.</p>
+        <p class="buttons"><button changes type="button" class="danger" onClick=${rotateToken}>Replace the control token …</button></p>
       </div>
     </div>`
+}
+
+async function rotateToken() {
+  const title = 'Replace the control token?'
+  const body =
+    'The old one ends at once. Everyone else is signed out here, also those who signed in at the provider, and programs that send it get 401 until they have the new one. It is written to its file, and not shown here.'
+  if (!(await ask({ title, body, action: 'Replace', danger: true }))) return
+  await act(async () => {
+    const { file } = await call('POST', '/v1/control-token')
+    return `The new control token is in ${file}.`
+  })
 }
 
 function Files({ files, warnings, readAt }) {

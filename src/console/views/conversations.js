@@ -1,142 +1,176 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
-import {
-  Age,
-  act,
-  CopyLink,
-  Empty,
-  Gist,
-  Loading,
-  Outcome,
-  Problem,
-  useLoaded,
-  useOnce,
-  Wait,
-} from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { usePages } from '../lib/pages.js'
+import { Age, Badge, CopyLink, Empty, Gist, Loading, Outcome, Problem, useLoaded } from '../lib/parts.js'
+import { pauseWith } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { SearchBox, searchProblem } from '../lib/search-box.js'
-import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { Chat } from './message.js'
+import { Conversation } from './conversation.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
-/** Maximum number of shown messages per conversation. */
-const MOST = 1_000
-/** Delay (ms) before new messages are loaded, as several may arrive at once. */
-const CALM = 400
+/** Maximum number of calls for the first unanswered conversations: the time of each is limited. */
+const CALLS = 8
+/** Minimum time (ms) between reloads while much happens, and how often (ms) it is tried while somebody points at the list. */
+const [CALM, AGAIN] = [2_000, 500]
 
-/** All conversations, newest first, or one as a chat. */
+/** All conversations, those that wait for an answer first, or one as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {
   if (conversation !== undefined)
     return html`<${Conversation} key=${`${gateway} ${conversation}`} gateway=${gateway} conversation=${conversation} />`
-  return html`<${Conversations} filter=${query} />`
+  return html`<${Conversations} query=${query} />`
 }
 
 const keyOf = ({ gateway, conversation }) => `${gateway} ${conversation}`
 const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, conversation])
 
-function Conversations({ filter }) {
+/** What `show` in the address means. */
+const SHOWN = [
+  ['', 'All'],
+  ['unanswered', 'Unanswered'],
+  ['held', 'Taken over'],
+]
+
+function Conversations({ query }) {
+  const { show = '', ...filter } = query
+  const of = JSON.stringify(filter)
+  const { turn, isDue, held, reload } = useStale()
+  const waiting = useLoaded(async (signal) => ({ of, rows: await unanswered(filter, signal) }), [of, turn])
+  // What is there of another filter would be wrong here.
+  const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
+  const { holds, isHeld } = useHolds(filter, turn)
   const { pages, error, isEnd, more } = usePages(
     (before) => invoke('conversation-list', { ...filter, limit: PAGE, ...before }),
-    JSON.stringify(filter),
+    of,
+    turn,
   )
-  const rows = [
-    ...new Map(
-      pages
-        .flatMap((page) => page.conversations)
-        .toReversed()
-        .map((one) => [keyOf(one), one]),
-    ).values(),
-  ].reverse()
-  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
-  const set = (change) => replace('conversations', { ...filter, ...change })
+  const all = distinct([...(lacking ?? []), ...pages.flatMap((page) => page.conversations)])
+  const rows = { unanswered: lacking ?? [], held: holds ?? [] }[show] ?? all
+  const isKnown = { unanswered: lacking !== undefined, held: holds !== undefined }[show] ?? isEnd
+  const problem = { unanswered: waiting.error }[show] ?? error
+  const set = (change) => replace('conversations', { ...query, ...change })
+  const counts = { unanswered: lacking?.length, held: holds?.length }
   return html`<section class="page fills" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Conversations</h1>
-      <search class="filter">
-        <${SearchBox} label="Search in what they wrote" value=${filter.search ?? filter.text ?? ''} set=${(search) => set({ search, text: '' })} />
-        <label class="pick"><span>Gateway</span><select value=${filter.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
-          <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
-        </select></label>
-        <${Range} query=${filter} set=${set} />
-        <${CopyLink} />
-      </search>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${reload}>Changed: show</button>`}</p>
+      <${Filter} query=${query} set=${set} />
     </header>
-    <${SavedViews} of="conversations" query=${filter} />
-    ${error && (searchProblem(error) ? html`<p class="search-problem" role="alert">${searchProblem(error)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${error.message}` }} retry=${more} />`)}
-    ${rows.length === 0 && !isEnd && !error && html`<${Loading} />`}
+    <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
+      ([value, title]) =>
+        html`<button key=${value} type="button" aria-pressed=${show === value} onClick=${() => set({ show: value })}>${title}${counts[value] > 0 && html` <span class="count">${counts[value] >= PAGE ? `${PAGE}+` : counts[value]}</span>`}</button>`,
+    )}</div></div>
+    <${SavedViews} of="conversations" query=${query} />
+    ${problem && (searchProblem(problem) ? html`<p class="search-problem" role="alert">${searchProblem(problem)}</p>` : html`<${Problem} error=${{ message: `Could not load the conversations. ${problem.message}` }} retry=${problem === error ? more : waiting.reload} />`)}
+    ${rows.length === 0 && !isKnown && !problem && html`<${Loading} />`}
     ${
-      rows.length === 0 && isEnd
-        ? html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nobody has written yet.'}><a href=${link('conversations')}>Show all</a><//>`
-        : html`<${List} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} onEnd=${more} row=${row} />`
+      rows.length === 0 && isKnown
+        ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' ? more : undefined} row=${(one) => row(one, isHeld(one), reload)} />`
     }
-    <footer class="under">${(rows.length > 0 || isEnd) && count(rows.length, 'conversation', isEnd ? '' : '+')}</footer>
+    <footer class="under">${(rows.length > 0 || isKnown) && count(rows.length, 'conversation', isKnown ? '' : '+')}</footer>
   </section>`
 }
 
-function row(conversation) {
-  const { gateway, at, messages, from, outcome } = conversation
-  return html`<a class="message-row talk" href=${hrefOf(conversation)}>
-    <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    <${Gist} of=${{ ...conversation, event: undefined }} />
-    <span class="many dim wide">${count(messages, 'message')}</span>
-    <${Outcome} outcome=${outcome} />
-  </a>`
+function Filter({ query, set }) {
+  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
+  return html`<search class="filter">
+    <${SearchBox} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
+    <label class="pick"><span>Gateway</span><select value=${query.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
+      <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
+    </select></label>
+    <${Range} query=${query} set=${set} />
+    <${CopyLink} />
+  </search>`
 }
 
-/** Loads pages by `load({ before })` until one has no `next`; restarts when `of` changes. */
-function usePages(load, of) {
-  const [state, setState] = useState({ of, pages: [], isEnd: false })
-  const latest = useRef()
-  const more = useCallback(async () => {
-    const mine = latest.current
-    if (!mine || mine.isBusy || mine.isEnd) return
-    mine.isBusy = true
-    try {
-      const page = await load(mine.next ? { before: mine.next } : {})
-      Object.assign(mine, { next: page.next, isEnd: page.next === undefined })
-      mine.pages.push(page)
-      if (latest.current === mine) setState({ of, pages: [...mine.pages], isEnd: mine.isEnd })
-    } catch (error) {
-      if (latest.current === mine) setState((last) => ({ ...last, of, error }))
-    }
-    mine.isBusy = false
-    // Also for each page, as a page may add no row.
-  }, [of, state.pages.length])
-  useEffect(() => {
-    latest.current = { pages: [] }
-    setState({ of, pages: [], isEnd: false })
-    more()
-  }, [of])
-  return { ...state, more }
+function None({ show, isFiltered }) {
+  const all = html`<a href=${link('conversations')}>Show all</a>`
+  if (show === 'unanswered') return html`<${Empty} title="Nobody waits for an answer.">${all}<//>`
+  if (show === 'held')
+    return html`<${Empty} title="Nobody has taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
+  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : 'Nobody has written yet.'}>${all}<//>`
 }
 
-/** A conversation as a chat, with a field to answer. */
-function Conversation({ gateway, conversation }) {
-  const [limit, setLimit] = useState(PAGE)
-  const loaded = useLoaded(
-    (signal) => invoke('conversation-show', { gateway, conversation, limit }, signal),
-    [limit],
+/** The first row of each conversation. */
+function distinct(rows) {
+  const seen = new Set()
+  return rows.filter((row) => {
+    const isNew = !seen.has(keyOf(row))
+    seen.add(keyOf(row))
+    return isNew
+  })
+}
+
+/** Who waits longest comes first. A call may find none in its time, and continue later. */
+async function unanswered(filter, signal) {
+  const found = []
+  let before
+  for (let call = 0; call < CALLS && found.length < PAGE; call++) {
+    const page = await invoke(
+      'conversation-list',
+      { ...filter, unanswered: true, limit: PAGE, ...(before && { before }) },
+      signal,
+    )
+    found.push(...page.conversations)
+    before = page.next
+    if (!before) break
+  }
+  return distinct(found).toSorted((a, b) => a.waitingSince - b.waitingSince)
+}
+
+/** The conversations that people have taken over, as rows. */
+function useHolds(filter, turn) {
+  const { value: pauses } = useLoaded(
+    async (signal) => (await invoke('pause-list', {}, signal)).filter(({ kind }) => kind === 'conversation'),
+    [
+      turn,
+      (now.value?.troubles ?? []).find(
+        ({ code, where }) => code === 'paused' && where.reason === 'conversations',
+      )?.count,
+    ],
   )
-  const { value, reload } = loaded
+  const of = JSON.stringify(filter)
+  const { value: found } = useLoaded(
+    async (signal) => {
+      if (!pauses) return undefined
+      const wanted = pauses.filter(
+        ({ gateway }) => filter.gateway === undefined || filter.gateway === gateway,
+      )
+      const rows = wanted.slice(0, PAGE).map(async ({ gateway, name }) => {
+        const args = { ...filter, gateway, conversation: name, limit: 1 }
+        return (await invoke('conversation-list', args, signal)).conversations
+      })
+      return { of, rows: (await Promise.all(rows)).flat() }
+    },
+    [pauses, of],
+  )
+  const isHeld = ({ gateway, conversation }) =>
+    pauses?.find((pause) => pause.gateway === gateway && pause.name === conversation)
+  return { holds: found?.of === of ? found.rows : undefined, isHeld }
+}
+
+/** Reloads after messages and outcomes, unless somebody is at work in the list: then it is offered. */
+function useStale() {
+  const [turn, setTurn] = useState(0)
+  const [isDue, setDue] = useState(false)
+  const held = useRef(() => false)
   useEffect(() => {
     let timer
-    const look = () => {
-      timer = undefined
-      reload()
-    }
     const soon = () => {
-      timer ??= setTimeout(look, CALM)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        setDue(true)
+      }, CALM)
     }
     const close = openStream(
-      { gateway, conversation, only: 'message,outcome' },
+      { only: 'message,outcome' },
       { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
     )
     return () => {
@@ -144,39 +178,42 @@ function Conversation({ gateway, conversation }) {
       clearTimeout(timer)
     }
   }, [])
-  const entries = value?.entries ?? []
-  const asked = entries.findLast(({ role }) => role === 'sender')
-  return html`<section class="page conversation" aria-labelledby="title">
-    <${Back} to="conversations" title="Conversations" />
-    <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
-      <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
-      <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
-    <${Wait} of=${loaded} what="the conversation" />
-    ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
-    ${value && html`<${Chat} entries=${entries} />`}
-    ${asked && html`<${Answer} asked=${asked} done=${reload} />`}
-  </section>`
+  const reload = () => {
+    setDue(false)
+    setTurn((last) => last + 1)
+  }
+  useEffect(() => {
+    if (!isDue) return
+    const look = () => document.hidden || held.current() || reload()
+    look()
+    const timer = setInterval(look, AGAIN)
+    return () => clearInterval(timer)
+  }, [isDue])
+  return { turn, isDue, held, reload }
 }
 
-function Answer({ asked, done }) {
-  const [text, setText] = useState('')
-  const [isBusy, once] = useOnce()
-  const send = async () => {
-    const isSent = await act(async () => {
-      await invoke('gateway-send', { messageId: asked.id, text })
-      return `Your answer is on its way to ${senderOf(asked.from)}.`
-    })
-    if (!isSent) return
-    setText('')
-    done()
-    // By then it was sent, or the reason for the delay is known.
-    setTimeout(done, 1_000)
+function row(conversation, hold, reload) {
+  const { gateway, conversation: name, at, messages, from, outcome, waitingSince, reply } = conversation
+  const takeOver = async () => {
+    if (
+      await pauseWith({
+        kind: 'conversation',
+        of: { gateway, conversation: name },
+        name: senderOf(from),
+        action: 'Take over',
+      })
+    )
+      reload()
   }
-  return html`<form class="answer" onSubmit=${(event) => {
-    event.preventDefault()
-    once(send)
-  }}>
-    <label>Answer ${senderOf(asked.from)} by hand<textarea rows="3" required value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
-    <div class="buttons"><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
-  </form>`
+  return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
+    <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
+    ${reply ? html`<span class="text"><span class="dim">${reply.by ?? 'answer'}:</span> ${reply.text}</span>` : html`<${Gist} of=${{ ...conversation, event: undefined }} />`}
+    <span class="many dim wide">${count(messages, 'message')}</span>
+    <span class="turn">${hold ? html`<${Badge} kind="busy">${holderOf(hold)} has it<//>` : waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
+  </a>${!hold && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
+}
+
+/** The name without where it comes from: `control-token:Ada`, `oidc:ada@example.com`. */
+function holderOf({ by = '' }) {
+  return by.replace(/^(control-token|oidc|cli|http):/, '') || 'somebody'
 }

@@ -97,18 +97,13 @@ const shown = (oldest, newest) => ({
   until: new Date(newest + 1).toISOString(),
 })
 
-/** The common part of the errors of a kind. */
-function errorOfGroup({ alike, error, pattern }) {
-  return alike ? error : pattern.replaceAll('#', '…')
-}
-
 function Group({ group, within, reload }) {
   // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
-  const { queue, group: name, code, count: many, first, last, sample } = group
+  const { queue, group: name, code, common, count: many, first, last, sample } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
-    <p class="error">${errorOfGroup(group)}</p>
+    <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
     <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} done=${reload} />

@@ -4,9 +4,10 @@ import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, act, Badge, Empty, Facts, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { Pause, pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { TroubleAction } from '../lib/trouble-action.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -51,11 +52,14 @@ export function GatewaysPage() {
 const MANY_REFUSED = 0.2
 
 function Card({ gateway: { name, transport, ok, detail }, traffic }) {
+  const paused = now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
     <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} traffic=${traffic} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
+    <p class="buttons">${paused ? html`<${Badge} kind="warn">paused<//> <${TroubleAction} trouble=${paused} />` : html`<button changes type="button" class="small" aria-label=${`Pause gateway ${name}`} onClick=${() => pauseWith({ kind: 'gateway', of: { gateway: name }, name })}>Pause …</button>`}
+      <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
   </article>`
 }
 

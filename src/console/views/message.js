@@ -92,7 +92,7 @@ function factsOf({ message, traceUrl }) {
 }
 
 /** The person, in the format of the view of people. */
-function personOf({ gateway, from }) {
+export function personOf({ gateway, from }) {
   return `${gateway}:${from.external ? 'external:' : ''}${from.address ?? from.id}`
 }
 
@@ -150,8 +150,9 @@ export function Chat({ entries, here }) {
   return html`<ol class="chat">${entries.map(
     (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (entry.by ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
-      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}</p>
-    <p class="said">${entry.text || '(no text)'}</p>
+      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}
+      ${entry.role === 'sender' && entry.outcome !== 'done' && html` <${Outcome} outcome=${entry.outcome} />`}</p>
+    <p class="said">${(entry.summary && /^\s*[[{]/.test(entry.text) ? entry.summary : entry.text) || '(no text)'}</p>
     ${entry.error && html`<p class="error">${entry.error}</p>`}
   </li>`,
   )}</ol>`

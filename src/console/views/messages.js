@@ -4,6 +4,7 @@ import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
 import { Age, CopyLink, Empty, Gist, Loading, Outcome, Problem } from '../lib/parts.js'
+import { cancelRun } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
@@ -84,7 +85,7 @@ function row(message) {
     <span class="sender">${senderOf(from)}</span>
     <${Gist} of=${message} />
     <${Outcome} outcome=${outcome} />
-  </a>`
+  </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(message.id)} aria-label=${`Cancel the attempt on ${message.id}`}>Cancel …</button>`}`
 }
 
 export function senderOf(from = {}) {

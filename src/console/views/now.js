@@ -7,7 +7,8 @@ import { now, points } from '../lib/live.js'
 import { Age, Badge, CopyLink, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
-import { placeOf } from '../lib/troubles.js'
+import { TroubleAction } from '../lib/trouble-action.js'
+import { placeOf, withoutCommands } from '../lib/troubles.js'
 
 const RATES = [
   { name: 'accepted', color: 'accent', of: (point) => point.accepted },
@@ -110,12 +111,13 @@ function Troubles() {
 }
 
 function TroubleItem({ trouble }) {
-  const { severity, title, text, todo, since } = trouble
+  const { severity, title, text, since } = trouble
+  const todo = withoutCommands(trouble.todo)
   const { path, query } = placeOf(trouble)
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <a data-row href=${link(path, query)}>${title}</a>
     <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
-    <p class="todo"><${Words} text=${todo} /></p></li>`
+    <p class="todo"><${Words} text=${todo} /> <${TroubleAction} trouble=${trouble} /></p></li>`
 }
 
 const ROADS = {

@@ -62,7 +62,9 @@ function PauseForm({ done }) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const names = {
     route: routes.map((each) => each.name),
-    skill: skills.filter((each) => !/^built-?in$/.test(each.kind)).map((each) => each.name),
+    skill: skills
+      .filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
+      .map((each) => each.name),
     gateway: (now.value?.gateways ?? []).map((each) => each.name),
   }[kind]
   const submit = async (event) => {

@@ -5,6 +5,7 @@ import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
+import { withoutCommands } from '../lib/troubles.js'
 
 /** Refusals by gateway and reason with the likely cause, then each of the newest. */
 export function Refusals({ gateway }) {
@@ -28,7 +29,7 @@ function RefusalGroup({ of: group, isOne, refusals }) {
   const tried = refusals.find((one) => one.id && one.gateway === gateway && one.reason === reason)
   return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || gateway === '-' ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${gateway === '-' ? '' : `; ${percent(share)} of the deliveries since then`}</span></p>
     <p>${why[0]?.name}</p>
-    <p><b>${likely}</b> <${Words} text=${todo} /></p>
+    <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
     <p class="dim">${gateway !== '-' && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${from
       .slice(0, 5)
       .map(({ name, count }) => `${name} (${count})`)

@@ -1,52 +1,103 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
-import { call, invoke, mayRun } from '../lib/api.js'
-import { DecideHere } from '../lib/approval.js'
-import { SchemaForm } from '../lib/form.js'
+import { useEffect, useState } from 'preact/hooks'
+import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { money, percent, tokens } from '../lib/money.js'
-import { Age, ask, Badge, Copy, CopyLink, Empty, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { now } from '../lib/live.js'
+import { money, percent } from '../lib/money.js'
+import { Age, Badge, CopyLink, Empty, took, useLoaded, Wait } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
-import { errorsByField, fieldsOf } from '../lib/schema.js'
-import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { Skill } from './skill.js'
 
-/** All skills, or one with a form to run it. */
+/** Polling interval (ms) of the numbers. */
+const AGAIN = 10_000
+
+/** All skills with their numbers, or a short list beside one of them. */
 export function SkillsPage({ name, query }) {
   const { since = '', until = '' } = query
   const range = { ...(since && { since }), ...(until && { until }) }
   const set = (change) => replace(name ? ['skills', name] : 'skills', { ...query, ...change })
   const loaded = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
-  const { value: skills } = loaded
-  const runs = useLoaded((signal) => invoke('skill-usage', range, signal), [since, until])
-  const { value: usage = [] } = runs
+  const runs = useLoaded(
+    async (signal) => {
+      const [usage, { currency }] = await Promise.all([
+        invoke('skill-usage', range, signal),
+        invoke('cost', { by: 'skill', since: '1d' }, signal),
+      ])
+      return { usage, currency }
+    },
+    [since, until],
+  )
   const [wanted, setWanted] = useState('')
-  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean)
-  // Skills that run come first; most others are built in.
-  const runsOf = ({ name: own }) => usage.find((each) => each.name === own)?.runs ?? 0
-  const fits = ({ name: own, description }) =>
-    words.every((word) => `${own} ${description}`.toLowerCase().includes(word))
-  const own = (skills ?? [])
-    .filter((skill) => fits(skill))
-    .toSorted((a, b) => Number(isBuiltIn(a)) - Number(isBuiltIn(b)) || runsOf(b) - runsOf(a))
-  return html`<section class=${`page skills ${name ? 'has-one' : ''}`} aria-labelledby="title">
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || runs.reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [since, until])
+  const skills = loaded.value && [...loaded.value, ...brokenAmong(loaded.value)]
+  const { own, words, builtIn } = sorted(skills ?? [], runs.value?.usage ?? [], wanted)
+  const found = own.length + words.length + builtIn.length
+  const List = name ? Names : SkillTable
+  const others = { current: name, range, isOpen: wanted !== '' }
+  return html`<section class=${`page skills ${name ? 'has-one' : 'is-table'}`} aria-labelledby="title">
     <div class="skill-list">
       <header class="bar"><h1 id="title">Skills</h1>
         <input type="search" aria-label="Search skills" placeholder="Search  /" value=${wanted} onInput=${(event) => setWanted(event.target.value)} />
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       <${Wait} of=${loaded} what="the skills" />
-      ${skills && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
-      <ul>${own.map(
-        (
-          skill,
-        ) => html`<li key=${skill.name}><a data-row href=${link(['skills', skill.name], range)} aria-current=${skill.name === name ? 'page' : undefined}>
-          <b>${skill.name}</b>${isBuiltIn(skill) && html` <span class="dim">built in</span>`}<${Doing} usage=${usage.find((each) => each.name === skill.name)} /><span class="about">${skill.description}</span></a></li>`,
-      )}</ul>
-      ${skills && own.length === 0 && html`<${Empty} title="No skill matches." />`}
+      ${loaded.value && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
+      ${own.length > 0 && html`<${List} of=${own} current=${name} range=${range} currency=${runs.value?.currency} query=${query} set=${set} />`}
+      ${loaded.value && own.length === 0 && wanted === '' && html`<${Empty} title="There is no skill of yours yet.">Make one: <code>npx trivium skill new NAME</code><//>`}
+      ${loaded.value && found === 0 && wanted !== '' && html`<${Empty} title="No skill matches." />`}
+      <${Others} title="Words of the assistant" of=${words} ...${others} />
+      <${Others} title="Built in" of=${builtIn} ...${others} />
     </div>
-    ${name ? html`<${Skill} key=${name} name=${name} range=${range} />` : html`<div class="skill-none"><${Empty} title="Choose a skill to try it." /></div>`}
+    ${name && html`<${Skill} key=${name} name=${name} range=${range} />`}
   </section>`
+}
+
+/** Skills that could never be loaded, by the troubles: they are in no list. */
+function brokenAmong(skills) {
+  return (now.value?.troubles ?? [])
+    .filter(({ code, where }) => code === 'skill-broken' && !skills.some(({ name }) => name === where.skill))
+    .map(({ where, text }) => ({ name: where.skill, description: text, kind: 'code' }))
+}
+
+/** Skills of the project first, and shipped ones that it uses; the rest apart: nobody here has written it. */
+function sorted(skills, usage, wanted) {
+  const asked = wanted.toLowerCase().split(/\s+/).filter(Boolean)
+  const fits = ({ name, description }) =>
+    asked.every((word) => `${name} ${description}`.toLowerCase().includes(word))
+  const all = skills
+    .filter(fits)
+    .map((skill) => ({ ...skill, usage: usage.find(({ name }) => name === skill.name) }))
+    .toSorted((a, b) => (b.usage?.runs ?? 0) - (a.usage?.runs ?? 0))
+  const isWord = ({ kind, shipped }) => shipped && kind === 'prefix'
+  const isOwn = (skill) => !skill.shipped || (!isWord(skill) && skill.usage !== undefined)
+  return {
+    own: all.filter(isOwn),
+    words: all.filter((skill) => !isOwn(skill) && isWord(skill)),
+    builtIn: all.filter((skill) => !isOwn(skill) && !isWord(skill)),
+  }
+}
+
+/** A closed group of skills; open while one of them is shown or found. */
+function Others({ title, of, current, range, isOpen }) {
+  if (of.length === 0) return null
+  const runs = of.reduce((sum, { usage }) => sum + (usage?.runs ?? 0), 0)
+  const isIn = of.some(({ name }) => name === current)
+  return html`<details class="other-skills" open=${isOpen || isIn}><summary>${title} <span class="dim">${of.length}${runs > 0 ? `, ${count(runs, 'run')}` : ''}</span></summary>
+    <${Names} of=${of} current=${current} range=${range} /></details>`
+}
+
+function Names({ of, current, range }) {
+  return html`<ul>${of.map(
+    ({
+      name,
+      description,
+      usage,
+    }) => html`<li key=${name}><a data-row href=${link(['skills', name], range)} aria-current=${name === current ? 'page' : undefined}>
+      <b>${name}</b><${Doing} usage=${usage} /><span class="about">${description}</span></a></li>`,
+  )}</ul>`
 }
 
 /** Runs and failures, beside the name. */
@@ -56,147 +107,72 @@ function Doing({ usage }) {
   return html` <span class="dim doing">${count(runs, 'run')}</span>${failed > 0 && html` <span class="doing error">${failed.toLocaleString('en')} failed</span>`}`
 }
 
-function isBuiltIn({ kind }) {
-  return kind === 'builtin' || kind === 'built-in'
+/** `of`: what a column is sorted by, highest first. */
+const COLUMNS = [
+  { key: 'name', title: 'skill' },
+  { key: 'last', title: 'last run', of: (usage) => usage.lastAt },
+  { key: 'runs', title: 'runs', isNumber: true, of: (usage) => usage.runs },
+  { key: 'failed', title: 'failed', isNumber: true, of: (usage) => usage.errorRate },
+  { key: 'p50', title: 'p50', isNumber: true, of: (usage) => usage.p50 },
+  { key: 'p95', title: 'p95', isNumber: true, of: (usage) => usage.p95 },
+  { key: 'cost', title: 'cost', isNumber: true, of: (usage) => usage.money },
+  { key: 'by', title: 'called by' },
+]
+
+function SkillTable({ of, range, currency, query, set }) {
+  const { sort = 'runs' } = query
+  const column = COLUMNS.find(({ key }) => key === sort)
+  const rows =
+    sort === 'name'
+      ? of.toSorted((a, b) => a.name.localeCompare(b.name))
+      : of.toSorted((a, b) => measureIn(b, column) - measureIn(a, column))
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Your skills"><table class="skill-table">
+    <thead><tr>${COLUMNS.map(
+      ({
+        key,
+        title,
+        isNumber,
+        of: value,
+      }) => html`<th key=${key} scope="col" class=${isNumber ? 'number' : ''} aria-sort=${key === sort ? (key === 'name' ? 'ascending' : 'descending') : undefined}>
+        ${value || key === 'name' ? html`<button type="button" class="sorts" onClick=${() => set({ sort: key === 'runs' ? '' : key })}>${title}${key === sort ? ' ↓' : ''}</button>` : title}</th>`,
+    )}</tr></thead>
+    <tbody>${rows.map((skill) => html`<${Row} key=${skill.name} skill=${skill} range=${range} currency=${currency} />`)}</tbody>
+  </table></div>`
 }
 
-function Skill({ name, range }) {
-  const loaded = useLoaded(
-    (signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal),
-    [name],
-  )
-  const { value: skill } = loaded
-  return html`<div class="skill">
-    <${Back} to="skills" title="Skills" />
-    <${Wait} of=${loaded} what="the skill" />
-    ${
-      skill &&
-      html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
-      <p>${skill.description}</p>
-      ${!isBuiltIn(skill) && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} range=${range} />`}
-      <h2>Try it</h2>
-      <${TryIt} skill=${skill} />
-      <details><summary>What it is</summary>
-        <${Facts} of=${{ kind: skill.kind, file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
-        <${Json} value=${skill.args} label="Its JSON schema" />
-      </details>`
-    }
-  </div>`
+function measureIn({ usage }, column) {
+  return (usage && column?.of?.(usage)) ?? -1
 }
 
-function layerName(layer) {
-  return typeof layer === 'string' ? layer : layer.name
+function Row({ skill: { name, description, usage }, range, currency }) {
+  const {
+    runs = 0,
+    failed = 0,
+    errorRate,
+    p50,
+    p95,
+    money: spent,
+    callers = [],
+    lastAt,
+    lastCode,
+  } = usage ?? {}
+  const [first, ...others] = callers
+  return html`<tr>
+    <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
+    <td class="last-run">${lastAt === undefined ? html`<span class="dim">–</span>` : html`<${Badge} kind=${lastCode ? 'bad' : 'good'}>${lastCode ? 'failed' : 'ok'}<//> <${Age} at=${lastAt} />`}</td>
+    <td class="number" data-label="runs">${runs.toLocaleString('en')}</td>
+    <td class="number" data-label="failed">${failed > 0 ? html`<span class="error">${failed.toLocaleString('en')} <span class="share-of">(${percent(errorRate)})</span></span>` : runs > 0 ? '0' : ''}</td>
+    <td class="number" data-label="p50">${took(p50)}</td>
+    <td class="number" data-label="p95">${took(p95)}</td>
+    <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
+    <td class="called-by">${first && html`${first.by}${others.length > 0 && html` <span class="dim" title=${others.map(({ by }) => by).join(', ')}>and ${others.length} more</span>`}`}</td>
+  </tr>`
 }
 
-/** Polling interval (ms) of a skill's runs. */
-const AGAIN = 5_000
-
-/** `Last 7 days`, or the counted range: whole days (UTC) for ranges longer than a day. */
-function nameOf({ since = '7d', until }) {
-  const known = until === undefined && RANGES.find(([value]) => value === since)
-  if (known) return `${known[1][0].toUpperCase()}${known[1].slice(1)}`
-  return 'In the chosen time'
-}
-
-/** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
-function Usage({ name, range }) {
-  const loaded = useLoaded(
-    async (signal) => {
-      const [usage, routes, { currency }] = await Promise.all([
-        invoke('skill-usage', { name, ...range }, signal),
-        invoke('route-list', {}, signal),
-        invoke('cost', { skill: name, since: '1d' }, signal),
-      ])
-      return { usage, currency, routes: routes.filter(({ target, to }) => target === 'skill' && to === name) }
-    },
-    [name, JSON.stringify(range)],
-  )
-  const { value, reload } = loaded
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
-    return () => clearInterval(timer)
-  }, [name])
-  if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
-  const { usage, currency, routes } = value
-  const { runs, failed, errorRate, p50, p95, cost, callers, recent } = usage
-  const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
-  return html`<section aria-label="How it does">
-    <h2>${nameOf(range)}</h2>
-    ${
-      runs === 0
-        ? html`<p class="dim">It has not run in this time.</p>`
-        : html`<div class="figures-row">
-        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
-        <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
-        <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
-        ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
-      </div>`
-    }
-    ${
-      (callers.length > 0 || unused.length > 0) &&
-      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span></li>`)}
-      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
-    }
-    ${recent.length > 0 && html`<${Runs} of=${recent} />`}
-  </section>`
-}
-
-function Figure({ name, value, isBad = false }) {
-  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
-}
-
-const FEW = 8
-
-function Runs({ of: recent }) {
-  const [isAll, setAll] = useState(false)
-  const shown = isAll ? recent : recent.slice(0, FEW)
-  return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
-    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th></tr></thead>
-    <tbody>${shown.map(
-      ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
-      <td><${Age} at=${at} /> ago</td>
-      <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
-      <td class="number">${took(ms)}</td><td>${messageId ? html`<a href=${link(['messages', messageId])}>${by}</a>` : by}</td></tr>`,
-    )}</tbody></table></div>
-    ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
-}
-
-/** Runs the skill with the input. Destructive skills ask for confirmation. */
-function TryIt({ skill: { name, args: schema, metadata } }) {
-  const [came, setCame] = useState()
-  const [isBusy, setBusy] = useState(false)
-  const fields = useMemo(() => fieldsOf(schema) ?? [], [schema])
-  const isGuarded = Boolean(metadata?.approval)
-  const run = async (args) => {
-    const isDestructive = metadata?.annotations?.destructiveHint === true
-    const question = {
-      title: isGuarded ? `Request approval to run ${name}?` : `Run ${name}?`,
-      body: html`<p>${isGuarded ? 'It waits under Approvals, and runs with these arguments once somebody approves it.' : 'It runs immediately, with these arguments, and cannot be undone.'}</p><${Json} value=${args} label="Arguments" />`,
-      action: isGuarded ? 'Request approval' : `Run ${name}`,
-      danger: isDestructive,
-    }
-    if ((isGuarded || isDestructive) && !(await ask(question))) return
-    setBusy(true)
-    const start = performance.now()
-    const done = (what) => setCame({ ...what, args, ms: performance.now() - start })
-    await invoke(name, args).then(
-      (result) => done({ result }),
-      (error) => done({ error }),
-    )
-    setBusy(false)
-  }
-  const names = fields.map((field) => field.name)
-  const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(names, came.error) : {}
-  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
-    <div class="came" aria-live="polite">
-      ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
-      ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
-      ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
-      ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}
-    </div>`
-}
-
-function asCurl(name, args) {
-  const body = JSON.stringify(args).replaceAll("'", `'\\''`)
-  return `curl ${location.origin}/v1/skills/${name} -H "authorization: Bearer $TRIVIUM_TOKEN" -H 'content-type: application/json' -d '${body}'`
+/** What keeps a skill from running, by the troubles. */
+function State({ name }) {
+  const own = (now.value?.troubles ?? []).filter(({ where }) => where.skill === name)
+  if (own.some(({ code }) => code === 'skill-broken')) return html`<${Badge} kind="bad">cannot be loaded<//>`
+  if (own.some(({ code }) => code === 'paused')) return html`<${Badge} kind="warn">paused<//>`
+  return null
 }

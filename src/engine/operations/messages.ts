@@ -101,7 +101,13 @@ const page = { before: optional('`next` of the previous page'), limit: limit.def
 /** `conversation-…`: messages with their replies. */
 export const conversations = {
   list: messageFilter
-    .extend(page)
+    .extend({
+      ...page,
+      unanswered: z
+        .literal(true)
+        .exactOptional()
+        .describe('Only those in which somebody waits for an answer'),
+    })
     .describe('Lists conversations by their newest message; later pages may repeat some.'),
   show: closed({
     gateway: name.describe('The gateway'),

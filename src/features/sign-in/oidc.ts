@@ -36,8 +36,8 @@ const LONGEST_REASON = 500
  * cookie, encrypted with the control token. It can therefore only be finished in the same browser,
  * and unfinished sign-ins need no storage.
  */
-export function createOidc({ token, now }: { token: string; now(): number }) {
-  const vault = createVault(token, 'trivium console sign-in')
+export function createOidc({ token, now }: { token(): string; now(): number }) {
+  const vault = () => createVault(token(), 'trivium console sign-in')
   const providers = createProviders(now)
 
   return {
@@ -60,7 +60,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
         nonce,
       })
       const pending = { issuer: options.issuer, state, nonce, verifier, at, until: now() + SIGN_IN_TIMEOUT }
-      return { to: to.href, state, cookie: vault.encrypt(JSON.stringify(pending)) }
+      return { to: to.href, state, cookie: vault().encrypt(JSON.stringify(pending)) }
     },
 
     /**
@@ -72,7 +72,7 @@ export function createOidc({ token, now }: { token: string; now(): number }) {
       current: URL,
       cookie: string | undefined,
     ): Promise<{ person: Person; at: string }> {
-      const opened = cookie === undefined ? undefined : vault.decrypt(cookie)
+      const opened = cookie === undefined ? undefined : vault().decrypt(cookie)
       const { data: pending } = pendingSchema.safeParse(opened === undefined ? undefined : parseJson(opened))
       if (!pending || pending.until <= now() || pending.issuer !== options.issuer) {
         throw signInError('it was started in another browser, or too long ago; start again')

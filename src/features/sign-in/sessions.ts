@@ -37,16 +37,16 @@ const MOST_CACHED = 1_000
  * it is not enough to make a session, and a new control token ends all sessions. While the store is
  * unavailable, sessions that this daemon has seen stay valid until they expire.
  */
-export function createSessions(deps: { kv: KeyValues; token: string; now(): number }) {
+export function createSessions(deps: { kv: KeyValues; token(): string; now(): number }) {
   const { kv, token, now } = deps
-  /** By key, least recently used first. */
-  const cached = new Map<string, Session>()
+  /** By key, least recently used first, with the control token of then: a new one ends them here too. */
+  const cached = new Map<string, { session: Session; of: string }>()
   const seal = (key: string, session: string) =>
-    createHmac('sha256', token).update(`trivium console session\n${key}\n${session}`).digest('base64url')
+    createHmac('sha256', token()).update(`trivium console session\n${key}\n${session}`).digest('base64url')
 
   const remember = (key: string, session: Session | undefined) => {
     cached.delete(key)
-    if (session) putLast(cached, key, session, MOST_CACHED)
+    if (session) putLast(cached, key, { session, of: token() }, MOST_CACHED)
     return session
   }
   /** The session of a stored value; undefined if it was not sealed with the control token. */
@@ -59,7 +59,9 @@ export function createSessions(deps: { kv: KeyValues; token: string; now(): numb
     try {
       return remember(key, verified(key, (await kv.get(key))?.value))
     } catch (error) {
-      if (error instanceof TriviumError && error.retryable) return cached.get(key)
+      const seen = cached.get(key)
+      if (error instanceof TriviumError && error.retryable)
+        return seen?.of === token() ? seen.session : undefined
       throw error
     }
   }

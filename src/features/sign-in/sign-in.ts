@@ -108,6 +108,11 @@ export function createSignIn(deps: Deps) {
       if (session && !isOwnPage(request)) throw foreignPage()
       return session && rightsOf(session.person, deps.console())
     },
+    /** Remembers the session of a request, and returns a function that begins it anew: a new control token has ended it. */
+    async keep(request: Request): Promise<(response: Response) => Promise<unknown>> {
+      const session = await sessions.read(cookies.read(request, COOKIE))
+      return async (response) => session && begin(request, response, session.person)
+    },
     /** Signs in with the control token. */
     start,
     /** Signs out. */

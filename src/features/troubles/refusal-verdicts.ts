@@ -52,7 +52,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   stranger: {
     likely:
       'Other deliveries are accepted: this is probably a stranger, or a second sender with another secret.',
-    todo: 'See where they come from with `trivium refused`; block that address, or give the sender its secret.',
+    todo: 'Block that address, or give the sender its secret; `trivium refused` shows where they come from.',
   },
   'too-fast': {
     likely: 'There are more deliveries than the limits of the gateway or the store allow.',
@@ -60,7 +60,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
   'bad-content': {
     likely: 'The deliveries are authentic, but their content cannot be used.',
-    todo: 'See their content with `trivium refused`, then adjust the options of the gateway.',
+    todo: 'Adjust the options of the gateway; `trivium refused` shows the content.',
   },
   'mistyped-address': {
     likely: 'No gateway has this path: a sender has a wrong URL, or it is a scan.',

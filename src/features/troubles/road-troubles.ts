@@ -43,7 +43,7 @@ function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Fix its receiver, then \`trivium subscription resume ${name}\`; events are kept meanwhile.`
+  const todo = `Fix its receiver; events are kept meanwhile. \`trivium subscription resume ${name}\` sends them.`
   return [error('subscription-down', where, { title, text, todo, count })]
 }
 
@@ -53,7 +53,7 @@ function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
   if (count === 0) return []
   const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
   const text = `They used up their attempts (${queues}). They stay until they are retried or dropped.`
-  const todo = '`trivium dead-letter groups` shows the causes. Fix them, then retry or drop the dead letters.'
+  const todo = 'Fix the causes, then retry or drop the dead letters; `trivium dead-letter groups` shows them.'
   return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
 }
 

@@ -44,6 +44,6 @@ function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
 function unreadTrouble({ gateway, count }: UnroutedCount): Trouble {
   const title = `The messages of ${gateway} are not read`
   const text = `This gateway has no route, consumer or consumer group: ${counted(count, 'message')} in the last hour.`
-  const todo = `Add a route, read with \`trivium gateway receive --gateway ${gateway}\`, or push them.`
+  const todo = `Add a route, push them, or receive them; \`trivium gateway receive --gateway ${gateway}\` reads one.`
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }

@@ -10,6 +10,8 @@ import { type Span, spanOf } from './slots.ts'
 const WEEK = 7 * DAY
 /** Maximum runs in the result for one skill. */
 const MOST_RUNS = 30
+/** Maximum number of callers per skill in a list. */
+const MOST_CALLERS = 5
 
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
@@ -67,8 +69,14 @@ export function createSkillUsage(deps: {
       [...counted].map(async ([skill, counts]) => {
         const used = rows.find((row) => row.name === skill)
         const tokens = used && used.inputTokens + used.outputTokens
-        const summary = summaryOf(counts, await runs.read(skill))
-        return { name: skill, ...summary, ...defined({ tokens, money: used?.money }) }
+        const log = await runs.read(skill)
+        const callers = callersOf(counts).slice(0, MOST_CALLERS)
+        return {
+          name: skill,
+          ...summaryOf(counts, log),
+          ...defined({ tokens, money: used?.money, lastCode: log.recent[0]?.code }),
+          callers,
+        }
       }),
     )
     return found.filter((each) => each.runs > 0).sort((a, b) => b.runs - a.runs)

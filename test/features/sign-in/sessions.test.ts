@@ -18,7 +18,7 @@ function stage(token = 'the-control-token') {
       return store.kv.get(key)
     },
   }
-  const make = (given = token) => createSessions({ kv, token: given, now: () => clock.at })
+  const make = (given = token) => createSessions({ kv, token: () => given, now: () => clock.at })
   const setAway = (is: boolean) => {
     isAway = is
   }

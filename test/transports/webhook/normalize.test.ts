@@ -212,4 +212,21 @@ describe('the message of a webhook delivery', () => {
       assert.equal(last().trace, last().id.replaceAll('-', ''))
     }
   })
+
+  test('gives a test message the event that the delivery would have', async () => {
+    const samples: [options: object, body: object, headers: Record<string, string>][] = [
+      [{}, { type: 'order.paid' }, {}],
+      [{}, { event: 'paid' }, {}],
+      [{}, {}, { 'x-github-event': 'push' }],
+      [{ event: 'data.body.kind' }, { kind: 'a', type: 'b' }, {}],
+      [{ event: 'header.x-kind' }, { type: 'b' }, { 'X-Kind': 'c' }],
+      [{}, { nothing: 1 }, {}],
+    ]
+    for (const [options, body, headers] of samples) {
+      const { post, last, transport } = await startWebhook(options)
+      const text = JSON.stringify(body)
+      await post(text, { ...json, ...headers })
+      assert.equal(transport.eventOf?.({ text, headers }), last().data.event, text)
+    }
+  })
 })

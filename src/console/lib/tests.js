@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals'
+
+const KEY = 'trivium-tests'
+const MOST = 20
+/** Larger tests are not remembered. */
+const LARGEST = 20_000
+
+/** The tests of this browser, newest first: `{ key, at, gateway, values, id, outcome, route, ms }`. */
+export const tests = signal(read())
+
+// Another tab.
+addEventListener('storage', ({ key }) => {
+  if (key === KEY) tests.value = read()
+})
+
+function read() {
+  try {
+    const found = JSON.parse(localStorage.getItem(KEY) ?? '[]')
+    return Array.isArray(found)
+      ? found.filter((each) => typeof each?.gateway === 'string' && each.values)
+      : []
+  } catch {
+    return []
+  }
+}
+
+function write(next) {
+  tests.value = next
+  const small = next.filter((each) => JSON.stringify(each.values).length <= LARGEST)
+  // Full or forbidden storage costs the history, not the test.
+  try {
+    localStorage.setItem(KEY, JSON.stringify(small))
+  } catch {}
+}
+
+/** Adds a test, or what has become known of it. */
+export function noteTest(test) {
+  const others = tests.peek().filter(({ key }) => key !== test.key)
+  write([test, ...others].toSorted((a, b) => b.at - a.at).slice(0, MOST))
+}
+
+export function forgetTests() {
+  write([])
+}

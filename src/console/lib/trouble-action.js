@@ -1,0 +1,55 @@
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { act, useOnce } from './parts.js'
+import { link } from './router.js'
+import { placeOf } from './troubles.js'
+
+/** The label of the link to the place where a trouble is handled, by its code. */
+const LABELS = {
+  'gateway-down': 'Check the gateway',
+  'messages-lost': 'See the gateway',
+  refusals: 'See what was refused',
+  'queue-down': 'See the queues',
+  'group-lag': 'See the groups',
+  'dead-letters': 'See the causes',
+  'schedule-failed': 'See the failed runs',
+  backlog: 'See the messages',
+  retrying: 'See the messages',
+  'attempt-hangs': 'See the attempt',
+  unrouted: 'See the messages',
+  'approval-waiting': 'Decide',
+  'skill-broken': 'See the error',
+  configuration: 'See the line',
+  budget: 'See the cost',
+  'subscription-down': 'See the push',
+  'subscription-paused': 'See the push',
+}
+
+/** What ends a pause: its operation, and the arguments. */
+function resumeOf({ code, where, title }) {
+  if (code === 'subscription-paused' || code === 'subscription-down')
+    return { skill: 'subscription-resume', args: { name: where.subscription }, name: where.subscription }
+  if (code !== 'paused') return undefined
+  if (where.gateway) return { skill: 'gateway-resume', args: { gateway: where.gateway }, name: where.gateway }
+  if (where.skill) return { skill: 'skill-resume', args: { skill: where.skill }, name: where.skill }
+  if (title.startsWith('Route '))
+    return { skill: 'route-resume', args: { route: where.reason }, name: where.reason }
+  return undefined
+}
+
+/** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
+export function TroubleAction({ trouble }) {
+  const [isBusy, once] = useOnce()
+  const { code } = trouble
+  const { path, query } = placeOf(trouble)
+  const resume = resumeOf(trouble)
+  const label = LABELS[code] ?? (code === 'paused' && !resume ? 'See them' : undefined)
+  if (!label && !resume) return null
+  const end = () =>
+    act(async () => {
+      await invoke(resume.skill, resume.args)
+      return `${resume.name} goes on.`
+    })
+  return html`${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
+    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${`Resume ${resume.name}`}>Resume</button>`}`
+}

@@ -1,0 +1,111 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { invoke, isViewer, openStream } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { Age, act, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { Chat, personOf } from './message.js'
+import { senderOf } from './messages.js'
+
+const PAGE = 50
+/** Maximum number of shown messages. */
+const MOST = 1_000
+/** Delay (ms) before new messages are loaded, as several may arrive at once. */
+const CALM = 400
+
+/** A conversation as a chat: whose turn it is, who has it, and a field to answer. */
+export function Conversation({ gateway, conversation }) {
+  const [limit, setLimit] = useState(PAGE)
+  const loaded = useLoaded(
+    (signal) => invoke('conversation-show', { gateway, conversation, limit }, signal),
+    [limit],
+  )
+  const { value, reload } = loaded
+  useEffect(() => {
+    let timer
+    const look = () => {
+      timer = undefined
+      reload()
+    }
+    const soon = () => {
+      timer ??= setTimeout(look, CALM)
+    }
+    const close = openStream(
+      { gateway, conversation, only: 'message,outcome' },
+      { message: soon, outcome: soon, gap: soon, state: (isLive) => isLive && soon() },
+    )
+    return () => {
+      close()
+      clearTimeout(timer)
+    }
+  }, [])
+  const entries = value?.entries ?? []
+  const asked = entries.findLast(({ role }) => role === 'sender')
+  useNewest(entries.length)
+  return html`<section class="page conversation" aria-labelledby="title">
+    <${Back} to="conversations" title="Conversations" />
+    <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
+      <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
+      ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })}>What is kept</a>`}
+      <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
+    <${Wait} of=${loaded} what="the conversation" />
+    ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
+    ${value && html`<${Chat} entries=${entries} />`}
+    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} /><${Answer} asked=${asked} done=${reload} /></div>`}
+  </section>`
+}
+
+/** The end of the chat is shown first, and stays shown while new messages come. */
+function useNewest(many) {
+  const isAtEnd = useRef(true)
+  useEffect(() => {
+    const main = document.getElementById('main')
+    const note = () => {
+      isAtEnd.current = main.scrollTop + main.clientHeight > main.scrollHeight - 80
+    }
+    main.addEventListener('scroll', note)
+    return () => main.removeEventListener('scroll', note)
+  }, [])
+  useLayoutEffect(() => {
+    const main = document.getElementById('main')
+    if (isAtEnd.current && many > 0) main.scrollTop = main.scrollHeight
+  }, [many])
+}
+
+/** Whose turn it is. */
+function Turn({ of: { waitingSince, reply }, asked }) {
+  if (waitingSince !== undefined)
+    return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
+  if (reply)
+    return html`<p class="now-it">Answered${reply.by && ` by ${reply.by}`} <${Age} at=${reply.at} /> ago.</p>`
+  return null
+}
+
+function Answer({ asked, done }) {
+  const [text, setText] = useState('')
+  const [isBusy, once] = useOnce()
+  const send = async () => {
+    if (text.trim() === '') return
+    const isSent = await act(async () => {
+      await invoke('gateway-send', { messageId: asked.id, text })
+      return `Your answer is on its way to ${senderOf(asked.from)}.`
+    })
+    if (!isSent) return
+    setText('')
+    done()
+    // By then it was sent, or the reason for the delay is known.
+    setTimeout(done, 1_000)
+  }
+  const submit = (event) => {
+    event.preventDefault()
+    once(send)
+  }
+  const press = (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)
+  }
+  return html`<form class="answer" onSubmit=${submit}>
+    <label>Answer ${senderOf(asked.from)} by hand<textarea rows="2" required value=${text} onKeyDown=${press} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <div class="buttons"><span class="dim wide">Ctrl Enter sends it.</span><button changes class="primary" disabled=${isBusy}>Send the answer</button></div>
+  </form>`
+}

@@ -1,0 +1,166 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { call, invoke, mayRun } from '../lib/api.js'
+import { DecideHere } from '../lib/approval.js'
+import { SchemaForm } from '../lib/form.js'
+import { html } from '../lib/html.js'
+import { money, percent, tokens } from '../lib/money.js'
+import { Age, ask, Badge, Copy, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
+import { RANGES } from '../lib/range.js'
+import { link } from '../lib/router.js'
+import { errorsByField, fieldsOf } from '../lib/schema.js'
+import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
+
+/** One skill: how it does, its last runs, and a form to run it. */
+export function Skill({ name, range }) {
+  const loaded = useLoaded(
+    (signal) => call('GET', `/v1/skills/${encodeURIComponent(name)}`, undefined, signal),
+    [name],
+  )
+  const { value: skill } = loaded
+  return html`<div class="skill">
+    <${Back} to="skills" title="Skills" />
+    <${Wait} of=${loaded} what="the skill" />
+    ${
+      skill &&
+      html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
+      <p>${skill.description}</p>
+      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} range=${range} />`}
+      <h2>Try it</h2>
+      <${TryIt} skill=${skill} />
+      <details><summary>What it is</summary>
+        <${Facts} of=${{ kind: skill.kind, file: skill.path, layers: skill.layers?.map(layerName).join(' → ') }} />
+        <${Json} value=${skill.args} label="Its JSON schema" />
+      </details>`
+    }
+  </div>`
+}
+
+function layerName(layer) {
+  return typeof layer === 'string' ? layer : layer.name
+}
+
+/** Polling interval (ms) of a skill's runs. */
+const AGAIN = 5_000
+
+/** `Last 7 days`, or the counted range: whole days (UTC) for ranges longer than a day. */
+function nameOf({ since = '7d', until }) {
+  const known = until === undefined && RANGES.find(([value]) => value === since)
+  if (known) return `${known[1][0].toUpperCase()}${known[1].slice(1)}`
+  return 'In the chosen time'
+}
+
+/** Statistics of a skill: runs, errors, durations, cost, callers, and the last runs. */
+function Usage({ name, range }) {
+  const loaded = useLoaded(
+    async (signal) => {
+      const [usage, routes, { currency }] = await Promise.all([
+        invoke('skill-usage', { name, ...range }, signal),
+        invoke('route-list', {}, signal),
+        invoke('cost', { skill: name, since: '1d' }, signal),
+      ])
+      return { usage, currency, routes: routes.filter(({ target, to }) => target === 'skill' && to === name) }
+    },
+    [name, JSON.stringify(range)],
+  )
+  const { value, reload } = loaded
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [name])
+  if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
+  const { usage, currency, routes } = value
+  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days } = usage
+  const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
+  return html`<section aria-label="How it does">
+    <h2>${nameOf(range)}</h2>
+    ${
+      runs === 0
+        ? html`<p class="dim">It has not run in this time.</p>`
+        : html`<div class="figures-row">
+        <${Figure} name="Runs" value=${runs.toLocaleString('en')} />
+        <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
+        <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
+        ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
+      </div>`
+    }
+    ${days.length > 1 && html`<${Days} of=${days} />`}
+    ${
+      (callers.length > 0 || unused.length > 0) &&
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span>${failed > 0 && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
+      ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
+    }
+    ${recent.length > 0 && html`<${Runs} of=${recent} />`}
+  </section>`
+}
+
+/** One bar per day, and the failed part of it. */
+function Days({ of: days }) {
+  const most = Math.max(...days.map(({ runs }) => runs))
+  const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
+  const said = days.map(({ day, runs, failed }) => `${day}: ${count(runs, 'run')}, ${failed} failed`)
+  return html`<figure class="bars days" role="img" aria-label=${said.join('; ')}><figcaption>Runs a day <span class="dim">failed ones in red</span></figcaption>
+    <div>${days.map(({ day, runs, failed }, at) => html`<span key=${day} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
+    <p class="dim"><span>${days[0].day}</span><span>${days.at(-1).day}</span></p></figure>`
+}
+
+function Figure({ name, value, isBad = false }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
+}
+
+const FEW = 8
+
+function Runs({ of: recent }) {
+  const [isAll, setAll] = useState(false)
+  const shown = isAll ? recent : recent.slice(0, FEW)
+  return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
+    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th></tr></thead>
+    <tbody>${shown.map(
+      ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
+      <td><${Age} at=${at} /> ago</td>
+      <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
+      <td class="number">${took(ms)}</td><td>${messageId ? html`<a href=${link(['messages', messageId])}>${by}</a>` : by}</td></tr>`,
+    )}</tbody></table></div>
+    ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
+}
+
+/** Runs the skill with the input. Destructive skills ask for confirmation. */
+function TryIt({ skill: { name, args: schema, metadata } }) {
+  const [came, setCame] = useState()
+  const [isBusy, setBusy] = useState(false)
+  const fields = useMemo(() => fieldsOf(schema) ?? [], [schema])
+  const isGuarded = Boolean(metadata?.approval)
+  const run = async (args) => {
+    const isDestructive = metadata?.annotations?.destructiveHint === true
+    const question = {
+      title: isGuarded ? `Request approval to run ${name}?` : `Run ${name}?`,
+      body: html`<p>${isGuarded ? 'It waits under Approvals, and runs with these arguments once somebody approves it.' : 'It runs immediately, with these arguments, and cannot be undone.'}</p><${Json} value=${args} label="Arguments" />`,
+      action: isGuarded ? 'Request approval' : `Run ${name}`,
+      danger: isDestructive,
+    }
+    if ((isGuarded || isDestructive) && !(await ask(question))) return
+    setBusy(true)
+    const start = performance.now()
+    const done = (what) => setCame({ ...what, args, ms: performance.now() - start })
+    await invoke(name, args).then(
+      (result) => done({ result }),
+      (error) => done({ error }),
+    )
+    setBusy(false)
+  }
+  const names = fields.map((field) => field.name)
+  const errors = came?.error?.code === 'skill_args_invalid' ? errorsByField(names, came.error) : {}
+  return html`<${SchemaForm} schema=${schema} run=${run} isBusy=${isBusy} errors=${errors} isChange=${!mayRun(name)} />
+    <div class="came" aria-live="polite">
+      ${isBusy && isGuarded && html`<p>Waiting for approval. <${DecideHere} isSelected=${(request) => request.skill === name && !request.message} /> <a href=${link('approvals')}>All approvals</a></p>`}
+      ${came?.error && html`<h2>It failed <span class="dim">after ${took(came.ms)}</span></h2><div class="problem"><p>${came.error.message} <code>${came.error.code}</code></p></div>`}
+      ${came && !came.error && html`<h2>Result <span class="dim">after ${took(came.ms)}</span></h2><${Json} value=${came.result ?? null} label="Result" />`}
+      ${came && html`<div class="buttons after"><${Copy} label="Copy as curl" text=${asCurl(name, came.args)} />${!came.error && html`<${Copy} label="Copy the result" text=${JSON.stringify(came.result, null, 2)} />`}</div>`}
+    </div>`
+}
+
+function asCurl(name, args) {
+  const body = JSON.stringify(args).replaceAll("'", `'\\''`)
+  return `curl ${location.origin}/v1/skills/${name} -H "authorization: Bearer $TRIVIUM_TOKEN" -H 'content-type: application/json' -d '${body}'`
+}

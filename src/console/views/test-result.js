@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { Age, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { forgetTests, noteTest, tests } from '../lib/tests.js'
+import { Timeline } from './message-timeline.js'
+import { Standing } from './standing.js'
+
+/** Polling interval (ms) until the outcome is final, and for how long (ms). */
+const [AGAIN, LONGEST] = [500, 600_000]
+/** How many earlier tests without an outcome are looked at. */
+const MOST_OPEN = 5
+const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
+
+/** What became of a test: its outcome, the replies, and the way it took. */
+export function TestResult({ test, again }) {
+  const { id, at } = test
+  const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
+  const { value: shown, error, reload } = loaded
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    if (shown) noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) })
+    if (!OPEN.has(shown?.outcome) || Date.now() - at > LONGEST) return
+    const timer = setTimeout(reload, AGAIN)
+    return () => clearTimeout(timer)
+  }, [shown, error])
+  if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
+  const { outcome, history } = shown
+  const replies = history.filter(({ road, detail }) => road === 'outbox' && detail?.text)
+  const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
+  return html`<h2>Result</h2>
+    <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See its story</a></p>
+    <${Standing} shown=${shown} />
+    ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
+    ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
+    <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
+    <details onToggle=${(event) => setOpen(event.target.open)}><summary>Its way</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
+}
+
+/** From its acceptance to the last thing that happened. */
+function msOf({ history }) {
+  const notes = history.filter(({ road }) => road === 'accept' || road === 'dispatch' || road === 'outbox')
+  return notes.length > 1 ? notes.at(-1).at - notes[0].at : undefined
+}
+
+function asCurl(draft) {
+  const body = JSON.stringify({ ...draft, wait: 15_000 }).replaceAll("'", `'\\''`)
+  return `curl ${location.origin}/v1/messages -H "authorization: Bearer $TRIVIUM_TOKEN" -H 'content-type: application/json' -d '${body}'`
+}
+
+/** The tests of this browser, newest first. */
+export function TestHistory({ load, again }) {
+  const all = tests.value
+  useEffect(() => {
+    // Those that were still on their way when their page was closed.
+    for (const test of tests
+      .peek()
+      .filter(({ outcome }) => OPEN.has(outcome))
+      .slice(0, MOST_OPEN))
+      invoke('message-show', { id: test.id }).then(
+        (shown) => noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) }),
+        () => undefined,
+      )
+  }, [])
+  if (all.length === 0) return null
+  return html`<header class="bar tests-head"><h2>Tests of this browser</h2><button type="button" class="small" onClick=${forgetTests}>Forget them</button></header>
+    <div class="scrolls" tabindex="0" role="region" aria-label="Tests of this browser"><table class="tests">
+      <thead><tr><th scope="col">when</th><th scope="col">gateway</th><th scope="col">what</th><th scope="col">outcome</th><th scope="col">route</th><th scope="col" class="number">took</th><th scope="col"><span class="unseen">actions</span></th></tr></thead>
+      <tbody>${all.map((test) => {
+        const { key, at, gateway, values, id, outcome, route, ms } = test
+        return html`<tr key=${key}><td><${Age} at=${at} /></td><td>${gateway}</td>
+          <td class="gist"><a data-row href=${link(['messages', id])}>${values.event ? `${values.event} ` : ''}${preview(values.text ?? '').slice(0, 120)}</a></td>
+          <td><${Outcome} outcome=${outcome ?? 'waiting'} /></td><td>${route ?? html`<span class="dim">none</span>`}</td><td class="number">${took(ms)}</td>
+          <td><div class="buttons"><button type="button" class="small" onClick=${() => load(test)}>Edit</button><button changes type="button" class="small" onClick=${() => again(test)}>Send again</button></div></td></tr>`
+      })}</tbody></table></div>`
+}

@@ -1,0 +1,67 @@
+import { type JsonObject, objectAt, textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
+import { timeOf } from '../core/message-id.ts'
+import type { Outcome } from '../core/message-query.ts'
+import type { Note, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
+
+type Found = { message: Message; outcome: Outcome }
+
+/** How many messages before the newest one are read to find since when somebody waits. */
+const MOST_BEFORE = 10
+/** Handled in another message, or by a person. */
+const SETTLED: readonly Outcome[] = ['merged', 'dropped', 'suppressed']
+
+/**
+ * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`: its messages, newest first.
+ * `waitingSince` (Unix ms): the first message after the last answer. `reply`: the last one that was sent to the newest message.
+ */
+export function createStanding(
+  journal: Pick<Store['journal'], 'history'>,
+  canAnswer: (message: Message) => boolean,
+) {
+  const sentIn = async ({ message }: Found) =>
+    repliesIn(message.id, await journal.history(message.id)).findLast(({ state }) => state === 'sent')
+
+  return async (messages: readonly Found[]) => {
+    const [newest, ...before] = messages.slice(0, MOST_BEFORE)
+    if (!newest) return {}
+    const reply = await sentIn(newest)
+    if (reply) return { reply: defined({ at: reply.at, text: reply.text, by: reply.by }) }
+    if (!expectsAnswer(newest, canAnswer)) return {}
+    let waitingSince = timeOf(newest.message.id)
+    for (const one of before) {
+      if (!expectsAnswer(one, canAnswer) || (await sentIn(one))) break
+      waitingSince = timeOf(one.message.id)
+    }
+    return { waitingSince }
+  }
+}
+
+/** Messages of machines, and tests, whose replies are only shown to the tester, do not. */
+function expectsAnswer({ message, outcome }: Found, canAnswer: (message: Message) => boolean): boolean {
+  const { automatic, replyTarget } = message.data
+  const isTest = objectAt({ replyTarget }, 'replyTarget').log === true
+  return automatic !== true && !isTest && !SETTLED.includes(outcome) && canAnswer(message)
+}
+
+/** The last known state of each reply, sent or queued. */
+export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
+  const replies = new Map<string, JsonObject & { at: number }>()
+  for (const { at, road, what: state, detail } of notes) {
+    const key = textAt(detail, 'key')
+    if (road !== 'outbox' || key === undefined) continue
+    const { text, by, error, reason, diagnostic } = objectAt({ detail }, 'detail')
+    // Later notes, such as a bounce, do not repeat the text.
+    const before = replies.get(key)
+    replies.set(key, {
+      at: state === 'bounced' && before ? before.at : at,
+      role: 'reply',
+      inReplyTo,
+      text: text ?? before?.text ?? '',
+      state,
+      ...defined({ by: by ?? before?.by, error: error ?? reason ?? diagnostic }),
+    })
+  }
+  return [...replies.values()]
+}

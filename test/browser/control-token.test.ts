@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { createControlToken } from '../../src/api/token.ts'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+describe('the control token is replaced while the daemon runs', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: 'routes: [{ name: rest, skill: echo, fallback: true }]' })
+  const daemon = await site.start()
+  const { page, show, press, answer } = await openConsole(() => daemon)
+  const stored = () => readFileSync(join(site.dir, '.trivium', 'control-token'), 'utf8').trim()
+  const statusWith = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${daemon.control}/v1/status`, { headers })).status
+  }
+
+  test('in the console: whoever does it stays signed in, everybody else is signed out at once', async () => {
+    const before = stored()
+    const browser = page.context().browser()
+    assert.ok(browser)
+    const other = await (await browser.newContext()).newPage()
+    await other.goto(`${daemon.control}/#token=${before}`)
+    await other.getByText('Live', { exact: true }).waitFor()
+    const waiting = fetch(`${daemon.control}/v1/stream`, { headers: { authorization: `Bearer ${before}` } })
+    const reader = (await waiting).body?.getReader()
+    assert.ok(reader)
+    const ended = (async () => {
+      for (;;) if ((await reader.read()).done) return
+    })().catch(() => undefined)
+    await show('configuration')
+    await press('Replace the control token …')
+    await answer('Replace')
+    await page.getByText(/The new control token is in .*control-token/).waitFor()
+    await ended
+    assert.notEqual(stored(), before)
+    assert.deepEqual([await statusWith(before), await statusWith(stored())], [401, 200])
+    await other.getByLabel('Control token').waitFor()
+    await show('audit')
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'control-token-rotate' })
+      .getByText('ok', { exact: true })
+      .waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await show('configuration')
+    await page.getByRole('heading', { name: 'Control token' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('with `trivium token rotate`, whose commands go on', async () => {
+    const before = stored()
+    const { out, code } = await site.run(['token', 'rotate'])
+    assert.equal(code, 0)
+    assert.match(out, /replaced; the new one is in .*control-token/)
+    assert.doesNotMatch(out, new RegExp(stored()))
+    assert.equal(await statusWith(before), 401)
+    assert.equal((await site.run(['status'])).code, 0)
+    await until(async () => (await page.getByLabel('Control token').count()) > 0, 'the sign-in form')
+  })
+
+  test('a token that was given is replaced where it was given', async () => {
+    const { rotate, current } = createControlToken(site.dir, 'a-token-of-mine')
+    await assert.rejects(rotate(), /bad_request|TRIVIUM_TOKEN.*restart/)
+    assert.equal(current(), 'a-token-of-mine')
+  })
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  chat: { transport: websocket, path: /chat }
+routes:
+  - { name: bots, match: { gateway: chat, text: "*hours*" }, skill: echo }
+  - { name: notes, match: { gateway: shop }, skill: note }
+`
+const NOTE = `export default { description: 'notes', run: () => undefined }`
+
+describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { note: NOTE } })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+  const rows = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem')
+  const chats = new Map<string, ReturnType<typeof daemon.chat>>()
+  /** A conversation belongs to a connection. */
+  const say = async (who: string, text: string) => {
+    const chat = chats.get(who) ?? daemon.chat('/chat')
+    chats.set(who, chat)
+    const { send } = await chat
+    send({ type: 'message', text })
+  }
+  const first = async () => (await rows.first().textContent()) ?? ''
+
+  test('who waits for an answer is first, longest first, with the time; machines and answered ones are not', async () => {
+    await say('c1', 'my parcel is lost')
+    const lost = async () =>
+      Object(await daemon.invoke('conversation-list', { unanswered: true })).conversations
+    await until(async () => (await lost()).length === 1, 'one who waits')
+    await say('c2', 'where are you?')
+    await until(async () => (await lost()).length === 2, 'two who wait')
+    await say('c3', 'what are your hours?')
+    await daemon.post('/shop', JSON.stringify({ text: 'a delivery' }))
+    await show('conversations')
+    await rows.filter({ hasText: 'a delivery' }).waitFor()
+    await rows.filter({ hasText: 'hours' }).getByText('You said:').waitFor()
+    await until(async () => /parcel is lost/.test(await first()), 'who waits longest')
+    assert.match(await first(), /waits \d+ s/)
+    assert.match((await rows.nth(1).textContent()) ?? '', /where are you.*waits/)
+    assert.equal(await rows.filter({ hasText: 'waits' }).count(), 2)
+    await page.getByRole('button', { name: 'Unanswered 2' }).click()
+    await until(async () => (await rows.count()) === 2, 'only those')
+    assert.match(page.url(), /show=unanswered/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('inbox')
+  })
+
+  test('the list follows what happens: another message, and an answer by hand', async () => {
+    await page.mouse.move(5, 5)
+    await say('c4', 'one more question')
+    await rows.filter({ hasText: 'one more question' }).waitFor()
+    await rows.filter({ hasText: 'my parcel is lost' }).getByRole('link').click()
+    await page.getByText(/has waited for an answer for/).waitFor()
+    await page.getByLabel('by hand').fill('It is on its way.')
+    await page.keyboard.press('Control+Enter')
+    await page.locator('.reply').getByText('It is on its way.').waitFor()
+    await page.getByText(/^Answered/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await page.keyboard.press('Escape')
+    await page
+      .getByRole('link', { name: /Conversations/ })
+      .first()
+      .click()
+    await rows.filter({ hasText: 'It is on its way.' }).waitFor()
+    await page.getByRole('button', { name: 'Unanswered 2' }).waitFor()
+  })
+
+  test('a conversation is taken over from the list, has its own list, and is handed back', async () => {
+    await show('conversations')
+    const row = rows.filter({ hasText: 'where are you?' })
+    await row.hover()
+    await row.getByRole('button', { name: /^Take over/ }).click()
+    await dialog.getByText(/no skill runs for them/).waitFor()
+    await answer('Take over')
+    await page.mouse.move(5, 5)
+    await page.getByRole('button', { name: 'Taken over 1' }).click()
+    await rows.filter({ hasText: 'where are you?' }).getByText('has it').waitFor()
+    await until(async () => (await rows.count()) === 1, 'only that one')
+    await show('now')
+    await page.getByRole('region', { name: 'What is wrong' }).getByRole('link', { name: 'See them' }).click()
+    await rows.filter({ hasText: 'where are you?' }).getByRole('link').click()
+    await press(/^Hand back/)
+    await page.getByText('Its messages are dispatched again.').waitFor()
+    await show('conversations?show=held')
+    await page.getByText('Nobody has taken over a conversation.').waitFor()
+  })
+})

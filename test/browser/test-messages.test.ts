@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: a-secret-of-the-hub } }
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: pushes, match: { gateway: hub, event: push, data.body.ref: refs/heads/main }, skill: pushed }
+  - { name: paid, match: { gateway: shop, event: order.paid }, skill: flaky, retry: { attempts: 1 } }
+`
+const PUSHED = `export default { description: 'notes a push', run: ({ message }) => 'pushed by ' + message.data.body.pusher.name }`
+const FLAKY = `export default { description: 'fails', run() { throw new Error('out of stock') } }`
+
+describe('test messages in the console', { timeout: 180_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { pushed: PUSHED, flaky: FLAKY } })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
+  const verdict = page.locator('.verdict')
+  const start = page.getByLabel('start from')
+  const many = async () => Object(await daemon.invoke('message-search', {})).messages.length
+
+  test('a sample of the provider is chosen and edited, and the routing says which route takes it and why', async () => {
+    await show('compose')
+    await page.getByLabel('gateway').selectOption('hub')
+    await start.selectOption('push')
+    await verdict.getByText('pushes answers: the skill pushed runs.').waitFor()
+    const routing = page.locator('.would')
+    await routing.getByText('event wants').first().waitFor()
+    assert.equal(await routing.getByText('remember').first().isVisible(), false)
+    const text = page.getByLabel('text')
+    await text.fill((await text.inputValue()).replace('refs/heads/main', 'refs/heads/next'))
+    await verdict.getByText('No route matches.').waitFor()
+    await routing.locator('li li').filter({ hasText: 'data.body.ref' }).first().waitFor()
+    await start.selectOption('issues: opened')
+    await start.selectOption('push')
+    await verdict.getByText('pushes answers').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+  })
+
+  test('a test shows its result and reply, is sent again without a question, and stays in the history', async () => {
+    await press('Send test message')
+    await dialog.getByText('Send this message to hub?').waitFor()
+    await answer('Send test message')
+    await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
+    await page
+      .locator('.came')
+      .getByText(/by the route pushes/)
+      .waitFor()
+    assert.equal(await many(), 1)
+    await page.locator('.came').getByRole('button', { name: 'Send again' }).click()
+    await until(async () => (await many()) === 2, 'another message')
+    const tests = page.getByRole('region', { name: 'Tests of this browser' }).getByRole('row')
+    await tests.nth(2).waitFor()
+    await page.reload()
+    await tests.nth(2).getByText('done').waitFor()
+    assert.equal(await page.getByLabel('gateway').inputValue(), 'hub')
+    await tests.nth(1).getByRole('button', { name: 'Edit' }).click()
+    await verdict.getByText('pushes answers').waitFor()
+    assert.match(await page.getByLabel('text').inputValue(), /refs\/heads\/main/)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('tests')
+    await press('Forget them')
+    await tests.first().waitFor({ state: 'detached' })
+  })
+
+  test('the event of a body is found as in a delivery, a failure says why, and an arrived message is a start', async () => {
+    await daemon.post('/shop', JSON.stringify({ type: 'order.open', id: 7 }))
+    await show('compose?gateway=shop')
+    await start.selectOption('JSON with a type')
+    await verdict.getByText('paid answers: the skill flaky runs.').waitFor()
+    await press('Send test message')
+    await answer('Send test message')
+    await page.locator('.came').getByText('out of stock').first().waitFor()
+    await page.getByLabel('text').fill('{"type":"order.sent"}')
+    await verdict.getByText('No route matches.').waitFor()
+    const arrived = start.locator('option').filter({ hasText: 'order.open' })
+    await arrived.waitFor({ state: 'attached' })
+    await start.selectOption((await arrived.getAttribute('value')) ?? '')
+    await until(async () => /order\.open/.test(await page.getByLabel('text').inputValue()), 'its body')
+  })
+
+  test('at the command line, routes of the assistant are counted and not listed', async () => {
+    await show('compose?gateway=cli')
+    const ours = page.locator('.would details').filter({ hasText: 'routes of the assistant' })
+    await ours.waitFor()
+    assert.equal(await page.locator('.would').getByText('remember-note').first().isVisible(), false)
+    await page.getByLabel('text').fill('help')
+    await verdict.getByText('help-words').waitFor()
+  })
+})

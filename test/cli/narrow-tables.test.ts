@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTerminal, paint, table } from '../../src/cli/terminal.ts'
+
+test('the short cells of a row that does not fit share a line, and no column has a word a line', () => {
+  const id = '01a21eba-7990-7000-8000-000474f57ee7'
+  const head = ['id', 'gateway', 'outcome', 'text']
+  assert.equal(
+    table(head, [[id, 'support', 'done', 'where is my order of last week?']], 60),
+    `id\n${id}\n  gateway: support · outcome: done\n  text: where is my order of last week?`,
+  )
+})
+
+test('a coloured cell that is broken into lines keeps its colours, and shows no escapes', (t) => {
+  const { FORCE_COLOR } = process.env
+  t.after(() => {
+    if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR
+    else process.env.FORCE_COLOR = FORCE_COLOR
+  })
+  process.env.FORCE_COLOR = '1'
+  const written: string[] = []
+  const { out } = createTerminal(false, { out: (text) => written.push(text), err: () => {} })
+  const state = paint('red', `${'word '.repeat(12)}end`)
+  out(table(['id', 'state', 'why'], [['a', state, 'b']], 40))
+  assert.match(written.join(), /word.*\n.*word/)
+  assert.doesNotMatch(written.join(), /u001b/)
+})

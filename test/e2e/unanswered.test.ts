@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  ask: { transport: webhook, path: /ask, verify: { scheme: none }, respond: result }
+  chat: { transport: websocket, path: /chat }
+routes:
+  - { name: hours, match: { gateway: chat, text: "*hours*" }, skill: echo }
+  - { name: broken, match: { gateway: chat, text: "*break*" }, skill: fail, retry: { attempts: 1 } }
+  - { name: notes, match: { gateway: [shop, chat] }, skill: note }
+`
+const SKILLS = {
+  note: `export default { description: 'notes', run: () => undefined }`,
+  fail: `export default { description: 'fails', run() { throw new Error('no') } }`,
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`who waits for an answer, on the ${kind} store`, { timeout: 120_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    if (redis) after(() => redis.stop())
+    const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
+    const daemon = await site.start()
+    const chats = new Map<string, ReturnType<typeof daemon.chat>>()
+    /** A conversation belongs to a connection. */
+    const say = async (who: string, text: string) => {
+      const chat = chats.get(who) ?? daemon.chat('/chat')
+      chats.set(who, chat)
+      const { send } = await chat
+      send({ type: 'message', text })
+    }
+    const list = async (args: object = {}) =>
+      Object(await daemon.invoke('conversation-list', { ...args })).conversations
+    const texts = async (args: object = {}) =>
+      (await list({ unanswered: true, ...args })).map(({ text }: { text: string }) => text)
+    const settled = async (text: string) => {
+      const { messages } = Object(await daemon.invoke('message-search', { text, limit: 1 }))
+      return messages[0]?.outcome === 'done' || messages[0]?.outcome === 'dead'
+    }
+
+    test('a message without an answer counts, whatever became of it; answered, automatic and test ones do not', async () => {
+      await say('c1', 'is it lost?')
+      await say('c2', 'what are your hours?')
+      await say('c3', 'please break')
+      await daemon.post('/shop', JSON.stringify({ text: 'a delivery' }))
+      await site.run(['message', 'chat', 'a test', '--wait', '0'])
+      for (const text of ['is it lost', 'hours', 'please break', 'a delivery', 'a test'])
+        await until(() => settled(text), text)
+      await until(async () => (await texts()).length === 2, 'both who wait')
+      assert.deepEqual(await texts(), ['please break', 'is it lost?'])
+      assert.deepEqual(await texts({ gateway: 'shop' }), [])
+      const [answered] = await list({ text: 'hours' })
+      assert.match(answered.reply.text, /You said: what are your hours/)
+      assert.equal(answered.waitingSince, undefined)
+    })
+
+    test('the time is that of the first message after the last answer, and an answer by hand ends it', async () => {
+      const [first] = await list({ text: 'is it lost' })
+      const { conversation } = first
+      await say('c1', 'hello?')
+      await until(() => settled('hello?'), 'the second message')
+      const [row] = await list({ conversation })
+      assert.deepEqual([row.text, row.waitingSince], ['hello?', first.at])
+      await daemon.invoke('gateway-send', { messageId: row.id, text: 'It is found.', wait: 10_000 })
+      assert.deepEqual(await texts(), ['please break'])
+      await say('c1', 'one more')
+      await until(() => settled('one more'), 'the third message')
+      const [again] = await list({ conversation })
+      assert.deepEqual([again.text, again.waitingSince], ['one more', again.at])
+      const shown = Object(await daemon.invoke('conversation-show', { gateway: 'chat', conversation }))
+      assert.equal(shown.waitingSince, again.at)
+    })
+
+    test('a later page has nobody whose newest message was on an earlier one', async () => {
+      await say('c1', 'what are your hours now?')
+      await until(() => settled('hours now'), 'its answer')
+      const found: string[] = []
+      let before: string | undefined
+      do {
+        const page = Object(
+          await daemon.invoke('conversation-list', {
+            unanswered: true,
+            limit: 1,
+            ...(before !== undefined && { before }),
+          }),
+        )
+        found.push(...page.conversations.map(({ text }: { text: string }) => text))
+        before = page.next
+      } while (before !== undefined)
+      assert.deepEqual(found, ['please break'])
+    })
+  })
+}
