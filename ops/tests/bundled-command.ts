@@ -55,10 +55,18 @@ async function bundle(folder: string): Promise<void> {
   for (const file of assets) cpSync(join(ROOT, file), join(folder, 'dist', file))
 }
 
-/** Packages that are loaded as they are: those of parts, which may be missing, and those that skills share with the daemon. */
+/**
+ * Packages that are loaded as they are: those of parts, which may be missing, those that skills share with the daemon, and those
+ * that are imported late, as the names that a CommonJS package exports would be lost in a bundle.
+ */
 function ownPackages(): string[] {
   const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  return [...Object.keys(peerDependencies), 'esbuild', 'zod'].flatMap((name) => [name, `${name}/*`])
+  const sources = globSync('{src,transports}/**/*.ts', { cwd: ROOT }).map((file) =>
+    readFileSync(join(ROOT, file), 'utf8'),
+  )
+  const late = [...sources.join('\n').matchAll(/\bimport\('([^.'][^']*)'\)/g)].map(([, name = '']) => name)
+  const names = new Set([...Object.keys(peerDependencies), ...late, 'esbuild', 'zod'])
+  return [...names].flatMap((name) => [name, `${name}/*`])
 }
 
 /** The source, with its own place written into it, as the bundle lies elsewhere. */

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { objectsIn, pathGet } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startMcpHttpServer } from '../fixtures/mcp-http-server.ts'
 import { until } from '../fixtures/until.ts'
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+const BIN = await bundledCommand()
 const PASSWORD = 'a-bearer-of-the-test'
 const MACHINE = 'client-id: robot, client-secret: a-secret-of-a-robot, grant: client_credentials'
 
