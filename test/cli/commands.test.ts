@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { assertPrompt } from '../fixtures/in-time.ts'
@@ -23,7 +24,7 @@ routes:
     skill: echo
 `
 const SKILLS = { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` }
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+const BIN = await bundledCommand()
 
 describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
   const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })

@@ -25,7 +25,6 @@ describe('a message from the command line whose daemon stops', { timeout: 120_00
     const site = openSite({
       routes: ROUTES,
       skills: { slow: SLOW },
-      ownProcess: true,
       env: { TRIVIUM_GRACE: '1s' },
     })
     const daemon = await site.start()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -14,10 +14,10 @@ routes:
   - { name: all, match: { gateway: demo }, skill: echo }
 `
 const FAIL = `export default { description: 'fails', run() { throw new Error('no') } }`
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'trivium.js')
+const BIN = await bundledCommand()
 
 describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => {
-  const site = openSite({ ownProcess: true, routes: ROUTES, skills: { fail: FAIL } })
+  const site = openSite({ ownProcess: 'first', routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   let current = daemon
   const tail = (...args: string[]) => {

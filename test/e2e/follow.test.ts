@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+const BIN = await bundledCommand()
 
 function startCommand(t: TestContext, cwd: string, args: string[]) {
   const env = { PATH: process.env.PATH ?? '', HOME: cwd }
@@ -22,7 +22,7 @@ gateways: { hook: { transport: webhook, path: /hook } }
 routes: [{ name: rest, skill: echo }]`
 
 test('event wait --follow goes on after a restart of the daemon, and misses nothing', async (t) => {
-  const site = openSite({ routes: ROUTES, ownProcess: true })
+  const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const said = startCommand(t, site.dir, ['event', 'wait', 'jobs', '--queue', 'audit', '--follow'])
   await until(() => said.err.includes('Created the consumer group audit'), 'the note on the group')
@@ -45,7 +45,7 @@ test('event wait --follow goes on after a restart of the daemon, and misses noth
 })
 
 test('a call that waits while its daemon stops is answered 503 with the code stopping, to try again', async () => {
-  const site = openSite({ routes: ROUTES, ownProcess: true })
+  const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const waiting = fetch(`${daemon.control}/v1/skills/event-wait`, {
     method: 'POST',

@@ -9,8 +9,9 @@ import { startApi } from '../transports/email/posted.ts'
 
 const SKILL = `export default { description: 'answers', async run({ message, signal }) {
   const { existsSync, writeFileSync } = await import('node:fs')
-  if (message.text.includes('slow') && !existsSync('once')) {
-    writeFileSync('once', '')
+  const once = new URL('../../once', import.meta.url)
+  if (message.text.includes('slow') && !existsSync(once)) {
+    writeFileSync(once, '')
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
   return 'You said: ' + message.text
@@ -41,7 +42,7 @@ routes:
   - { name: answer, match: { gateway: support }, skill: answer, retry: { attempts: 3, delay: 10ms } }
 `
       const env = redis ? { REDIS_URL: redis.url } : {}
-      const site = openSite({ ownProcess: true, routes, skills: { answer: SKILL }, env })
+      const site = openSite({ ownProcess: 'first', routes, skills: { answer: SKILL }, env })
       let daemon = await site.start()
       const json = { 'content-type': 'application/json' }
       const post = (id: string, raw: string, as: object = basic) =>

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 const [OLD, NEW] = ['old-secret-of-the-hub', 'new-secret-of-the-hub']
@@ -26,7 +26,7 @@ const github = (secret: string, body: string) => ({
   'x-hub-signature-256': `sha256=${hex(secret, body)}`,
 })
 
-const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+const BIN = await bundledCommand()
 /** Runs a command in a folder, with something on its stdin. */
 async function pipe(dir: string, input: string, ...args: string[]): Promise<{ out: string; err: string }> {
   const child = spawn(process.execPath, [BIN, ...args], {
@@ -39,7 +39,7 @@ async function pipe(dir: string, input: string, ...args: string[]): Promise<{ ou
 }
 
 describe('another secret on a refused delivery', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES, ownProcess: true, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
+  const site = openSite({ routes: ROUTES, env: { TRIVIUM_LOG_LEVEL: 'trace' } })
   const daemon = await site.start()
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
   const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))

@@ -17,14 +17,14 @@ const REF = /^callback-[0-9a-f]{8}$/
 describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
   const redis = await startRedisServer()
   after(() => redis.stop())
-  const makeSite = () =>
+  const makeSite = (ownProcess: boolean) =>
     openSite({
-      ownProcess: true,
+      ownProcess,
       routes: 'routes: []\n',
       skills: { ask: ASK },
       env: { REDIS_URL: redis.url },
     })
-  const sites = [makeSite(), makeSite()] as const
+  const sites = [makeSite(true), makeSite(false)] as const
   const here = await sites[0].start()
   let there = await sites[1].start()
 

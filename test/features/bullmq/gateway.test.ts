@@ -26,7 +26,7 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
   after(() => Promise.all(open.map((each) => each.close())))
   const redis = await startRedisServer({ appendfsync: 'always' })
   const skills = { slow: SLOW, broken: BROKEN }
-  const site = openSite({ ownProcess: true, routes: ROUTES, env: { REDIS_URL: redis.url }, skills })
+  const site = openSite({ ownProcess: 'first', routes: ROUTES, env: { REDIS_URL: redis.url }, skills })
   after(redis.stop)
   let daemon = await site.start()
 
