@@ -20,14 +20,22 @@ const SOURCES = [
 /** Other states of the sources may be in use by another run of the tests. */
 const KEPT_MS = 60 * 60_000
 
+type Make = (folder: string) => Promise<void> | void
+
+/** What this process waits for: opening the file of a lock a second time would release it. */
+const pending = new Map<string, Promise<string>>()
+
 /**
  * A folder in node_modules/.cache that `make` fills, once for each state of the sources: the processes that run tests share it.
  * `make` gets an empty folder, and its result counts only if it succeeds.
  */
-export async function madeOnce(
-  name: string,
-  make: (folder: string) => Promise<void> | void,
-): Promise<string> {
+export function madeOnce(name: string, make: Make): Promise<string> {
+  const made = pending.get(name) ?? makeAlone(name, make)
+  pending.set(name, made)
+  return made
+}
+
+async function makeAlone(name: string, make: Make): Promise<string> {
   const folder = join(CACHE, `${name}-${fingerprint()}`)
   if (existsSync(folder)) return folder
   const lock = createFileLock(join(CACHE, `${name}.lock`), (code, cause) => new Error(code, { cause }))
