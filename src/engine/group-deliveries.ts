@@ -4,16 +4,18 @@ import { type Event, eventSchema, MESSAGE_TOPIC } from '../core/event.ts'
 import { toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, NewJob, Store } from '../core/store.ts'
+import { DAY } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 import type { RunOutcome } from './attempts.ts'
 import { createWorker } from './worker.ts'
 
 /** The queue of dead letters for events that exceeded `max-deliveries`. */
 const QUEUE = 'events'
-/** Ms for which a dead letter is remembered, so that its next claim is recognised as a retry. */
-const REMEMBERED = 400 * 86_400_000
+/** Longer than any dead letter is kept, so that the retry of an old one is still recognised. */
+const REMEMBERED = 400 * DAY
 
-const dataSchema = z.object({ topic: z.string(), event: eventSchema })
+/** `buriedAt` (Unix ms) distinguishes the letter from a later one with the same job id. Older letters have none. */
+const dataSchema = z.object({ topic: z.string(), event: eventSchema, buriedAt: z.number().exactOptional() })
 
 export type GroupDeliveries = ReturnType<typeof createGroupDeliveries>
 
@@ -30,43 +32,57 @@ export function createGroupDeliveries(deps: {
   const { jobs, kv, topics } = store
 
   const run = async ({ id, group, data, lost }: ClaimedJob): Promise<RunOutcome> => {
-    const { topic, event } = dataSchema.parse(data)
+    const { topic, event, buriedAt = true } = dataSchema.parse(data)
     const mark = `trivium:dead-event/${id}`
+    // The job has been a dead letter before, so an operator retried it.
+    const wasBuried = (await kv.get(mark))?.value === buriedAt
     // A daemon that died right after setting the mark leaves an expired claim (`lost`).
-    if (lost === 0 && (await kv.get(mark))) {
+    if (lost === 0 && wasBuried) {
       if (!(await topics.restore(topic, group, event.id)))
         throw new TriviumError('event_not_found', { id: event.id, topic, group })
       await kv.delete(mark)
       return { outcome: 'done' }
     }
-    await kv.set(mark, true, { ttl: REMEMBERED })
+    await kv.set(mark, buriedAt, { ttl: REMEMBERED })
     const { code, message } = new TriviumError('group_max_deliveries', { id: event.id, topic, group })
     return { outcome: 'dead', reason: 'attempts', error: { at: now(), code, message } }
   }
   const retry = { attempts: 1, first: 1_000, longest: 1_000 }
   const worker = createWorker({ queue: QUEUE, store, concurrency: 4, run, retry, log: deps.log, now })
 
-  /** Queues accept an id once within days, so each round of an event needs its own job id. */
-  async function nextId(topic: string, group: string, id: string): Promise<string> {
-    for (let round = 1; ; round++) {
-      const name = round === 1 ? `${topic}/${group}/${id}` : `${topic}/${group}/${id}.${round}`
-      const end = await jobs.end(QUEUE, name)
-      if (end?.state !== 'done') return name
+  const letterOf = (group: string, event: Event, round: number): NewJob => {
+    const { topic } = event
+    const name = `${topic}/${group}/${event.id}`
+    const id = round === 1 ? name : `${name}.${round}`
+    const messageId = topic === MESSAGE_TOPIC ? event.id : undefined
+    const data = toJson({ topic, event, buriedAt: now() })
+    return { id, lane: `${QUEUE}/${id}`, group, data, notify: true, ...defined({ messageId }) }
+  }
+
+  /** Whether the event of a job that was not added has a dead letter already. */
+  const isLetter = async ({ id }: NewJob) => (await jobs.end(QUEUE, id))?.state === 'dead'
+
+  /**
+   * Makes dead letters of events. A queue accepts a job id once within seven days, so an event whose
+   * letter was retried or dropped needs a new id: `….2`. If a crash delayed the worker, an event can
+   * have two letters.
+   */
+  async function addLetters(group: string, events: readonly Event[]): Promise<void> {
+    let rest = events
+    for (let round = 1; rest.length > 0; round++) {
+      const letters = rest.map((event) => letterOf(group, event, round))
+      const answers = await jobs.add(QUEUE, letters)
+      const isBuried = await Promise.all(
+        letters.map(async (letter, at) => answers[at]?.added || isLetter(letter)),
+      )
+      rest = rest.filter((_, at) => !isBuried[at])
     }
   }
 
   return {
     /** Acknowledges events that exceeded the limit, and makes dead letters of them. */
     async bury(group: string, events: readonly Event[]): Promise<void> {
-      const dying: NewJob[] = []
-      for (const event of events) {
-        const { topic } = event
-        const id = await nextId(topic, group, event.id)
-        const messageId = topic === MESSAGE_TOPIC ? event.id : undefined
-        const data = toJson({ topic, event })
-        dying.push({ id, lane: `${QUEUE}/${id}`, group, data, notify: true, ...defined({ messageId }) })
-      }
-      await jobs.add(QUEUE, dying)
+      await addLetters(group, events)
       for (const [topic, some] of Map.groupBy(events, (event) => event.topic)) {
         await topics.ack(
           topic,
