@@ -204,6 +204,11 @@ describe('a sign-in at an identity provider', () => {
   test('is not open to the world by mistake', () => {
     const base = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['ada@example.com'] }
     assert.ok(consoleSchema.safeParse({ oidc: base }).success)
+    const google = { issuer: 'https://accounts.google.com', roles: { operator: ['*'] } }
+    assert.ok(
+      consoleSchema.safeParse({ oidc: { ...base, ...google } }).success,
+      'all of `allow` are operators',
+    )
     for (const wrong of [
       { issuer: 'http://id.example.com' },
       { issuer: 'file:///etc/passwd' },

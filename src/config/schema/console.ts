@@ -5,7 +5,7 @@ import { isLoopback } from '../../lib/http.ts'
 
 const MEMBER_HINT = 'expected ada@example.com, *@example.com, group:NAME, sub:ID or *'
 /**
- * A member: a verified address, a domain, a group, a subject of the provider, or everyone it knows.
+ * A member: a verified address, a domain, a group, a subject of the provider, or `*`: everyone with an account there.
  */
 const member = z.string().regex(/^(?:\*|\*@[^\s@*]+|(?:group|sub):\S.*|[^\s@*:]+@[^\s@*]+)$/, MEMBER_HINT)
 
@@ -19,8 +19,7 @@ const oidcSchema = z
     issuer: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .refine(
-        (url) =>
-          url.startsWith('https:') || isLoopback(URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''),
+        (url) => url.startsWith('https:') || isLoopback(hostOf(url)),
         'expected https://…; http is allowed for this machine only',
       )
       .describe('The issuer URL of the identity provider, as in its discovery document.'),
@@ -67,11 +66,16 @@ const oidcSchema = z
     path: ['scopes'],
   })
   .refine(
-    ({ issuer, allow, roles = { operator: [], viewer: [] } }) =>
-      !OPEN_TO_ANYONE.test(issuer) || ![...allow, ...roles.operator].includes('*'),
+    // `*` in `roles` is limited to those who may sign in.
+    ({ issuer, allow }) => !OPEN_TO_ANYONE.test(issuer) || !allow.includes('*'),
     { error: 'anyone can have an account with this provider; name the people instead of *', path: ['allow'] },
   )
   .transform(camelKeys)
+
+/** The host of a URL; an IPv6 address without its brackets. */
+function hostOf(url: string): string {
+  return URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? ''
+}
 
 export type OidcConfig = z.output<typeof oidcSchema>
 

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The first shell example of a page that contains `part`. */
+async function exampleWith(page: string, part: string): Promise<string> {
+  const text = await readFile(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
+  const blocks = [...text.matchAll(/^```sh[^\n]*\n(.*?)^```/gms)].map(([, block = '']) => block)
+  const found = blocks.find((block) => block.includes(part))
+  assert.ok(found, `${page}.md has an example with ${part}`)
+  return found
+}
+
+/** What these commands print in place of the log of a service: also lines of systemd and of Node. */
+const LOG = `
+log() {
+  echo 'Started trivium.service - Trivium.'
+  echo '{"level":50,"messageId":"01a2225a-…","msg":"first"}'
+  echo '(node:1) Warning: deprecated'
+  echo '{"level":30,"msg":"second"}'
+  echo '{"level":50,"msg":"third"}'
+}
+journalctl() { log; }
+docker() { log; }
+kubectl() { log; }
+`
+
+describe('commands in the docs', () => {
+  test('that filter the log go on after a line that is not JSON', async () => {
+    const example = await exampleWith('monitoring', 'journalctl')
+    const { stdout } = await run('bash', ['-ec', `set -o pipefail; ${LOG}\n${example}`])
+    const messages = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).msg]))
+    const errors = ['first', 'third']
+    assert.deepEqual(messages, [...errors, ...errors, 'first', ...errors, ...errors])
+  })
+
+  test('that prove a backup still write the archive without the lines for Redis', async () => {
+    const example = await exampleWith('backup', 'redis-server --port 6390 --save "" --dir $d')
+    const rest = example.split('\n').filter((line) => !/redis-server|REDIS_URL/.test(line))
+    const proof = rest.join('\n').split('# Prove it').at(-1) ?? ''
+    assert.match(proof, /cat > \$d\/trivium\.tgz &&\n.* restore \$d\/trivium\.tgz/)
+  })
+})
