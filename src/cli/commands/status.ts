@@ -122,9 +122,10 @@ export function gatewayTable(
       .map((gateway) => [gateway.name, gateway.transport, gatewayState(gateway)]),
     ...disabled.map(({ name, transport, why }) => [name, transport, `off (${why})`]),
   ]
-  const more = [`… and ${rows.length - maxRows + 1} more: trivium status --json`]
-  const shown = rows.length > maxRows ? [...rows.slice(0, maxRows - 1), more] : rows
-  return table(['Gateways', 'transport', ''], shown, width)
+  const head = ['Gateways', 'transport', '']
+  if (rows.length <= maxRows) return table(head, rows, width)
+  const more = `… and ${rows.length - maxRows + 1} more: trivium status --json`
+  return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
 }
 
 function gatewayState({ ok, detail, warning }: JsonObject): string {

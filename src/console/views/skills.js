@@ -72,7 +72,8 @@ function sorted(skills, usage, wanted) {
     .map((skill) => ({ ...skill, usage: usage.find(({ name }) => name === skill.name) }))
     .toSorted((a, b) => (b.usage?.runs ?? 0) - (a.usage?.runs ?? 0))
   const isWord = ({ kind, shipped }) => shipped && kind === 'prefix'
-  const isOwn = (skill) => !skill.shipped || (!isWord(skill) && skill.usage !== undefined)
+  const isUsed = ({ kind, usage }) => kind !== 'prefix' && kind !== 'built-in' && usage !== undefined
+  const isOwn = (skill) => !skill.shipped || isUsed(skill)
   return {
     own: all.filter(isOwn),
     words: all.filter((skill) => !isOwn(skill) && isWord(skill)),
