@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
-import { type AddCommand, ownFile } from '../command.ts'
+import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
 import { age, paint, table } from '../terminal.ts'
 import { troubleLines } from '../troubles.ts'
@@ -85,7 +85,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
     summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
     ...all('budgets').flatMap(budgetLine),
     assistantLine(at('assistant')),
-    ...registryLines(all('registry'), isScreen),
+    ...registryLines(all('registry'), all('skills'), isScreen),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
   return lines.filter((line) => typeof line === 'string').join('\n')
@@ -134,8 +134,13 @@ function gatewayState({ ok, detail, warning }: JsonObject): string {
 }
 
 /** The entries of the project's `skills.json`: prefixes, and the skill that answers. Those of the assistant are only counted. */
-function registryLines(registry: readonly JsonObject[], isScreen: boolean): string[] {
-  const own = registry.filter(({ path }) => path !== ownFile('skills/skills.json'))
+function registryLines(
+  registry: readonly JsonObject[],
+  skills: readonly JsonObject[],
+  isScreen: boolean,
+): string[] {
+  const isShipped = new Map(skills.map(({ name, shipped }) => [name, shipped === true]))
+  const own = registry.filter(({ name }) => !isShipped.get(name))
   const count = registry.length - own.length
   const ofAssistant = count === 0 ? [] : [`Words of the assistant  ${count}; all: trivium skill list --all`]
   const beginsWith = ({ prefixes }: JsonObject) => [prefixes].flat().join(', ')
