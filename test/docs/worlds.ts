@@ -176,5 +176,6 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
   'docs/webhook.md': {
     prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
   },
+  'docs/websocket.md': { ranIn: { js: 'test/transports/websocket/sample-client.test.ts' } },
   'docs/stores.md': { ranIn: { redis: 'test/stores/redis/failures.test.ts' } },
 }

@@ -27,8 +27,8 @@ export function captureEntry(ctx: SkillContext, capture: readonly string[], at: 
 }
 
 /**
- * The arguments as JSON, with messages replaced by their ids: the field order of a stored message
- * may differ.
+ * The arguments as JSON, with messages replaced by their ids. The field order of a stored message may
+ * differ, and a hash of the arguments has to be the same after a restart.
  */
 export function slimArgs({ args, message }: SkillContext): Json {
   if (!isJsonObject(args) || !message || pathGet(args, 'message.id') !== message.id) return safeJson(args)
@@ -67,15 +67,19 @@ export function withEntry(
   const others = entries.filter(({ args }) => !message || pathGet(args, 'message.id') !== message)
   const kept = [...others, withoutExcess(entry)]
   let { dropped = 0, summary } = entries[0] ?? {}
-  const isOverLimit = () =>
-    kept.length > maxEntries || sizeOf(kept) > MAX_SESSION || tokensOf(kept) > maxTokens
-  while (kept.length > 1 && isOverLimit()) {
+  /** The kept entries, with the history before them on the oldest. */
+  const session = () => {
+    const [oldest, ...rest] = kept
+    const history = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
+    return oldest ? [{ ...oldest, ...history }, ...rest] : kept
+  }
+  const isOverLimit = (all: readonly SessionEntry[]) =>
+    all.length > maxEntries || sizeOf(all) > MAX_SESSION || tokensOf(all) > maxTokens
+  while (kept.length > 1 && isOverLimit(session())) {
     kept.shift()
     dropped += 1
   }
-  const [oldest, ...rest] = kept
-  const removed = { ...(dropped > 0 && { dropped }), ...defined({ summary }) }
-  return oldest ? [{ ...oldest, ...removed }, ...rest] : kept
+  return session()
 }
 
 function tokensOf(entries: readonly SessionEntry[]): number {
@@ -107,7 +111,9 @@ function withoutExcess(entry: SessionEntry): SessionEntry {
   const small = sessionEntrySchema.parse(JSON.parse(JSON.stringify(entry, cut)))
   for (const part of ['agent', 'values', 'result', 'args'] as const) {
     if (sizeOf(small) <= MAX_ENTRY) break
-    const text = headOf(JSON.stringify(small[part] ?? null), CUT_LENGTH)
+    const value = small[part]
+    if (value === undefined) continue
+    const text = headOf(JSON.stringify(value), CUT_LENGTH)
     if (part === 'values') small.values = { captured: text }
     else small[part] = text
   }

@@ -191,7 +191,7 @@ describe('markdown that is cut', () => {
 
   test('above the first row of a table takes the header along', () => {
     const head = '| Name | Size |\n|---|---|'
-    const parts = splitMarkdown(`${'word '.repeat(70)}\n${head}\n${many(20, row).join('\n')}`, 430)
+    const parts = splitMarkdown(`${'word '.repeat(70)}\n${head}\n${many(20, row).join('\n')}`, 390)
     for (const part of parts.slice(1)) assert.ok(part.startsWith(head), part.slice(0, 60))
     assert.doesNotMatch(parts[0] ?? '', /Name/)
   })

@@ -81,6 +81,21 @@ describe('markdown for Slack', () => {
     assert.match(parts.at(-1) ?? '', /^~~~js\n[^~]*~~~\nafter$/)
   })
 
+  test('keeps code in code: only a fence that is as long as the opening one closes it', () => {
+    const lines = Array.from({ length: 20 }, (_, line) => `line ${line}`).join('\n')
+    const inner = `\`\`\`js\n${lines}\n\`\`\``
+    const text = `\`\`\`\`md\n${inner}\n${lines}\n\`\`\`\`\n\n${'word '.repeat(60)}`
+    const parts = splitMarkdown(text, 120)
+    const prose = parts.findIndex((part) => part.includes('word'))
+    assert.ok(prose > 3)
+    for (const part of parts.slice(0, prose)) assert.match(part, /^````md\n[\s\S]*\n````$/)
+    assert.match(parts[prose] ?? '', /^(````md\n[\s\S]*\n````\n\n)?word/)
+    for (const part of parts.slice(prose + 1)) assert.doesNotMatch(part, /`/)
+
+    const closedByLonger = splitMarkdown(`\`\`\`\ncode\n\`\`\`\`\n\n${'word '.repeat(60)}`, 120)
+    for (const part of closedByLonger.slice(1)) assert.doesNotMatch(part, /`/)
+  })
+
   test('is never cut inside a character', () => {
     for (const part of splitMarkdown('👍'.repeat(200), 101)) assert.ok(part.isWellFormed())
   })

@@ -1,11 +1,13 @@
 import { MAX_MARKDOWN } from './quiet-text.ts'
 
-/** Characters reserved for closing and reopening code fences. */
-const FENCE_ROOM = 60
+/** The longest code fence that is closed and reopened. */
+const MAX_FENCE = 20
+/** Characters reserved for closing a code fence. */
+const CLOSE_ROOM = MAX_FENCE + 1
 
 /**
- * How to cut a text: `close` is added to the first part, and `reopen` before the rest. `at`: cut here
- * instead.
+ * How to cut a text: `close` is added to the first part, and `reopen` before the rest. `at`: cut at
+ * this earlier position instead; the cut there is then planned once more.
  */
 type Cut = { close?: string; reopen?: string; at?: number }
 
@@ -16,8 +18,9 @@ type Cut = { close?: string; reopen?: string; at?: number }
 export function splitMarkdown(markdown: string, limit = MAX_MARKDOWN): string[] {
   return split(markdown, limit, (part, following) => {
     const fence = openFence(part)
-    if (fence) return { close: `\n${/^[`~]+/.exec(fence)}`, reopen: `${fence}\n` }
-    return cutInTable(part, following, limit / 4)
+    if (!fence) return cutInTable(part, following, limit / 4)
+    const { marks, language } = fence
+    return marks.length > MAX_FENCE ? {} : { close: `\n${marks}`, reopen: `${marks}${language}\n` }
   })
 }
 
@@ -37,16 +40,16 @@ export function splitPlain(text: string, limit: number): string[] {
   return split(text, limit, () => ({}))
 }
 
-/** Splits a text. `cutAt` decides about a cut between a part and the text that follows. */
-function split(text: string, limit: number, cutAt: (part: string, following: string) => Cut): string[] {
+/** Splits a text. `planCut` decides about a cut between a part and the text that follows. */
+function split(text: string, limit: number, planCut: (part: string, following: string) => Cut): string[] {
   const parts: string[] = []
   let rest = text.trim()
   while (rest.length > limit) {
-    let at = positionIn(rest, limit - FENCE_ROOM)
-    let cut = cutAt(rest.slice(0, at).trimEnd(), rest.slice(at))
+    let at = positionIn(rest, limit - CLOSE_ROOM)
+    let cut = planCut(rest.slice(0, at).trimEnd(), rest.slice(at))
     if (cut.at !== undefined) {
       at = cut.at
-      cut = cutAt(rest.slice(0, at).trimEnd(), rest.slice(at))
+      cut = planCut(rest.slice(0, at).trimEnd(), rest.slice(at))
     }
     parts.push(rest.slice(0, at).trimEnd() + (cut.close ?? ''))
     rest = (cut.reopen ?? '') + rest.slice(at).replace(/^\n+/, '')
@@ -69,14 +72,25 @@ function positionIn(text: string, max: number): number {
   return code >= 0xd800 && code <= 0xdbff ? max - 1 : max
 }
 
-/** The opening line of the code block in which a part ends, if any. */
-function openFence(text: string): string | undefined {
-  let open: string | undefined
-  for (const [, fence = '', marks = ''] of text.matchAll(
-    /^[ \t]*((`{3,10}|~{3,10})[^`\n]{0,20})[^`\n]*$/gm,
-  )) {
-    if (open === undefined) open = fence
-    else if (open.startsWith(marks) && fence.trim() === marks) open = undefined
+/** The opening fence of a code block: its backticks or tildes, and the language of the code. */
+type Fence = { marks: string; language: string }
+
+/**
+ * The fence of the code block in which a part ends, if any
+ * (https://spec.commonmark.org/0.31.2/#fenced-code-blocks). Ignores indentation, as the block may be
+ * in a list.
+ */
+function openFence(text: string): Fence | undefined {
+  let open: Fence | undefined
+  for (const [, marks = '', info = ''] of text.matchAll(/^[ \t]*(`{3,}|~{3,})(.*)$/gm)) {
+    if (open) {
+      // The closing fence is at least as long as the opening one, and has no info string.
+      if (marks.startsWith(open.marks) && info.trim() === '') open = undefined
+    } else if (marks.startsWith('~') || !info.includes('`')) {
+      // Bounded, because it is repeated in every part.
+      const [, language = ''] = /^\s*([\w+#.-]{0,20})/.exec(info) ?? []
+      open = { marks, language }
+    }
   }
   return open
 }
