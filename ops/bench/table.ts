@@ -2,20 +2,20 @@ import Table from 'cli-table3'
 import type { Line } from './lib/bench.ts'
 
 /** Whether a line reaches its target; undefined if it has none. */
-export function isReached({ value, reach }: Line): boolean | undefined {
-  if (!reach) return undefined
-  return 'least' in reach ? value.median >= reach.least : value.median <= reach.most
+export function isReached({ value, target }: Line): boolean | undefined {
+  if (!target) return undefined
+  return 'least' in target ? value.median >= target.least : value.median <= target.most
 }
 
 /** The lines as a table for people. */
 export function renderTable(lines: readonly Line[]): string {
   const table = new Table({
-    head: ['row', 'store', 'figure', 'median', 'min … max', 'reach', ''],
+    head: ['row', 'store', 'figure', 'median', 'min … max', 'target', ''],
     style: { head: [], border: [], compact: true },
     colAligns: ['left', 'left', 'left', 'right', 'right', 'right', 'left'],
   })
   for (const line of lines) {
-    const { row, store, figure, unit, value, reach, verdict } = line
+    const { row, store, figure, unit, value, target, verdict } = line
     const reached = isReached(line)
     table.push([
       row,
@@ -23,7 +23,7 @@ export function renderTable(lines: readonly Line[]): string {
       figure,
       `${short(value.median)} ${unit}`,
       value.min === value.max ? '' : `${short(value.min)} … ${short(value.max)}`,
-      targetText(reach),
+      targetText(target),
       verdict ?? answerOf(reached),
     ])
   }
@@ -35,9 +35,9 @@ function answerOf(reached: boolean | undefined): string {
   return reached ? 'yes' : 'no'
 }
 
-function targetText(reach: Line['reach']): string {
-  if (!reach) return ''
-  return 'least' in reach ? `≥ ${reach.least}` : `≤ ${reach.most}`
+function targetText(target: Line['target']): string {
+  if (!target) return ''
+  return 'least' in target ? `≥ ${target.least}` : `≤ ${target.most}`
 }
 
 /** A number with about three significant digits. */

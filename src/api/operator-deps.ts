@@ -8,8 +8,8 @@ import type { Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import type { ReplyLog } from '../core/transport.ts'
 import type { Gateways } from '../engine/gateways.ts'
+import type { NameTally } from '../engine/name-tally.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
-import type { RouteTally } from '../engine/route-tally.ts'
 import type { Router } from '../engine/router.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
@@ -46,7 +46,7 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   reload(): Promise<Json>
   lastReload(): LastReload
   previous(): Previous | undefined
-  routeTally: RouteTally
+  routeTally: NameTally
   unrouted: { list(): UnroutedCount[] }
   /** Whether both listeners listen. */
   listening(): boolean

@@ -1,7 +1,7 @@
 import type { Config } from '../config/load-config.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Route } from '../core/route.ts'
-import type { RouteTally } from '../engine/route-tally.ts'
+import type { NameTally } from '../engine/name-tally.ts'
 import { defined } from '../lib/defined.ts'
 import type { LastReload } from './metrics/readings.ts'
 
@@ -19,13 +19,13 @@ export function showConfiguration(deps: {
   config(): Config
   lastReload(): LastReload
   previous(): Previous | undefined
-  routeTally: Pick<RouteTally, 'list'>
+  routeTally: Pick<NameTally, 'list'>
   startedAt: number
 }): Json {
   const { file, asRead, warnings, daemon, routes } = deps.config()
   const { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay } = daemon
   const inForce = { dataDir, listen, controlListen, publicUrl, retention, grace, drainDelay }
-  const counts = new Map(deps.routeTally.list().map(({ route, ...count }) => [route, count]))
+  const counts = new Map(deps.routeTally.list().map(({ name, ...count }) => [name, count]))
   return toJson({
     file,
     ...asRead,

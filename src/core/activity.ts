@@ -3,7 +3,11 @@ import type { JsonObject } from './json.ts'
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
 
-/** One line of the operational trace: what happened (`message_processed`, `schedule_fired`, …). `time`: Unix ms, default: now. */
+/**
+ * One event of the operational trace, such as `message_processed` or `schedule_fired`. `channel`: the
+ * gateway or kind of caller that it came from, see `channelOf`. `time`: Unix ms, default: now; the log
+ * has it as ISO 8601.
+ */
 export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
 
 /** The operational trace, `events.jsonl`. Write failures are logged. */

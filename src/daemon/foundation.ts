@@ -10,9 +10,9 @@ import type { Note } from '../core/store.ts'
 import { DAY } from '../core/units.ts'
 import { createGateways } from '../engine/gateways.ts'
 import { createLongWork } from '../engine/long-work.ts'
+import { createNameTally } from '../engine/name-tally.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
-import { createRouteTally } from '../engine/route-tally.ts'
 import { createRouter } from '../engine/router.ts'
 import { createUnroutedTally } from '../engine/unrouted-tally.ts'
 import { createArtifactService } from '../features/artifacts/artifact-service.ts'
@@ -90,8 +90,8 @@ export async function makeFoundation(options: DaemonOptions) {
     sharedLogs,
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
-    routeTally: createRouteTally(now),
-    unrouted: createUnroutedTally((gateway) => isRouted(current, gateway), now),
+    routeTally: createNameTally(now),
+    unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     /** Names that a `match` may use. */
     known: () => knownNames(current),
@@ -122,7 +122,7 @@ function knownNames({ gateways }: Config) {
  * Whether a route is for messages of a gateway in general. One with `prefix` is only for a few
  * words.
  */
-function isRouted({ routes, gateways }: Config, gateway: string): boolean {
+function hasRoute({ routes, gateways }: Config, gateway: string): boolean {
   const transport = gateways.find(({ name }) => name === gateway)?.transport ?? ''
   return routes.some(({ match }) => {
     const { keys } = partsOfMatch(match)

@@ -67,7 +67,7 @@ export function createRoadServices(
         store,
         taken(gateway) {
           metrics.taken(gateway)
-          base.unrouted.taken(gateway)
+          base.unrouted.countTaken(gateway)
         },
         known: gatewayNames,
         now,

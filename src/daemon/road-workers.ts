@@ -126,7 +126,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
   return createDispatch({
     ...sharedBy(base),
     router,
-    matched: base.routeTally.matched,
+    matched: base.routeTally.count,
     handled: (dispatched) =>
       dispatched.isAside ? undefined : handledByPerson(base, roads.pauses.view, dispatched),
     async invoke(dispatched) {
@@ -154,7 +154,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     isUnordered: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,
     unrouted(message) {
-      base.unrouted.unrouted(message.gateway)
+      base.unrouted.countUnrouted(message.gateway)
       return transcript.received(message)
     },
     steered: transcript.received,

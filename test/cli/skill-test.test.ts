@@ -23,6 +23,7 @@ const key = 'sk-very-secret-key-1234'
 describe('trivium skill test', { timeout: 300_000 }, async () => {
   const set = { name: 'state-set', args: { key: 'sum', value: `4 ${key}` } }
   const model = await startOpenAiServer([
+    // The two calls of the case `adds` use 60 tokens.
     { calls: [set], usage: { input: 20, output: 5 } },
     { text: 'It is four.', usage: { input: 30, output: 5 } },
     { text: `Still four, ${key}.` },
@@ -77,7 +78,9 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     const again = await run('--json')
     assert.equal(again.code, 0, again.err)
     assert.partialDeepStrictEqual(JSON.parse(again.out), {
-      ...{ skill: 'sums', mode: 'recorded', ok: true },
+      skill: 'sums',
+      mode: 'recorded',
+      ok: true,
       cases: [
         { name: 'adds', tokens: 60, tools: [{ name: 'state-set' }] },
         { name: 'case 2', ok: true },
@@ -100,7 +103,8 @@ describe('trivium skill test', { timeout: 300_000 }, async () => {
     )
     assert.equal(model.requests.length, 3, 'a record asks no model')
     assert.equal((await run('--case', 'nothing')).code, 2)
-    assert.match((await run('--live', '--case', 'adds')).out, /it failed: Model local:tiny/)
+    const live = await run('--live', '--case', 'adds')
+    assert.match(live.out, /it failed: Model local:tiny/, 'the model has no answers left')
   })
 
   test('replays a skill that names its model in a mapping, without access to that model', async (t) => {

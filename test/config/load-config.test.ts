@@ -20,10 +20,7 @@ tokens: [{ name: p, token: "of-a-program-0123456789", skills: [a-skill], gateway
 `
     const env = { WHERE: 'of-the-environment', BOT: 'xoxb-of-the-environment' }
     const { config, problems } = await read(t, file, { env })
-    assert.deepEqual(
-      told(problems).filter((line) => !line.includes('warning')),
-      [],
-    )
+    assert.deepEqual(told(problems), [])
     const shown = config?.asRead.yaml ?? ''
     for (const secret of [
       'comment',
@@ -116,7 +113,7 @@ describe('variables', () => {
   const slack = (token: string, more = '') =>
     `gateways:\n  s: { transport: slack, botToken: "${token}"${more} }\n`
 
-  test(`are put in, with defaults, and $\${ stays; none comes from a prototype`, async (t) => {
+  test(`are replaced, with defaults; $\${ gives a literal \${; names of Object.prototype are not variables`, async (t) => {
     const env = { A: 'alpha', EMPTY: '' }
     const { config } = await read(t, slack(`\${A}-\${EMPTY:-b}-\${GONE:-}-$\${A}`), { env })
     assert.deepEqual(config?.gateways[0]?.options, { mode: 'socket', botToken: `alpha-b--\${A}` })
@@ -211,10 +208,7 @@ routes:
     const { config } = await read(t, slack(`\${A}`, ', enabled: false'))
     assert.partialDeepStrictEqual(config?.gateways[0], { enabled: false, options: undefined })
     const { problems } = await read(t, slack(`\${A}`, ', enabled: auto, botTokn: x, mode: y'))
-    assert.deepEqual(
-      told(problems).map((each) => each.slice(0, 20)),
-      ['2:59 unknown key "bo', '2:77 expected one of'],
-    )
+    assert.match(told(problems).join('\n'), /^2:59 unknown key "botTokn".*\n2:77 expected one of.*$/)
   })
 
   test('let two gateways share a path while only one of them is started', async (t) => {
@@ -242,6 +236,7 @@ describe('routes', () => {
         name: 'a',
         match: { event: ['x'], 'data.n': ['1', 'true'], mention: false },
         skill: 's',
+        // `maxDelay` is at least `delay`.
         retry: { attempts: 2, backoff: 'exponential', delay: 600_000, maxDelay: 600_000 },
         timeout: 90_000,
         args: { a: [1] },
@@ -251,7 +246,7 @@ describe('routes', () => {
     ])
   })
 
-  test('that skills bring come after those of the file, but before a fallback, as is a last one that takes all', async (t) => {
+  test('of skills come after the routes of the file, but before its fallbacks; a last route that matches everything is one', async (t) => {
     const skills = [
       {
         name: 'mail',
@@ -281,6 +276,7 @@ describe('routes', () => {
       { name: 'bad', metadata: route({ text: '/(/', tmeout: '5s' }) },
       { name: 'same', metadata: route({ name: 'a' }) },
       { name: 'late', metadata: route({ text: 'yes' }) },
+      // A prefix skill for a skill that does not exist.
       { name: 'word', metadata: { prefixes: ['go'], ref: 'bat' } },
     ]
     const file =
@@ -342,5 +338,5 @@ test('the routes.yaml that ships is right, with and without its variables', asyn
   const full = await readConfig({ ...given, env: { GITHUB_WEBHOOK_SECRET: 'it is a secret' } })
   assert.deepEqual(full.problems, [])
   for (const { match } of full.config?.routes ?? [])
-    assert.ok(match.gateway, 'no mailbox that is added is answered by echo')
+    assert.ok(match.gateway, 'every route names its gateway, so that echo does not answer an added mailbox')
 })

@@ -18,6 +18,9 @@ export type Block = {
 /** The pages that people wrote: the README and docs/, without the generated reference. */
 export const pages = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()]
 
+/** Lines above a block that may tell the reader the name of its file: a short paragraph. */
+const LINES_ABOVE = 5
+
 /** The fenced code blocks of a page, in order, without the indent of a list. */
 export function blocksOf(page: string): Block[] {
   const lines = readFileSync(join(root, page), 'utf8').split('\n')
@@ -28,7 +31,7 @@ export function blocksOf(page: string): Block[] {
     const end = lines.indexOf(`${indent}\`\`\``, at + 1)
     if (end < 0) throw new Error(`${page}:${at + 1}: the code block is not closed`)
     const code = lines.slice(at + 1, end).map((line) => line.slice(indent.length))
-    const above = lines.slice(Math.max(0, at - 5), at).join(' ')
+    const above = lines.slice(Math.max(0, at - LINES_ABOVE), at).join(' ')
     const saveAs = [...above.matchAll(/[Ss]ave (?:this|it) as `([^`]+)`/g)].at(-1)?.[1]
     blocks.push({ page, line: at + 1, ...parseInfo(info), code: `${code.join('\n')}\n`, saveAs })
     at = end
@@ -42,7 +45,7 @@ export function placeOf({ page, line }: Block): string {
 }
 
 function parseInfo(info: string): Pick<Block, 'language' | 'attributes'> {
-  const [language = '', ...rest] = info.trim().split(/ (.*)/s)
-  const attributes = [...rest.join('').matchAll(/([\w-]+)(?:="([^"]*)")?/g)]
+  const [, language = '', rest = ''] = /^(\S*) ?(.*)$/.exec(info.trim()) ?? []
+  const attributes = [...rest.matchAll(/([\w-]+)(?:="([^"]*)")?/g)]
   return { language, attributes: new Map(attributes.map(([, name = '', text = '']) => [name, text])) }
 }

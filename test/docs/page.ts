@@ -85,10 +85,10 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
 }
 
 /** The files that the page tells to save, or that a block becomes. */
-function placeAll(blocks: readonly Block[], { ranIn }: World): Placed[] {
+function placeAll(blocks: readonly Block[], { testOfLanguage }: World): Placed[] {
   return blocks.flatMap((block): Placed[] => {
     const { language, code, saveAs, line } = block
-    if (ranIn?.[language]) return []
+    if (testOfLanguage?.[language]) return []
     if (language === 'ts') return [placeCode(block)]
     if (language === 'markdown' && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
     if (language === 'markdown')

@@ -17,19 +17,29 @@ import { worlds } from './worlds.ts'
 import { yamlProblem } from './yaml.ts'
 
 /**
- * Blocks that cannot run here. Raise it only for something that no machine of a developer has: half of them need root and systemd,
- * Docker or Kubernetes, and some a proxy or another program.
+ * Blocks that cannot run here. Raise it only for a block that needs something no developer machine has: half of them need root and
+ * systemd, Docker or Kubernetes, and some a proxy or another program.
  */
 const MOST_NOT_RUN = 31
 
 const LANGUAGES = 'sh yaml ts js json python bash markdown dotenv dockerfile redis text'.split(' ')
 const ATTRIBUTES: Record<string, readonly string[]> = { text: ['output', 'diagram', 'chat'] }
 
-/** Where a page has one of these, it gets a project. */
+/** A page with a block in one of these languages is run in a project of its own. */
 const RUN_HERE = ['sh', 'ts', 'markdown']
 
 const blocks = pages.flatMap(blocksOf)
 const isRun = ({ attributes }: Block) => !attributes.has('no-run')
+
+/** The mistake in the first line of a block, if any. */
+function problemOf({ language, attributes }: Block): string | undefined {
+  if (!LANGUAGES.includes(language)) return language || 'no language'
+  const known = [...(ATTRIBUTES[language] ?? []), 'no-run']
+  const unknown = [...attributes.keys()].filter((name) => !known.includes(name))
+  if (unknown.length > 0) return unknown.join()
+  if (language === 'text' && attributes.size === 0) return 'output, chat or diagram?'
+  return attributes.get('no-run') === '' ? 'no reason' : undefined
+}
 
 describe('the code blocks of the docs', { timeout: 600_000 }, () => {
   let workshop: Workshop
@@ -40,13 +50,8 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
 
   test('say what they are, and why where they cannot run', () => {
     const wrong = blocks.flatMap((block) => {
-      const { language, attributes } = block
-      if (!LANGUAGES.includes(language)) return `${placeOf(block)}: ${language || 'no language'}`
-      const known = [...(ATTRIBUTES[language] ?? []), 'no-run']
-      const unknown = [...attributes.keys()].filter((name) => !known.includes(name))
-      if (unknown.length > 0) return `${placeOf(block)}: ${unknown}`
-      if (language === 'text' && attributes.size === 0) return `${placeOf(block)}: output, chat or diagram?`
-      return attributes.get('no-run') === '' ? `${placeOf(block)}: no reason` : []
+      const problem = problemOf(block)
+      return problem === undefined ? [] : [`${placeOf(block)}: ${problem}`]
     })
     assert.deepEqual(wrong, [])
     const left = blocks.filter((block) => !isRun(block)).map(placeOf)
@@ -90,13 +95,13 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
 
   for (const page of pages) {
     const own = blocksOf(page)
-    const elsewhere = worlds[page]?.ranIn ?? {}
-    for (const [language, file] of Object.entries(elsewhere)) {
+    const { testOfLanguage = {} } = worlds[page] ?? {}
+    for (const [language, file] of Object.entries(testOfLanguage)) {
       test(`of ${page} in ${language} run in ${file}`, () => {
         assert.ok(readFileSync(join(root, file), 'utf8').includes(page), `${file} does not read ${page}`)
       })
     }
-    const here = own.filter((block) => isRun(block) && elsewhere[block.language] === undefined)
+    const here = own.filter((block) => isRun(block) && testOfLanguage[block.language] === undefined)
     if (here.some(({ language }) => RUN_HERE.includes(language))) {
       test(`of ${page} work as they are`, () => runPage(page, here, workshop))
     }

@@ -15,7 +15,7 @@ export type World = {
   /** Skills that the examples name and the reader has, by name. */
   skills?: Readonly<Record<string, string>>
   /** By language: the test that runs these blocks, and reads them from the page. */
-  ranIn?: Readonly<Record<string, string>>
+  testOfLanguage?: Readonly<Record<string, string>>
 }
 
 const skill = (name: string, body: string, settings = '') =>
@@ -64,7 +64,7 @@ export const worlds: Readonly<Record<string, World>> = {
     routes: JOBS,
   },
   'docs/index.md': { configure: /shouting/ },
-  'docs/api.md': { ranIn: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
+  'docs/api.md': { testOfLanguage: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
     before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
@@ -135,7 +135,7 @@ ${DEAD}`,
   },
   'docs/queues.md': {
     routes: 'queues: { redis: "redis://127.0.0.1:1" }',
-    ranIn: { js: 'test/features/bullmq/queue-route.test.ts' },
+    testOfLanguage: { js: 'test/features/bullmq/queue-route.test.ts' },
   },
   'docs/schedules.md': {
     configure: /morning-digest/,
@@ -170,12 +170,12 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
   },
   'docs/workers.md': {
     configure: /hooks.jobs/,
-    ranIn: { python: ANSWERING, bash: ANSWERING },
+    testOfLanguage: { python: ANSWERING, bash: ANSWERING },
   },
   'docs/other-machines.md': { routes: JOBS },
   'docs/webhook.md': {
     prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
   },
-  'docs/websocket.md': { ranIn: { js: 'test/transports/websocket/sample-client.test.ts' } },
-  'docs/stores.md': { ranIn: { redis: 'test/stores/redis/failures.test.ts' } },
+  'docs/websocket.md': { testOfLanguage: { js: 'test/transports/websocket/sample-client.test.ts' } },
+  'docs/stores.md': { testOfLanguage: { redis: 'test/stores/redis/failures.test.ts' } },
 }

@@ -28,8 +28,8 @@ test('messages without a route are a trouble where some route could have taken t
     (gateway) => gateway === 'shop',
     () => at,
   )
-  for (const gateway of ['shop', 'orders', 'orders', 'mail']) tally.unrouted(gateway)
-  tally.taken('mail')
+  for (const gateway of ['shop', 'orders', 'orders', 'mail']) tally.countUnrouted(gateway)
+  tally.countTaken('mail')
   at += 10 * 60_000
   const waiting = [unread('orders', at - 600_000), unread('mail', at - 600_000)]
   const told = (parts: Partial<StoredReadings>) =>

@@ -16,7 +16,7 @@ export type Line = {
   unit: string
   value: Spread
   /** The target of the figure: at least, or at most, this value. */
-  reach?: { least: number } | { most: number }
+  target?: { least: number } | { most: number }
   /** Only in a comparison with another commit, which fails where this one is slower. */
   verdict?: Verdict
 }
@@ -41,10 +41,10 @@ export type Bench = {
    */
   defer(cleanUp: () => Promise<void> | void): void
   /**
-   * Starts a Redis for this row, one per `use`, on the core of the load. Returns its URL; undefined for
-   * the embedded store.
+   * Starts a Redis for this row on the core of the load. Returns its URL; undefined for the embedded
+   * store. The same `purpose` gives the same Redis.
    */
-  redis(store: StoreName, use?: string): Promise<string | undefined>
+  redis(store: StoreName, purpose?: string): Promise<string | undefined>
 }
 
 export type Contender = { name: string; measure(seconds: number): Promise<Figures> }
@@ -67,9 +67,9 @@ export function createBench(options: Omit<Bench, 'defer' | 'redis'>): {
   const bench: Bench = {
     ...options,
     defer: (cleanUp) => cleanUps.push(cleanUp),
-    async redis(store, use = '') {
+    async redis(store, purpose = '') {
       if (store === 'embedded') return undefined
-      const name = `${store} ${use}`
+      const name = `${store} ${purpose}`
       const url = urls.get(name) ?? start(store)
       urls.set(name, url)
       return url

@@ -20,7 +20,7 @@ export function comparison(
       figure: `processor time / at ${name}`,
       unit: 'x',
       value: spreadOf(cost),
-      reach: { most: 1 + MAX_SLOWDOWN },
+      target: { most: 1 + MAX_SLOWDOWN },
       verdict: verdictOf(cost),
     },
     {
@@ -28,7 +28,7 @@ export function comparison(
       figure: `rate / at ${name}`,
       unit: 'x',
       value: spreadOf(rate),
-      reach: { least: 1 - MAX_SLOWDOWN },
+      target: { least: 1 - MAX_SLOWDOWN },
       verdict: verdictOf(rate.map((value) => 1 / value)),
     },
   ]

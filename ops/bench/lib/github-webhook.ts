@@ -10,6 +10,15 @@ const HEAD_END = '\r\n\r\n'
 
 /** A push as GitHub sends it, with a commit message that makes it exactly 1,024 bytes long. */
 export function githubBody(): string {
+  const commit = {
+    id: '0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c',
+    message: '',
+    timestamp: '2026-11-21T11:05:33+01:00',
+    author: { name: 'Ada', email: 'ada@example.com', username: 'ada' },
+    added: ['src/gateway/accept.ts'],
+    removed: [],
+    modified: ['README.md', 'CHANGELOG.md'],
+  }
   const push = {
     ref: 'refs/heads/main',
     before: '6113728f27ae82c7b1a177c8d03f9e96e0adf246',
@@ -17,21 +26,11 @@ export function githubBody(): string {
     repository: { id: 186853002, name: 'trivium', full_name: 'example/trivium', private: false },
     pusher: { name: 'ada', email: 'ada@example.com' },
     sender: { login: 'ada', id: 21031067, type: 'User' },
-    commits: [
-      {
-        id: '0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c',
-        message: '',
-        timestamp: '2026-11-21T11:05:33+01:00',
-        author: { name: 'Ada', email: 'ada@example.com', username: 'ada' },
-        added: ['src/gateway/accept.ts'],
-        removed: [],
-        modified: ['README.md', 'CHANGELOG.md'],
-      },
-    ],
+    commits: [commit],
     forced: false,
   }
   const missing = BODY_BYTES - JSON.stringify(push).length
-  for (const commit of push.commits) commit.message = 'Accept once, by key. '.repeat(60).slice(0, missing)
+  commit.message = 'Accept once, by key. '.repeat(60).slice(0, missing)
   return JSON.stringify(push)
 }
 

@@ -1,14 +1,18 @@
 import { Redis } from 'ioredis'
 
 /**
- * Reads `INFO` of a Redis (https://redis.io/docs/latest/commands/info/). Returns a function for its
- * figures.
+ * Reads `INFO` of a Redis (https://redis.io/docs/latest/commands/info/). Returns a function that reads
+ * a number field, and throws if there is none of that name.
  */
 export async function redisInfo(url: string): Promise<(field: string) => number> {
   const client = new Redis(url)
   const info = await client.info()
   client.disconnect()
-  return (field) => Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)?.[1])
+  return (field) => {
+    const [, number] = new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info) ?? []
+    if (number === undefined) throw new Error(`INFO of Redis has no number ${field}`)
+    return Number(number)
+  }
 }
 
 /** Processor time (µs) that a Redis has used so far, and the bytes that it has received and sent. */

@@ -54,13 +54,13 @@ function lines(row: string, store: StoreName, bench: Bench, rounds: (name: strin
   const bare = rounds('bare node:http')
   // The embedded store is compared with the alternatives on Redis with everysec, as most people run it.
   const redis = store === 'embedded' ? bench.stores.find((name) => name !== 'embedded') : store
-  const line = (figure: string, unit: string, value: Line['value'], reach?: Line['reach']): Line => ({
+  const line = (figure: string, unit: string, value: Line['value'], target?: Line['target']): Line => ({
     row,
     store,
     figure,
     unit,
     value,
-    ...(reach ? { reach } : {}),
+    ...(target ? { target } : {}),
   })
   if (bench.against) {
     return [

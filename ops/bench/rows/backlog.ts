@@ -37,7 +37,7 @@ export const backlog: Row = {
             { ...line, figure: `take + ack, ${at}`, unit: 'µs', value: spread(mine, 'take') },
           ]
         }
-        const flat = { unit: 'x', reach: { most: 1.2 } }
+        const flat = { unit: 'x', target: { most: 1.2 } }
         const [accept, take] = [ratio(mine, smallest, 'accept'), ratio(mine, smallest, 'take')]
         return [
           { ...line, ...flat, figure: `accept, ${at} / at 1,000`, value: accept },

@@ -57,8 +57,8 @@ export const dispatch: Row = {
       }
       if (redis === undefined) return absolute
       const value = ratio(mine, rounds(`${BARE}, ${redis}`), 'rate')
-      const reach = { least: store === 'embedded' ? 0.9 : 0.7 }
-      return [{ ...line, figure: `rate / ${BARE}, ${redis}`, unit: 'x', value, reach }, ...absolute]
+      const target = { least: store === 'embedded' ? 0.9 : 0.7 }
+      return [{ ...line, figure: `rate / ${BARE}, ${redis}`, unit: 'x', value, target }, ...absolute]
     })
   },
 }

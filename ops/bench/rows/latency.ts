@@ -73,7 +73,7 @@ function lines(store: string, groups: number, mine: Figures[]): Line[] {
       ...line,
       figure: `p99, ${readers}`,
       value: spread(mine, 'p99'),
-      reach: { most: groups === 1 ? 5 : 15 },
+      target: { most: groups === 1 ? 5 : 15 },
     },
     { ...line, figure: `processor, ${readers}`, unit: '% of a core', value: spread(mine, 'busy') },
   ]

@@ -32,7 +32,7 @@ export const mail: Row = {
     for (const store of stores) {
       const mine = rounds(store)
       const line = { row: 'mail', store }
-      const limited = (figure: string, most: number) => ({ ...line, figure, reach: { most } })
+      const limited = (figure: string, most: number) => ({ ...line, figure, target: { most } })
       const latencies = await idleLatencies(bench, store, server, relay)
       lines.push(
         { ...limited('time / bare fetch', 1.5), unit: 'x', value: ratio(mine, rounds('bare'), 'duration') },

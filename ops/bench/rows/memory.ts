@@ -24,9 +24,9 @@ export const memory: Row = {
       const line = { row: 'memory', store }
       const [last = 0, early = 0] = [resident.at(-1), resident[2]]
       const most = Math.max(...resident)
-      const reach = { most: store === 'embedded' ? 200 : 180 }
+      const target = { most: store === 'embedded' ? 200 : 180 }
       lines.push(
-        { ...line, figure: 'resident at most', unit: 'MB', value: spreadOf([most]), reach },
+        { ...line, figure: 'resident at most', unit: 'MB', value: spreadOf([most]), target },
         { ...line, figure: 'at the end / after three tenths', unit: 'x', value: spreadOf([last / early]) },
       )
     }

@@ -79,7 +79,7 @@ export const push: Row = {
       const line = { row: 'push', store }
       const value = ratio(rounds(store), rounds(BARE), 'rate')
       return [
-        { ...line, figure: `rate / ${BARE}`, unit: 'x', value, reach: { least: 0.7 } },
+        { ...line, figure: `rate / ${BARE}`, unit: 'x', value, target: { least: 0.7 } },
         { ...line, figure: 'rate', unit: 'events/s', value: spread(rounds(store), 'rate') },
       ]
     })

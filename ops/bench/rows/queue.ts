@@ -50,6 +50,6 @@ export const queue: Row = {
     const value = ratio(rounds(store), rounds(BARE), 'rate')
     const line = { row: 'queue', store }
     const rate: Line = { ...line, figure: 'rate', unit: 'msg/s', value: spread(rounds(store), 'rate') }
-    return [rate, { ...line, figure: `rate / ${BARE}`, unit: 'x', value, reach: { least: 0.8 } }]
+    return [rate, { ...line, figure: `rate / ${BARE}`, unit: 'x', value, target: { least: 0.8 } }]
   },
 }

@@ -21,7 +21,7 @@ export const storeSize: Row = {
         figure: store === 'embedded' ? 'file bytes a message' : 'memory bytes a message',
         unit: 'B',
         value: spreadOf([await measure(bench, store, bench.quick ? 20_000 : 200_000)]),
-        reach: { most: 1.6 * 1024 },
+        target: { most: 1.6 * 1024 },
       })
     }
     return lines

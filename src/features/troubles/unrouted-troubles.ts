@@ -20,10 +20,10 @@ export function unroutedTroubles(
   stored: StoredReadings,
   at: number,
 ): Trouble[] {
-  const unmatched = counts.filter(({ isRouted }) => isRouted).map(unmatchedTrouble)
+  const unmatched = counts.filter(({ hasRoute }) => hasRoute).map(unmatchedTrouble)
   // `groups` includes those of push subscriptions.
   const hasConsumers = stored.groups.some(({ topic }) => topic === MESSAGE_TOPIC)
-  const unread = hasConsumers ? [] : counts.filter((one) => !one.isRouted && isUnread(one, stored, at))
+  const unread = hasConsumers ? [] : counts.filter((one) => !one.hasRoute && isUnread(one, stored, at))
   return [...unmatched, ...unread.map(unreadTrouble)]
 }
 

@@ -49,7 +49,7 @@ const fieldsSchema = z.looseObject({
 
 export type SlackFields = z.infer<typeof fieldsSchema>
 
-/** Maximum characters of the text in a notification. */
+/** Maximum characters of the text in a notification, before escaping. */
 const MAX_TEXT = 4_000
 
 /** Reads `reply.data`. Throws `send_rejected` for invalid fields. */
@@ -61,8 +61,8 @@ export function readSlackFields({ data, gateway }: Reply): SlackFields {
 }
 
 /**
- * The posts of a reply. Blocks replace the whole text. Throws `send_rejected` if Slack would refuse
- * them.
+ * The posts of a reply. With blocks, the text is only in the notification. Throws `send_rejected` if
+ * Slack would refuse them.
  */
 export function postsOf({ subject, text, gateway, conversation }: Reply, fields: SlackFields): Post[] {
   const { approval, blocks, handover } = fields

@@ -2,37 +2,37 @@
 const SPAN = 5 * 60_000
 const [SPANS_PER_HOUR, SPANS_PER_DAY] = [12, 288]
 
-/** Messages in the last hour and in the last day. */
-export type RouteCount = { route: string; hour: number; day: number; lastAt: number }
+/** Messages of a route or gateway in the last hour and in the last day. */
+export type NameCount = { name: string; hour: number; day: number; lastAt: number }
 
-export type RouteTally = ReturnType<typeof createRouteTally>
+export type NameTally = ReturnType<typeof createNameTally>
 
-/** Counts the messages of each route over a day, in the memory of this daemon. */
-export function createRouteTally(now: () => number) {
-  const routes = new Map<string, { counts: Float64Array; span: number; lastAt: number }>()
+/** Counts the messages of each route, or of each gateway, over a day, in the memory of this daemon. */
+export function createNameTally(now: () => number) {
+  const names = new Map<string, { counts: Float64Array; span: number; lastAt: number }>()
 
   return {
-    /** Called for each routed message, so it must be cheap. */
-    matched(route: string): void {
+    /** Called for each message, so it must be cheap. */
+    count(name: string): void {
       const at = now()
-      let known = routes.get(route)
+      let known = names.get(name)
       if (!known) {
         known = { counts: new Float64Array(SPANS_PER_DAY), span: Math.floor(at / SPAN), lastAt: at }
-        routes.set(route, known)
+        names.set(name, known)
       }
       move(known, at)
       known.lastAt = at
       const index = known.span % SPANS_PER_DAY
       known.counts[index] = (known.counts[index] ?? 0) + 1
     },
-    /** The counts of the last hour and day. Routes without a message in a day are left out. */
-    list(): RouteCount[] {
+    /** The counts of the last hour and day. Names without a message in a day are left out. */
+    list(): NameCount[] {
       const at = now()
-      return [...routes].flatMap(([route, known]) => {
+      return [...names].flatMap(([name, known]) => {
         move(known, at)
         const day = sum(known, SPANS_PER_DAY)
-        if (day === 0) routes.delete(route)
-        return day === 0 ? [] : [{ route, hour: sum(known, SPANS_PER_HOUR), day, lastAt: known.lastAt }]
+        if (day === 0) names.delete(name)
+        return day === 0 ? [] : [{ name, hour: sum(known, SPANS_PER_HOUR), day, lastAt: known.lastAt }]
       })
     },
   }
