@@ -27,7 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
   token: async () => (await import('./commands/token.ts')).addToken,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
-  refused: async () => (await import('./commands/dead-letters.ts')).addRefused,
+  refused: async () => (await import('./commands/refused.ts')).addRefused,
   state: async () => (await import('./commands/state.ts')).addState,
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,
   backup: async () => (await import('./commands/backup.ts')).addBackup,

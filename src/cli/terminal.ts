@@ -153,6 +153,12 @@ function lengthOf(text: string): number {
   return stripVTControlCharacters(text).length
 }
 
+/** A paragraph in the width of the terminal. `first` begins it, and the other lines are indented as far. Not wrapped in a pipe. */
+export function paragraph(first: string, text: string): string {
+  const width = (process.stdout.columns || Number.POSITIVE_INFINITY) - first.length
+  return first + wrapped(text, width).join(`\n${' '.repeat(first.length)}`)
+}
+
 /** Breaks a text between words. A longer word stays whole: ids are copied. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []

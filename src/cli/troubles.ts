@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
-import { age, paint, shorten } from './terminal.ts'
+import { age, paint, paragraph, shorten } from './terminal.ts'
 
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
@@ -16,7 +16,8 @@ export function humanTroubles(result: Json): string {
   return troubles
     .map((trouble) => {
       const { text, todo, since, code } = trouble
-      return `${headOf(trouble)} (${code}, for ${age(since)})\n  ${text}\n  → ${todo}`
+      const head = paragraph('', `${headOf(trouble)} (${code}, for ${age(since)})`)
+      return [head, paragraph('  ', String(text)), paragraph('  → ', String(todo))].join('\n')
     })
     .join('\n')
 }

@@ -10,6 +10,7 @@ import type {
 import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
+import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
 import { defined } from '../lib/defined.ts'
@@ -40,7 +41,7 @@ export function createGatewayService(deps: {
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
 
   return {
-    list: async (_, call) => visibleGateways(call),
+    list: async (_, call) => withRefusals(visibleGateways(call), refusalTroubles(refusals.counts())),
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
       return gateways.reconnect(name)

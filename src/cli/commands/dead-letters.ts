@@ -2,11 +2,10 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, usage, wholeNumber } from '../command.ts'
-import { ask, type Connection, connect } from '../connection.ts'
+import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanLetterCount } from '../printers/actions.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
-import { age, shorten, table } from '../terminal.ts'
 
 /** `trivium dead-letter list|groups|show|retry|drop`. */
 export const addDeadLetters: AddCommand = (program, context) => {
@@ -90,23 +89,4 @@ async function actOnAll(
     if (pathGet(batch, 'more') !== true) return { count }
     onProgress(count)
   }
-}
-
-export const addRefused: AddCommand = (program, context) => {
-  program
-    .command('refused')
-    .description('recent refusals of gateways, newest first, from the memory of the running daemon')
-    .option('--gateway <name>', 'only from this gateway')
-    .action((only: { gateway?: string }) =>
-      ask(context, (daemon) => daemon.invoke('refused', only), refusedTable, connect),
-    )
-}
-
-function refusedTable(result: Json): string {
-  const rows = objectsIn(pathGet(result, 'refusals')).map(({ at, gateway, from, reason, why, body }) => {
-    return [age(at), gateway, from, shorten(String(why ?? reason), 100), shorten(String(body ?? ''), 40)]
-  })
-  const daemon = `in the memory of ${pathGet(result, 'daemon')}`
-  if (rows.length === 0) return `Nothing was refused, ${daemon}.`
-  return `${table(['age', 'gateway', 'from', 'why', 'body'], rows)}\n(${daemon})`
 }

@@ -3,8 +3,16 @@ import { patternText } from '../../core/pattern.ts'
 import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { didYouMean } from '../../lib/nearest.ts'
-import { type AddCommand, interruption, timeOf, usage, wholeNumber } from '../command.ts'
-import { loadWithDataDir } from '../data-dir.ts'
+import {
+  type AddCommand,
+  type Environs,
+  interruption,
+  loadFor,
+  timeOf,
+  usage,
+  wholeNumber,
+} from '../command.ts'
+import { locate } from '../data-dir.ts'
 import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
@@ -23,8 +31,9 @@ export const addHistory: AddCommand = (program, context) => {
     .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
     .option('--before <time>', 'only before this time; use the time of the first line to page back')
     .action(async ({ before, events, ...filter }: Options) => {
-      const { daemon, gateways } = await loadWithDataDir(context.environs())
-      const { dataDir } = daemon
+      const environs = context.environs()
+      // Works beside a running daemon without its environment, such as secrets that routes.yaml names.
+      const { dataDir } = await locate(environs)
       const logs = createLogs({ dir: dataDir })
       const query: LogQuery = {
         ...filter,
@@ -40,13 +49,18 @@ export const addHistory: AddCommand = (program, context) => {
       await logs.close()
       // On stderr, because programs may read the lines of stdout.
       if (isEmpty && !terminal.json && filter.limit !== 0)
-        terminal.err(nothingFound(filter.channel, gateways))
+        terminal.err(nothingFound(filter.channel, await gatewayNames(environs)))
     })
 }
 
-function nothingFound(channel: string | undefined, gateways: readonly { name: string }[]): string {
-  const names = gateways.map(({ name }) => name)
-  const isUnknown = channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
+/** The names of the gateways; undefined if routes.yaml cannot be read. */
+async function gatewayNames(environs: Environs): Promise<string[] | undefined> {
+  const config = await loadFor(environs).catch(() => undefined)
+  return config?.gateways.map(({ name }) => name)
+}
+
+function nothingFound(channel: string | undefined, names: readonly string[] | undefined): string {
+  const isUnknown = names && channel !== undefined && /^[\w-]+$/.test(channel) && !names.includes(channel)
   return isUnknown
     ? `Nothing found. There is no gateway ${channel}.${didYouMean(channel, names)}\n`
     : 'Nothing found.\n'

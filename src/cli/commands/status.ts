@@ -128,8 +128,9 @@ export function gatewayTable(
   return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
 }
 
-function gatewayState({ ok, detail, warning }: JsonObject): string {
+function gatewayState({ ok, detail, refuses, warning }: JsonObject): string {
   if (!ok) return `${paint('red', 'FAILING')}: ${detail ?? ''}`
+  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
   return warning ? `${paint('yellow', 'ok')}; ${warning}` : paint('green', 'ok')
 }
 

@@ -12,7 +12,11 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       'No gateway runs.',
       ['gateway', 'transport', 'state'],
       gateways,
-      ({ name, transport, ok, detail }) => [name, transport, stateOf(ok, 'ok', detail)],
+      ({ name, transport, ok, detail, refuses }) => [
+        name,
+        transport,
+        refuses === undefined ? stateOf(ok, 'ok', detail) : `${paint('yellow', 'refuses')} ${refuses}`,
+      ],
     ),
   'gateway-traffic': (gateways) =>
     list(
@@ -21,7 +25,7 @@ export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => str
       gateways,
       ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
         gateway,
-        stateOf(ok, 'ok', undefined),
+        ok && errorShare === 1 ? paint('yellow', 'refuses all') : stateOf(ok, 'ok', undefined),
         perMinute,
         accepted,
         Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,

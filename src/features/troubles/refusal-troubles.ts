@@ -22,12 +22,33 @@ export function refusalTroubles(counts: readonly RefusalCount[]): Trouble[] {
     .map(refusalTrouble)
 }
 
+/**
+ * Adds `refuses`, such as `every delivery`, to gateways that work but refuse what they get. `troubles`: may
+ * contain others.
+ */
+export function withRefusals<T extends { name: string; ok: boolean }>(
+  gateways: readonly T[],
+  troubles: readonly Trouble[],
+): (T & { refuses?: string })[] {
+  return gateways.map((gateway) => {
+    const prefix = titleOf(gateway.name, '')
+    const title = troubles.find((trouble) => {
+      return trouble.code === 'refusals' && trouble.where.gateway === gateway.name
+    })?.title
+    return gateway.ok && title ? { ...gateway, refuses: title.slice(prefix.length) } : gateway
+  })
+}
+
+function titleOf(gateway: string, deliveries: string): string {
+  return `Gateway ${gateway} refuses ${deliveries}`
+}
+
 function refusalTrouble(verdict: RefusalVerdict): Trouble {
   const { gateway, reason, count, accepted, share, since, lastGoodAt, likely, todo, why, cause } = verdict
   const isForNoGateway = cause === 'mistyped-address'
   const title = isForNoGateway
     ? `${counted(count, 'request')} for paths without a gateway`
-    : `Gateway ${gateway} refuses ${shareText(share)}`
+    : titleOf(gateway, shareText(share))
   const all = counted(count + accepted, 'delivery', 'deliveries')
   const refused = isForNoGateway ? counted(count, 'request') : `${count} of ${all}`
   const details = withoutGateway(why[0]?.name ?? 'no reason given', gateway)

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "\${HUB_SECRET}" } }
+  cli: { transport: cli }
+routes:
+  - { name: pushes, match: { gateway: hub }, skill: echo }
+`
+
+describe('a gateway that refuses every delivery', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const secret = { HUB_SECRET: 'the-secret-of-the-hub' }
+  const daemon = await site.start(secret)
+  for (let n = 0; n < 12; n++) {
+    const headers = { 'x-hub-signature-256': `sha256=${'ab'.repeat(32)}`, 'x-github-event': 'ping' }
+    const { status } = await fetch(`${daemon.url}/hub`, { method: 'POST', headers, body: `{"n":${n}}` })
+    assert.equal(status, 401)
+  }
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await site.run(args, secret)
+    assert.equal(code, 0, err)
+    return out
+  }
+
+  test('is not called ok by any list', async () => {
+    assert.match(await run('gateway', 'list'), /^hub +webhook +refuses every delivery$/m)
+    assert.match(await run('gateway', 'traffic'), /^hub +refuses all .*12 \(100\.0 %\)/m)
+    assert.match(await run('status'), /^hub +webhook +refuses every delivery$/m)
+    const [hub] = JSON.parse(await run('gateway', 'list', '--json'))
+    assert.deepEqual([hub.ok, hub.refuses], [true, 'every delivery'])
+    const cli = JSON.parse(await run('gateway', 'list', '--json')).find(
+      ({ name }: { name: string }) => name === 'cli',
+    )
+    assert.equal(cli.refuses, undefined)
+  })
+
+  test('has the causes before the single refusals', async () => {
+    const out = await run('refused')
+    assert.match(out, /^hub: 12 of 12 refused in .* \(signature_invalid\)\n {2}No delivery was ever accepted/)
+    assert.match(out, /\n {2}→ Copy the secret from the sender into `verify`/)
+    assert.equal(out.match(/\{"n":\d+\}/g)?.length, 12, 'a pipe gets all of them')
+  })
+
+  test('does not keep history from running without the secret', async () => {
+    const { code, out, err } = await site.run(['history', '--channel', 'hub'])
+    assert.deepEqual([code, out, err], [0, '', 'Nothing found.\n'])
+  })
+})
