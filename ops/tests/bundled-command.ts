@@ -3,8 +3,8 @@ import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { madeOnce, ROOT } from './made-once.ts'
 
-/** These find a part of the bundle from their own place; all others find files beside their source. */
-const MOVED = ['src/runtime/load-code.ts', 'src/daemon/known-skills.ts']
+/** It finds `public.js` of the bundle from its own place; all others find files beside their source. */
+const MOVED = 'src/runtime/load-code.ts'
 /** `require` of CommonJS packages, which a bundle of ES modules lacks. */
 const REQUIRE =
   "import { createRequire as ofBundle } from 'node:module'; const require = ofBundle(import.meta.url);"
@@ -25,7 +25,7 @@ async function bundle(folder: string): Promise<void> {
   const dist = join(folder.replace(/\.unfinished$/, ''), 'dist')
   await build({
     absWorkingDir: ROOT,
-    entryPoints: ['src/main.ts', 'src/public.ts', ...globSync('skills/*/index.ts', { cwd: ROOT })],
+    entryPoints: ['src/main.ts', 'src/public.ts'],
     outbase: '.',
     outdir: join(folder, 'dist'),
     bundle: true,
@@ -51,8 +51,6 @@ async function bundle(folder: string): Promise<void> {
   })
   const files = ['package.json', ...globSync('bin/*', { cwd: ROOT })]
   for (const file of files) cpSync(join(ROOT, file), join(folder, file))
-  const assets = globSync('skills/**/*.{md,json}', { cwd: ROOT })
-  for (const file of assets) cpSync(join(ROOT, file), join(folder, 'dist', file))
 }
 
 /**
@@ -74,7 +72,7 @@ function placed(path: string, dist: string): string {
   const name = relative(ROOT, path)
   const text = readFileSync(path, 'utf8')
   if (AS_WRITTEN.includes(name)) return text
-  const at = MOVED.includes(name) ? join(dist, name.replace(/\.ts$/, '.js')) : path
+  const at = name === MOVED ? join(dist, name.replace(/\.ts$/, '.js')) : path
   return text
     .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(at).href))
     .replaceAll('import.meta.filename', JSON.stringify(at))
