@@ -3,7 +3,9 @@ import { configJsonSchema } from '../../src/config/json-schema.ts'
 import { DAEMON_VARIABLES } from '../../src/config/sections.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/core/json.ts'
 import { transports } from '../../transports/registry.ts'
+import { guideOf } from './guides.ts'
 import { code, page, table } from './markdown.ts'
+import { rangeOf } from './ranges.ts'
 
 type Key = { path: string; type: string; defaultText: string; meaning: string; isRequired: boolean }
 
@@ -12,7 +14,9 @@ or a value out of range is refused with its line and column, and a running daemo
 worked. \`npx trivium routes check\` checks the file without a daemon.
 
 A *duration* is a number of milliseconds or a text such as \`500ms\`, \`30s\`, \`15m\`, \`2h\` or \`7d\`; a *size* is a number of
-bytes or a text such as \`512kb\`; a *rate* is a text such as \`100/s\` or \`20/min\`, or \`off\`. Any value may be \`\${NAME}\` or \`\${NAME:-default}\`, which reads an environment variable. A key with \`[]\` is in each element of a list;
+bytes or a text such as \`512kb\`; a *rate* is a text such as \`100/s\`, \`20/min\` (or \`20/m\`), \`10/h\` or \`5/30s\`,
+or \`off\`. Any value may be \`\${NAME}\` or \`\${NAME:-default}\`, which reads an environment variable. A key with
+\`[]\` is in each element of a list;
 \`<name>\` is a name that you choose. A default of \`–\` means none, or the one that the meaning names.
 
 Most files need only these two sections:
@@ -73,6 +77,7 @@ function gatewaySections(schema: JsonObject): string[] {
     const keys = keysOf(without(gatewaySchema, ['transport', ...COMMON_KEYS]), '')
     return [
       `### \`transport: ${kind}\``,
+      guideOf(`transport: ${kind}`),
       keys.length > 0 ? keyTable(keys) : 'Only the keys of every gateway.',
     ]
   })
@@ -104,7 +109,8 @@ function only(schema: JsonObject, names: readonly string[]): JsonObject {
 }
 
 function sectionOf(name: string, schema: JsonObject): string[] {
-  const heading = [`## \`${name}\``, ...(schema.description ? [String(schema.description)] : [])]
+  const description = schema.description ? `${schema.description} ` : ''
+  const heading = [`## \`${name}\``, description + guideOf(name)]
   const keys = keysOf(schema, '')
   return [...heading, keys.length > 0 ? keyTable(keys) : `Type: ${typeOf(schema)}.`]
 }
@@ -186,9 +192,12 @@ function typeOf(schema: JsonObject): string {
   if (single.const !== undefined)
     return code(typeof single.const === 'string' ? single.const : JSON.stringify(single.const))
   if (Array.isArray(single.enum)) return single.enum.map((value) => code(String(value))).join(' or ')
-  if (single.type === 'array') return `list of ${typeOf(objectOf(single.items))}`
+  if (single.type === 'array') {
+    const items = typeOf(objectOf(single.items))
+    return `list of ${items.includes(' or ') ? 'these' : items}${rangeOf(single)}`
+  }
   const type = String(single.type ?? 'any')
-  return TYPES[type] ?? type
+  return `${TYPES[type] ?? type}${rangeOf(single)}`
 }
 
 /** The words for types of JSON Schema. */
@@ -206,7 +215,7 @@ function alternativesOf(schema: JsonObject): JsonObject[] {
   return list
     .filter(({ pattern }) => pattern !== '\\$\\{')
     .flatMap((alternative) => {
-      const nested = alternativesOf(alternative)
+      const nested = typeof alternative.title === 'string' ? [] : alternativesOf(alternative)
       return nested.length > 0 ? nested : [alternative]
     })
 }

@@ -46,7 +46,7 @@ export const fileScheduleSchema = z
     every: duration
       .refine((ms) => ms >= 1000, 'expected a duration of at least 1s, such as 30s or 1h')
       .exactOptional()
-      .describe('How often: 30s, 15m, 1d.'),
+      .describe('How often: 30s, 15m, 1d; at least 1s.'),
     at: z
       .string()
       .regex(

@@ -207,7 +207,7 @@ const token = z.strictObject({
     .string()
     .regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside')
     .describe('Name of the program, in histories.'),
-  token: z.string().min(16, 'expected at least 16 characters').describe('The token, at least 16 characters.'),
+  token: z.string().min(16, 'expected at least 16 characters').describe('The token.'),
   skills: names.min(1).describe('Skills that the program may call; globs are allowed.'),
   gateways: names.min(1).describe('Gateways whose messages it may receive, read and answer; "*" means all.'),
 })

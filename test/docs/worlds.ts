@@ -138,8 +138,11 @@ ${DEAD}`,
     testOfLanguage: { js: 'test/features/bullmq/queue-route.test.ts' },
   },
   'docs/schedules.md': {
-    configure: /morning-digest/,
-    skills: { report: skill('report', "() => 'done'") },
+    configure: /name: clean-up/,
+    skills: {
+      report: skill('report', "() => 'done'"),
+      'clean-up': skill('clean-up', '() => undefined'),
+    },
   },
   'docs/security.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/send.md': { routes: MAIL, prepare: SENT, placeholders: { ' ID': ' $id' } },

@@ -124,7 +124,9 @@ const handover = z
     ],
     { error: 'expected on-human-reply, or { when: on-human-reply, for: 4h, drop: true }' },
   )
-  .describe('A person who answers from the mailbox takes over the conversation: it is paused.')
+  .describe(
+    'A person who answers from the mailbox takes over the conversation: it is paused. `on-human-reply`: with the defaults.',
+  )
 
 const options = z.strictObject({
   address: address.describe('The address of the mailbox, and the sender of replies.'),
@@ -201,7 +203,7 @@ const options = z.strictObject({
     .default({ count: 60, per: 60_000 })
     .describe('Maximum rate of sent mail, such as 60/min.'),
   'reply-budget': replyBudget.describe(
-    'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops.',
+    'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops. A rate applies to the first three, twice to a domain and 100 times to the gateway.',
   ),
   'reply-max-age': duration.default(DAY).describe('Older mail is not answered.'),
   'thread-window': duration

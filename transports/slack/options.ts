@@ -96,7 +96,9 @@ const shared = {
       { error: 'expected button, or { by: [role:support], for: 4h }' },
     )
     .exactOptional()
-    .describe('Answers have a button "Take over", with which a person pauses the conversation.'),
+    .describe(
+      'Answers have a button "Take over", with which a person pauses the conversation. `button`: with the defaults.',
+    ),
   'user-groups': z
     .array(z.string().regex(/^S[A-Z0-9]{4,}$/, 'a user group has an id such as S0123ABCD'))
     .max(20)

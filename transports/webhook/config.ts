@@ -26,7 +26,7 @@ const options = z.strictObject({
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
-  'max-body': bodySize.default(MIB).describe('Largest body; larger ones are refused with 413.'),
+  'max-body': bodySize.default(MIB).describe('Largest body, at most 25mb; larger ones are refused with 413.'),
   body: z
     .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
     .default('auto')
@@ -43,16 +43,16 @@ const options = z.strictObject({
     })
     .optional()
     .describe(
-      'The list whose elements each become a message, such as data.body or data.body.entry.*.changes.',
+      'The list whose elements each become a message, such as data.body or data.body.entry.*.changes; false: none.',
     ),
-  key: pointer.optional().describe('Path of the idempotency key in a delivery.'),
-  event: pointer.optional().describe('Path of the name of the event.'),
-  from: pointer.optional().describe('Path of the id of the sender.'),
+  key: pointer.optional().describe('Path of the idempotency key; by default found in the delivery.'),
+  event: pointer.optional().describe('Path of the name of the event; by default found in the delivery.'),
+  from: pointer.optional().describe('Path of the id of the sender; by default found in the delivery.'),
   text: pointer.optional().describe('Path of the text; by default the text is the whole body.'),
   conversation: pointer
     .optional()
     .describe(
-      'Where the id of the conversation is, also cookie.NAME; by default each delivery is a conversation of its own.',
+      'Where the id of the conversation is, also cookie.NAME; by default found, otherwise each delivery is a conversation of its own.',
     ),
 })
 

@@ -26,7 +26,7 @@ const options = z.strictObject({
     .refine((ms) => ms >= 100, 'a heartbeat takes at least 100ms')
     .default(30_000)
     .describe('Interval of pings; a client that misses two is disconnected.'),
-  'max-frame': bodySize.default(MIB).describe('Largest frame of a client.'),
+  'max-frame': bodySize.default(MIB).describe('Largest frame of a client, at most 25mb.'),
   'max-buffer': size
     .default(MIB)
     .describe('Maximum of data in memory for a slow client; further replies wait in the store.'),

@@ -15,7 +15,9 @@ const retrySchema = z
         'exponential doubles the delay with each attempt, fixed keeps it. A random 50 to 100 % of it is waited, so that messages which failed together do not return together.',
       ),
     delay: timerDuration.default(1_000).describe('Delay before the second attempt.'),
-    'max-delay': timerDuration.default(5 * MINUTE).describe('Longest delay between attempts.'),
+    'max-delay': timerDuration
+      .default(5 * MINUTE)
+      .describe('Longest delay between attempts. No effect with `queue`.'),
   })
   .transform(({ 'max-delay': maxDelay, ...rest }) => ({ ...rest, maxDelay: Math.max(maxDelay, rest.delay) }))
 
@@ -53,7 +55,7 @@ const routeKeys = z.strictObject({
     .describe('The file of a Slack Bolt app that answers, relative to routes.yaml.'),
   args: jsonObjectSchema
     .exactOptional()
-    .describe('Fixed arguments, added to those that every dispatched skill gets.'),
+    .describe('For `skill`. Fixed arguments, added to those that every dispatched skill gets.'),
   retry: retrySchema.prefault({}).describe('When a failed skill runs again.'),
   timeout: timerDuration
     .refine((ms) => ms > 0, 'a timeout must be greater than 0')
@@ -83,21 +85,27 @@ const routeKeys = z.strictObject({
     .max(4_000)
     .exactOptional()
     .describe('Text for the sender, once, if their message becomes a dead letter.'),
-  model: z.string().min(1).exactOptional().describe('Model for a markdown skill that names none itself.'),
+  model: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('For `skill`. Model for a markdown skill that names none itself.'),
   approval: z
     .union([z.boolean(), approvalSettings])
     .exactOptional()
-    .describe('Each run waits for an approval.'),
+    .describe('For `skill`. Each run waits for an approval; `true`: with the defaults.'),
   'while-busy': z
     .enum(['queue', 'collect', 'latest', 'steer'])
     .exactOptional()
     .describe(
-      'Messages that arrive while the conversation is busy: one by one (queue, the default), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
+      'For `skill`. Messages that arrive while the conversation is busy: one by one (queue, the default), one run for all (collect), only the newest (latest), or passed to the running model (steer).',
     ),
   settle: timerDuration
     .refine((ms) => ms <= LONGEST_SETTLE, '`settle` is at most 10m')
     .exactOptional()
-    .describe('Waits until no further message has arrived for this long, at most ten times as long.'),
+    .describe(
+      'For `skill`. Waits until no further message has arrived for this long (at most 10m), at most ten times as long.',
+    ),
 })
 
 /** One route of routes.yaml, with its defaults filled in. Times in milliseconds. */
