@@ -3,8 +3,10 @@ import { describe, test } from 'node:test'
 import type { Event } from '../../../src/core/event.ts'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
+import { makeId } from '../../../src/core/message-id.ts'
 import type { Claim, DeadReason, MessageSearch, NewJob, Page, Store } from '../../../src/core/store.ts'
 
+export { silent as quiet } from '../../../src/core/log.ts'
 export { until } from '../../fixtures/until.ts'
 
 export const SECOND = 1_000
@@ -29,11 +31,11 @@ export type StoreFixture = {
 
 export type StoreOptions = { now: () => number; toEvent: (message: Message) => Event }
 
-/** Makes a fixture with no data in it. */
 export type StoreFactory = {
-  (): Promise<StoreFixture>
-  /** Cases that are about one shard: order over conversations, counts that are exact. */
-  except?: ReadonlySet<string>
+  /** Makes a fixture with no data in it. */
+  create(): Promise<StoreFixture>
+  /** Whether a case is left out for this store. */
+  leavesOut(name: string): boolean
 }
 
 /** What one case works with. The clock stands still unless `advance` moves it. */
@@ -50,7 +52,7 @@ export type Bench = {
 
 /** Runs a body against a fresh store and takes everything down after it. */
 export async function withStore(factory: StoreFactory, body: (bench: Bench) => Promise<void>): Promise<void> {
-  const fixture = await factory()
+  const fixture = await factory.create()
   let time = Date.now()
   const open = () => fixture.open({ now: () => time, toEvent })
   const others: Store[] = []
@@ -88,12 +90,10 @@ export function part(
 ): void {
   describe(title, () => {
     for (const [name, body] of Object.entries(cases)) {
-      if (!factory.except?.has(name)) test(name, () => withStore(factory, body))
+      if (!factory.leavesOut(name)) test(name, () => withStore(factory, body))
     }
   })
 }
-
-export { silent as quiet } from '../../../src/core/log.ts'
 
 /** The `toEvent` of the suite: flat, with what the cases look at. */
 export function toEvent(message: Message): Event {
@@ -122,14 +122,14 @@ export async function acceptAll(
   return answers.map((answer) => answer.id)
 }
 
-/** The newest messages that match, newest first, as far as one search goes. */
+/** The newest messages that match, newest first, of one search; it may stop before `limit`. */
 export async function newest({ journal }: Store, limit: number, query: Omit<MessageSearch, 'limit'> = {}) {
   return (await journal.search({ ...query, limit })).found.map(({ message }) => message)
 }
 
 /**
- * All items that a read gives, one page after the other, while it says that there is more. `next` gets the last item of the page before;
- * a read that takes what it gives needs none.
+ * All items of a read, page by page, while it says that there is more. `next` is called with the last
+ * item so far; a consuming read ignores it.
  */
 export async function whileMore<Item>(
   next: (last: Item | undefined) => Promise<Page<Item>>,
@@ -162,6 +162,11 @@ export async function readGroup(
   const [batch] = await store.topics.read(topic, [{ group, max: 100, mode, ...options }])
   assert.ok(batch, `group ${group} is there`)
   return batch
+}
+
+/** The id of a gap, with which a group acknowledges that it missed so many events. */
+export function gapId(missed: number): string {
+  return makeId(0, 0, missed)
 }
 
 /** The data of a batch's events. */
@@ -199,7 +204,7 @@ export async function bury(
   await store.jobs.settle(queue, [{ id, token, outcome: 'dead', error, reason }])
 }
 
-/** The claimable ids, in the order of the answer. */
+/** Claims jobs and returns their ids, in the order of the answer. */
 export async function claimIds(store: Store, queue: string, options: Parameters<typeof claimJobs>[2] = {}) {
   const { items: jobs } = await claimJobs(store, queue, options)
   return jobs.map((claimed) => claimed.id)
