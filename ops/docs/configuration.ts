@@ -6,6 +6,7 @@ import { transports } from '../../transports/registry.ts'
 import { guideOf } from './guides.ts'
 import { code, page, table } from './markdown.ts'
 import { rangeOf } from './ranges.ts'
+import { schemesWith } from './schemes.ts'
 
 type Key = { path: string; type: string; defaultText: string; meaning: string; isRequired: boolean }
 
@@ -90,7 +91,11 @@ function sharedKeySections(schema: JsonObject): string[] {
   const parents: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
   return Object.entries(SHARED).flatMap(([name, text]) => {
     const keySchema = objectOf(objectOf(objectOf(parents[name]).properties)[name])
-    return [`## \`${name}\``, text, keyTable([...keysOf(keySchema, ''), ...openKeys(keySchema)])]
+    const keys = [...keysOf(keySchema, ''), ...openKeys(keySchema)]
+    const explained = keys.map((key) => {
+      return name === 'verify' ? { ...key, meaning: schemesWith(keySchema, key.path) + key.meaning } : key
+    })
+    return [`## \`${name}\``, text, keyTable(explained)]
   })
 }
 

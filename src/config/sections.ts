@@ -206,7 +206,7 @@ const token = z.strictObject({
   name: z
     .string()
     .regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside')
-    .describe('Name of the program, in histories.'),
+    .describe('Name of the program, in histories; at most 64 characters.'),
   token: z.string().min(16, 'expected at least 16 characters').describe('The token.'),
   skills: names.min(1).describe('Skills that the program may call; globs are allowed.'),
   gateways: names.min(1).describe('Gateways whose messages it may receive, read and answer; "*" means all.'),
@@ -250,7 +250,9 @@ export const sections = {
   daemon: daemon.describe('How the daemon runs. Environment variables take precedence over this section.'),
   routes: z
     .array(routeSchema)
-    .describe('Which skill, queue or Bolt app answers a message. The first match wins.'),
+    .describe(
+      'Which skill, queue or Bolt app answers a message. The first match wins. Each has exactly one of `skill`, `queue` and `bolt`.',
+    ),
   topics: z
     .record(
       z.string(),
@@ -260,7 +262,9 @@ export const sections = {
     )
     .describe('Options of consumer groups, by topic.'),
   subscriptions: z.array(pushSchema).describe('URLs that events are POSTed to.'),
-  schedules: z.array(fileScheduleSchema).describe('Skills that run on a schedule.'),
+  schedules: z
+    .array(fileScheduleSchema)
+    .describe('Skills that run on a schedule. Each has exactly one of `cron`, `every` and `at`.'),
   notify: z.array(notifySchema).describe('Whom to notify when something fails.'),
   access: access.describe('Roles: who may use which skills.'),
   assistant: z

@@ -137,7 +137,7 @@ export const verify = z.discriminatedUnion('scheme', [
     scheme: z
       .literal('none')
       .describe(
-        'A provider by its name, or a general scheme: `hmac`, `standard-webhooks`, `jwt`, `sns`, `header`, `bearer` or `basic`. `none` lets anyone send.',
+        'A provider by its name, or a general scheme: `hmac`, `public-key`, `standard-webhooks`, `jwt`, `sns`, `header`, `bearer` or `basic`. `none` lets anyone send.',
       ),
   }),
   z.strictObject({
