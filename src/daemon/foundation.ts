@@ -14,6 +14,7 @@ import { createNameTally } from '../engine/name-tally.ts'
 import { createRefusals } from '../engine/refusals.ts'
 import { createReplayEvents } from '../engine/replay-events.ts'
 import { createRouter } from '../engine/router.ts'
+import { createRunningAttempts } from '../engine/running-attempts.ts'
 import { createUnroutedTally } from '../engine/unrouted-tally.ts'
 import { createArtifactService } from '../features/artifacts/artifact-service.ts'
 import { createArtifacts } from '../features/artifacts/artifacts.ts'
@@ -91,6 +92,7 @@ export async function makeFoundation(options: DaemonOptions) {
     files: createArtifactService({ artifacts, store, keepFor }),
     router: createRouter(withOwnRoutes(current)),
     routeTally: createNameTally(now),
+    attempts: createRunningAttempts(now),
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     /** Names that a `match` may use. */

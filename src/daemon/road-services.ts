@@ -53,7 +53,7 @@ export function createRoadServices(
       listedRoutes: () => config().routes,
     }),
     messages: {
-      ...createMessages({ store, logged: base.logged, pushed: parts.pushed, traceUrl, now }),
+      ...createMessages({ ...base, pushed: parts.pushed, traceUrl }),
       ...createSearch(store),
       ...createHistogram(store, now),
       resend: createResend({ store, accept: parts.accept, now }),

@@ -139,7 +139,7 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
         await writer.received(message)
       }
       try {
-        const result = await run(dispatched)
+        const result = await base.attempts.during(dispatched, () => run(dispatched))
         await writer.processed(message, { skill, ok: true, approval_required: false })
         return result
       } catch (error) {

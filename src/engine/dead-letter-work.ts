@@ -11,14 +11,14 @@ type Verb = Bulk['do']
 
 const DEAD_LETTERS_KIND = 'dead-letters'
 
+/** `messageId`: of letters of dispatch. */
+export type LetterKey = { id: string; queue: string; messageId: string | undefined }
+
 type LetterActions = {
   /** Up to `limit` matching letters, oldest first, and the number of all that match. */
-  oldest(
-    filter: Filter,
-    limit: number,
-  ): Promise<{ found: readonly [id: string, queue: string][]; total: number }>
+  oldest(filter: Filter, limit: number): Promise<{ found: readonly LetterKey[]; total: number }>
   /** Returns how many letters still existed. */
-  act(verb: Verb, found: readonly [id: string, queue: string][]): Promise<number>
+  act(verb: Verb, found: readonly LetterKey[], by: string): Promise<number>
 }
 
 /** Letters processed between two saves of the job. */
@@ -66,7 +66,7 @@ function workKind({ oldest, act }: LetterActions): WorkKind {
       for (;;) {
         signal.throwIfAborted()
         const { found, total } = await oldest(data.filter, STEP)
-        const done = found.length === 0 ? 0 : await act(data.verb, found)
+        const done = found.length === 0 ? 0 : await act(data.verb, found, job.by)
         data.count += done
         if (done === 0) return { count: data.count }
         await save({ data, done: Math.max(0, job.total - (total - found.length)) })

@@ -1,10 +1,12 @@
+import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { LARGE_READ } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
-import { createDeadLetterWork } from './dead-letter-work.ts'
+import { createDeadLetterWork, type LetterKey } from './dead-letter-work.ts'
+import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import type { LongWork } from './long-work.ts'
 import type { deadLetters } from './operations/messages.ts'
 
@@ -19,7 +21,7 @@ const SHOWN = 200
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
-  store: Pick<Store, 'jobs'>
+  store: Pick<Store, 'jobs' | 'journal'>
   longWork: LongWork
   now(): number
 }): Service {
@@ -50,21 +52,30 @@ export function createDeadLetters(deps: {
   /** Up to `limit` of the letters that match a filter, oldest first, and the number of all that match. */
   async function oldest(filter: Filter, limit: number) {
     const found: LetterKey[] = []
-    for await (const letter of matching(filter)) found.push([letter.id, letter.queue])
+    for await (const letter of matching(filter)) found.push(keyOf(letter))
     return { found: found.slice(-limit).reverse(), total: found.length }
   }
 
   /** Retries or drops letters, and returns how many still existed. */
-  async function act(verb: 'retry' | 'drop', letters: readonly LetterKey[]): Promise<number> {
+  async function act(verb: 'retry' | 'drop', letters: readonly LetterKey[], by: string): Promise<number> {
+    const at = deps.now()
     // All are started in the same turn, so that the order within a lane is kept.
-    const done = await Promise.all(letters.map((one) => deadLetters[verb](...one)))
+    const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
+    const retried = letters.filter((_, index) => verb === 'retry' && done[index])
+    const note = { at, road: 'dispatch', what: 'retried', detail: { by } } as const
+    const ids = retried.flatMap(({ messageId }) => messageId ?? [])
+    await Promise.all(ids.map((id) => deps.store.journal.note(id, [note])))
     return done.filter(Boolean).length
   }
 
-  async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll) {
-    if (id !== undefined) return { ok: orThrow(id, await deadLetters[verb](id, filter.queue)) }
+  async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
+    const by = authorOf(call)
+    if (id !== undefined) {
+      const letter = orThrow(id, await deadLetters.get(id, filter.queue))
+      return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)) > 0) }
+    }
     const { found, total } = await oldest(filter, limit)
-    return { ok: true, count: await act(verb, found), more: total > limit }
+    return { ok: true, count: await act(verb, found, by), more: total > limit }
   }
 
   return {
@@ -81,9 +92,18 @@ export function createDeadLetters(deps: {
     },
     groups: (filter) => countGroups(matching(filter)),
     show: async ({ id, queue }) => orThrow(id, await deadLetters.get(id, queue)),
-    retry: (args) => oneOrAll('retry', args),
-    drop: (args) => oneOrAll('drop', args),
+    retry: (args, call) => oneOrAll('retry', args, call),
+    drop: (args, call) => oneOrAll('drop', args, call),
   }
+}
+
+function keyOf({ id, queue, message }: DeadLetter): LetterKey {
+  return { id, queue, messageId: queue === DISPATCH_QUEUE ? message?.id : undefined }
+}
+
+/** The person or program of a call, for the history. */
+function authorOf({ caller }: Call): string {
+  return caller.id ?? caller.kind
 }
 
 /** The cursor of a page, or the end of the filter if that is earlier. */
@@ -148,7 +168,6 @@ type LetterGroup = {
   sample: string
 }
 type Place = Pick<DeadLetter, 'at' | 'id'>
-type LetterKey = [id: string, queue: string]
 
 /** Reads `at/id`. Throws `usage`. */
 function placeOf(text: string): Place {

@@ -9,6 +9,7 @@ import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
+import type { RunningAttempts } from './running-attempts.ts'
 
 /** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
@@ -16,6 +17,7 @@ export function createMessages(deps: {
   /** Log lines of this daemon about a message, and its push attempts. */
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
+  attempts: Pick<RunningAttempts, 'of'>
   /** The URL of a trace, if configured. */
   traceUrl(trace: string): string | undefined
   now(): number
@@ -59,7 +61,7 @@ export function createMessages(deps: {
         events,
         pushes,
         ...logs,
-        ...defined({ summary, traceUrl }),
+        ...defined({ summary, traceUrl, running: deps.attempts.of(id) }),
       }
     },
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>

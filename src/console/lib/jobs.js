@@ -58,7 +58,7 @@ function Job({ job, reload }) {
   const cancel = async () => {
     const title = 'Cancel this job?'
     const body = html`<p>${aboutJob(job)}</p><p>It ends after the current step. Completed steps are not undone.</p>`
-    if (!(await ask({ title, body, action: 'Cancel the job', danger: true }))) return
+    if (!(await ask({ title, body, action: 'Cancel the job', leave: 'Keep running', danger: true }))) return
     await act(async () => {
       await invoke('job-cancel', { id })
       return 'The job is cancelled.'

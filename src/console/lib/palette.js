@@ -55,6 +55,8 @@ const to = (path, query) => () => go(path, query)
 /** The matching entries, best first within each kind. */
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
+  const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
+  const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const conversations = useConversations(text)
   const fixed = useMemo(
     () => [
@@ -65,7 +67,12 @@ function useEntries(text) {
         about: transport,
         run: to(['gateways', name]),
       })),
+      ...resumes(paused),
       ...actions(),
+      ...routes.map(({ name, skill }) => ({
+        ...{ kind: 'route', name, about: skill && `to ${skill}` },
+        run: to('configuration'),
+      })),
       ...skills.map(({ name, description }) => ({
         kind: 'skill',
         name,
@@ -73,11 +80,11 @@ function useEntries(text) {
         run: to(['skills', name]),
       })),
     ],
-    [skills, now.value?.gateways, isViewer.value],
+    [skills, routes, paused, now.value?.gateways, isViewer.value],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // Offered only to those who begin to type it, as there are many.
-  const all = PAUSES.test(text) ? [...pauses(skills), ...fixed] : fixed
+  const all = PAUSES.test(text) ? [...pauses(skills, routes), ...fixed] : fixed
   const found = all
     .map((entry) => ({ entry, rank: rankOf(entry, words) }))
     .filter(({ rank }) => rank !== undefined)
@@ -146,6 +153,11 @@ function actions() {
     { name: 'Reload the configuration', run: reload },
     { name: 'Send a test message', run: to('compose') },
     { name: 'Check the gateways', run: to('gateways') },
+    { name: 'Retry dead letters …', run: to('dead-letters') },
+    { name: 'Cancel a running attempt …', run: to('messages', { outcome: 'running' }) },
+    { name: 'Cancel a job …', run: to('jobs', { state: 'running' }) },
+    { name: 'Replay events …', run: to('queues') },
+    { name: 'Resume what is paused …', run: to('paused') },
   ]
   const copy = () =>
     act(async () => {
@@ -162,8 +174,8 @@ function actions() {
 
 const PAUSES = /^pa/i
 
-/** Pauses for gateways and own skills. `Paused` resumes them. */
-function pauses(skills) {
+/** Pauses for gateways, routes and own skills. */
+function pauses(skills, routes) {
   if (isViewer.value) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
   const entry = (kind, name) => ({
@@ -172,8 +184,26 @@ function pauses(skills) {
   })
   return [
     ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
+    ...routes.map(({ name }) => entry('route', name)),
     ...own.map(({ name }) => entry('skill', name)),
   ]
+}
+
+/** What can be resumed. Conversations are handed back in their own view. */
+function resumes(paused) {
+  if (isViewer.value) return []
+  return paused
+    .filter(({ kind }) => ['gateway', 'route', 'skill'].includes(kind))
+    .map(({ kind, name, by, reason }) => ({
+      kind: 'action',
+      name: `Resume ${kind} ${name}`,
+      about: [by && `paused by ${by}`, reason].filter(Boolean).join(': '),
+      run: () =>
+        act(async () => {
+          await invoke(`${kind}-resume`, { [kind]: name })
+          return `${name} goes on.`
+        }),
+    }))
 }
 
 /** Conversations that contain the text, once typing pauses. */

@@ -172,11 +172,11 @@ let questions = 0
 
 /**
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
- * is the label of the button; `danger` marks irreversible actions.
+ * is the label of the button, `leave` of the other; `danger` marks irreversible actions.
  */
-export function ask({ title, body, action, danger = false }) {
+export function ask({ title, body, action, leave = 'Cancel', danger = false }) {
   return new Promise((resolve) => {
-    question.value = { key: questions++, title, body, action, danger, resolve }
+    question.value = { key: questions++, title, body, action, leave, danger, resolve }
   })
 }
 
@@ -228,7 +228,7 @@ export function Question() {
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.body}</div>
     <div class="buttons">
-      <button type="button" onClick=${() => end(false)}>Cancel</button>
+      <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
       <button type="button" class=${asked.danger ? 'danger' : 'primary'} onClick=${() => end(true)}>${asked.action}</button>
     </div>
   <//>`

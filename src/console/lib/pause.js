@@ -1,12 +1,12 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { act, ask, Badge, useLoaded } from './parts.js'
+import { Age, act, ask, Badge, useLoaded } from './parts.js'
 
 /** Asks, then cancels the running attempt on a message. */
 export async function cancelRun(id) {
   const title = 'Cancel this attempt?'
   const body = 'It ends now, and the message becomes a dead letter that can be retried.'
-  if (!(await ask({ title, body, action: 'Cancel the attempt', danger: true }))) return
+  if (!(await ask({ title, body, action: 'Cancel the attempt', leave: 'Keep running', danger: true }))) return
   await act(async () => {
     const { cancelled, outcome } = await invoke('run-cancel', { messageId: id })
     return cancelled ? 'The attempt was cancelled.' : `The attempt had already ended: ${outcome}.`
@@ -31,7 +31,7 @@ const WAITS = {
 export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   let reason = ''
   const body = html`<p>${WAITS[kind]}</p>
-    <label>Reason (optional) <input maxlength="200" onInput=${(event) => {
+    <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
       reason = event.target.value.trim()
     }} /></label>`
   if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action }))) return false
@@ -66,7 +66,9 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
     await (found ? resume() : pauseWith({ kind, of, name, action: words[0] }))
     reload()
   }
-  return html`${found && html`<${Badge} kind="warn">paused<//>`}
-    <button changes type="button" title=${found ? `Paused by ${found.by}${found.reason ? `: ${found.reason}` : ''}` : undefined}
-      aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
+  const why =
+    found &&
+    html`by ${found.by ?? 'somebody'} for <${Age} at=${found.since} />${found.reason ? `: ${found.reason}` : ''}`
+  return html`${found && html`<span class="paused-by"><${Badge} kind="warn">paused<//> <span class="dim">${why}</span></span>`}
+    <button changes type="button" aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
 }

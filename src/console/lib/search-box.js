@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
+import { Modal } from './modal.js'
 
 /** Delay (ms) after the last key before searching. */
 const SETTLE = 250
@@ -17,6 +18,7 @@ const WORDS = [
 /** The search field. Its text is added to the address once typing pauses, or at once when the field loses the focus. */
 export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   const [text, setText] = useState(value)
+  const [isHelp, setHelp] = useState(false)
   const input = useRef()
   // The user may have typed more since the address changed.
   const typed = useRef(value)
@@ -42,10 +44,13 @@ export function SearchBox({ value, set, focus, label = 'Search messages' }) {
   return html`<div class="search-box">
     <input ref=${input} type="search" aria-label=${label} placeholder="Search: words, from:, status: …  /" value=${text} spellcheck=${false} autocomplete="off"
       onInput=${(event) => setText(event.target.value)} onBlur=${settle} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
-    <button type="button" class="small" popovertarget="search-words" aria-label="Help with search words">?</button>
-    <div id="search-words" popover class="search-words"><b>Search words</b>
+    <button type="button" class="small" aria-label="Help with search words" aria-haspopup="dialog" onClick=${() => setHelp(true)}>?</button>
+    ${
+      isHelp &&
+      html`<${Modal} class="search-words" aria-label="Search words" leave=${() => setHelp(false)} onClick=${(event) => event.target.localName === 'dialog' && setHelp(false)}><b>Search words</b>
       <dl class="facts">${WORDS.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
-      <p class="dim">All of them must hold. The same words work in <code>trivium message list --search</code>.</p></div>
+      <p class="dim">All of them must hold. The same words work in <code>trivium message list --search</code>.</p><//>`
+    }
   </div>`
 }
 

@@ -9,6 +9,7 @@ const PAGE = 100
 const FILTERS = [
   ['by', 'Who'],
   ['action', 'Action'],
+  ['what', 'What'],
 ]
 
 /** Decisions and changes, newest first. */
@@ -22,6 +23,7 @@ export function AuditPage({ query }) {
   const more = older.of === of ? older : { entries: [], next: undefined }
   const entries = [...(value?.entries ?? []), ...more.entries]
   const next = more.entries.length > 0 ? more.next : value?.next
+  const titles = useTitles(entries)
   const load = () =>
     act(async () => {
       const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
@@ -42,18 +44,18 @@ export function AuditPage({ query }) {
       entries.length > 0 &&
       html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
       <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">Via</th><th scope="col">Action</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
-      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} query=${query} />`)}</tbody></table></div>`
+      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} query=${query} titles=${titles} />`)}</tbody></table></div>`
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
 }
 
 /** The person and the action link to their entries. */
-function Row({ of: { at, by, via, action, target = {}, outcome, from }, query }) {
+function Row({ of: { at, by, via, action, target = {}, outcome, from }, query, titles }) {
   return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
     <td class="action"><${Only} text=${action} to=${{ ...query, action }} />${isDryRun(action, target) && html` <${Badge}>dry run<//>`}</td>
-    <td class="target">${Object.entries(target).map(([name, value]) => html`<span key=${name}><span class="dim">${name}</span> <${Value} name=${name} value=${value} /> </span>`)}</td>
+    <td class="target"><${What} action=${action} target=${target} titles=${titles} /></td>
     <td class="outcome"><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
 }
 
@@ -70,8 +72,47 @@ function Only({ text, to }) {
 
 /** Pages of the objects in an entry. */
 const PAGES = { messageId: 'messages', gateway: 'gateways', skill: 'skills' }
+const NAMES = { messageId: 'message', id: '', do: '' }
+const TIMES = new Set(['since', 'until', 'at'])
+/** Flags that an action always has: they say nothing. */
+const ALWAYS = new Set(['all', 'confirm'])
+
+/** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
+function What({ action, target, titles }) {
+  const { id, ...others } = target
+  const title = action === 'approval-decide' ? titles?.get(id) : undefined
+  const shown = Object.entries(title ? others : target).filter(([name]) => !ALWAYS.has(name))
+  return html`${title && html`<b title=${id}>${title}</b> `}${shown.map(([name, value]) => html`<span key=${name}><span class="dim">${NAMES[name] ?? name}</span> <${Value} name=${name} value=${value} /> </span>`)}`
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 function Value({ name, value }) {
+  if (TIMES.has(name)) return html`<${Moment} at=${value} />`
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return PAGES[name] ? html`<a href=${link([PAGES[name], text])}>${text}</a>` : text
+  const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
+  return PAGES[name] ? html`<a href=${link([PAGES[name], text])} aria-label=${text}>${short}</a>` : short
+}
+
+/** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
+function Moment({ at }) {
+  const time = new Date(at)
+  return Number.isNaN(time.getTime())
+    ? String(at)
+    : html`<time title=${time.toISOString()}>${time.toLocaleString('en-GB', TIME)}</time>`
+}
+
+/** The titles of decided requests by id, read once an entry needs them. */
+function useTitles(entries) {
+  const isNeeded = entries.some(({ action }) => action === 'approval-decide')
+  const { value } = useLoaded(
+    async (signal) =>
+      isNeeded
+        ? new Map(
+            (await invoke('approval-list', { limit: 1_000 }, signal)).map(({ id, title }) => [id, title]),
+          )
+        : undefined,
+    [isNeeded],
+  )
+  return value
 }

@@ -14,6 +14,7 @@ import {
   Facts,
   Json,
   preview,
+  say,
   useLoaded,
   useOnce,
   Wait,
@@ -120,6 +121,7 @@ function Decide({ filter, many, of, done }) {
     const meant = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
     const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} />`
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
+    const began = Date.now()
     await act(async () => {
       if (many > AT_ONCE) {
         await invoke('dead-letter-bulk', { do: verb, ...filter })
@@ -132,7 +134,9 @@ function Decide({ filter, many, of, done }) {
         sum += answer.count
         more = answer.more
       }
-      return `${count(sum, 'dead letter')} ${verb === 'retry' ? (sum === 1 ? 'is back in its lane.' : 'are back in their lanes.') : 'dropped.'}`
+      if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
+      void sayEnd(filter, began, sum)
+      return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
   }
@@ -140,6 +144,25 @@ function Decide({ filter, many, of, done }) {
     <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
     <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
   </div>`
+}
+
+/** How long (ms) to watch for retried letters that die again, and how often. */
+const WATCH = { for: 10_000, every: 1_000 }
+
+/** Says that retried letters died again, or that none did for a while. */
+async function sayEnd({ since: _, until: __, ...kind }, began, many) {
+  const names = { queue: kind.queue, group: kind.group, since: new Date(began).toISOString(), limit: MOST }
+  for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, WATCH.every))
+    const again = await invoke('dead-letter-list', names).catch(() => [])
+    if (again.length < many) continue
+    changes.dead.value++
+    return say(`Retried, and failed again: ${count(again.length, 'dead letter')}.`, 'bad')
+  }
+  const left = (await invoke('dead-letter-list', names).catch(() => [])).length
+  changes.dead.value++
+  if (left > 0) say(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  else say(`${count(many, 'message')} retried; none has failed again so far.`)
 }
 
 /** Maximum number of reasons shown. */
@@ -234,7 +257,7 @@ function Letter({ id, from }) {
       // An event pushed to several subscriptions has a dead letter in each, with the same id.
       await invoke(`dead-letter-${verb}`, { id, queue })
       changes.dead.value++
-      return verb === 'retry' ? 'It is back in its lane.' : 'It is dropped.'
+      return verb === 'retry' ? 'It is being retried.' : 'It is dropped.'
     })
     if (isDone) goBack('dead-letters')
   }

@@ -95,7 +95,7 @@ function Sparkline({ of: { accepted, refused } }) {
 
 function Standing({ ok, traffic: { refused = 0, errorShare = 0 } = {} }) {
   if (ok && refused > 0 && errorShare >= MANY_REFUSED)
-    return html`<${Badge} kind="warn">${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
+    return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
 }
 
@@ -128,7 +128,7 @@ export function GatewayPage({ name }) {
     }
     ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
     <h2>Checks</h2>
-    <${Checks} name=${name} />
+    <${Checks} name=${name} traffic=${traffic[name]} />
     <h2>Refusals</h2>
     <${Refusals} gateway=${name} />
   </section>`
@@ -148,7 +148,7 @@ function Reconnect({ name }) {
 /**
  * The checks of `trivium doctor` for this gateway. They contact the provider, so they run only on request.
  */
-function Checks({ name }) {
+function Checks({ name, traffic }) {
   const loaded = useLoaded((signal) => call('GET', '/v1/doctor', undefined, signal), [name])
   const { value, reload } = loaded
   const [began, setBegan] = useState()
@@ -161,11 +161,17 @@ function Checks({ name }) {
   if (!value) return html`<${Wait} of=${loaded} what="the checks" />`
   const own = (value ?? []).filter((each) => each.name.startsWith(`${name}: `))
   const [{ at } = {}] = own
-  return html`<ul class="plain">${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
+  return html`<ul class="plain"><${Refuses} of=${traffic} />${at !== undefined && own.map((each) => html`<${Finding} key=${each.name} gateway=${name} of=${each} />`)}
     ${value && at === undefined && html`<li class="dim">Not checked since the daemon started.</li>`}</ul>
   <p class="buttons"><button changes type="button" disabled=${began !== undefined} onClick=${check}>${at === undefined ? 'Check now' : 'Check again'}</button>
     <span role="status" class="dim">${began !== undefined ? `Checking for ${span(Math.max(0, clock.value - began))}; a mailbox sends a mail to itself and waits for it.` : ''}
       ${began === undefined && at !== undefined && html`Checked <${Age} at=${at} /> ago.`}</span></p>`
+}
+
+/** The checks ask the provider. What it sends here may be refused all the same. */
+function Refuses({ of: { refused = 0, errorShare = 0 } = {} }) {
+  if (refused === 0 || errorShare < MANY_REFUSED) return null
+  return html`<li><${Badge} kind="bad">wrong<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals below</li>`
 }
 
 function Finding({ gateway, of: { name, ok, warning, detail } }) {

@@ -26,7 +26,7 @@ export function Actions({ shown, reload }) {
     await act(async () => {
       await invoke('dead-letter-retry', { id })
       changes.dead.value++
-      return 'It is back in its lane.'
+      return 'It is being retried.'
     })
     reload()
   }

@@ -1,5 +1,6 @@
 import { html } from '../lib/html.js'
-import { Facts, timeOfDay, took } from '../lib/parts.js'
+import { Age, Facts, timeOfDay, took } from '../lib/parts.js'
+import { cancelledBy, isCancelled } from './standing.js'
 
 const ROADS = {
   accept: 'accept',
@@ -21,7 +22,7 @@ const KINDS = {
 
 /** The history on the three roads on one time axis, with durations. */
 export function Timeline({ shown }) {
-  const { history, pushes = [], receive, events = [] } = shown
+  const { history, pushes = [], receive, events = [], running } = shown
   const start = history[0]?.at ?? shown.message.receivedAt
   const pushed = pushes.map(({ at, subscription, ms, status, reason, attempt }) => {
     return {
@@ -31,7 +32,7 @@ export function Timeline({ shown }) {
       detail: { to: subscription, attempt, ms, status, error: reason },
     }
   })
-  const notes = [...history, ...pushed].toSorted((a, b) => a.at - b.at)
+  const notes = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
   return html`<ol class="timeline">
     ${notes.map(
       (
@@ -42,6 +43,7 @@ export function Timeline({ shown }) {
       <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} at=${at} /></div>
     </li>`,
     )}
+    ${running && html`<${Running} of=${running} start=${start} />`}
   </ol>
   <${Facts} of=${{
     'receive road': `${receive?.state ?? ''}${receive?.by ? ` by ${receive.by}` : ''}`,
@@ -50,6 +52,21 @@ export function Timeline({ shown }) {
         ? events.map(({ group, state }) => `${group}: ${state}`).join(' · ')
         : 'no consumer group',
   }} />`
+}
+
+/** An attempt that has not ended, with its time so far. */
+function Running({ of: { since, route, skill, attempt }, start }) {
+  return html`<li class="dispatch busy">
+    <div class="when"><time title=${new Date(since).toISOString()}>+${took(since - start)}</time></div>
+    <div class="what"><span class="road">dispatch</span> <b>running</b> <span class="took">for <${Age} at=${since} /></span> <span class="fields">${fieldsOf({ route, ...(skill && { skill }), attempt })}</span></div>
+  </li>`
+}
+
+/** What a person ended did not fail. */
+function withCancel(note) {
+  if (!isCancelled(note)) return note
+  const { error, code, ...detail } = note.detail
+  return { ...note, what: cancelledBy(note), detail }
 }
 
 function Detail({ detail, at }) {

@@ -6,7 +6,7 @@ import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
 /** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
-export function Standing({ shown: { message, outcome, history } }) {
+export function Standing({ shown: { message, outcome, history, running } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead')
@@ -14,7 +14,7 @@ export function Standing({ shown: { message, outcome, history } }) {
     case 'waiting':
       return html`<${Waits} message=${message} budget=${lastOf('dispatch', 'waits for its budget')} />`
     case 'running':
-      return html`<${Line} kind="busy">An attempt is running. Its end is shown here.<//>`
+      return html`<${Line} kind="busy"><${Runs} of=${running} /><//>`
     case 'retrying':
       return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${Next} of=${failed} /><//>`
     case 'approval':
@@ -22,6 +22,8 @@ export function Standing({ shown: { message, outcome, history } }) {
     case 'replying':
       return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${Next} of=${unsent} /><//>`
     case 'dead':
+      if (isCancelled(failed))
+        return html`<${Line} kind="bad">Attempt ${failed.detail.attempt} was ${cancelledBy(failed)}. Nothing happens until somebody retries or drops it.<//>`
       return html`<${Line} kind="bad">It failed permanently${failed?.detail?.attempt > 1 ? ` after ${count(failed.detail.attempt, 'attempt')}` : ''}${whyOf(failed)} Nothing happens until somebody retries or drops it.<//>`
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
@@ -29,9 +31,31 @@ export function Standing({ shown: { message, outcome, history } }) {
       return html`<${Line}>It was handled, but the reply was not sent${whyOf(unsent)}<//>`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
+    case 'done':
+      return unsent?.what === 'not sent'
+        ? html`<${Line} kind="warn">It was handled, but nobody got the reply${whyOf(unsent)}<//>`
+        : null
     default:
       return null
   }
+}
+
+/** The running attempt, unless another daemon has it. */
+function Runs({ of }) {
+  if (!of) return 'An attempt is running on another daemon. Its end is shown here.'
+  const { attempt, route, skill, since } = of
+  return html`Attempt ${attempt} of route <b>${route}</b>${skill && html` runs <a href=${link(['skills', skill])}>${skill}</a>`} for <${Age} at=${since} />.`
+}
+
+/** Whether a person ended the attempt of a note. */
+export function isCancelled(note) {
+  return note?.detail?.code === 'run_cancelled'
+}
+
+/** `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more is left out. */
+export function cancelledBy({ detail }) {
+  const [, by = 'somebody'] = /was cancelled by (.*?)\.?$/.exec(detail.error) ?? []
+  return `cancelled by ${by.replace(/: an operator cancelled it$/, '')}`
 }
 
 function Line({ kind = '', children }) {

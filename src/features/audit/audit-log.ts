@@ -74,17 +74,32 @@ async function readEntries(topics: Topics, start: number, end: number) {
   return found
 }
 
-type Filter = { by?: string; action?: string; outcome?: string; since?: number; until?: number }
+type Filter = {
+  by?: string
+  action?: string
+  what?: string
+  outcome?: string
+  since?: number
+  until?: number
+}
 
-function createMatcher({ by, action, outcome, since, until }: Filter): (entry: AuditEntry) => boolean {
+function createMatcher({ by, action, what, outcome, since, until }: Filter): (entry: AuditEntry) => boolean {
   const actions = action === undefined ? undefined : compilePattern(action)
   const partOfName = by?.toLowerCase()
+  const partOfTarget = what?.toLowerCase()
   return (entry) =>
     (partOfName === undefined || entry.by.toLowerCase().includes(partOfName)) &&
+    (partOfTarget === undefined || valuesOf(entry).some((value) => value.includes(partOfTarget))) &&
     (actions?.test(entry.action) ?? true) &&
     (outcome === undefined || entry.outcome === outcome) &&
     (since === undefined || entry.at >= since) &&
     (until === undefined || entry.at < until)
+}
+
+function valuesOf({ target = {} }: AuditEntry): string[] {
+  return Object.values(target).map((value) =>
+    (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
+  )
 }
 
 /** Adds the retention of the audit log to that of the other topics. */

@@ -61,7 +61,7 @@ function authorOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
 
 /** Arguments that are recorded: names, ids, times and flags. Texts, reasons and addresses are not. */
 const RECORDED_ARGUMENTS =
-  'id ids gateway conversation name key topic queue group route skill subscription team messageId since until at happened all confirm dryRun force'.split(
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm dryRun force'.split(
     ' ',
   )
 /** Flags that are recorded only if they are true. */

@@ -6,6 +6,7 @@ export const audit = {
   list: closed({
     by: optional('Only by this person or program; part of the name is enough'),
     action: optional('Only this action, or a glob such as dead-letter-*'),
+    what: optional('Only with this in a name or id that it applied to; case is ignored'),
     outcome: optional('Only with this outcome: ok, or the code of an error'),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),

@@ -1,0 +1,28 @@
+import type { Dispatch } from './dispatch-options.ts'
+
+/** An attempt that runs now. `since`: its start (Unix ms). */
+export type RunningAttempt = { since: number; route: string; attempt: number; skill?: string }
+
+export type RunningAttempts = ReturnType<typeof createRunningAttempts>
+
+/** The attempts that run in this daemon, by message. Others of a shared store know only their own. */
+export function createRunningAttempts(now: () => number) {
+  const running = new Map<string, RunningAttempt>()
+  return {
+    of: (messageId: string) => running.get(messageId),
+    /** Keeps the attempt listed until `work` ends. */
+    async during<Result>(
+      { message, route, attempt }: Dispatch,
+      work: () => Promise<Result>,
+    ): Promise<Result> {
+      const skill = route.skill === undefined ? {} : { skill: route.skill }
+      const mine = { since: now(), route: route.name, attempt, ...skill }
+      running.set(message.id, mine)
+      try {
+        return await work()
+      } finally {
+        if (running.get(message.id) === mine) running.delete(message.id)
+      }
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
+  - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
+  - name: refunds
+    match: { gateway: shop, text: "*refund*" }
+    skill: echo
+    approval: { title: "Refund 20 EUR · order 4711", timeout: 90m }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+const HANG = `export default { description: 'hangs', run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) }`
+const CHARGE = `export default { description: 'charges', run() { throw new Error('no money') } }`
+
+describe('attempts and their end in the console', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE } })
+  const daemon = await site.start()
+  const { page, dialog, show, press, answer } = await openConsole(() => daemon)
+  const post = async (text: string): Promise<string> => {
+    await daemon.post('/shop', JSON.stringify({ text }))
+    const { messages } = Object(await daemon.invoke('message-search', { text, limit: 1 }))
+    return messages[0].id
+  }
+  const timeline = page.locator('.timeline')
+
+  test('a running attempt is in the timeline, and a cancelled one says by whom', async () => {
+    await show(`messages/${await post('hang on')}`)
+    const running = timeline.getByRole('listitem').filter({ hasText: 'running' })
+    await running.getByText('route slow · skill hang · attempt 1').waitFor()
+    await page.getByText('Attempt 1 of route slow runs').waitFor()
+    await press('Cancel the attempt …')
+    await answer('Keep running')
+    await press('Cancel the attempt …')
+    await answer('Cancel the attempt')
+    await page.getByText(/Attempt 1 was cancelled by control-token/).waitFor()
+    await timeline.getByText(/^cancelled by control-token/).waitFor()
+    await running.waitFor({ state: 'detached' })
+    await page.getByText('failed permanently').waitFor({ state: 'detached' })
+  })
+
+  test('a reply that nobody got is named on the message', async () => {
+    await show(`messages/${await post('hello')}`)
+    await page.getByText(/It was handled, but nobody got the reply: .*respond: result/).waitFor()
+  })
+
+  test('after a retry the notice says what became of it, and the message who retried it', async () => {
+    const id = await post('charge 1')
+    await until(
+      async () => [await daemon.invoke('dead-letter-list', { group: 'charges' })].flat().length === 1,
+      'a dead letter',
+    )
+    await show('dead-letters?group=charges')
+    await press('Retry')
+    await answer('Retry')
+    await page.getByRole('status').getByText('1 dead letter is being retried …').waitFor()
+    await page.getByRole('status').getByText('Retried, and failed again: 1 dead letter.').waitFor()
+    await show(`messages/${id}`)
+    await timeline.getByText('retried', { exact: true }).waitFor()
+    await timeline.getByText(/by control-token/).waitFor()
+  })
+
+  test('the audit log shows the title of a decision, local times, and finds by what it was about', async () => {
+    await post('refund')
+    let request: { id?: string } = {}
+    await until(async () => {
+      request = Object([await daemon.invoke('approval-list')].flat()[0])
+      return request.id !== undefined
+    }, 'a request')
+    await daemon.invoke('approval-decide', { id: request.id, approve: true })
+    await show('audit?action=approval-decide')
+    await page.getByRole('row').getByText('Refund 20 EUR · order 4711').waitFor()
+    await show('audit')
+    await page.getByLabel('What').fill('charges')
+    await page.getByRole('cell', { name: 'dead-letter-retry' }).waitFor()
+    await page.getByRole('cell', { name: 'approval-decide' }).waitFor({ state: 'detached' })
+  })
+
+  test('the palette resumes a paused route, and finds routes and what can be retried', async () => {
+    const find = async (text: string, option: string | RegExp) => {
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(text)
+      await page.getByRole('option', { name: option }).waitFor()
+    }
+    await find('pause route rest', /Pause route rest/)
+    await page.keyboard.press('Enter')
+    await dialog.getByLabel('Reason').fill('a test')
+    await page.keyboard.press('Enter')
+    const paused = async () => [await daemon.invoke('pause-list')].flat().length
+    await until(async () => (await paused()) === 1, 'the pause')
+    await find('resume', /Resume route rest/)
+    await page.keyboard.press('Enter')
+    await until(async () => (await paused()) === 0, 'the end of the pause')
+    for (const [text, option] of [
+      ['retry', /Retry dead letters/],
+      ['cancel', /Cancel a running attempt/],
+      ['replay', /Replay events/],
+      ['charges', /charges.*route/],
+    ] as const) {
+      await find(text, option)
+      await page.keyboard.press('Escape')
+    }
+  })
+
+  test('the help with search words closes by Escape, and a click outside does nothing else', async () => {
+    await show('messages')
+    const help = page.getByRole('dialog', { name: 'Search words' })
+    await press('Help with search words')
+    await help.waitFor()
+    await page.keyboard.press('Escape')
+    await help.waitFor({ state: 'detached' })
+    await press('Help with search words')
+    await page.mouse.click(600, 800)
+    await help.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Messages' }).waitFor()
+  })
+
+  test('a paused gateway says by whom and why', async () => {
+    await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'moving house' })
+    await show('gateways/shop')
+    await page
+      .locator('.paused-by')
+      .getByText(/moving house/)
+      .waitFor()
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+})
