@@ -73,16 +73,20 @@ function skip(event) {
 const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 function Navigation({ current }) {
-  // On a phone, the navigation is a scrolling strip, which gets longer when the numbers arrive.
-  useEffect(() => {
-    document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
-  }, [current, now.value === undefined])
+  // On a phone, the views are in a menu that closes when one of them is shown.
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [current])
+  const other = VIEWS.filter((view) => view !== current).reduce(
+    (sum, { count }) => sum + (count?.(now.value) ?? 0),
+    0,
+  )
   return html`<header class="side">
     <a class="name" href=${link('now')}><img src=${ICON} alt="" width="22" height="22" />Trivium</a>
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
-    <nav aria-label="Views">
+    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}>${current?.title ?? 'Views'} <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${!isOpen && other > 0 && html`<span class="count" title="in other views">${other >= 1_000 ? '1000+' : other}</span>`}</button>
+    <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {
           const many = count?.(now.value) ?? 0

@@ -119,4 +119,18 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     assert.deepEqual(await faultsOf(page), [])
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
   })
+
+  test('on a phone all views are in a menu, which closes where one was chosen', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await show('messages')
+    const menu = page.getByRole('button', { name: /^Messages/ })
+    const jobs = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Jobs' })
+    await menu.waitFor()
+    assert.equal(await jobs.isVisible(), false)
+    await menu.click()
+    assert.deepEqual(await faultsOf(page), [])
+    await jobs.click()
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+    await jobs.waitFor({ state: 'hidden' })
+  })
 })

@@ -78,20 +78,28 @@ function Job({ job, reload }) {
 function aboutJob({ kind, target }) {
   const { topic, group, subscription, since, until, from, to } = target
   if (kind === 'replay') {
-    const range = [(since ?? from) && `from ${since ?? from}`, (until ?? to) && `to ${until ?? to}`].filter(
-      Boolean,
-    )
+    const range = [
+      (since ?? from) && `from ${shownTime(since ?? from)}`,
+      (until ?? to) && `to ${shownTime(until ?? to)}`,
+    ].filter(Boolean)
     const receiver = subscription ? `push ${subscription}` : `group ${group}`
     return `Replay ${topic} to ${receiver}, ${range.length > 0 ? range.join(' ') : 'all retained events'}`
   }
   if (kind === 'dead-letters') {
     const { do: verb, ...filter } = target
-    const conditions = Object.entries(filter).map(([key, value]) => `${key} ${value}`)
+    const conditions = Object.entries(filter).map(([key, value]) => `${key} ${shownTime(value)}`)
     const action = `${verb === 'retry' ? 'Retry' : 'Drop'} dead letters`
     return conditions.length > 0 ? `${action}: ${conditions.join(', ')}` : action
   }
   if (kind === 'person-erase') return 'Erase a person'
   return `${kind} ${Object.values(target ?? {}).join(' ')}`
+}
+
+const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+
+/** A time of ISO 8601 in the time of this browser; ids and names unchanged. */
+function shownTime(text) {
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? new Date(text).toLocaleString('en-GB', TIME) : text
 }
 
 function resultOf(result) {

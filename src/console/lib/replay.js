@@ -2,12 +2,15 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { startedJobs } from './jobs.js'
 import { act, ask } from './parts.js'
+import { count } from './troubles.js'
 
 const QUICK = [
   ['15m', 'the last 15 minutes'],
   ['1h', 'the last hour'],
   ['6h', 'the last six hours'],
   ['24h', 'the last day'],
+  ['today', 'today'],
+  ['yesterday', 'yesterday'],
   ['7d', 'the last week'],
   ['all', 'all retained events'],
   ['range', 'from … to …'],
@@ -34,13 +37,24 @@ export async function replayRange({ skill, of, title, effect }) {
   await act(async () => {
     const { job } = await invoke(skill, { ...of, ...rangeOf(given) })
     startedJobs.value++
-    return `Replay started: ${job.total.toLocaleString('en')} events to examine.`
+    if (job.total === 0) return 'Nothing was kept in that time: no event is replayed.'
+    return `Replay started: ${count(job.total, 'event')} to examine.`
   })
 }
 
 function rangeOf({ quick, start, end }) {
   if (quick === 'all') return {}
+  if (quick === 'today') return { since: midnight(0) }
+  if (quick === 'yesterday') return { since: midnight(1), until: midnight(0) }
   if (quick !== 'range') return { since: quick }
   const iso = (text) => new Date(text).toISOString()
   return { ...(start && { since: iso(start) }), ...(end && { until: iso(end) }) }
+}
+
+/** The begin of a day in the time of this browser, counted back from today. */
+function midnight(daysAgo) {
+  const day = new Date()
+  day.setHours(0, 0, 0, 0)
+  day.setDate(day.getDate() - daysAgo)
+  return day.toISOString()
 }

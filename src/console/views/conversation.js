@@ -5,7 +5,7 @@ import { Age, act, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { Chat, personOf } from './message.js'
+import { authorOf, Chat, personOf } from './message.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
@@ -78,7 +78,7 @@ function Turn({ of: { waitingSince, reply }, asked }) {
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)
-    return html`<p class="now-it">Answered${reply.by && ` by ${reply.by}`} <${Age} at=${reply.at} /> ago.</p>`
+    return html`<p class="now-it">Answered${reply.by && ` by ${authorOf(reply.by)}`} <${Age} at=${reply.at} /> ago.</p>`
   return null
 }
 

@@ -63,7 +63,7 @@ function Shown({ of: { by, from, to, currency, total, rows, budgets }, days, que
     </div>
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
     <${Budgets} of=${budgets} />
-    ${by !== 'day' && days.length > 1 && html`<${Bars} days=${days} from=${from} to=${to} currency=${currency} />`}
+    ${days.length > 0 && html`<${Bars} days=${days} from=${from} to=${to} currency=${currency} />`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost">
       <caption>By ${by}, ${from.replace('T', ' ')} to ${to.replace('T', ' ')} (UTC)</caption>
       <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th></tr></thead>
@@ -123,7 +123,8 @@ function everyDay(used, from, to) {
 
 /** The usage of each budget, and who is waiting. */
 function Budgets({ of: budgets }) {
-  if (budgets.length === 0) return null
+  if (budgets.length === 0)
+    return html`<p class="hint">No budget is set: <code>model.budget</code> in routes.yaml limits each sender, and all together, as in <code>budget: { sender: 200k tokens/1d, total: 20 EUR/30d }</code>.</p>`
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'total'
       ? html`<li key=${index} class="card"><p><b>Budget of all</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
@@ -131,5 +132,5 @@ function Budgets({ of: budgets }) {
           <p class="dim">${each.unit === 'tokens' ? `${tokens(each.used)} of ${tokens(each.most)} tokens` : `${money(each.used)} of ${money(each.most, each.unit)}`}${each.until !== undefined && `, goes on at ${new Date(each.until).toLocaleString()}`}</p></li>`
       : html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
           ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${new Date(until).toLocaleString()}</span></li>`)}</ul>`}</li>`,
-  )}</ul>`
+  )}</ul><p class="hint">Budgets are set in <code>model.budget</code> of routes.yaml, for each sender and for all together. <a href=${link('configuration')}>See the configuration</a></p>`
 }

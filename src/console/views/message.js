@@ -144,12 +144,18 @@ function Around({ message }) {
   return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
 }
 
+/** The author of a reply, without the interface that they used: `http control-token:ada` is ada. */
+export function authorOf(by) {
+  const name = by?.replace(/^(http|cli|mcp|console) /, '').replace(/^(oidc|control-token):/, '')
+  return name === 'control-token' ? 'an operator' : name
+}
+
 /** Messages on the left, replies on the right. */
 export function Chat({ entries, here }) {
   if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
   return html`<ol class="chat">${entries.map(
     (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
-    <p class="who">${entry.role === 'reply' ? (entry.by ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
+    <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     <p class="said">${(entry.summary && /^\s*[[{]/.test(entry.text) ? entry.summary : entry.text) || '(no text)'}</p>
