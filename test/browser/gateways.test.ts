@@ -42,6 +42,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
 
   test('another secret is tried on a refused delivery, and the field shows nothing of it', async () => {
     await show('gateways/hub')
+    await page.getByText('12 of the last hour were refused (100 %)').waitFor()
     const field = page.getByLabel('Try another secret on the refused deliveries')
     assert.equal(await field.getAttribute('type'), 'password')
     await field.fill('not-it-either')

@@ -116,6 +116,7 @@ routes:
   test('cost is shown by model, skill, sender and day, with budgets, and never as a wrong amount', async () => {
     await show('cost')
     await page.getByText('No model was used in this time.').waitFor()
+    await page.getByText(/Budgets are set in model.budget/).waitFor()
     for (const skill of ['helper', 'helper', 'triage']) await daemon.invoke(skill, { text: 'x' })
     await page.reload()
     const row = (name: string) => page.getByRole('row').filter({ hasText: name })
@@ -123,6 +124,7 @@ routes:
     await row('openai-compatible:free').getByText('no price').waitFor()
     await page.getByText('tokens are not in the cost').waitFor()
     await page.getByRole('list', { name: 'Budgets' }).getByText('0.018 of 20.00 EUR').waitFor()
+    await page.getByRole('figure').getByText('Tokens a day').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('cost')
     await row('openai-compatible:tiny').getByRole('link').click()
