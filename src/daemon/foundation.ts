@@ -95,7 +95,6 @@ export async function makeFoundation(options: DaemonOptions) {
     attempts: createRunningAttempts(now),
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
-    /** Names that a `match` may use. */
     known: () => knownNames(current),
     gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
     refusals: createRefusals({
