@@ -16,7 +16,7 @@ import { type PushSubscription, pushSchema } from './schema/push.ts'
 import type { sections } from './sections.ts'
 import { createUniqueNames } from './unique-names.ts'
 
-/** Reports skills in `answers` of gateways that do not exist or cannot answer immediately. */
+/** Reports `answers` that name a skill that does not exist or waits for an approval. */
 export function checkAnswers({ gateways, skills }: RouteContext, checker: Checker): void {
   if (!skills) return
   const skillNames = skills.map(({ name }) => name)
@@ -70,12 +70,12 @@ function withAbsolutePaths(subscription: PushSubscription, folder: string): Push
 }
 
 /** A glob or a regular expression, rather than a name. */
-const IS_PATTERN = /[*?[{/]/
+const PATTERN_SIGNS = /[*?[{/]/
 
 /** Checks `tokens:` against the gateways, and against the skills if they are known. */
 export function checkTokens(
   tokens: readonly ProgramToken[],
-  control: string | undefined,
+  controlToken: string | undefined,
   { gateways, servers, skills }: RouteContext,
   checker: Checker,
 ): void {
@@ -83,19 +83,19 @@ export function checkTokens(
   const skillNames = skills?.map(({ name }) => name) ?? []
   const requireUnique = createUniqueNames('tokens', checker)
   for (const [position, { name, token, ...rights }] of tokens.entries()) {
-    const report = (key: string, message: string, ...index: number[]) =>
-      checker.report(['tokens', position, key, ...index], 'value', message)
+    const report = (path: (string | number)[], message: string) =>
+      checker.report(['tokens', position, ...path], 'value', message)
     requireUnique(name, ['tokens', position])
-    const earlier = [control, ...tokens.slice(0, position).map((other) => other.token)]
-    if (earlier.includes(token)) report('token', 'another entry has the same token; each must be unique')
+    const earlier = [controlToken, ...tokens.slice(0, position).map((other) => other.token)]
+    if (earlier.includes(token)) report(['token'], 'another entry has the same token; each must be unique')
     for (const [index, gateway] of rights.gateways.entries()) {
       if (gateway === '*' || gatewayNames.includes(gateway)) continue
-      report('gateways', noSuch('gateway', gateway, gatewayNames), index)
+      report(['gateways', index], noSuch('gateway', gateway, gatewayNames))
     }
     for (const [index, skill] of rights.skills.entries()) {
-      if (!skills || skillNames.includes(skill) || IS_PATTERN.test(skill)) continue
+      if (!skills || skillNames.includes(skill) || PATTERN_SIGNS.test(skill)) continue
       if (servers.includes(mcpServerOf(skill) ?? '')) continue
-      report('skills', noSuch('skill', skill, skillNames), index)
+      report(['skills', index], noSuch('skill', skill, skillNames))
     }
   }
 }
@@ -117,6 +117,7 @@ export function checkQueues(
     if (!isJsonObject(raw) || typeof raw.queue !== 'string') continue
     const queue = { ...defaults, ...raw }
     const url = queue.redis && String(queue.redis)
+    // Several nodes are a Cluster, unless they are sentinels.
     const isCluster = url?.includes(',') && !url.includes('-sentinel:')
     if (!url) {
       const todo = 'set `queues: { redis: redis://… }`, or REDIS_URL'
@@ -135,14 +136,15 @@ export function checkMembers(
   checker: Checker,
 ): void {
   const gatewayNames = gateways.map(({ name }) => name)
+  const anyGateway = [...gatewayNames, '*']
   for (const [role, { members }] of Object.entries(roles)) {
     for (const [index, member] of members.entries()) {
       const report = (message: string) =>
         checker.report(['access', 'roles', role, 'members', index], 'value', message)
       try {
-        compileMember(member, [...gatewayNames, '*'])
+        compileMember(member, anyGateway)
         const { gateway } = partsOf(member)
-        if (!['', '*', ...gatewayNames].includes(gateway)) report(noSuch('gateway', gateway, gatewayNames))
+        if (gateway !== '' && !anyGateway.includes(gateway)) report(noSuch('gateway', gateway, gatewayNames))
       } catch (error) {
         report(reasonOf(error))
       }

@@ -65,7 +65,7 @@ export function createRoads(
     async call(route, message) {
       await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
     },
-    accepted: journal.get,
+    messageOf: journal.get,
   }
   return {
     listeners,

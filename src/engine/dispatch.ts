@@ -4,12 +4,12 @@ import { defined } from '../lib/defined.ts'
 import type { DispatchOptions } from './dispatch-options.ts'
 import { DISPATCH_QUEUE } from './dispatch-queue.ts'
 import { createRun } from './dispatch-run.ts'
-import { createPump, type Place } from './pump.ts'
+import { createPump, type RoutePlan } from './pump.ts'
 import { createRouteTable } from './route-table.ts'
 import { createWorker } from './worker.ts'
 
 /** The place of a job whose route is looked up when it runs. */
-const NO_ROUTE_YET: Place = { name: '' }
+const NO_ROUTE_YET: RoutePlan = { name: '' }
 
 /** The dispatch road: runs the first matching route's target at least once per message, in order within a conversation, else in parallel. */
 export function createDispatch(options: DispatchOptions) {
@@ -19,7 +19,7 @@ export function createDispatch(options: DispatchOptions) {
   const run = createRun(options, routing)
 
   /** For routes with `bolt`; only these have an `order`. */
-  const boltPlace = ({ name, order }: Route, message: Message): Place => ({
+  const boltPlace = ({ name, order }: Route, message: Message): RoutePlan => ({
     name,
     isUnordered: order === 'none' || (options.isUrgent?.(message) ?? false),
   })
@@ -50,7 +50,7 @@ export function createDispatch(options: DispatchOptions) {
     limits: () => routing().limits,
     withoutSlot: () => routing().withoutSlot,
     busy: () => routing().busy,
-    refill: pump.add,
+    refill: pump.pumpBatch,
     run,
     ...defined({ isHeld: options.isHeld }),
     runsElsewhere: (job) => routing().byName.get(job.group)?.queue !== undefined,
@@ -63,7 +63,7 @@ export function createDispatch(options: DispatchOptions) {
   return {
     start() {
       off = store.onSignal('journal', () => {
-        pump.look()
+        pump.signal()
         worker.wakeToRefill()
       })
       worker.start()

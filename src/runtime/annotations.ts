@@ -7,7 +7,7 @@ const READ_ONLY = createNameMatcher(
     'message-search message-histogram dead-letter-groups assistant-help',
 )
 /**
- * Skills whose repetition changes nothing more, so that a model run may repeat them after a crash. `gateway-send` deduplicates by its
+ * Skills that have the same effect when run twice, so that a model run may repeat them after a crash. `gateway-send` deduplicates by its
  * own keys.
  */
 const IDEMPOTENT = createNameMatcher(

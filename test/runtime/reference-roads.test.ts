@@ -36,10 +36,10 @@ describe('observing gateway messages', () => {
 for (const kind of storeKinds()) {
   describe(`callbacks and allowed-tools on the ${kind.kind} store`, () => {
     const ways: [statement: string, metadata: Record<string, string>, label: string, succeeds: boolean][] = [
-      ['everything where there is none', {}, 'callback', true],
+      ['everything if it is missing', {}, 'callback', true],
       ['everything, callbacks included', { 'allowed-tools': '*' }, 'callback', true],
       ['any callback with the default label', { 'allowed-tools': 'callback-*' }, 'callback', true],
-      ['no custom label where it names the default', { 'allowed-tools': 'callback-*' }, 'my-hook', false],
+      ['no custom label if it names only `callback-*`', { 'allowed-tools': 'callback-*' }, 'my-hook', false],
       ['a custom label that it names', { 'allowed-tools': 'my-hook-*' }, 'my-hook', true],
       ['no callback that it does not match', { 'allowed-tools': 'state-*' }, 'callback', false],
     ]
@@ -48,16 +48,19 @@ for (const kind of storeKinds()) {
         const invoke = ({ args, manager }: SkillContext) =>
           manager.invoke(String(pathGet(args, 'ref')), { n: 1 })
         const caller = skillOf(invoke, { name: 'caller', metadata })
-        const skill = skillOf(async (ctx: SkillContext) => {
-          const { ref, release } = await createCallbackRef(ctx, (args) => args, label)
-          try {
-            return await ctx.manager.invoke('caller', { ref })
-          } finally {
-            await release()
-          }
-        })
+        const subject = skillOf(
+          async (ctx: SkillContext) => {
+            const { ref, release } = await createCallbackRef(ctx, (args) => args, label)
+            try {
+              return await ctx.manager.invoke('caller', { ref })
+            } finally {
+              await release()
+            }
+          },
+          { name: 'subject' },
+        )
         const store = await kind.open(t, await kind.place(t))
-        const { manager } = await startRuntime(t, { skills: [skill, caller], store })
+        const { manager } = await startRuntime(t, { skills: [subject, caller], store })
         if (succeeds) assert.deepEqual(await manager.invoke('subject'), { n: 1 })
         else await assert.rejects(manager.invoke('subject'), { code: 'forbidden' })
       })

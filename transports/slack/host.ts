@@ -9,7 +9,7 @@ export type SlackHost = {
    * Invokes a skill for a waiting person, such as for the options of a select; nothing is stored.
    * Throws after `timeout` ms.
    */
-  ask(skill: string, args: JsonObject, asking: { from: Message['from']; timeout: number }): Promise<Json>
+  ask(skill: string, args: JsonObject, asker: { from: Message['from']; timeout: number }): Promise<Json>
   /** The current routes, and the one that matches a message. */
   router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
   /** User code outside the skills folders. */
@@ -23,12 +23,12 @@ export type SlackHost = {
   /** For routes with listeners (`bolt`), which also get events that are not accepted as messages. */
   listeners: {
     /**
-     * Calls listeners for an event that is not accepted as a message. Resolves when it is durable; once
-     * per `key` within seven days.
+     * Calls listeners for an event that is not accepted as a message, once per `key` within seven
+     * days. Resolves when the call is stored.
      */
     call(route: Route, message: NewMessage & { key: string }): Promise<void>
     /** An accepted message; undefined if no longer retained. */
-    accepted(id: string): Promise<Message | undefined>
+    messageOf(id: string): Promise<Message | undefined>
   }
 }
 

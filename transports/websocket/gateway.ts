@@ -40,7 +40,7 @@ export function createGateway(
 ): Transport {
   const { gateway } = deps
   const authenticate = createAuthenticator(options, deps)
-  const accepting = createInFlight()
+  const inFlight = createInFlight()
   const protection = checkProtection(deps.http, 'tokens', proofOf(options))
   const connections = new Set<Connection>()
   const server = new WebSocketServer({
@@ -55,11 +55,12 @@ export function createGateway(
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer) {
     try {
       const admitted = await admit(request, authenticate, deps)
-      if (accepting.isStopping()) throw stoppingError()
+      if (inFlight.isStopping()) throw stoppingError()
       requireConnectionsLeft(connections.size, options, gateway)
       server.handleUpgrade(request, socket, head, (webSocket) => {
-        const connection = serveConnection(webSocket, admitted, options, accepting, deps)
-        connections.add(closeAtExpiry(connection, admitted.peer, deps.now))
+        const connection = serveConnection(webSocket, admitted, options, inFlight, deps)
+        connections.add(connection)
+        closeAtExpiry(connection, admitted.peer, deps.now)
         watchUnfinished(socket, webSocket, () => {
           const why = 'too many unfinished messages'
           deps.refused('overloaded', { from: request.socket.remoteAddress, why })
@@ -94,7 +95,7 @@ export function createGateway(
       show(conversation, { type: 'delta', text: delta, inReplyTo }),
     progress: ({ conversation, inReplyTo, progress }) =>
       show(conversation, { type: 'progress', progress, inReplyTo }),
-    stop: accepting.stop,
+    stop: inFlight.stop,
     async close() {
       unmount?.()
       clearInterval(heartbeat)
@@ -140,8 +141,8 @@ function proofOf({ tokens, jwt }: WebsocketOptions): string | undefined {
 const EXPIRED_REASON = 'the token has expired; reconnect with a new one and resume'
 
 /** Closes a connection when its token expires, even if that is later than the longest possible timer. */
-function closeAtExpiry(connection: Connection, { expiresAt }: Peer, now: () => number): Connection {
-  if (expiresAt === undefined) return connection
+function closeAtExpiry(connection: Connection, { expiresAt }: Peer, now: () => number): void {
+  if (expiresAt === undefined) return
   let timer: NodeJS.Timeout
   const closeOrWait = () => {
     const remaining = expiresAt - now()
@@ -150,7 +151,6 @@ function closeAtExpiry(connection: Connection, { expiresAt }: Peer, now: () => n
   }
   closeOrWait()
   void connection.closed.then(() => clearTimeout(timer))
-  return connection
 }
 
 /** The number of the last reply that the client already has. */

@@ -25,7 +25,7 @@ export function humanErase(result: Json): string {
   ].join('\n')
 }
 
-/** Data directories of daemons that do not run. */
+/** Lines about data directories that are erased when their daemons run again. */
 function laterLines(job: JsonObject): string[] {
   const later = objectsIn(pathGet(job, 'result.later'))
   return later.map(

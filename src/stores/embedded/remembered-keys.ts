@@ -1,33 +1,35 @@
-import { hash as digest } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { hexOf, timeOf } from '../../core/message-id.ts'
 import { WEEK } from '../shared/values.ts'
 import { createKeyMemory } from './key-memory.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
 
-/** Idempotency keys of messages, events and jobs, kept for seven days with the id they produced. */
+/**
+ * Idempotency keys of messages, events and jobs, kept for seven days with the id they produced. `capacity`: keys in memory.
+ */
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
   const keys = createKeyMemory(sql, writer, capacity)
   return {
-    hash,
+    hash: keyHash,
     /** The id that a key produced, if it is younger than seven days at `now`. */
-    find: (hash: Buffer, now: number): string | undefined => {
-      const bytes = keys.find(hash)
+    find: (key: Buffer, now: number): string | undefined => {
+      const bytes = keys.find(key)
       const id = bytes && toId(bytes)
       return id && timeOf(id) > now - WEEK ? id : undefined
     },
-    /** Inside a transaction only. */
-    remember: (hash: Buffer, id: string): void => keys.put(hash, hexOf(id)),
-    /** Removes expired keys from a slice of the index. Returns their number, or 0 if few. Only inside a transaction. */
+    /** Inside a transaction only. The memory takes ids in hexadecimal, and returns them as bytes. */
+    remember: (key: Buffer, id: string): void => keys.put(key, hexOf(id)),
+    /** Removes expired keys from a slice of the index, in a transaction. Returns their number, or 0 if too few to go on. */
     sweep: keys.sweep,
   }
 }
 
 /** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
-function hash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
+function keyHash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
   const bytes = Buffer.allocUnsafe(16)
   // As text: a buffer per digest costs three times as much as the digest.
-  bytes.write(digest('sha256', JSON.stringify([kind, space, key]), 'latin1'), 0, 16, 'latin1')
+  bytes.write(hash('sha256', JSON.stringify([kind, space, key]), 'latin1'), 0, 16, 'latin1')
   return bytes
 }
 

@@ -13,6 +13,7 @@ import { startManager } from './manager.ts'
 import { servicesWith } from './services.ts'
 import { openStore } from './store.ts'
 
+/** The folder of the skills in the package. */
 export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url))
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>
@@ -38,10 +39,10 @@ export async function startRuntime(
     approvals: createApprovalService({ store, resume, onEvent: async () => {}, now }),
   }
   const { folders = [SHIPPED] } = options.manager ?? {}
-  const shipped = folders.includes(SHIPPED) ? builtInSkills : []
+  const builtIns = folders.includes(SHIPPED) ? builtInSkills : []
   const manager = await startManager(t, {
     folders,
-    skills: [...(options.skills ?? []), ...shipped],
+    skills: [...(options.skills ?? []), ...builtIns],
     services: servicesWith({ ...services, operation: operationsOf(services), ...options.services }),
     globals: services.globals,
     middleware: createMiddleware(),

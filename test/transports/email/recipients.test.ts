@@ -48,7 +48,7 @@ describe('mail between people', { concurrency: 1 }, () => {
       assert.doesNotMatch(String(sent?.raw), /dora/)
     })
 
-    test('leaves our own addresses out, and refuses what has nobody left or no address', async () => {
+    test('leaves our own addresses out, and refuses a mail without recipients, or with an invalid address', async () => {
       await daemon.transport.send(
         sendOf(['support@example.com', 'ada@example.net'], {
           cc: ['Help@example.com', 'support+x@example.com'],

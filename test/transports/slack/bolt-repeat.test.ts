@@ -6,10 +6,10 @@ import { until } from '../../fixtures/until.ts'
 import { openApp } from './bolt-harness.ts'
 import { callback } from './harness.ts'
 
-/** `again(n)` throws in the first n runs of a message. */
+/** `failFirst(message, times)` throws in the first runs of a message. */
 const APP = `
 const runs = {}
-const again = (message, times) => {
+const failFirst = (message, times) => {
   runs[message.ts] = (runs[message.ts] ?? 0) + 1
   if (runs[message.ts] <= times) throw new Error('not yet')
 }
@@ -27,7 +27,7 @@ export default (app) => {
     const { canvas_id } = await client.canvases.create({ title: 'Notes of ' + process.hrtime.bigint() })
     await client.conversations.setTopic({ channel, topic: canvas_id })
     await client.conversations.archive({ channel })
-    again(message, 2)
+    failFirst(message, 2)
     await say('tidied ' + canvas_id)
   })
   app.message('lost', async ({ client, message, say }) => {
@@ -46,7 +46,7 @@ export default (app) => {
     await client.chat.update({ channel, ts, text: 'running' })
     await client.chat.update({ channel, ts, text: isFirst ? 'failed' : 'better' })
     await client.chat.postMessage(isFirst ? { channel: 'C0ONE', text: 'to one' } : { channel: 'C0TWO', text: 'to two' })
-    again(message, 1)
+    failFirst(message, 1)
     await client.chat.update({ channel, ts, text: 'done' })
     await say('changed it')
   })
@@ -57,15 +57,14 @@ const slack = await startSlackServer()
 after(() => slack.close())
 const site = openApp(slack, APP, 'apps/app.mjs')
 const daemon = await site.spawn()
-await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+await until(() => slack.sockets.open() === 1, 'a socket')
 
 const say = (text: string, channel: string) =>
   slack.sockets.deliver('events_api', callback({ text, channel, ts: slack.nextTs() }))
 const ok = (more = {}) => ({ body: { ok: true, ...more } })
 const refused = (error: string) => ({ body: { ok: false, error } })
 const lost = (more = {}) => ({ hangUp: true, ...more })
-const posted = (text: string) =>
-  until(() => slack.posts.some((post) => post.text.startsWith(text)), text, 30_000)
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text.startsWith(text)), text)
 const callsIn = (channel: string) =>
   slack.calls.filter(({ args }) => args.channel === channel).map(({ method }) => method)
 
@@ -96,7 +95,7 @@ describe('a listener that is run again', () => {
     await posted('lost and found')
   })
 
-  test('that takes another way does what is new on it', async () => {
+  test('that behaves differently in the second run makes only the new calls', async () => {
     await say('changed', 'C0OTHER')
     await posted('changed it')
     const here = slack.posts.filter(({ channel }) => ['C0OTHER', 'C0ONE', 'C0TWO'].includes(channel))
@@ -110,18 +109,19 @@ describe('a listener that is run again', () => {
 
   test('after a kill goes on where it was, though the answer of the last call was lost', async () => {
     slack.fail('pins.remove', ok())
+    // Removes the answers that an earlier test left.
     slack.heal('reactions.remove')
     slack.fail('chat.delete', ok())
     const answered = slack.hold('conversations.archive')
     await say('lost again', 'C0KILL')
-    await until(() => callsIn('C0KILL').includes('conversations.archive'), 'the call', 30_000)
+    await until(() => callsIn('C0KILL').includes('conversations.archive'), 'the call')
     await daemon.end('SIGKILL')
     answered()
     slack.fail('conversations.archive', refused('already_archived'))
     await site.start()
     const isDone = () =>
       slack.posts.some(({ channel, text }) => channel === 'C0KILL' && text === 'lost and found')
-    await until(isDone, 'the end', 30_000)
+    await until(isDone, 'the end')
     assert.equal(callsIn('C0KILL').filter((method) => method === 'pins.remove').length, 1)
   })
 })

@@ -7,11 +7,11 @@ import type { MailApi } from './mail-api.ts'
 import { mailApiOf } from './providers.ts'
 import { readyMail } from './ready-mail.ts'
 
-/** Of a request. */
+/** Timeout of a request. */
 const TIMEOUT_MS = 60_000
 /** Maximum characters of a response that are read. */
 const MAX_RESPONSE = 64 * 1024
-/** Pause after a provider reported too many requests. */
+/** Pause after HTTP 429 without `Retry-After`, and the longest one with it. */
 const DEFAULT_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 300_000
 /** Errors before a connection was established, so that nothing was sent. */
@@ -41,8 +41,8 @@ export function createMailApi(
   const errorOf = (key: string, response: Response, body: Json | undefined): Error => {
     const { status } = response
     if (status === 429) return new SendPostponed(pauseOf(response.headers))
-    const { reason: text, about } = api.refusal(status, body)
-    const reason = `${text} (HTTP ${status})`
+    const { reason: explanation, about } = api.refusal(status, body)
+    const reason = `${explanation} (HTTP ${status})`
     // 503 says that the request was not processed.
     if (status >= 500 && status !== 503) return ambiguous(key, reason)
     const isAboutMail = about === 'mail' && [400, 409, 413, 422].includes(status)
@@ -64,9 +64,8 @@ export function createMailApi(
         return { response: `${provider} ${id}`, messageId, refused: [] }
       } catch (error) {
         if (error instanceof TriviumError || error instanceof SendPostponed) throw error
-        const { code = '' } = Object(Object(error).cause)
         const reason = reasonOf(error)
-        throw NOT_REACHED.test(code) ? failure(reason, error) : ambiguous(key, reason, error)
+        throw NOT_REACHED.test(causeCodeOf(error)) ? failure(reason, error) : ambiguous(key, reason, error)
       }
     },
     async verify() {
@@ -78,6 +77,12 @@ export function createMailApi(
     silence: () => 0,
     close: () => closing.abort(),
   }
+}
+
+/** The code of the network error behind a failed `fetch`; empty without one. */
+function causeCodeOf(error: unknown): string {
+  const { code = '' } = Object(Object(error).cause)
+  return String(code)
 }
 
 async function bodyOf(response: Response): Promise<Json | undefined> {

@@ -160,7 +160,7 @@ async function callForOtherEvent(
 ): Promise<void> {
   if (payload.event === undefined) return
   const key = eventKey(payload)
-  const first = await listeners.accepted(id)
+  const first = await listeners.messageOf(id)
   if (first && eventKey(objectAt(first.data, 'payload')) !== key)
     await listeners.call(route, { ...message, key })
 }

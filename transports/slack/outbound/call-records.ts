@@ -8,7 +8,7 @@ export const RECORD_TTL_MS = 8 * DAY
 /** Maximum number of recorded calls over all runs; later ones are made in every run. */
 export const MAX_CALLS = 1000
 
-/** Records of older versions have these names. */
+/** The field names are stored: do not rename them. */
 const callSchema = z.object({
   method: z.string(),
   /** Sequence number within its method over all runs. */
@@ -21,7 +21,7 @@ const callSchema = z.object({
   files: z.array(z.string()),
   /** Whether it may have taken effect. A refused call did not, but keeps its place in the sequence. */
   wasMade: z.boolean(),
-  /** Whether its effect cannot be checked in Slack, if the answer is lost. */
+  /** Whether its effect cannot be seen in Slack, and so not be checked if the answer is lost. */
   unseen: z.boolean(),
   /** Slack's answer, once it has arrived. */
   answer: z.string().exactOptional(),
@@ -37,7 +37,7 @@ export function createCallRecords({ kv, gateway }: Pick<TransportDeps, 'kv' | 'g
   const prefixOf = (key: string) => `slack/${gateway}/call/${hashOf(key)}/`
 
   return {
-    /** The calls of all earlier runs, in order. */
+    /** The calls of all earlier runs, in order within each method. */
     async read(key: string): Promise<Call[]> {
       const names = await kv.list(prefixOf(key), MAX_CALLS)
       const entries = await Promise.all(names.map((name) => kv.get(name)))

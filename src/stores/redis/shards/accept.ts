@@ -4,7 +4,7 @@ import type { Layout } from '../layout.ts'
 import { digest } from '../roots.ts'
 import { byShard, type Shard } from './shard.ts'
 
-/** In place of a shard: unknown, because the shard that knows it is unreachable. */
+/** Group of the messages whose shard could not be looked up. */
 const NOWHERE = -1
 
 /**
@@ -13,21 +13,22 @@ const NOWHERE = -1
  */
 export function createShardedAccept(
   shards: readonly Shard[],
-  { of, shardOf, shardOfKey }: Pick<Layout, 'of' | 'shardOf' | 'shardOfKey'>,
+  { of: shardCount, shardOf, shardOfKey }: Pick<Layout, 'of' | 'shardOf' | 'shardOfKey'>,
 ) {
   const at = (shard: number) => shards[shard] as Shard
   let turn = 0
 
-  /** The shard of each message, or the error that hides it. */
+  /** The shard of each message, or why it could not be looked up. */
   async function placesFor(messages: readonly NewMessage[]): Promise<(number | Error)[]> {
-    turn = (turn + 1) % of
-    const places = messages.map((message): number | Error => {
+    turn = (turn + 1) % shardCount
+    const wanted = messages.map((message): number => {
       if (message.conversation !== undefined) return shardOf(message.conversation)
       return message.key === undefined ? turn : shardOfKey(digest(message.gateway, message.key))
     })
     const keyed = messages.flatMap(({ gateway, key, conversation }, index) => {
-      if (key === undefined || conversation === undefined) return []
-      return [{ key: digest(gateway, key), wanted: Number(places[index]), index }]
+      const shard = wanted[index]
+      if (key === undefined || conversation === undefined || shard === undefined) return []
+      return [{ key: digest(gateway, key), wanted: shard, index }]
     })
     type Keyed = (typeof keyed)[number]
     const found = await byShard<Keyed, number | Error>(
@@ -38,7 +39,9 @@ export function createShardedAccept(
           .place(some)
           .catch((error: Error) => some.map(() => error)),
     )
-    for (const [position, { index }] of keyed.entries()) places[index] = found[position] ?? 0
+    const places: (number | Error)[] = [...wanted]
+    for (const [position, { index, wanted: shard }] of keyed.entries())
+      places[index] = found[position] ?? shard
     return places
   }
 
@@ -48,7 +51,7 @@ export function createShardedAccept(
     together?: boolean,
   ): Promise<Accepted[]> {
     const accepted: Appended[] = await at(shard).journal.accept(messages, together)
-    // A message without a conversation had one when its key was first seen.
+    // The first message with a key had a conversation, and is on that shard: the answer comes from there.
     return Promise.all(
       accepted.map(async (answer, index) => {
         const message = messages[index]
@@ -65,10 +68,9 @@ export function createShardedAccept(
       messages,
       (_, index) => (typeof places[index] === 'number' ? places[index] : NOWHERE),
       (shard, some, indices) => {
-        const refused = (why: (index: number) => unknown) =>
-          indices.map((index) => ({ id: '', duplicate: false, error: why(index) as Error }))
-        if (shard === NOWHERE) return Promise.resolve(refused((index) => places[index]))
-        return acceptOn(shard, some, together).catch((error: unknown) => refused(() => error))
+        const refused = (why: unknown) => ({ id: '', duplicate: false, error: why as Error })
+        if (shard === NOWHERE) return Promise.resolve(indices.map((index) => refused(places[index])))
+        return acceptOn(shard, some, together).catch((error: unknown) => some.map(() => refused(error)))
       },
     )
     const [first] = answers
