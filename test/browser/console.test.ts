@@ -141,7 +141,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.getByText('Edit and send again').waitFor()
     await page.getByRole('button', { name: 'Retry' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
-    await page.getByText('It is back in its lane.').waitFor()
+    await page.getByText('It is being retried.').waitFor()
     await page.getByRole('heading', { name: 'Dead letters of bad' }).waitFor()
     await page.getByRole('link', { name: 'Dead letters 2' }).click()
     await kind.getByRole('button', { name: 'Drop all' }).click()
