@@ -88,7 +88,7 @@ console:
       await page.goto(`${daemon.control}/${place}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
       const pressable = await page
-        .locator('button:not([disabled]):not(.segments button)')
+        .locator('button:not([disabled]):not(.segments button):not(.menu)')
         .evaluateAll((buttons) =>
           buttons.map((button) => String(button.getAttribute('aria-label') ?? button.textContent).trim()),
         )

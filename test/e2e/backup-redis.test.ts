@@ -83,7 +83,7 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     const embedded = openSite({ routes: SITE.routes })
     const { code, err } = await embedded.run(['restore', archive])
     assert.equal(code, 2, err)
-    assert.match(err, /of Redis, and the store here is none: set REDIS_URL/)
+    assert.match(err, /of Redis, and there is none here: set REDIS_URL/)
   })
 })
 

@@ -109,7 +109,7 @@ function refuseSeveral(created: readonly Created[]): void {
     const values = new Set(created.flatMap(({ options }) => options[key] ?? []))
     if (values.size > 1)
       throw new Error(
-        `it makes ${created.length} Apps with different values of ${key}. A gateway is one Slack app: put each into a ` +
+        `it makes ${created.length} Apps with different values of \`${key}\`. A gateway is one Slack app: put each into a ` +
           'file of its own, with a gateway and a route of its own',
       )
   }
