@@ -88,7 +88,25 @@ export const worlds: Readonly<Record<string, World>> = {
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
   },
   'docs/backup.md': {
+    prepare: `
+sudo() {
+  if [ "$1" = systemctl ]; then return; fi
+  if [ "$1" = -u ]; then shift 2; fi
+  until [ "$1" = trivium ]; do shift; done
+  "$@"
+}
+redis-server --port 0 --unixsocket redis.sock --save "" > redis.log &
+until redis-cli -s redis.sock ping > /dev/null 2>&1; do sleep 0.05; done
+redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other}:key' 1 > /dev/null
+`,
     placeholders: {
+      'redis-cli -u redis://localhost:6379': 'redis-cli -s redis.sock',
+      "redis --scan --pattern '{trivium[}:]*'                   # prints nothing":
+        '[ "$(redis --scan)" = "{other}:key" ]',
+      '/var/backups/trivium/2026-11-28.tgz': './trivium.tgz',
+      '/var/backups/trivium/': './',
+      '/etc/trivium/routes.yaml': 'routes.yaml',
+      '/var/lib/trivium': 'restored',
       '/backups': '.',
       'trivium restore': 'trivium --data-dir restored restore',
     },

@@ -39,7 +39,7 @@ describe('commands in the docs', () => {
   })
 
   test('that prove a backup still write the archive without the lines for Redis', async () => {
-    const example = await exampleWith('backup', 'redis-server --port 6390 --save "" --dir $d')
+    const example = await exampleWith('backup', 'cat > $d/trivium.tgz')
     const rest = example.split('\n').filter((line) => !/redis-server|REDIS_URL/.test(line))
     const proof = rest.join('\n').split('# Prove it').at(-1) ?? ''
     assert.match(proof, /cat > \$d\/trivium\.tgz &&\n.* restore \$d\/trivium\.tgz/)
