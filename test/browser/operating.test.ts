@@ -37,10 +37,10 @@ routes:
     slack.fail('conversations.replies', ...FAULTS)
     slack.fail('conversations.history', ...FAULTS)
     refuse()
-    await row('is anybody there?').getByText('replying').waitFor()
+    await row('is anybody there?').getByText('replying').waitFor({ timeout: 90_000 })
     for (const method of ['chat.postMessage', 'conversations.replies', 'conversations.history'])
       slack.heal(method)
-    await row('is anybody there?').getByText('done').waitFor()
+    await row('is anybody there?').getByText('done').waitFor({ timeout: 90_000 })
   })
 
   test('wrong search words are explained once, and are no failure, in messages and conversations', async () => {
