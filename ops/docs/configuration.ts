@@ -36,6 +36,10 @@ const SHARED: Record<string, string> = {
   verify:
     'How a webhook gateway, or an email gateway with `inbound: webhook`, checks deliveries. [Verify](../webhook.md#verify) explains the schemes.',
 }
+/** What keys of `verify` mean for some schemes, besides the description of the first scheme that has them. */
+const VERIFY_NOTES: Record<string, string> = {
+  secret: ' For `public-key`, `discord` and `sendgrid`, the public key of the provider.',
+}
 /** The keys of `match` with a part that you choose. Its schema has only their pattern. */
 const OPEN_KEYS = {
   'header.NAME': 'A header, such as `header.user-agent`; its name is case-insensitive.',
@@ -93,7 +97,9 @@ function sharedKeySections(schema: JsonObject): string[] {
     const keySchema = objectOf(objectOf(objectOf(parents[name]).properties)[name])
     const keys = [...keysOf(keySchema, ''), ...openKeys(keySchema)]
     const explained = keys.map((key) => {
-      return name === 'verify' ? { ...key, meaning: schemesWith(keySchema, key.path) + key.meaning } : key
+      if (name !== 'verify') return key
+      const meaning = schemesWith(keySchema, key.path) + key.meaning + (VERIFY_NOTES[key.path] ?? '')
+      return { ...key, meaning }
     })
     return [`## \`${name}\``, text, keyTable(explained)]
   })

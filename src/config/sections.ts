@@ -57,7 +57,7 @@ const limits = z
     'max-count': count.exactOptional().describe('Maximum number of messages to keep.'),
   })
   .transform(camelKeys)
-  .describe('The limits of this gateway or topic.')
+const limitsOf = (what: string) => limits.describe(`The limits of this ${what}.`)
 const retention = z
   .strictObject({
     'max-age': duration.default(7 * DAY).describe('How long messages are kept.'),
@@ -65,8 +65,8 @@ const retention = z
     'dead-letters': count
       .default(5_000)
       .describe('Maximum number of dead letters per queue; the oldest are removed.'),
-    gateways: z.record(z.string(), limits).default({}).describe('Limits for single gateways.'),
-    topics: z.record(topic, limits).default({}).describe('Limits for single topics.'),
+    gateways: z.record(z.string(), limitsOf('gateway')).default({}).describe('Limits for single gateways.'),
+    topics: z.record(topic, limitsOf('topic')).default({}).describe('Limits for single topics.'),
   })
   .transform(({ gateways, topics, 'dead-letters': deadLetters, ...journal }) => {
     return { journal: camelKeys(journal), gateways, topics, deadLetters }

@@ -55,8 +55,11 @@ export async function yamlProblem(code: string, dir: string, around = ''): Promi
     return readCases(join(folder, 'SKILL.md'), folder).then(() => undefined, String)
   }
   if (part.kind === 'front-matter') return undefined
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'app.js'), '')
+  // The Bolt apps that examples name.
+  for (const app of [folder, join(dir, 'my-app')]) {
+    mkdirSync(app, { recursive: true })
+    writeFileSync(join(app, 'app.js'), '')
+  }
   writeFileSync(join(folder, 'routes.yaml'), stringify(merged(withoutRoutes(around), part.value)))
   const { problems } = await readConfig({ env: variablesOf(code + around), cwd: folder, transports })
   const found = problems.filter(

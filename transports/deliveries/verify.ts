@@ -91,7 +91,7 @@ const signature = {
 
 const encoding = z
   .enum(['hex', 'base64', 'base64url'])
-  .describe('How the signature is written in the header or field.')
+  .describe('How the signature is written in the header or field. Default: `hex`, for `public-key` `base64`.')
 
 const hmac = z.strictObject({
   scheme: z.literal('hmac'),

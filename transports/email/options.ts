@@ -26,7 +26,7 @@ const server = z.strictObject({
     .min(1)
     .max(65535)
     .optional()
-    .describe('Port; the default follows from `tls`.'),
+    .describe('Port. Default: 993 for `imap`, 465 for `smtp`.'),
   tls: z
     .enum(['implicit', 'starttls', 'none'])
     .optional()

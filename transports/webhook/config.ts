@@ -16,7 +16,9 @@ const options = z.strictObject({
   path: publicPath.describe('Path on the public listener that deliveries are posted to.'),
   verify: verify
     .default({ scheme: 'none' })
-    .describe('How the signature of a delivery is checked: a preset or a recipe.'),
+    .describe(
+      'How the signature of a delivery is checked: a preset or a recipe. Without it, anyone can send.',
+    ),
   challenge: challengeOptions
     .exactOptional()
     .describe('The requests with which a provider checks this address, and the answer to them.'),

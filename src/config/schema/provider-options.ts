@@ -7,5 +7,5 @@ export const providerOptions = {
     .string()
     .min(1)
     .exactOptional()
-    .describe('API key; by default the environment variable of the provider.'),
+    .describe('API key for the provider of this model; by default its environment variable.'),
 }
