@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Age, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
@@ -9,6 +9,8 @@ import { Standing } from './standing.js'
 
 /** Polling interval (ms) until the outcome is final, and for how long (ms). */
 const [AGAIN, LONGEST] = [500, 600_000]
+/** How long (ms) a reply may follow the outcome `done`, which is that of the skill. */
+const REPLY_TIME = 5_000
 /** How many earlier tests without an outcome are looked at. */
 const MOST_OPEN = 5
 const OPEN = new Set([undefined, 'waiting', 'running', 'retrying', 'approval', 'replying'])
@@ -19,15 +21,21 @@ export function TestResult({ test, again }) {
   const loaded = useLoaded((signal) => invoke('message-show', { id }, signal), [id])
   const { value: shown, error, reload } = loaded
   const [isOpen, setOpen] = useState(false)
+  const endedAt = useRef()
+  useEffect(() => {
+    endedAt.current = undefined
+  }, [id])
   useEffect(() => {
     if (shown) noteTest({ ...test, outcome: shown.outcome, ms: msOf(shown) })
-    if (!OPEN.has(shown?.outcome) || Date.now() - at > LONGEST) return
+    if (!OPEN.has(shown?.outcome)) endedAt.current ??= Date.now()
+    const isOver = repliesOf(shown).length > 0 || Date.now() - endedAt.current > REPLY_TIME
+    if ((!OPEN.has(shown?.outcome) && isOver) || Date.now() - at > LONGEST) return
     const timer = setTimeout(reload, AGAIN)
     return () => clearTimeout(timer)
   }, [shown, error])
   if (!shown) return html`<h2>Result</h2><${Wait} of=${loaded} what="what became of it" />`
   const { outcome, history } = shown
-  const replies = history.filter(({ road, detail }) => road === 'outbox' && detail?.text)
+  const replies = repliesOf(shown)
   const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
   return html`<h2>Result</h2>
     <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See its story</a></p>
@@ -36,6 +44,10 @@ export function TestResult({ test, again }) {
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
     <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>
     <details onToggle=${(event) => setOpen(event.target.open)}><summary>Its way</summary>${isOpen && html`<${Timeline} shown=${shown} />`}</details>`
+}
+
+function repliesOf(shown) {
+  return (shown?.history ?? []).filter(({ road, detail }) => road === 'outbox' && detail?.text)
 }
 
 /** From its acceptance to the last thing that happened. */
