@@ -43,10 +43,22 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
   })
 
   test('a test shows its result and reply, is sent again without a question, and stays in the history', async () => {
+    // The reply is recorded after the outcome: the first two answers with the outcome lack it.
+    let left = 2
+    await page.route('**/v1/skills/message-show', async (route) => {
+      const response = await route.fetch()
+      const json = await response.json()
+      const { outcome, history } = json.result
+      if (outcome === 'done' && left-- > 0)
+        json.result.history = history.filter(({ road }: { road: string }) => road !== 'outbox')
+      await route.fulfill({ response, json })
+    })
     await press('Send test message')
     await dialog.getByText('Send this message to hub?').waitFor()
     await answer('Send test message')
     await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
+    assert.ok(left <= 0)
+    await page.unroute('**/v1/skills/message-show')
     await page
       .locator('.came')
       .getByText(/by the route pushes/)
