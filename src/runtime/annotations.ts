@@ -17,8 +17,8 @@ const IDEMPOTENT = createNameMatcher(
 const DESTRUCTIVE = createNameMatcher(
   '*-delete *-drop dead-letter-bulk slack-installs-remove event-seek event-unsubscribe callback-release forget approval-decide subscription-replay event-replay person-erase send-cancel run-cancel job-cancel',
 )
-/** All others, which get no hint: each call has an effect, but not a destructive one. */
-const UNMARKED = createNameMatcher(
+/** All others: each call has an effect, but destroys nothing. */
+const HARMLESS = createNameMatcher(
   '*-pause *-resume *-add *-claim *-finish *-take *-accept *-create *-settle *-update event-emit event-wait event-ack event-extend ' +
     'gateway-receive gateway-ack gateway-nack gateway-extend gateway-reconnect refused-try message-resend message-replay ' +
     'callback-wait callback-respond dead-letter-retry person-export remember digest-now delegate work-done schedule-in-words ' +
@@ -27,16 +27,18 @@ const UNMARKED = createNameMatcher(
 
 /** Whether a built-in skill is in one of the lists above. A test requires it of each. */
 export function isClassified(name: string): boolean {
-  return [READ_ONLY, IDEMPOTENT, DESTRUCTIVE, UNMARKED].some((list) => list.matches(name))
+  return [READ_ONLY, IDEMPOTENT, DESTRUCTIVE, HARMLESS].some((list) => list.matches(name))
 }
 
-/** Adds the hints of MCP about what a skill does. */
+/** Adds the hints of MCP about what a skill does (`ToolAnnotations` of its schema). */
 export function withAnnotations(skill: Skill): Skill {
   const { name, metadata } = skill
   const hints = {
     ...(READ_ONLY.matches(name) && { readOnlyHint: true }),
     ...(IDEMPOTENT.matches(name) && { idempotentHint: true }),
     ...(DESTRUCTIVE.matches(name) && { destructiveHint: true }),
+    // Without a hint, MCP clients take a tool that changes something for a destructive one.
+    ...(HARMLESS.matches(name) && { destructiveHint: false }),
   }
   return Object.keys(hints).length > 0 ? { ...skill, metadata: { ...metadata, annotations: hints } } : skill
 }
