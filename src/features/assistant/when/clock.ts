@@ -120,7 +120,7 @@ function readClock(reader: Reader, isPlainFine: boolean): Clock | undefined {
     const isFourDigits = hour > 99
     if (isFourDigits && half !== undefined)
       return { ...clockOf(Math.floor(hour / 100), hour % 100, half), isPlain: false }
-    const isHour = reader.take(/o[’']clock|h|hrs|uhr/) !== undefined
+    const isHour = reader.take(/o[’']?clock|h|hrs|hours|uhr/) !== undefined
     const isPlain = !hasMinutes && half === undefined
     // Military time: 1730.
     if (isPlain && isFourDigits) return isPlainFine ? clockOf(Math.floor(hour / 100), hour % 100) : undefined

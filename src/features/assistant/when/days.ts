@@ -51,7 +51,7 @@ function readDay(reader: Reader): Days | undefined {
   }
   if (reader.attempt(() => (reader.take(/work|working|week/) && reader.take(/days?/)) || undefined))
     return { days: WEEK, isPlural: true }
-  if (reader.take(/weekends?/)) {
+  if (reader.take(/weekends?/) || reader.takeAll(/week/, /ends?/)) {
     reader.take(/days?/)
     return { days: WEEKEND, isPlural: true }
   }

@@ -1,6 +1,7 @@
 import { DAY, MINUTE } from '../../../core/units.ts'
 import { notPossible } from './clock.ts'
 import { MIDNIGHT } from './plan.ts'
+import { spell } from './spelling.ts'
 
 /** Characters at the start and end that are searched for a time: the library takes up to 2 ms per character. */
 export const EDGE = 200
@@ -13,9 +14,10 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
   const { casual } = await import('chrono-node')
   // The library takes missing parts from the current local time.
   const reference = { instant: new Date(now), timezone: offsetAt(now, timezone) }
+  const { spelled, originOf } = spell(text)
   const timesFrom = (begin: number) =>
     casual
-      .parse(text.slice(begin, begin + EDGE), reference, { forwardDate: true })
+      .parse(spelled.slice(begin, begin + EDGE), reference, { forwardDate: true })
       .map(({ start, end, text: phrase, index }) => {
         const isTimed = start.isCertain('hour') || PART_OF_DAY.test(phrase)
         const at = begin + index
@@ -23,14 +25,14 @@ export async function findMoment(text: string, { timezone, now }: { timezone: st
           start,
           isSpan: end !== null && end !== undefined,
           phrase,
-          at,
-          end: at + phrase.length,
+          at: at === 0 ? 0 : originOf(at),
+          end: originOf(at + phrase.length),
           isTimed,
         }
       })
   const [first] = timesFrom(0)
   if (first?.at === 0) return first
-  return timesFrom(Math.max(0, text.length - EDGE)).at(-1) ?? first
+  return timesFrom(Math.max(0, spelled.length - EDGE)).at(-1) ?? first
 }
 
 const PART_OF_DAY = /\b(noon|midnight|morning|afternoon|evening|night|tonight)\b/i
@@ -51,7 +53,9 @@ export function isoOf(
 ): string {
   requireOneReading(phrase)
   requireOneNight(phrase)
+  requireMoment(phrase)
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
+  requireWeekday(phrase, new Date(Date.UTC(get('year'), get('month') - 1, get('day'))))
   const localTime = (days: number, hour: number, minute: number) =>
     new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
       .toISOString()
@@ -89,6 +93,28 @@ function requireOneNight(phrase: string): void {
   if (/\bmidnight\b/i.test(phrase) && OF_DAY.test(phrase) && !RELATIVE_TO_CLOCK.test(phrase))
     throw notPossible(phrase, MIDNIGHT)
   if (AT_NIGHT.test(phrase)) throw notPossible(phrase, 'say the day after midnight: tomorrow at 1:00')
+}
+
+/** `before 3pm`, without a distance as in `10 minutes before 3pm`; and a part of a week. */
+const NO_MOMENT =
+  /^(?!.*\b(?:minute|min|hour|day|week)s?\s+before\b).*\bbefore\b|\b(?:end|middle|beginning|start)\s+of\s+(?:\w+\s+)?week\b/i
+
+/** Throws `usage` for a phrase that names no moment: `tomorrow before 3pm`, `end of next week`. */
+function requireMoment(phrase: string): void {
+  if (NO_MOMENT.test(phrase)) throw notPossible(phrase, 'say at which time, or on which day')
+}
+
+const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
+const NAMED_DAY = /\b(sun|mon|tue|wed|thu|fri|sat)(?:s|nes|rs|r|ur)?(?:day)?\b/i
+
+/** Throws `usage` for `friday 3 december` in a year in which that is a Thursday. */
+function requireWeekday(phrase: string, date: Date): void {
+  const [, name] = NAMED_DAY.exec(phrase) ?? []
+  if (name === undefined || date.getUTCDay() === DAY_NAMES.indexOf(name.toLowerCase())) return
+  const day = new Intl.DateTimeFormat('en-GB', {
+    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
+  }).format(date)
+  throw notPossible(phrase, `the day would be ${day}`)
 }
 
 /** A date in digits: `5/6`, `5.6.2027`. */

@@ -153,7 +153,10 @@ function readCounted(reader: Reader): Parts | undefined {
   const isOther = reader.take(/other|alternate/) !== undefined
   const ordinal = isOther ? 2 : readOrdinal(reader)
   const count = ordinal ?? readNumber(reader)
-  const unit = readUnit(reader)
+  const isLetter = count === undefined && reader.peek().length === 1
+  const unit = isLetter ? undefined : readUnit(reader)
+  // `every week end` and `every week day` are days.
+  if (unit === 'week' && count === undefined && /^(?:ends?|days?)$/.test(reader.peek())) return undefined
   if (ordinal !== undefined && (ordinal < 2 || /^(?:of|in)$/.test(reader.peek()))) return undefined
   if (unit) return { unit, ...(count === undefined ? {} : { count }) }
   if (!isOther) return undefined
