@@ -30,9 +30,12 @@ export function createGroupMoves(topics: Store['topics'], replay: ReplayEvents) 
         throw new TriviumError('group_not_found', { group: queue, topic })
       return { ok: true }
     },
-    async replay({ topic, queue, ...range }, call) {
+    async replay({ topic, queue, dryRun, ...range }, call) {
       groupOf({ topic, queue }, call)
-      return { job: await replay({ topic, group: queue, range }, call) }
+      if (!dryRun) return { job: await replay.begin({ topic, group: queue, range }, call) }
+      if (!(await hasGroup(topics, topic, queue)))
+        throw new TriviumError('group_not_found', { group: queue, topic })
+      return { ...(await replay.count(topic, range)), dryRun }
     },
   } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'replay'>
 }

@@ -35,24 +35,52 @@ const dataSchema = z.object({
 type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
+/** The events that a replay would examine, and the times of the first and the last one (Unix ms). */
+export type ReplayCount = { events: number; firstAt?: number; lastAt?: number }
+
 /** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
 export function createReplayEvents({ topics, work }: { topics: Topics; work: LongWork }) {
   work.offer(replayKind(topics))
-  /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
-  return async ({ topic, group, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) => {
+  const partsOf = (topic: string, range: EventRange) => {
     requireRange(range)
-    await requireGroup(topics, topic, group)
-    const parts = await Promise.all(
-      Array.from({ length: topics.partitions(topic) }, (_, partition) =>
-        partOf(topics, topic, partition, range),
-      ),
-    )
-    const total = parts.reduce((sum, { after, last }) => sum + last - after, 0)
-    const data: Data = { topic, group, parts, shown: 0 }
-    const { since, until, from, to } = range
-    const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
-    return work.begin({ kind: KIND, target: { topic, group, ...asked }, data, total }, call)
+    const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition) => partition)
+    return Promise.all(partitions.map((partition) => partOf(topics, topic, partition, range)))
   }
+  return {
+    /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
+    async begin({ topic, group, subscription, range }: ReplayTarget, call: Pick<Call, 'caller'>) {
+      requireRange(range)
+      await requireGroup(topics, topic, group)
+      const parts = await partsOf(topic, range)
+      const data: Data = { topic, group, parts, shown: 0 }
+      const { since, until, from, to } = range
+      const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
+      const target = { topic, group, ...asked }
+      return work.begin({ kind: KIND, target, data, total: leftOf(parts) }, call)
+    },
+    /**
+     * Counts the retained events of a range without a change. Events that were deleted from the middle of
+     * the topic count too. Throws `bad_request` as `begin` does.
+     */
+    async count(topic: string, range: EventRange): Promise<ReplayCount> {
+      const parts = await partsOf(topic, range)
+      const times = await Promise.all(
+        parts.map(async ({ after, last }, partition) => {
+          const [first] = (await topics.tail(topic, after, 1, partition)).items
+          const [final] = (await topics.tail(topic, Math.max(after, last - 1), 1, partition)).items
+          return after < last ? [first, final].map((found) => found && timeOf(found.event.id)) : []
+        }),
+      )
+      const known = times.flat().filter((time) => time !== undefined)
+      if (known.length === 0) return { events: 0 }
+      return { events: leftOf(parts), firstAt: Math.min(...known), lastAt: Math.max(...known) }
+    },
+  }
+}
+
+/** Positions that are not done. */
+function leftOf(parts: Data['parts']): number {
+  return parts.reduce((sum, { after, last }) => sum + last - after, 0)
 }
 
 function isoOf(time: number | undefined): string | undefined {
@@ -73,8 +101,11 @@ async function partOf(topics: Topics, topic: string, partition: number, range: E
   const isInside = (event: Event) =>
     timeOf(event.id) < (range.until ?? Number.POSITIVE_INFINITY) &&
     (range.to === undefined || event.id <= range.to)
-  const after = await boundary(topics, topic, partition, end, isBefore)
+  const before = await boundary(topics, topic, partition, end, isBefore)
   const last = await boundary(topics, topic, partition, end, isInside)
+  // Events that retention has deleted are not part of the range.
+  const [first] = (await topics.tail(topic, before, 1, partition)).items
+  const after = Math.min(Math.max(before, (first?.position ?? end + 1) - 1), Math.max(before, last))
   return { after, last: Math.max(after, last) }
 }
 
@@ -105,8 +136,7 @@ function replayKind(topics: Topics): WorkKind {
         while (part.after < part.last) {
           signal.throwIfAborted()
           data.shown += await redeliver(topics, data, part, partition)
-          const left = data.parts.reduce((sum, { after, last }) => sum + last - after, 0)
-          await save({ data, done: job.total - left })
+          await save({ data, done: job.total - leftOf(data.parts) })
         }
       }
       return { events: data.shown }

@@ -253,7 +253,7 @@ routes: [{ name: all, skill: echo }]
     assert.match(page.url(), /action=subscription-delete/)
     const rows = entries.getByRole('row').filter({ hasText: /subscription-delete.*name shop/ })
     assert.match(String(await rows.first().textContent()), /name shop force true/)
-    assert.match(String(await rows.last().textContent()), /name shop dryRun true/)
+    assert.equal(await rows.count(), 1, 'the dry runs of the dialogs are not in the audit log')
     assert.equal(await page.evaluate('document.querySelector(".audit").scrollWidth <= innerWidth'), true)
     const current = await page.getByRole('button', { name: /^Audit/ }).boundingBox()
     assert.ok(current && current.x >= 0 && current.x + current.width <= 390, JSON.stringify(current))

@@ -63,7 +63,7 @@ for (const { kind, place, open } of storeKinds()) {
         const daemon = daemonOn(t, store, 'a')
         const ids = await consumed(store, topic, 12)
         const range: EventRange = { from: ids[3], to: ids[8] }
-        const job = await daemon.replay({ topic, group: 'analytics', range }, BY)
+        const job = await daemon.replay.begin({ topic, group: 'analytics', range }, BY)
         assert.partialDeepStrictEqual(job, {
           kind: 'replay',
           state: 'running',
@@ -87,14 +87,14 @@ for (const { kind, place, open } of storeKinds()) {
       const times = ids.map(timeOf)
       const [since = 0, end = 0] = [times[2], times[6]]
       const inside = ids.filter((_, at) => (times[at] ?? 0) >= since && (times[at] ?? 0) < end)
-      const part = await daemon.replay(
+      const part = await daemon.replay.begin(
         { topic: 'orders', group: 'analytics', range: { since, until: Math.max(end, since + 1) } },
         BY,
       )
       await daemon.ended(part.id)
       const seen = await read(store, 'orders')
       if (end > since) assert.deepEqual(seen, inside)
-      const whole = await daemon.replay({ topic: 'orders', group: 'analytics', range: {} }, BY)
+      const whole = await daemon.replay.begin({ topic: 'orders', group: 'analytics', range: {} }, BY)
       await daemon.ended(whole.id)
       assert.deepEqual(await read(store, 'orders'), ids)
       const jobs = await daemon.service.list({ kind: 'replay', limit: 10 })
@@ -104,11 +104,28 @@ for (const { kind, place, open } of storeKinds()) {
       )
     })
 
+    test('a count says how many events a range has, and when the first and the last one were, without a job', async (t) => {
+      const store = await open(t, await place(t))
+      const daemon = daemonOn(t, store, 'a')
+      const ids = await consumed(store, 'orders', 9)
+      const times = ids.map(timeOf)
+      assert.deepEqual(await daemon.replay.count('orders', { from: ids[2], to: ids[6] }), {
+        events: 5,
+        firstAt: times[2],
+        lastAt: times[6],
+      })
+      assert.deepEqual(await daemon.replay.count('orders', { since: (times[8] ?? 0) + 1 }), { events: 0 })
+      assert.deepEqual(await daemon.replay.count('nothing', {}), { events: 0 })
+      await assert.rejects(daemon.replay.count('orders', { since: 5, until: 5 }), /ends before it begins/)
+      assert.deepEqual(await daemon.service.list({ limit: 10 }), [])
+      assert.deepEqual(await read(store, 'orders'), [])
+    })
+
     test('a group that is not there and a range that ends before it begins are refused', async (t) => {
       const store = await open(t, await place(t))
       const { replay, show } = daemonOn(t, store, 'a')
       const ids = await consumed(store, 'orders', 3)
-      await assert.rejects(replay({ topic: 'orders', group: 'nobody', range: {} }, BY), {
+      await assert.rejects(replay.begin({ topic: 'orders', group: 'nobody', range: {} }, BY), {
         code: 'group_not_found',
       })
       for (const range of [
@@ -116,7 +133,7 @@ for (const { kind, place, open } of storeKinds()) {
         { from: ids[2], to: ids[1] },
       ])
         await assert.rejects(
-          replay({ topic: 'orders', group: 'analytics', range }, BY),
+          replay.begin({ topic: 'orders', group: 'analytics', range }, BY),
           /ends before it begins/,
         )
       await assert.rejects(show('replay-1'), { code: 'job_not_found' })

@@ -492,7 +492,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await service.resume({ name: 'crm' })
     await wait(3)
     const since = second?.event.timestamp ?? 0
-    await service.replay({ name: 'crm', since }, callOf({ caller: { kind: 'cli' } }))
+    await service.replay({ name: 'crm', since, dryRun: false }, callOf({ caller: { kind: 'cli' } }))
     await until(() => ns().at(-1) === 3 && got.length >= 5, 'the replay')
     assert.deepEqual(ns().slice(-2), [2, 3])
     assert.equal(got.at(-1)?.id, got[2]?.id)

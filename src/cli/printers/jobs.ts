@@ -1,6 +1,7 @@
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { counted } from '../../lib/counted.ts'
 import { paint, shorten, table } from '../terminal.ts'
-import { fields, timeOf } from './readable.ts'
+import { fields, secondOf, timeOf } from './readable.ts'
 
 /** `job-list`. */
 export function humanJobs(result: Json): string {
@@ -21,9 +22,21 @@ export function humanJob(result: Json): string {
   return fields(Object(result))
 }
 
-/** The result of a command that starts a long job. */
+/** The result of a command that starts a long job, or of its dry run. */
 export function humanStartedJob(result: Json): string {
-  const job = Object(pathGet(result, 'job'))
+  const job = pathGet(result, 'job')
+  return isJsonObject(job) ? humanBegun(job) : humanCount(Object(result))
+}
+
+/** The dry run of a replay. */
+function humanCount({ events, firstAt, lastAt }: JsonObject): string {
+  if (typeof events !== 'number') return 'No job was started.'
+  if (events === 0) return 'Nothing is retained of that time: no event would be replayed.'
+  const times = `from ${secondOf(firstAt)} to ${secondOf(lastAt)}`
+  return `${counted(events, 'event')}, ${times}. Without --dry-run, they are replayed.`
+}
+
+function humanBegun(job: JsonObject): string {
   const { id, state, done, total } = job
   const progress = `${done} of ${total}`
   if (state !== 'running') return `Job ${id}: ${stateOf(job)}, ${progress}.`

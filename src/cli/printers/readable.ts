@@ -34,6 +34,11 @@ export function timeOf(at: unknown): string {
   return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC` : '-'
 }
 
+/** Formats a time in UTC, to the second. */
+export function secondOf(at: unknown): string {
+  return typeof at === 'number' ? `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC` : '-'
+}
+
 function listOf(list: readonly Json[]): string {
   if (list.length === 0) return 'None.'
   const records = objectsIn(list)

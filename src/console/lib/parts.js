@@ -218,9 +218,10 @@ export function Question() {
     if (question.peek() === asked) question.value = undefined
     asked.resolve(answer)
   }
-  // Enter in a field marked for it confirms.
+  // Enter confirms in a field, where something irreversible follows only in a field marked for it.
+  const confirms = asked.danger ? '[data-confirms]' : 'input'
   const confirm = (event) => {
-    if (event.key !== 'Enter' || event.isComposing || !event.target.matches('[data-confirms]')) return
+    if (event.key !== 'Enter' || event.isComposing || !event.target.matches(confirms)) return
     event.preventDefault()
     end(true)
   }
@@ -229,7 +230,7 @@ export function Question() {
     <div class="question-body">${asked.body}</div>
     <div class="buttons">
       <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
-      <button type="button" class=${asked.danger ? 'danger' : 'primary'} onClick=${() => end(true)}>${asked.action}</button>
+      <button type="button" class=${asked.danger ? 'danger' : 'primary'} autofocus=${!asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}</button>
     </div>
   <//>`
 }

@@ -1,60 +1,98 @@
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { startedJobs } from './jobs.js'
 import { act, ask } from './parts.js'
+import { instant } from './range.js'
 import { count } from './troubles.js'
+import { rangeIn } from './when.js'
 
-const QUICK = [
-  ['15m', 'the last 15 minutes'],
-  ['1h', 'the last hour'],
-  ['6h', 'the last six hours'],
-  ['24h', 'the last day'],
-  ['today', 'today'],
-  ['yesterday', 'yesterday'],
-  ['7d', 'the last week'],
-  ['all', 'all retained events'],
-  ['range', 'from … to …'],
-]
+/** Ranges that a click puts into the field. */
+const QUICK = ['15m', '1h', '24h', 'today', 'yesterday', '7d', 'all']
+/** How long (ms) the field is quiet before its events are counted. */
+const QUIET = 250
 
 /**
- * Asks for a range and replays it as a job. `skill` is `event-replay` or `subscription-replay`, and `of` its
- * arguments.
+ * Asks for a range, counts its events, and replays them as a job. `skill` is `event-replay` or `subscription-replay`, and
+ * `of` its arguments.
  */
 export async function replayRange({ skill, of, title, effect }) {
-  const given = { quick: '1h', start: '', end: '' }
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const set = (key) => (event) => {
-    given[key] = event.target.value
-    // A dialog is rendered once, so its range is shown and hidden here.
-    const range = event.target.closest('dialog').querySelector('[data-range]')
-    range.hidden = given.quick !== 'range'
-  }
+  /** The range in the dialog, and the number of its events; undefined while it is unknown. */
+  const range = signal(rangeIn('1h'))
+  const events = signal()
   const body = html`<p>${effect} It runs as a job that goes on when this page is closed.</p>
-    <label>What <select onChange=${set('quick')}>${QUICK.map(([value, name]) => html`<option key=${value} value=${value} selected=${value === given.quick}>${name}</option>`)}</select></label>
-    <div data-range hidden class="range"><label>From <input type="datetime-local" step="1" onInput=${set('start')} /></label>
-      <label>To <input type="datetime-local" step="1" onInput=${set('end')} /></label><p class="hint">In the time of this browser (${zone}). An empty field is open.</p></div>`
-  if (!(await ask({ title, body, action: 'Replay' }))) return
+    <${RangeField} ...${{ skill, of, range, events }} />`
+  if (!(await ask({ title, body, action: html`<${Action} events=${events} />` }))) return
   await act(async () => {
-    const { job } = await invoke(skill, { ...of, ...rangeOf(given) })
+    if (range.value === undefined) throw new Error('That is no range of time. Nothing is replayed.')
+    const { job } = await invoke(skill, { ...of, ...argumentsOf(range.value) })
     startedJobs.value++
     if (job.total === 0) return 'Nothing was kept in that time: no event is replayed.'
     return `Replay started: ${count(job.total, 'event')} to examine.`
   })
 }
 
-function rangeOf({ quick, start, end }) {
-  if (quick === 'all') return {}
-  if (quick === 'today') return { since: midnight(0) }
-  if (quick === 'yesterday') return { since: midnight(1), until: midnight(0) }
-  if (quick !== 'range') return { since: quick }
-  const iso = (text) => new Date(text).toISOString()
-  return { ...(start && { since: iso(start) }), ...(end && { until: iso(end) }) }
+/** The label of the button. */
+function Action({ events }) {
+  return events.value === undefined ? 'Replay' : `Replay ${count(events.value, 'event')}`
 }
 
-/** The begin of a day in the time of this browser, counted back from today. */
-function midnight(daysAgo) {
-  const day = new Date()
-  day.setHours(0, 0, 0, 0)
-  day.setDate(day.getDate() - daysAgo)
-  return day.toISOString()
+function RangeField({ skill, of, range, events }) {
+  const [words, setWords] = useState('1h')
+  const [counted, setCounted] = useState({})
+  useEffect(() => {
+    const asked = rangeIn(words)
+    range.value = asked
+    events.value = undefined
+    setCounted({})
+    if (asked === undefined) return undefined
+    const end = new AbortController()
+    const timer = setTimeout(() => {
+      invoke(skill, { ...of, ...argumentsOf(asked), dryRun: true }, end.signal).then(
+        (result) => {
+          events.value = result.events
+          setCounted(result)
+        },
+        (error) => !end.signal.aborted && setCounted({ error }),
+      )
+    }, QUIET)
+    return () => {
+      clearTimeout(timer)
+      end.abort()
+    }
+  }, [words])
+  return html`<label class="when">Range <input type="text" data-confirms autofocus spellcheck="false" autocomplete="off" value=${words} onFocus=${(event) => event.target.select()} onInput=${(event) => setWords(event.target.value)} /></label>
+    <div class="chips" role="group" aria-label="Ranges">${QUICK.map((each) => html`<button type="button" key=${each} aria-pressed=${each === words} onClick=${() => setWords(each)}>${each}</button>`)}</div>
+    <p class="counted" role="status">${found(words, counted)}</p>
+    <p class="hint">Or words such as <code>yesterday 10-11</code>, <code>monday 9:30-10</code>, <code>2026-11-27 8-9:30</code>, in the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}).</p>`
+}
+
+/** What the range has, in words. */
+function found(words, { error, events, firstAt, lastAt }) {
+  const asked = rangeIn(words)
+  if (asked === undefined) return html`<span class="error">This is no range of time.</span>`
+  if (error) return html`<span class="error">${error.message}</span>`
+  const span = html`<span class="dim">${spanOf(asked)}</span>`
+  if (events === undefined) return html`Counting … ${span}`
+  if (events === 0) return html`<b>No events</b> are kept of that time. ${span}`
+  return html`<b>${count(events, 'event')}</b>, from ${shown(firstAt)} to ${shown(lastAt)}`
+}
+
+function spanOf({ since, until }) {
+  if (since === undefined) return 'All that is kept.'
+  return `${shown(since)} to ${until === undefined ? 'now' : shown(until)}`
+}
+
+const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+
+function shown(at) {
+  return new Date(at).toLocaleString('en-GB', TIME)
+}
+
+function argumentsOf({ since, until }) {
+  return {
+    ...(since !== undefined && { since: instant(since) }),
+    ...(until !== undefined && { until: instant(until) }),
+  }
 }

@@ -1,9 +1,16 @@
+import { z } from 'zod'
 import { optional, time } from '../../core/arguments.ts'
 
 /** A part of a topic. Bounds are optional; all given bounds apply. */
-export const eventRange = {
+const eventRange = {
   since: time.exactOptional().describe('Only events since a time, or an age such as 2h'),
   until: time.exactOptional().describe('Only events before a time, or older than an age such as 2h'),
   from: optional('The first event, by its id; for messages the id of the message'),
   to: optional('The last event, by its id'),
+}
+
+/** The arguments of a replay besides its receiver. */
+export const replayArguments = {
+  ...eventRange,
+  dryRun: z.boolean().default(false).describe('Only count the events of the range'),
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closed, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
-import { eventRange } from './event-range.ts'
+import { replayArguments } from './event-range.ts'
 
 const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
 
@@ -46,7 +46,7 @@ export const events = {
   replay: closed({
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
-    ...eventRange,
+    ...replayArguments,
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
   groups: closed({
     topic: optional('Only the groups of this topic'),

@@ -33,7 +33,10 @@ export function createAuditMiddleware(deps: {
       return async (ctx, next) => {
         const { call } = ctx
         if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
-        const target = deps.isBuiltIn(skill.name) ? targetOf(ctx.args) : undefined
+        const isBuiltIn = deps.isBuiltIn(skill.name)
+        // A dry run changes nothing.
+        if (isBuiltIn && pathGet(ctx.args, 'dryRun') === true) return next()
+        const target = isBuiltIn ? targetOf(ctx.args) : undefined
         const record = (outcome: string) =>
           deps.record({ ...authorOf(call), action: skill.name, outcome, ...(target && { target }) })
         try {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { closed, name, optional } from '../../core/arguments.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
-import { eventRange } from '../../engine/operations/event-range.ts'
+import { replayArguments } from '../../engine/operations/event-range.ts'
 
 const subscription = { name: name.describe('The name of the subscription') }
 
@@ -110,7 +110,7 @@ export const subscriptions = {
   ),
   replay: closed({
     ...subscription,
-    ...eventRange,
+    ...replayArguments,
   }).describe(
     'Pushes retained events of a topic again, all or a range, with their original ids, as a job (see job-show).',
   ),
