@@ -4,31 +4,33 @@ import { openStore } from '../stores/redis/kit.ts'
 import { type StoreOptions, storeContract } from './store.contract.ts'
 
 /**
- * Cases that do not hold over several shards, and are left out there: order over conversations, and
- * exact counts. Each shard has an order and limits of its own.
+ * Cases that hold for one shard only: each shard has its own order and its own limits, so there is no
+ * order over conversations, and counts are not exact.
  */
-const OF_ONE_SHARD = [
-  'ids keep sorting when the clock steps back',
-  'it moves the cursor and adds the jobs in one step, once',
-  'what was accepted here comes to the pump and to the claim as the journal has it',
-  'lanes run in parallel, the longest ready first',
+const ONE_SHARD_ONLY = [
+  'ids stay in order when the clock steps back',
+  'moves the cursor and adds the jobs in one step, once',
+  'the pump and the claim see just accepted messages exactly as the journal stores them',
+  'claims jobs of different lanes in parallel, the longest ready first',
   'an id is added once within seven days, also when it has ended',
-  'limits cap each group they name, and no other',
-  'what waits goes into the newest at its first claim, which carries it over retries, a dead letter and a restart',
-  'only untouched messages of one group and one sender go into another, others keep their order',
-  'a lane settles before it is claimed, ten times as long at most, and holds up no other',
-  'a claimed job takes what waits behind it, and a lost claim takes nothing',
-  'a retry puts it at the end of its lane with fresh attempts',
-  'large messages make short pages, and none is left out',
-  'a gateway may have a count of its own, so that a loud one evicts nothing of the others',
-  'whoever takes learns once how many went untaken; nothing is lost where nobody takes',
-  'positions and ids are never used again, even when everything was trimmed',
+  '`limits` cap the groups that they name, and no other',
+  'the first claim merges the waiting messages of a lane into the newest',
+  'a job keeps its merged messages through a retry, a restart and a dead letter, and merges no others',
+  'merges only unclaimed messages of one group and one sender, and keeps the order of all others',
+  'a lane is claimed once no message came for the time of `settle`, and other lanes immediately',
+  'a lane in which messages keep coming is claimed after ten times `settle`',
+  '`follow` gives a claimed job the messages behind it, but none after its claim has ended',
+  'a retry puts the job at the end of its lane with fresh attempts',
+  'returns large messages in short pages, and skips none',
+  'a busy gateway with its own `maxCount` evicts no messages of other gateways',
+  'a consumer learns once how many messages it missed; without consumers none are missed',
+  'never reuses positions, even after everything was trimmed',
   'a group that consumes learns once how many events it missed',
   'a group that leases learns once how many events it missed',
   'peeks report how many events a group missed, until it acknowledges the gap',
-  'of the dead letters of a queue the newest stay',
-  'any history of adds, claims and outcomes of three lanes agrees with a simple model',
-  'any history of messages, takes and leases on two gateways agrees with a simple model',
+  'keeps the newest dead letters of each queue',
+  'any sequence of adds, claims and outcomes of three lanes agrees with a simple model',
+  'any sequence of messages, takes and leases on two gateways agrees with a simple model',
 ]
 
 for (const [name, start, shards] of [
@@ -50,5 +52,5 @@ for (const [name, start, shards] of [
       dispose: async () => {},
     }
   }
-  storeContract(name, create, shards > 1 ? OF_ONE_SHARD : [])
+  storeContract(name, create, shards > 1 ? ONE_SHARD_ONLY : [])
 }

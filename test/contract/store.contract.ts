@@ -17,9 +17,9 @@ import { topicsContract } from './store/topics.ts'
 export type { StoreFixture, StoreOptions } from './store/kit.ts'
 
 /**
- * Registers what every store must do: one case for each sentence of `src/core/store.ts`. `create` is
- * called once per case and must give a store with no data in it. `leftOut`: names of cases that do not
- * hold for this store.
+ * Registers the cases that every store must pass, one per sentence of `src/core/store.ts`. `create` is
+ * called once per case and returns a fixture without data. `leftOut`: names of cases that are not run,
+ * because they do not hold for this store.
  */
 export function storeContract(
   name: string,

@@ -8,29 +8,29 @@ import fc from '../fixtures/fast-check.ts'
 import { startTransportFixture, type TransportFixture } from '../fixtures/transport-deps.ts'
 import { until } from '../fixtures/until.ts'
 
-/** What the suite needs to know of a transport. A new transport brings one of these and gets all cases. */
+/** What the suite needs to know about a transport. */
 export type TransportDescriptor<Options> = {
   kind: TransportKind<Options, Hosts>
   options: Options
   /**
-   * Sends one message in, as its upstream does, and resolves with how upstream was answered. `key` is the
-   * upstream's stable id. Absent where the transport has no listener of its own.
+   * Delivers one message as the provider does, and resolves with the answer to the provider. `key` is
+   * the provider's stable id. Absent if the transport has no listener.
    */
   deliver?(fixture: TransportFixture, text: string, key: string): Promise<Delivery>
-  /** Opens a conversation as a peer would, so that replies to it can be seen. */
+  /** Opens a conversation as a peer does, and collects the replies to it. */
   converse(fixture: TransportFixture, transport: Transport): Promise<Peer>
-  /** Frees what the two functions above opened; called after every case. */
+  /** Closes what the two functions above opened; called after every case. */
   hangUp?(): Promise<void> | void
 }
 
-/** `refused`: upstream was told to try again, or not answered; it will deliver again. */
+/** `refused`: the provider got an error or no answer, and will deliver again. */
 export type Delivery = { outcome: 'acknowledged'; id?: string; duplicate?: boolean } | { outcome: 'refused' }
 
 export type Peer = {
   conversation: string
-  /** The message that replies answer, where the transport looks at that. */
+  /** The message that replies refer to, if the transport needs it. */
   inReplyTo?: string
-  /** The texts that have reached this peer so far, in order. */
+  /** The texts that this peer has received so far, in order. */
   received(): Promise<string[]> | string[]
 }
 
@@ -38,14 +38,14 @@ export type Peer = {
 export function transportContract<Options>(descriptor: TransportDescriptor<Options>): void {
   const { kind, options } = descriptor
 
-  describe(`the contract of transports: ${kind.kind}`, () => {
-    const open: (() => Promise<void>)[] = []
+  describe(`transport ${kind.kind}`, () => {
+    const closers: (() => Promise<void>)[] = []
 
     async function start(existing?: TransportFixture) {
       const fixture = existing ?? (await startTransportFixture({ gateway: 'under-test' }))
       const transport = await kind.create(options, fixture.deps)
       await transport.start()
-      open.push(async () => {
+      closers.push(async () => {
         await transport.stop()
         await transport.close()
         if (!existing) await fixture.close()
@@ -55,10 +55,10 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
 
     afterEach(async () => {
       await descriptor.hangUp?.()
-      for (const close of open.splice(0).reverse()) await close()
+      for (const close of closers.splice(0).reverse()) await close()
     })
 
-    test('is healthy once started, and its checks say what they found', async () => {
+    test('is healthy once started, and its checks have a name and a result', async () => {
       const { transport } = await start()
       assert.equal(transport.health().ok, true)
       for (const check of await transport.check()) {
@@ -74,35 +74,35 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         text,
         ...(peer.inReplyTo === undefined ? {} : { inReplyTo: peer.inReplyTo }),
       })
-      const receives = (peer: Peer, texts: string[]) =>
-        until(async () => (await peer.received()).length >= texts.length, `${texts.length} replies`).then(
-          async () => assert.deepEqual(await peer.received(), texts),
-        )
+      const assertReceived = async (peer: Peer, texts: string[]) => {
+        await until(async () => (await peer.received()).length >= texts.length, `${texts.length} replies`)
+        assert.deepEqual(await peer.received(), texts)
+      }
 
-      test('go to the conversation they belong to and to no other, in order', async () => {
+      test('reach only their conversation, in order', async () => {
         const { fixture, transport } = await start()
-        const one = await descriptor.converse(fixture, transport)
-        const two = await descriptor.converse(fixture, transport)
+        const first = await descriptor.converse(fixture, transport)
+        const second = await descriptor.converse(fixture, transport)
         for (const text of ['1', '2', '3']) {
-          const receipt = await transport.send(replyTo(one, text))
+          const receipt = await transport.send(replyTo(first, text))
           assert.ok(receipt.id)
         }
-        await transport.send(replyTo(two, 'other'))
-        await receives(one, ['1', '2', '3'])
-        await receives(two, ['other'])
+        await transport.send(replyTo(second, 'other'))
+        await assertReceived(first, ['1', '2', '3'])
+        await assertReceived(second, ['other'])
       })
 
-      test('with the same key are seen once, also when another daemon sends them again', async () => {
+      test('with the same key are sent once, also if another daemon repeats them', async () => {
         const { fixture, transport } = await start()
         const peer = await descriptor.converse(fixture, transport)
-        const second = await startTransportFixture({ gateway: 'under-test', store: fixture.store })
-        const other = await kind.create(options, second.deps)
-        open.push(() => second.close())
+        const otherDaemon = await startTransportFixture({ gateway: 'under-test', store: fixture.store })
+        const otherTransport = await kind.create(options, otherDaemon.deps)
+        closers.push(() => otherDaemon.close())
         await transport.send(replyTo(peer, 'once'))
         await transport.send(replyTo(peer, 'once'))
-        await other.send(replyTo(peer, 'once'))
+        await otherTransport.send(replyTo(peer, 'once'))
         await transport.send(replyTo(peer, 'last'))
-        await receives(peer, ['once', 'last'])
+        await assertReceived(peer, ['once', 'last'])
       })
 
       test('are still sent after stop', async () => {
@@ -110,7 +110,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         const peer = await descriptor.converse(fixture, transport)
         await transport.stop()
         await transport.send(replyTo(peer, 'late'))
-        await receives(peer, ['late'])
+        await assertReceived(peer, ['late'])
       })
     })
 
@@ -118,7 +118,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
     if (!deliver) return
 
     describe('messages', () => {
-      test('are acknowledged with the id under which the roads see them', async () => {
+      test('are acknowledged with their id', async () => {
         const { fixture, store } = await start()
         const delivery = await deliver(fixture, 'hello', 'k1')
         const [message] = store.messages
@@ -135,36 +135,34 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
       test('are not acknowledged before they are durable', async () => {
         const { fixture, store } = await start()
         const release = store.hold()
-        let answered = false
-        const pending = deliver(fixture, 'hello', 'k1').then((delivery) => {
-          answered = true
-          return delivery
+        let isAnswered = false
+        const delivery = deliver(fixture, 'hello', 'k1').finally(() => {
+          isAnswered = true
         })
         await until(() => store.calls > 0, 'the call of accept')
         for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate)
-        assert.equal(answered, false)
+        assert.equal(isAnswered, false)
         release()
-        assert.equal((await pending).outcome, 'acknowledged')
+        assert.equal((await delivery).outcome, 'acknowledged')
       })
 
       const failures = {
-        'the store is away': new TriviumError('store_unavailable', { store: 'x', reason: 'y' }),
+        'the store is unreachable': new TriviumError('store_unavailable', { store: 'x', reason: 'y' }),
         'the backlog is too long': new TriviumError('overloaded', { what: 'x', limit: 1, seconds: 1 }),
-        'accept fails for a reason nobody foresaw': new Error('oops'),
+        'accept fails with an unexpected error': new Error('oops'),
       }
       for (const [name, failure] of Object.entries(failures)) {
-        test(`are refused while ${name}, and taken once when they come again`, async () => {
+        test(`are refused while ${name}, and accepted once when delivered again`, async () => {
           const { fixture, store } = await start()
           store.fail(failure)
           assert.equal((await deliver(fixture, 'hello', 'k1')).outcome, 'refused')
           store.recover()
-          const again = await deliver(fixture, 'hello', 'k1')
-          assert.equal(again.outcome, 'acknowledged')
+          assert.equal((await deliver(fixture, 'hello', 'k1')).outcome, 'acknowledged')
           assert.equal(store.messages.length, 1)
         })
       }
 
-      test('that come again get the first id, also when all come at once', async () => {
+      test('that are delivered again get the id of the first, also concurrently', async () => {
         const { fixture, store } = await start()
         const deliveries = await Promise.all(
           Array.from({ length: 10 }, () => deliver(fixture, 'hello', 'k1')),
@@ -180,25 +178,25 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
 
       test('arrive with exactly the text that was sent', async () => {
         const { fixture, store } = await start()
-        let count = 0
+        let serial = 0
         await fc.assert(
           fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 }), async (text) => {
-            count++
-            await deliver(fixture, text, `k${count}`)
+            serial++
+            await deliver(fixture, text, `k${serial}`)
             assert.equal(store.messages.at(-1)?.text, text)
           }),
           { numRuns: 50 },
         )
       })
 
-      test('are not accepted any more after stop, and are not acknowledged either', async () => {
+      test('are refused after stop', async () => {
         const { fixture, transport, store } = await start()
         await transport.stop()
         assert.equal((await deliver(fixture, 'hello', 'k1')).outcome, 'refused')
         assert.equal(store.calls, 0)
       })
 
-      test('do not show in the log, above debug, with what they say', async () => {
+      test('do not appear with their text in the log, except at level debug', async () => {
         const { fixture, store } = await start()
         await deliver(fixture, 'top secret words', 'k1')
         store.fail()
@@ -207,7 +205,7 @@ export function transportContract<Options>(descriptor: TransportDescriptor<Optio
         assert.doesNotMatch(JSON.stringify(lines), /top secret words/)
       })
 
-      test('come in again after close and a new start on the same listener', async () => {
+      test('are accepted again after close and a new start on the same listener', async () => {
         const { fixture, transport } = await start()
         await transport.stop()
         await transport.close()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { dumpServers, restoreServers } from '../../src/stores/redis/copy.ts'
-import { acceptAll, quiet } from '../contract/store/kit.ts'
+import { acceptAll, silent } from '../contract/store/kit.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
@@ -98,9 +98,9 @@ test('the copies of a cluster make another one, with streams that are long', asy
   await acceptAll(store, texts, { conversation: 'one' })
   await acceptAll(store, ['a', 'b'])
   await store.kv.set('k', 1)
-  const { files, db } = await dumpServers({ url: from.url, log: quiet }, dir, () => {})
+  const { files, db } = await dumpServers({ url: from.url, log: silent }, dir, () => {})
   assert.deepEqual([files.length, db], [3, 0])
-  const options = { url: to.url, prefix: 'trivium', db, log: quiet }
+  const options = { url: to.url, prefix: 'trivium', db, log: silent }
   const paths = files.map((file) => join(dir, file))
   await restoreServers(options, paths, () => {})
   await assert.rejects(

@@ -9,7 +9,7 @@ import { Redis } from 'ioredis'
 import { type ArtifactStore, createArtifacts } from '../../src/features/artifacts/artifacts.ts'
 import { createRedisStore } from '../../src/stores/redis/index.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
-import { quiet, temporaryDir, toEvent } from './kit.ts'
+import { silent, temporaryDir, toEvent } from './kit.ts'
 
 function make(t: TestContext): { dir: string; artifacts: ArtifactStore } {
   const dir = temporaryDir(t)
@@ -45,7 +45,7 @@ describe('Separate large artifacts from state', () => {
   test('stays on a shared store while its file is needed, and goes when that is over', async (t) => {
     const redis = await startRedisServer()
     t.after(redis.stop)
-    const store = await createRedisStore({ url: redis.url, toEvent, log: quiet })
+    const store = await createRedisStore({ url: redis.url, toEvent, log: silent })
     t.after(store.close)
     const shared = { blobs: store.blobs ?? assert.fail('it has none'), keepFor: () => 60_000 }
     const here = createArtifacts(temporaryDir(t), shared)

@@ -15,7 +15,7 @@ import { createStateManager } from '../../src/features/documents/manager.ts'
 import { createLogs } from '../../src/features/transcript/logs.ts'
 import { assertPrompt } from '../fixtures/in-time.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
-import { callFrom, quiet, temporaryDir } from './kit.ts'
+import { callFrom, silent, temporaryDir } from './kit.ts'
 
 /** No skills, and nobody to ask. */
 const unknownContext: AssistantContext = {
@@ -44,7 +44,7 @@ function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const schedules = { create: never, list: never, delete: never, next: never }
   const { kv } = createMemoryStore()
   const parts = createAssistant({
-    ...{ state, logs, index, now, log: quiet, kv, context: unknownContext, schedules },
+    ...{ state, logs, index, now, log: silent, kv, context: unknownContext, schedules },
     scope: () => scope,
   })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))

@@ -4,7 +4,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { createCallLedger } from '../../src/features/calls/ledger.ts'
 import { createLogs } from '../../src/features/transcript/logs.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { quiet, temporaryDir, toEvent } from './kit.ts'
+import { silent, temporaryDir, toEvent } from './kit.ts'
 
 const unknown = { code: 'call_unknown' }
 const never = () => new Promise<null>(() => {})
@@ -14,7 +14,7 @@ async function start(t: TestContext) {
   const dir = temporaryDir(t)
   const logs = createLogs({ dir })
   const onFreshStore = async () => {
-    const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
+    const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent })
     t.after(() => store.close())
     return () => createCallLedger({ kv: store.kv, by: 'test', note: logs.call, now: Date.now })
   }

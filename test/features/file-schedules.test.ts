@@ -8,7 +8,7 @@ import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { addScheduleRun } from '../../src/features/schedules/schedule-runs.ts'
 import { createSchedules, SCHEDULES_QUEUE } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
+import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
@@ -23,7 +23,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
   const dir = temporaryDir(t)
   let time = START
   const now = () => time
-  const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now })
+  const store = await createEmbeddedStore({ dir, log: silent, toEvent, now })
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   t.after(async () => {
     await manager.close()
@@ -45,7 +45,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
       record: async (entry) => void events.push(entry),
       permit: async () => {},
       owner,
-      log: quiet,
+      log: silent,
       now,
     })
   return {

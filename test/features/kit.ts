@@ -6,7 +6,7 @@ import type { Change, DocumentBackend, DocumentSpec } from '../../src/features/d
 import { temporaryDir } from '../fixtures/folder.ts'
 import { messageOf } from '../runtime/support/message.ts'
 
-export { quiet, toEvent } from '../contract/store/kit.ts'
+export { silent, toEvent } from '../contract/store/kit.ts'
 export { temporaryDir }
 
 /** A call on the command line, or with a message that somebody wrote on this gateway. */

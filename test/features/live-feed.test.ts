@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { messageFilter } from '../../src/engine/operations/messages.ts'
 import { createFeed } from '../../src/features/live/feed.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { acceptAll, quiet, toEvent } from '../contract/store/kit.ts'
+import { acceptAll, silent, toEvent } from '../contract/store/kit.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { until } from '../fixtures/until.ts'
 
 test('a returning reader gets what it missed, also where the store fails while it is read', async (t) => {
-  const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent })
+  const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent })
   t.after(() => store.close())
   const [first, second] = await acceptAll(store, ['first', 'second'])
   assert.ok(first !== undefined && second !== undefined)

@@ -11,7 +11,7 @@ import type { FileSchedule } from '../../src/features/schedules/file-schedules.t
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
+import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
@@ -22,7 +22,7 @@ async function make(t: TestContext) {
   const dir = temporaryDir(t)
   let time = START
   const now = () => time
-  const store = await createEmbeddedStore({ dir, log: quiet, toEvent, now })
+  const store = await createEmbeddedStore({ dir, log: silent, toEvent, now })
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   t.after(async () => {
     await manager.close()
@@ -40,7 +40,7 @@ async function make(t: TestContext) {
       record: async (entry) => void events.push(entry),
       permit: async () => {},
       owner: 'a',
-      log: quiet,
+      log: silent,
       now,
     })
   const pass = (ms: number) => {

@@ -6,12 +6,12 @@ import { createCostLedger } from '../../src/features/usage/cost-ledger.ts'
 import { createRunLogs } from '../../src/features/usage/run-log.ts'
 import { createSkillUsage } from '../../src/features/usage/skill-usage.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
-import { callFrom, quiet, temporaryDir, toEvent } from './kit.ts'
+import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 
 async function make(t: TestContext) {
   const clock = { time: Date.UTC(2026, 0, 1, 12) }
   const now = () => clock.time
-  const store = await createEmbeddedStore({ dir: temporaryDir(t), log: quiet, toEvent, now })
+  const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent, now })
   t.after(() => store.close())
   const ledger = createCostLedger({ kv: store.kv, now })
   const runs = createRunLogs({ kv: store.kv, now })

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import { createRefusals } from '../../src/engine/refusals.ts'
 import { createMissed, NO_GATEWAY } from '../../src/http/missed.ts'
 import { createPublicHttp } from '../../src/http/public-http.ts'
-import { quiet } from '../contract/store/kit.ts'
+import { silent } from '../contract/store/kit.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -22,7 +22,7 @@ async function start() {
     now: () => time,
   })
   const missed = createMissed(refusals.add, () => time)
-  const http = createPublicHttp({ log: quiet, missed })
+  const http = createPublicHttp({ log: silent, missed })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
   for (const path of ['/hooks/demo', '/hooks/github'])

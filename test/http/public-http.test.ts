@@ -4,7 +4,7 @@ import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../src/core/errors.ts'
 import { createPublicHttp, type PublicHttpOptions } from '../../src/http/public-http.ts'
 import { openSocket, sendRaw } from '../chaos/raw-http.ts'
-import { quiet } from '../contract/store/kit.ts'
+import { silent } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
@@ -14,7 +14,7 @@ after(async () => {
 })
 
 async function start(options: Partial<PublicHttpOptions> = {}) {
-  const http = createPublicHttp({ log: quiet, connectionsCheckingInterval: 50, ...options })
+  const http = createPublicHttp({ log: silent, connectionsCheckingInterval: 50, ...options })
   const { port } = await http.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => http.close(0))
   http.mount('/echo', (request, response) => {
@@ -147,7 +147,7 @@ describe('the public listener', () => {
 
   test('says where an address is taken', async () => {
     const { port } = await start()
-    const second = createPublicHttp({ log: quiet })
+    const second = createPublicHttp({ log: silent })
     await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'cannot_listen', exit: 1 })
   })
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { budgetSchema } from '../../src/config/schema/budget.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { createBudgets } from '../../src/runtime/model/budget.ts'
-import { callFrom, quiet } from '../features/kit.ts'
+import { callFrom, silent } from '../features/kit.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
 
 const HOUR = 3_600_000
@@ -14,7 +14,7 @@ test('a budget slides: what was used goes on from the moment at which enough of 
   let refusals = 0
   const make = () =>
     createBudgets({
-      ...{ kv, log: quiet, now: () => at },
+      ...{ kv, log: silent, now: () => at },
       budget: () => budgetSchema.parse({ sender: ['100 tokens/1d', '10 EUR/12h'], total: '1k tokens/1d' }),
       prices: () => ({ 'x:*': { input: 0, output: 1_000_000 } }),
       refused: () => void refusals++,

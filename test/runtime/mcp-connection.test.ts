@@ -6,7 +6,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { mcpServerSchema } from '../../src/config/schema/mcp.ts'
 import { parseJson, pathGet } from '../../src/core/json.ts'
 import { createMcpConnection } from '../../src/runtime/mcp/connection.ts'
-import { quiet } from '../contract/store/kit.ts'
+import { silent } from '../contract/store/kit.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from './support/cleanup.ts'
 
@@ -34,7 +34,7 @@ async function serve(t: TestContext) {
     await answer(Object.assign(request, { method, url: path }), response, body)
   })
   const server = { ...mcpServerSchema.parse({ url: `${url}/mcp` }), name: 'far', folder: '.' }
-  const connection = createMcpConnection({ server, version: '1', listed: () => {}, log: quiet })
+  const connection = createMcpConnection({ server, version: '1', listed: () => {}, log: silent })
   cleanup(t, close)
   cleanup(t, () => mcp.close())
   cleanup(t, () => connection.close())

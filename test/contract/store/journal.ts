@@ -2,7 +2,20 @@ import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { isId, positionOf } from '../../../src/core/message-id.ts'
-import { acceptAll, MINUTE, newest, part, type StoreFactory, saying, until, WEEK } from './kit.ts'
+import {
+  acceptAll,
+  claimJobs,
+  failure,
+  job,
+  MINUTE,
+  newest,
+  part,
+  pumpAll,
+  type StoreFactory,
+  saying,
+  until,
+  WEEK,
+} from './kit.ts'
 
 const ODD_KEYS = [
   '__proto__',
@@ -18,35 +31,41 @@ const ODD_KEYS = [
   '\'"\\;--',
 ]
 
-/** Accept, dedupe, look-ups, history and the pump. */
+/** Together 12 MB, more than one read returns. */
+const LARGE_TEXTS = Array.from({ length: 40 }, (_, index) => `${index} `.padEnd(300_000, 'x'))
+const MAX_SHORT = 25
+
+function assertShort(page: readonly unknown[]): void {
+  assert.ok(page.length > 0 && page.length < MAX_SHORT, `${page.length} items in one page`)
+}
+
+/** Accepting, deduplication, look-ups, history and the pump. */
 export function journalContract(factory: StoreFactory): void {
   part(factory, 'journal', {
-    'many messages that came as one are accepted in one step, in order, each once by its key': async ({
-      store,
-    }) => {
-      const all = Array.from({ length: 1_500 }, (_, n) =>
-        saying(`${n} ${'x'.repeat(1_500)}`, {
-          key: `k${n}`,
-          ...(n % 3 > 0 ? { conversation: `c${n % 7}` } : {}),
-        }),
-      )
-      const [first, again] = [
-        await store.journal.accept(all, true),
-        await store.journal.accept([...all.slice(700), saying('new', { key: 'new' })], true),
-      ]
+    'accepts many messages in one step, in order, and each key once': async ({ store }) => {
+      const messages = Array.from({ length: 1_500 }, (_, n) => {
+        const message = saying(`${n} ${'x'.repeat(1_500)}`, { key: `k${n}` })
+        return n % 3 === 0 ? message : { ...message, conversation: `c${n % 7}` }
+      })
+      const together = true
+      const first = await store.journal.accept(messages, together)
       assert.ok(first.every(({ duplicate, error }) => !duplicate && !error))
-      assert.equal(new Set(first.map(({ id }) => id)).size, all.length)
+      assert.equal(new Set(first.map(({ id }) => id)).size, messages.length)
+      const ids = first.map(({ id }) => id)
+
+      const repeated = [...messages.slice(700), saying('new', { key: 'new' })]
+      const second = await store.journal.accept(repeated, together)
       assert.deepEqual(
-        again.map(({ id, duplicate }) => [id, duplicate]).slice(0, -1),
-        first.slice(700).map(({ id }) => [id, true]),
+        second.slice(0, -1),
+        ids.slice(700).map((id) => ({ id, duplicate: true })),
       )
-      assert.equal(again.at(-1)?.duplicate, false)
-      const back = await store.journal.get(first[1_234]?.id ?? '')
-      assert.equal(back?.text, all[1_234]?.text)
+      assert.equal(second.at(-1)?.duplicate, false)
+      const stored = await store.journal.get(ids[1_234] ?? '')
+      assert.equal(stored?.text, messages[1_234]?.text)
     },
 
-    'an accepted message is read back whole, with what the store fills in': async ({ store, now }) => {
-      const full = saying('héllo 💥', {
+    'returns an accepted message unchanged, with its id': async ({ store, now }) => {
+      const message = saying('héllo 💥', {
         conversation: 'c1',
         key: 'k1',
         receivedAt: now() - 5,
@@ -58,13 +77,13 @@ export function journalContract(factory: StoreFactory): void {
         attachments: [{ name: 'f', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab' }],
         trace: 'f'.repeat(32),
       })
-      const [answer] = await store.journal.accept([full])
-      assert.ok(answer)
-      assert.equal(answer.duplicate, false)
-      assert.ok(isId(answer.id))
-      assert.deepEqual(await store.journal.get(answer.id), { ...full, id: answer.id })
+      const [accepted] = await store.journal.accept([message])
+      assert.ok(accepted)
+      assert.equal(accepted.duplicate, false)
+      assert.ok(isId(accepted.id))
+      assert.deepEqual(await store.journal.get(accepted.id), { ...message, id: accepted.id })
     },
-    'a message without conversation, trace and time gets its own': async ({ store, now }) => {
+    'fills in a missing conversation, trace and time': async ({ store, now }) => {
       const [id = ''] = await acceptAll(store, ['hi'])
       const message = await store.journal.get(id)
       const filled = {
@@ -76,18 +95,20 @@ export function journalContract(factory: StoreFactory): void {
       }
       assert.deepEqual(message, { ...saying('hi'), ...filled })
     },
-    'ids keep sorting when the clock steps back': async ({ store, advance }) => {
+    'ids stay in order when the clock steps back': async ({ store, advance }) => {
       const first = await acceptAll(store, ['a'])
       advance(-MINUTE)
       const ids = [...first, ...(await acceptAll(store, ['b']))]
       assert.deepEqual(ids, [...ids].sort())
     },
-    'an unknown id and a text that is no id are not found': async ({ store }) => {
+    'finds nothing for an unknown or an invalid id': async ({ store }) => {
       const [id = ''] = await acceptAll(store, ['a'])
       assert.equal(await store.journal.get(`${id.slice(0, -4)}0000`), undefined)
       assert.equal(await store.journal.get('nonsense'), undefined)
     },
-    'a duplicate within one call gets the id of the first, in its place': async ({ store }) => {
+    'a duplicate within one call gets the id of the first message, at its own place in the answers': async ({
+      store,
+    }) => {
       const answers = await store.journal.accept([
         saying('1', { key: 'a' }),
         saying('2', { key: 'b' }),
@@ -120,14 +141,13 @@ export function journalContract(factory: StoreFactory): void {
       assert.equal(after?.duplicate, false)
       assert.notEqual(after?.id, first?.id)
     },
-    'odd keys, gateways and conversations are plain text': async ({ store }) => {
+    'accepts any text as key, gateway and conversation': async ({ store }) => {
       const messages = ODD_KEYS.map((key) =>
         saying(key, { key, gateway: `g${key}`, conversation: `c${key}` }),
       )
       const first = await store.journal.accept(messages)
-      const again = await store.journal.accept(messages)
       assert.deepEqual(
-        again,
+        await store.journal.accept(messages),
         first.map(({ id }) => ({ id, duplicate: true })),
       )
       for (const key of ODD_KEYS) {
@@ -136,7 +156,7 @@ export function journalContract(factory: StoreFactory): void {
         assert.deepEqual(more, [])
       }
     },
-    'odd content comes back as it went in: own __proto__, lone surrogates, NUL, 1 MB': async ({ store }) => {
+    'keeps odd content unchanged: own __proto__, lone surrogates, NUL, 1 MB': async ({ store }) => {
       const data = JSON.parse('{"__proto__":{"x":1},"constructor":"c","n":1e21}')
       const texts = ['\ud800 lone \udc00', 'nul\u0000inside', '💥'.repeat(262_144), '']
       const answers = await store.journal.accept(texts.map((text) => saying(text, { data })))
@@ -147,7 +167,7 @@ export function journalContract(factory: StoreFactory): void {
         assert.equal(JSON.stringify(message.data), JSON.stringify(data))
       }
     },
-    'notes make the history, oldest first, and survive a restart': async (bench) => {
+    'the history contains the notes, oldest first, and survives a restart': async (bench) => {
       const [id = '', other = ''] = await acceptAll(bench.store, ['a', 'b'])
       const notes = [
         { at: 1, road: 'dispatch', what: 'matched', detail: { route: 'rest' } },
@@ -159,7 +179,7 @@ export function journalContract(factory: StoreFactory): void {
       assert.deepEqual(await (await bench.reopen()).journal.history(id), notes)
       assert.deepEqual(await bench.store.journal.history(other), [])
     },
-    'notes of an unknown message are dropped': async ({ store }) => {
+    'drops notes on unknown messages': async ({ store }) => {
       const [id = ''] = await acceptAll(store, ['a'])
       const unknown = `${id.slice(0, -4)}0000`
       await store.journal.note(unknown, [{ at: 1, road: 'dispatch', what: 'x' }])
@@ -171,11 +191,11 @@ export function journalContract(factory: StoreFactory): void {
   })
 
   part(factory, 'pump', {
-    'it moves the cursor and adds the jobs in one step, once': async (bench) => {
+    'moves the cursor and adds the jobs in one step, once': async (bench) => {
       const ids = await acceptAll(bench.store, ['a', 'b', 'c'])
       const { cursor, items: messages } = await bench.store.journal.unpumped(2)
       const last = messages.at(-1)?.id ?? ''
-      const jobs = messages.map(({ id, conversation: lane }) => ({ id, lane, group: 'rest', messageId: id }))
+      const jobs = messages.map(({ id, conversation: lane }) => ({ id, lane, group: 'g', messageId: id }))
       assert.equal(await bench.store.journal.pumped(cursor, last, jobs), true)
       assert.equal(await bench.store.journal.pumped(cursor, last, jobs), false)
       const store = await bench.reopen()
@@ -191,27 +211,24 @@ export function journalContract(factory: StoreFactory): void {
         ids.slice(2),
       )
     },
-    'many large messages come a few at a time, on every road, and none is left out': async ({ store }) => {
-      for (const group of ['a', 'b', 'late']) await store.topics.subscribe(MESSAGE_TOPIC, group, 'now')
-      const texts = Array.from({ length: 40 }, (_, index) => `${index} `.padEnd(300_000, 'x'))
-      const ids = await acceptAll(store, texts)
-      const few = <Item>(read: Item[]) => {
-        assert.ok(read.length >= 1 && read.length < 25, `${read.length} at once`)
-        return read
-      }
-      assert.equal((await store.topics.tail(MESSAGE_TOPIC, 0, 100)).items.length < 40, true)
-      for (let read = 0; read < 40; ) {
+    'the pump, claims and dead letters read large messages in short pages, and skip none': async ({
+      store,
+    }) => {
+      const ids = await acceptAll(store, LARGE_TEXTS)
+      assert.ok((await store.topics.tail(MESSAGE_TOPIC, 0, 100)).items.length < ids.length)
+      for (let pumped = 0; pumped < ids.length; ) {
         const { cursor, items: messages } = await store.journal.unpumped(100)
-        read += few(messages).length
-        const jobs = messages.map(({ id }) => ({ id, lane: id, group: 'g', messageId: id }))
+        assertShort(messages)
+        pumped += messages.length
+        const jobs = messages.map(({ id }) => job(id, id, { messageId: id }))
         await store.journal.pumped(cursor, messages.at(-1)?.id ?? '', jobs)
       }
       const claimed: string[] = []
-      while (claimed.length < 40) {
-        const { items: jobs } = await store.jobs.claim('dispatch', { max: 100, lease: MINUTE })
-        claimed.push(...few(jobs).map(({ id }) => id))
-        const error = { at: 0, code: 'skill_failed', message: 'x' }
-        const dead = { outcome: 'dead' as const, reason: 'attempts' as const, error }
+      while (claimed.length < ids.length) {
+        const { items: jobs } = await claimJobs(store, 'dispatch')
+        assertShort(jobs)
+        claimed.push(...jobs.map(({ id }) => id))
+        const dead = { outcome: 'dead', reason: 'attempts', error: failure('x', 0) } as const
         await store.jobs.settle(
           'dispatch',
           jobs.map(({ id, token }) => ({ id, token, ...dead })),
@@ -219,27 +236,36 @@ export function journalContract(factory: StoreFactory): void {
       }
       assert.deepEqual(claimed, ids)
       const { items: letters } = await store.jobs.deadLetters.list({ limit: 100 })
-      assert.deepEqual(few(letters)[0]?.message?.text, texts.at(-1))
+      assertShort(letters)
+      assert.equal(letters[0]?.message?.text, LARGE_TEXTS.at(-1))
       assert.deepEqual((await store.jobs.deadLetters.ids()).toSorted(), ids)
-
-      const drain = async (mode: 'consume' | 'lease', ...groups: string[]) => {
-        const got = groups.map((): string[] => [])
-        while (got.some((list) => list.length < 40)) {
+    },
+    'groups read large messages in short pages, and skip none': async ({ store }) => {
+      const groups = ['a', 'b', 'leases']
+      for (const group of groups) await store.topics.subscribe(MESSAGE_TOPIC, group, 'now')
+      const ids = await acceptAll(store, LARGE_TEXTS)
+      await pumpAll(store)
+      const readAll = async (mode: 'consume' | 'lease', ...groups: string[]) => {
+        const read = groups.map((group) => ({ group, ids: [] as string[] }))
+        while (read.some((one) => one.ids.length < ids.length)) {
           const requests = groups.map((group) => ({ group, max: 100, mode, lease: MINUTE }))
           const batches = await store.topics.read(MESSAGE_TOPIC, requests)
-          batches.forEach((batch, index) => {
-            assert.deepEqual([batch?.missed, (batch?.items.length ?? 99) < 25], [0, true])
-            got[index]?.push(...(batch?.items.map(({ id }) => id) ?? []))
-          })
+          for (const [index, batch] of batches.entries()) {
+            assert.ok(batch && batch.items.length < MAX_SHORT)
+            assert.equal(batch.missed, 0)
+            read[index]?.ids.push(...batch.items.map(({ id }) => id))
+          }
         }
-        for (const list of got) assert.deepEqual(list, ids)
+        for (const one of read) assert.deepEqual(one.ids, ids, one.group)
       }
-      await drain('consume', 'a', 'b')
-      await drain('lease', 'late')
-      await store.topics.nack(MESSAGE_TOPIC, 'late', ids, 0)
-      await drain('consume', 'late')
+      await readAll('consume', 'a', 'b')
+      await readAll('lease', 'leases')
+      await store.topics.nack(MESSAGE_TOPIC, 'leases', ids, 0)
+      await readAll('consume', 'leases')
     },
-    'what was accepted here comes to the pump and to the claim as the journal has it': async ({ store }) => {
+    'the pump and the claim see just accepted messages exactly as the journal stores them': async ({
+      store,
+    }) => {
       const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'x', path: 'y' }
       const shapes = [
         saying('{"a":[1]}', { key: 'k1', data: { format: 'json', body: { a: [1] } }, trace: 'f'.repeat(32) }),
@@ -247,49 +273,46 @@ export function journalContract(factory: StoreFactory): void {
         saying('large'.repeat(20_000), { conversation: 'c' }),
         saying('behind it', { conversation: 'c' }),
       ]
-      // What is there at the first look is read; what is accepted after it need not be.
-      for (const messages of [shapes, shapes.map((one) => ({ ...one, key: one.text.slice(0, 9) }))]) {
+      // The pump reads the first ones from the journal, and may have the later ones in memory.
+      for (const round of ['first', 'second']) {
         const accepted: Message[] = []
-        for (const one of messages) {
-          const [{ id } = { id: '' }] = await store.journal.accept([one])
-          accepted.push((await store.journal.get(id)) ?? assert.fail('it is there'))
+        for (const [index, shape] of shapes.entries()) {
+          const [{ id } = { id: '' }] = await store.journal.accept([{ ...shape, key: `${round} ${index}` }])
+          const message = await store.journal.get(id)
+          assert.ok(message)
+          accepted.push(message)
           const { cursor, items: unpumped } = await store.journal.unpumped(10)
-          assert.deepEqual(unpumped, accepted.slice(-1))
-          const job = { id, lane: id, group: 'rest', messageId: id }
-          assert.equal(await store.journal.pumped(cursor, id, [job]), true)
+          assert.deepEqual(unpumped, [message])
+          assert.equal(await store.journal.pumped(cursor, id, [job(id, id, { messageId: id })]), true)
         }
-        const { items: jobs } = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
+        const claimed = await claimJobs(store, 'dispatch')
         assert.deepEqual(
-          jobs.map((job) => job.message),
+          claimed.items.map(({ message }) => message),
           accepted,
         )
-        const released = jobs.map(({ id, token }) => ({ id, token, outcome: 'release' as const }))
+        const released = claimed.items.map(({ id, token }) => ({ id, token, outcome: 'release' as const }))
         await store.jobs.settle('dispatch', released)
-        const again = await store.jobs.claim('dispatch', { max: 10, lease: MINUTE })
+        const reclaimed = await claimJobs(store, 'dispatch')
         assert.deepEqual(
-          again.items.map((job) => job.message),
+          reclaimed.items.map(({ message }) => message),
           accepted,
         )
       }
     },
-    'it does not move to a message that the journal lost': async ({ store }) => {
+    'does not move the cursor to a message that the journal lost': async ({ store }) => {
       const [id = ''] = await acceptAll(store, ['a'])
       const { cursor } = await store.journal.unpumped(10)
       const lost = `${id.slice(0, -4)}${id.endsWith('0000') ? '0001' : '0000'}`
-      assert.equal(await store.journal.pumped(cursor, lost, [{ id: 'j', lane: 'l', group: 'g' }]), false)
+      assert.equal(await store.journal.pumped(cursor, lost, [job('j', 'l')]), false)
       assert.deepEqual((await store.journal.unpumped(10)).cursor, cursor)
       assert.deepEqual((await store.stats()).jobs, [])
     },
-    'accepting signals the journal, the receive queue and the topic, when it is durable': async ({
-      store,
-    }) => {
+    'accepting signals the journal, the receive road and the topic': async ({ store }) => {
       const seen = new Set<string>()
-      const ends = (['journal', 'receive', 'topic:gateway-message'] as const).map((name) =>
-        store.onSignal(name, () => seen.add(name)),
-      )
+      for (const name of ['journal', 'receive', 'topic:gateway-message'] as const)
+        store.onSignal(name, () => seen.add(name))
       await acceptAll(store, ['a'])
       await until(() => seen.size === 3, 'three signals')
-      for (const end of ends) end()
     },
   })
 }

@@ -6,7 +6,7 @@ import type { Message, NewMessage } from '../../../src/core/message.ts'
 import { makeId } from '../../../src/core/message-id.ts'
 import type { Claim, DeadReason, MessageSearch, NewJob, Page, Store } from '../../../src/core/store.ts'
 
-export { silent as quiet } from '../../../src/core/log.ts'
+export { silent } from '../../../src/core/log.ts'
 export { until } from '../../fixtures/until.ts'
 
 export const SECOND = 1_000
@@ -15,30 +15,30 @@ export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 export const WEEK = 7 * DAY
 
-/** One set of data that starts empty, as a store's own test hands it to the suite. */
+/** The data of one case, initially empty. The test of each store provides it. */
 export type StoreFixture = {
   /**
-   * Opens a store over this fixture's data. Called again after `close()` of the store before it, to see
-   * what a restart keeps. The store must read the time from `now` (Unix ms) for whatever can expire,
-   * and make the events of messages with `toEvent`.
+   * Opens a store over this data. After `close()` it is called again, to test what survives a restart.
+   * The store must use `now` (Unix ms) for everything that expires, and `toEvent` for the events of
+   * messages.
    */
   open(options: StoreOptions): Promise<Store>
-  /** True where two open stores may share the data (two daemons on one Redis). */
+  /** Whether two open stores can share the data (two daemons on one Redis). */
   shared: boolean
-  /** Removes the data. Every store is closed by then. */
+  /** Removes the data, after all stores were closed. */
   dispose(): Promise<void>
 }
 
 export type StoreOptions = { now: () => number; toEvent: (message: Message) => Event }
 
 export type StoreFactory = {
-  /** Makes a fixture with no data in it. */
+  /** Creates a fixture without data. */
   create(): Promise<StoreFixture>
-  /** Whether a case is left out for this store. */
+  /** Whether this store does not run the case with this name. */
   leavesOut(name: string): boolean
 }
 
-/** What one case works with. The clock stands still unless `advance` moves it. */
+/** The store of one case, and its clock, which stands still unless `advance` moves it. */
 export type Bench = {
   store: Store
   shared: boolean
@@ -50,7 +50,7 @@ export type Bench = {
   second(): Promise<Store>
 }
 
-/** Runs a body against a fresh store and takes everything down after it. */
+/** Runs `body` with an empty store, then closes all stores and removes the data. */
 export async function withStore(factory: StoreFactory, body: (bench: Bench) => Promise<void>): Promise<void> {
   const fixture = await factory.create()
   let time = Date.now()
@@ -82,7 +82,7 @@ export async function withStore(factory: StoreFactory, body: (bench: Bench) => P
   }
 }
 
-/** Registers one part of the suite: cases that each get a store of their own. */
+/** Registers one part of the suite. Each case gets a store of its own. */
 export function part(
   factory: StoreFactory,
   title: string,
@@ -95,7 +95,7 @@ export function part(
   })
 }
 
-/** The `toEvent` of the suite: flat, with what the cases look at. */
+/** The `toEvent` of the suite, with the fields that the cases assert. */
 export function toEvent(message: Message): Event {
   return {
     id: message.id,
@@ -107,7 +107,7 @@ export function toEvent(message: Message): Event {
   }
 }
 
-/** A message that says `text`. */
+/** A message with this text. */
 export function saying(text: string, rest: Partial<NewMessage> = {}): NewMessage {
   return { gateway: 'demo', transport: 'webhook', from: { id: 'ada' }, text, data: {}, ...rest }
 }
@@ -122,7 +122,17 @@ export async function acceptAll(
   return answers.map((answer) => answer.id)
 }
 
-/** The newest messages that match, newest first, of one search; it may stop before `limit`. */
+/** Moves the dispatch cursor past all messages, without adding jobs. */
+export async function pumpAll(store: Store): Promise<void> {
+  for (;;) {
+    const { cursor, items: messages } = await store.journal.unpumped(1_000)
+    const last = messages.at(-1)
+    if (!last) return
+    await store.journal.pumped(cursor, last.id, [])
+  }
+}
+
+/** The newest matching messages, newest first. It is one search, which may stop before `limit`. */
 export async function newest({ journal }: Store, limit: number, query: Omit<MessageSearch, 'limit'> = {}) {
   return (await journal.search({ ...query, limit })).found.map(({ message }) => message)
 }
@@ -135,23 +145,23 @@ export async function whileMore<Item>(
   next: (last: Item | undefined) => Promise<Page<Item>>,
 ): Promise<Item[]> {
   const all: Item[] = []
-  for (let steps = 0; ; steps++) {
-    assert.ok(steps < 1_000, 'it ends')
+  for (let pages = 0; ; pages++) {
+    assert.ok(pages < 1_000, 'the read comes to an end')
     const { items, more } = await next(all.at(-1))
     all.push(...items)
     if (!more) return all
   }
 }
 
-/** Publishes events with these names as data and returns their ids. */
-export function publishAll(store: Store, topic: string, names: readonly string[]): Promise<string[]> {
+/** Publishes an event for each item of `data` and returns their ids. */
+export function publishAll(store: Store, topic: string, data: readonly string[]): Promise<string[]> {
   return store.topics.publish(
     topic,
-    names.map((name) => ({ type: 'note', source: 'test', data: name })),
+    data.map((each) => ({ type: 'note', source: 'test', data: each })),
   )
 }
 
-/** Reads for one group, which must exist. */
+/** Reads up to 100 events for one group, which must exist. */
 export async function readGroup(
   store: Store,
   topic: string,
@@ -160,11 +170,11 @@ export async function readGroup(
   options: { max?: number; lease?: number } = {},
 ) {
   const [batch] = await store.topics.read(topic, [{ group, max: 100, mode, ...options }])
-  assert.ok(batch, `group ${group} is there`)
+  assert.ok(batch, `group ${group} exists`)
   return batch
 }
 
-/** The id of a gap, with which a group acknowledges that it missed so many events. */
+/** The id with which a group acknowledges a gap of `missed` events. */
 export function gapId(missed: number): string {
   return makeId(0, 0, missed)
 }
@@ -178,7 +188,7 @@ export function job(id: string, lane: string, rest: Partial<NewJob> = {}): NewJo
   return { id, lane, group: 'g', ...rest }
 }
 
-/** Claims up to `max` jobs for a minute. */
+/** Claims up to 100 jobs for a minute. */
 export async function claimJobs(store: Store, queue: string, options: Partial<Claim> = {}) {
   return store.jobs.claim(queue, { max: 100, lease: MINUTE, ...options })
 }
@@ -191,21 +201,21 @@ export async function claimOne(store: Store, queue: string) {
   return claimed
 }
 
-/** Adds a job and lets it die of one error, whose message is the id of the job. */
+/** Adds a job and settles it as dead. The message of its error is the id of the job. */
 export async function bury(
   { store, now }: Bench,
   queue: string,
-  dying: NewJob,
+  newJob: NewJob,
   reason: DeadReason = 'attempts',
 ) {
-  await store.jobs.add(queue, [dying])
+  await store.jobs.add(queue, [newJob])
   const { id, token } = await claimOne(store, queue)
   const error = failure(id, now())
   await store.jobs.settle(queue, [{ id, token, outcome: 'dead', error, reason }])
 }
 
-/** Claims jobs and returns their ids, in the order of the answer. */
-export async function claimIds(store: Store, queue: string, options: Parameters<typeof claimJobs>[2] = {}) {
+/** Claims jobs and returns their ids, in the order in which they were claimed. */
+export async function claimIds(store: Store, queue: string, options: Partial<Claim> = {}) {
   const { items: jobs } = await claimJobs(store, queue, options)
   return jobs.map((claimed) => claimed.id)
 }

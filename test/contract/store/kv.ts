@@ -11,7 +11,7 @@ export function keyValueContract(factory: StoreFactory): void {
       assert.deepEqual(await bench.store.kv.get('k'), { value, version })
       assert.deepEqual(await (await bench.reopen()).kv.get('k'), { value, version })
     },
-    'null, false, empty and large values are values': async ({ store }) => {
+    'stores null, false, empty and large values': async ({ store }) => {
       for (const value of [null, false, 0, '', [], {}, 'x'.repeat(1_000_000), '\ud800']) {
         await store.kv.set('k', value)
         assert.deepEqual((await store.kv.get('k'))?.value, value)
@@ -25,21 +25,24 @@ export function keyValueContract(factory: StoreFactory): void {
       assert.ok(await store.kv.set('k', 2, { ifVersion: version }))
       assert.equal((await store.kv.get('k'))?.value, 2)
     },
-    'a version does not come back after a delete': async ({ store }) => {
+    'a version is not reused after a delete': async ({ store }) => {
       const version = (await store.kv.set('k', 1)) ?? 0
       await store.kv.delete('k')
       await store.kv.set('k', 2)
       assert.equal(await store.kv.set('k', 3, { ifVersion: version }), undefined)
       assert.equal((await store.kv.get('k'))?.value, 2)
     },
-    'of concurrent writers that expect one version, one wins': async ({ store }) => {
+    'one of several concurrent writers that expect the same version wins': async ({ store }) => {
       const ifVersion = (await store.kv.set('k', 0)) ?? 0
       const wins = await Promise.all(
         Array.from({ length: 10 }, (_, n) => store.kv.set('k', n, { ifVersion })),
       )
       assert.equal(wins.filter((version) => version !== undefined).length, 1)
     },
-    'a key with a ttl is gone after it; a write without ttl makes it stay': async ({ store, advance }) => {
+    'a key expires after its `ttl`, and a write without `ttl` makes it permanent': async ({
+      store,
+      advance,
+    }) => {
       await store.kv.set('k', 1, { ttl: SECOND })
       await store.kv.set('stays', 1, { ttl: SECOND })
       await store.kv.set('stays', 2)
@@ -51,7 +54,7 @@ export function keyValueContract(factory: StoreFactory): void {
       assert.deepEqual(await store.kv.list('', 10), ['stays'])
       assert.ok(await store.kv.set('k', 2, { ifVersion: 0 }))
     },
-    'list gives the keys with a prefix, sorted, up to the limit': async ({ store }) => {
+    'lists the keys with a prefix, sorted, up to the limit': async ({ store }) => {
       const keys = ['a', 'a%', 'a*', 'a/1', 'a/2', 'a_', 'b', '__proto__', 'é']
       for (const key of keys) await store.kv.set(key, key)
       assert.deepEqual(await store.kv.list('a/', 10), ['a/1', 'a/2'])
@@ -61,40 +64,41 @@ export function keyValueContract(factory: StoreFactory): void {
       assert.deepEqual(await store.kv.list('zz', 10), [])
       assert.equal((await store.kv.get('__proto__'))?.value, '__proto__')
     },
-    'writing and deleting signal the key': async ({ store }) => {
-      let heard = 0
-      store.onSignal('kv:k', () => heard++)
+    'writing and deleting a key signal it': async ({ store }) => {
+      let signals = 0
+      store.onSignal('kv:k', () => signals++)
       store.onSignal('kv:other', () => assert.fail('another key'))
       await store.kv.set('k', 1)
-      await until(() => heard >= 1, 'the signal of the write')
-      const before = heard
+      await until(() => signals >= 1, 'the signal of the write')
+      const before = signals
       await store.kv.delete('k')
-      await until(() => heard > before, 'the signal of the delete')
+      await until(() => signals > before, 'the signal of the delete')
     },
   })
 
   part(factory, 'leases', {
-    'one that a clock left behind which was ahead is over once it was not renewed for as long as it runs':
-      async ({ store, advance }) => {
-        advance(DAY)
-        const held = await store.leases.acquire('mailbox', 'a', 40)
-        advance(-DAY)
-        assert.equal(await store.leases.acquire('mailbox', 'b', 40), undefined)
-        const taken = await until(() => store.leases.acquire('mailbox', 'b', 40), 'the lease')
-        assert.ok(taken.token > (held?.token ?? 0))
-        const renewed = await store.leases.acquire('mailbox', 'b', MINUTE)
-        assert.ok(renewed)
-        for (let look = 0; look < 20; look++)
-          assert.equal(await store.leases.acquire('mailbox', 'a', 1), undefined, 'it runs for a minute')
-      },
-    'one holder at a time, and a renewal keeps the token': async ({ store }) => {
+    'a lease from before the clock went back can be taken after its duration without a renewal': async ({
+      store,
+      advance,
+    }) => {
+      advance(DAY)
+      const old = await store.leases.acquire('mailbox', 'a', 40)
+      advance(-DAY)
+      assert.equal(await store.leases.acquire('mailbox', 'b', 40), undefined)
+      const taken = await until(() => store.leases.acquire('mailbox', 'b', 40), 'the lease')
+      assert.ok(taken.token > (old?.token ?? 0))
+      assert.ok(await store.leases.acquire('mailbox', 'b', MINUTE))
+      for (let attempt = 0; attempt < 20; attempt++)
+        assert.equal(await store.leases.acquire('mailbox', 'a', 1), undefined, 'b renewed it for a minute')
+    },
+    'a lease has one holder, and a renewal keeps the token': async ({ store }) => {
       const held = await store.leases.acquire('mailbox', 'a', MINUTE)
       assert.ok(held)
       assert.equal(await store.leases.acquire('mailbox', 'b', MINUTE), undefined)
       assert.deepEqual(await store.leases.acquire('mailbox', 'a', MINUTE), held)
       assert.ok(await store.leases.acquire('other', 'b', MINUTE))
     },
-    'the token grows with every new holder, by expiry and by release': async ({ store, advance }) => {
+    'the token grows with every new holder, after an expiry or a release': async ({ store, advance }) => {
       const first = await store.leases.acquire('l', 'a', MINUTE)
       advance(MINUTE)
       const second = await store.leases.acquire('l', 'b', MINUTE)
@@ -111,15 +115,15 @@ export function keyValueContract(factory: StoreFactory): void {
     },
   })
 
-  part(factory, 'life of a store', {
-    'two stores over the same data see one truth': async (bench) => {
+  part(factory, 'two stores over the same data', {
+    'see the same values, leases and signals': async (bench) => {
       if (!bench.shared) return
       const other = await bench.second()
-      let heard = 0
-      other.onSignal('kv:k', () => heard++)
+      let signals = 0
+      other.onSignal('kv:k', () => signals++)
       await bench.store.kv.set('k', 1)
       assert.equal((await other.kv.get('k'))?.value, 1)
-      await until(() => heard > 0, 'a signal from the other store')
+      await until(() => signals > 0, 'a signal from the other store')
       assert.ok(await bench.store.leases.acquire('l', 'a', MINUTE))
       assert.equal(await other.leases.acquire('l', 'b', MINUTE), undefined)
     },

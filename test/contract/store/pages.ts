@@ -1,31 +1,34 @@
 import assert from 'node:assert/strict'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import type { DeadLetter, HeldJob, PlacedEvent, Store } from '../../../src/core/store.ts'
+import type { DeadLetter, HeldJob, PlacedEvent, PlacedMessage, Store } from '../../../src/core/store.ts'
 import { acceptAll, bury, job, MINUTE, part, publishAll, type StoreFactory, whileMore } from './kit.ts'
 
 const FEW = Array.from({ length: 7 }, (_, index) => `m${index}`)
-/** Together more than one read gives. */
+/** Together 7 MB, more than one read returns. */
 const LARGE = Array.from({ length: 24 }, (_, index) => `${index} `.padEnd(300_000, 'x'))
 
-/** A reader that goes on only while it is said that there is more misses nothing, and comes to an end. */
+/** A reader that continues only while `more` is true skips nothing and comes to an end. */
 export function pagesContract(factory: StoreFactory): void {
   part(factory, 'pages', {
     ...Object.fromEntries(
       [
-        { name: 'few at a time', texts: FEW, max: 2 },
-        { name: 'exactly all at once', texts: FEW, max: FEW.length },
-        { name: 'large ones', texts: LARGE, max: 100 },
+        { name: 'in small pages', texts: FEW, max: 2 },
+        { name: 'in one page of exactly their number', texts: FEW, max: FEW.length },
+        { name: 'of a large size', texts: LARGE, max: 100 },
       ].flatMap(({ name, texts, max }) => [
-        [`unpumped, then claims: ${name}`, ({ store }: { store: Store }) => pumpAndClaim(store, texts, max)],
         [
-          `the road of a taker who chooses: ${name}`,
-          ({ store }: { store: Store }) => look(store, texts, max),
+          `the pump and claims read all messages: ${name}`,
+          ({ store }: { store: Store }) => pumpAndClaim(store, texts, max),
         ],
-        [`the tail of the messages: ${name}`, ({ store }: { store: Store }) => tail(store, texts, max)],
-        [`a group, in every mode: ${name}`, ({ store }: { store: Store }) => readGroups(store, texts, max)],
+        [`\`look\` lists all messages: ${name}`, ({ store }: { store: Store }) => look(store, texts, max)],
+        [`\`tail\` reads all messages: ${name}`, ({ store }: { store: Store }) => tail(store, texts, max)],
+        [
+          `a group reads all messages in every mode: ${name}`,
+          ({ store }: { store: Store }) => readGroups(store, texts, max),
+        ],
       ]),
     ),
-    'dead letters and held jobs, exactly to their end': async (bench) => {
+    'lists all dead letters and held jobs, and says when there are no more': async (bench) => {
       const { store } = bench
       for (const id of FEW) await bury(bench, 'q', job(id, id))
       for (const limit of [2, FEW.length]) {
@@ -55,32 +58,36 @@ export function pagesContract(factory: StoreFactory): void {
       }
       assert.equal((await store.jobs.held('held', '', FEW.length)).more, false)
     },
-    'a claim says whether other jobs are due: beyond its number, beyond the limit of a group, or none':
-      async ({ store }) => {
-        await store.jobs.add(
-          'q',
-          FEW.map((id) => job(id, id)),
-        )
-        const claim = (max: number, limits = {}) => store.jobs.claim('q', { max, lease: MINUTE, limits })
-        assert.equal((await claim(2)).more, true)
-        assert.equal((await claim(100, { g: 0 })).more, true)
-        assert.equal((await claim(100, { g: 1 })).more, true)
-        const last = await claim(4)
-        assert.deepEqual([last.items.length, last.more], [4, false])
-        assert.deepEqual(await claim(1), { items: [], more: false, nextDue: (await claim(1)).nextDue })
-      },
-    'the events of a topic, exactly to their end': async ({ store }) => {
+    'a claim says whether more jobs are due, beyond `max` or beyond the limit of a group': async ({
+      store,
+    }) => {
+      await store.jobs.add(
+        'q',
+        FEW.map((id) => job(id, id)),
+      )
+      const claim = (max: number, limits = {}) => store.jobs.claim('q', { max, lease: MINUTE, limits })
+      assert.equal((await claim(2)).more, true)
+      assert.equal((await claim(100, { g: 0 })).more, true)
+      assert.equal((await claim(100, { g: 1 })).more, true)
+      const last = await claim(4)
+      assert.deepEqual([last.items.length, last.more], [4, false])
+      const none = await claim(1)
+      assert.deepEqual([none.items, none.more], [[], false])
+    },
+    '`tail` and groups say when a topic has no more events': async ({ store }) => {
       const ids = await publishAll(store, 't', FEW)
       assert.equal((await store.topics.tail('t', 0, FEW.length)).more, false)
       assert.equal((await store.topics.tail('t', 0, FEW.length - 1)).more, true)
       await store.topics.subscribe('t', 'g', 'start')
       const read = async (mode: 'peek' | 'consume' | 'lease', max: number) =>
         (await store.topics.read('t', [{ group: 'g', mode, max, lease: MINUTE }]))[0]
-      assert.deepEqual([(await read('peek', 7))?.more, (await read('peek', 6))?.more], [false, true])
+      assert.equal((await read('peek', FEW.length))?.more, false)
+      assert.equal((await read('peek', FEW.length - 1))?.more, true)
       assert.equal((await read('lease', 3))?.more, true)
-      // Three of them are visible again, before those that are unread.
+      // The three leased ones are visible again, before the four unread ones.
       await store.topics.nack('t', 'g', ids.slice(0, 3), 0)
-      assert.deepEqual([(await read('peek', 7))?.more, (await read('peek', 2))?.more], [false, true])
+      assert.equal((await read('peek', FEW.length))?.more, false)
+      assert.equal((await read('peek', 2))?.more, true)
       assert.equal((await read('consume', 2))?.more, true)
       assert.equal((await read('consume', 5))?.more, false)
     },
@@ -106,20 +113,20 @@ async function look({ journal, receive }: Store, texts: readonly string[], max: 
   const found: string[] = []
   for (let part = 0; part < receive.parts; part++) {
     let after = 0
-    const shown = await whileMore(async () => {
-      const looked = await receive.look({ part, after, max })
-      after = looked.to
-      return looked
+    const listed = await whileMore(async () => {
+      const page = await receive.look({ part, after, max })
+      after = page.to
+      return page
     })
-    const positions = shown.map(({ position }) => position)
-    const again = await whileMore<(typeof shown)[number]>((last) =>
+    const positions = listed.map(({ position }) => position)
+    const atPositions = await whileMore<PlacedMessage>((last) =>
       receive.lookAt(
         part,
         positions.filter((position) => position > (last?.position ?? 0)),
       ),
     )
-    assert.deepEqual(again, shown)
-    found.push(...shown.map(({ message }) => message.id))
+    assert.deepEqual(atPositions, listed)
+    found.push(...listed.map(({ message }) => message.id))
   }
   assert.deepEqual(found.toSorted(), ids)
 }
@@ -140,7 +147,7 @@ async function readGroups(store: Store, texts: readonly string[], max: number): 
   const ids = await acceptAll(store, texts)
   const read = async (group: string, mode: 'consume' | 'lease' | 'peek') => {
     const [batch] = await topics.read(MESSAGE_TOPIC, [{ group, mode, max, lease: MINUTE }])
-    return batch ?? assert.fail('the group is there')
+    return batch ?? assert.fail(`group ${group} exists`)
   }
   const idsOf = (events: readonly { id: string }[]) => events.map(({ id }) => id)
   assert.deepEqual(idsOf(await whileMore(() => read('consumes', 'consume'))), ids)

@@ -13,7 +13,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.partialDeepStrictEqual(note, { at: now(), road: 'receive', what: 'taken' })
       assert.deepEqual(more, [])
     },
-    'it filters by gateway, by conversation and by both': async ({ store }) => {
+    'a take filters by gateway, by conversation and by both': async ({ store }) => {
       await store.journal.accept([
         saying('a1', { gateway: 'a', conversation: 'x' }),
         saying('b1', { gateway: 'b', conversation: 'x' }),
@@ -32,9 +32,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await take({}), 'b1')
       assert.equal(await take({}), undefined)
     },
-    'a message without a conversation is taken by its own id, and its replies after it': async ({
-      store,
-    }) => {
+    'the id of a message without a conversation takes it, and then its replies': async ({ store }) => {
       await acceptAll(store, ['before'])
       const [id = ''] = await acceptAll(store, ['alone'])
       await acceptAll(store, ['reply'], { conversation: id })
@@ -43,10 +41,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal((await store.receive.take({ conversation: id }))?.message.text, 'reply')
       assert.equal(await store.receive.take({ conversation: id }), undefined)
     },
-    'a lease hides a message until it runs out; then it comes back at its place': async ({
-      store,
-      advance,
-    }) => {
+    'a lease hides a message until it expires; then it is the oldest again': async ({ store, advance }) => {
       await acceptAll(store, ['a', 'b'])
       assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'a')
       advance(MINUTE - 1)
@@ -55,7 +50,7 @@ export function receiveContract(factory: StoreFactory): void {
       advance(1)
       assert.equal((await store.receive.take({}))?.message.text, 'a')
     },
-    'a nack gives a message back after its delay, and ends the receipt': async ({ store, advance }) => {
+    'a nack returns a message after the delay, and ends the receipt': async ({ store, advance }) => {
       const [id = ''] = await acceptAll(store, ['a'])
       const { receipt = '' } = (await store.receive.take({}, MINUTE)) ?? {}
       assert.equal(await store.receive.release(receipt, 10 * MINUTE), true)
@@ -64,14 +59,14 @@ export function receiveContract(factory: StoreFactory): void {
       advance(2 * MINUTE)
       assert.equal(await store.receive.take({}), undefined)
       advance(8 * MINUTE)
-      const again = await store.receive.take({}, MINUTE)
-      assert.equal(again?.message.text, 'a')
-      assert.equal(await store.receive.release(again?.receipt ?? ''), true)
+      const second = await store.receive.take({}, MINUTE)
+      assert.equal(second?.message.text, 'a')
+      assert.equal(await store.receive.release(second?.receipt ?? ''), true)
       assert.equal((await store.receive.take({}))?.message.id, id)
-      const whats = (await store.journal.history(id)).map(({ what }) => what)
-      assert.deepEqual(whats, ['leased', 'released', 'leased', 'released', 'taken'])
+      const notes = (await store.journal.history(id)).map(({ what }) => what)
+      assert.deepEqual(notes, ['leased', 'released', 'leased', 'released', 'taken'])
     },
-    'an extended lease runs from now; one that ran out cannot be extended': async ({ store, advance }) => {
+    '`extend` leases a message from now, unless the lease has expired': async ({ store, advance }) => {
       await acceptAll(store, ['a'])
       const { receipt = '' } = (await store.receive.take({}, MINUTE)) ?? {}
       for (let minutes = 0; minutes < 5; minutes++) {
@@ -84,7 +79,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal((await store.receive.take({}))?.message.text, 'a')
       assert.equal(await store.receive.extend(receipt, MINUTE), false)
     },
-    'a lease of any length disturbs no other take': async ({ store, advance, now }) => {
+    'a very long lease does not affect other takes': async ({ store, advance, now }) => {
       await acceptAll(store, ['a', 'b'])
       assert.equal((await store.receive.take({}, Number.MAX_SAFE_INTEGER))?.message.text, 'a')
       assert.ok(((await store.receive.nextExpiry()) ?? 0) > now())
@@ -92,7 +87,7 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal((await store.receive.take({}, MINUTE))?.message.text, 'b')
       assert.equal(await store.receive.take({}), undefined)
     },
-    'an expired lease comes back to each kind of filter': async ({ store, advance }) => {
+    'a message with an expired lease is found by every kind of filter': async ({ store, advance }) => {
       for (const filter of [
         {},
         { gateway: 'g' },
@@ -111,19 +106,19 @@ export function receiveContract(factory: StoreFactory): void {
       advance(SECOND)
       assert.ok(await store.receive.take({ conversation: alone }))
     },
-    'an acknowledgement after the lease ran out is refused': async ({ store, advance }) => {
+    'refuses an acknowledgement after the lease has expired': async ({ store, advance }) => {
       await acceptAll(store, ['a'])
-      const late = await store.receive.take({}, SECOND)
+      const expired = await store.receive.take({}, SECOND)
       advance(SECOND)
-      assert.equal(await store.receive.ack(late?.receipt ?? ''), false)
+      assert.equal(await store.receive.ack(expired?.receipt ?? ''), false)
       const next = await store.receive.take({}, MINUTE)
       assert.equal(next?.message.text, 'a')
-      assert.notEqual(next?.receipt, late?.receipt)
-      assert.equal(await store.receive.ack(late?.receipt ?? ''), false, 'another holds it')
-      assert.equal(await store.receive.release(late?.receipt ?? ''), false)
+      assert.notEqual(next?.receipt, expired?.receipt)
+      assert.equal(await store.receive.ack(expired?.receipt ?? ''), false, 'another consumer has it')
+      assert.equal(await store.receive.release(expired?.receipt ?? ''), false)
       assert.equal(await store.receive.ack(next?.receipt ?? ''), true)
     },
-    'a released message goes to the next taker at once, who is signalled': async ({ store }) => {
+    'releasing a message signals consumers, and the next one takes it immediately': async ({ store }) => {
       await acceptAll(store, ['a', 'b'])
       const taken = await store.receive.take({}, MINUTE)
       const signal = new Promise<void>((resolve) => store.onSignal('receive', () => resolve()))
@@ -133,25 +128,25 @@ export function receiveContract(factory: StoreFactory): void {
       assert.equal(await store.receive.ack(taken?.receipt ?? ''), false)
       assert.equal((await store.receive.take({}))?.message.text, 'a')
     },
-    'a receipt shows its message while its lease runs': async ({ store, advance }) => {
+    '`leased` returns the message of a receipt until the lease ends': async ({ store, advance }) => {
       const [id] = await acceptAll(store, ['a'])
-      const late = await store.receive.take({}, SECOND)
-      assert.equal((await store.receive.leased(late?.receipt ?? ''))?.id, id)
+      const first = await store.receive.take({}, SECOND)
+      assert.equal((await store.receive.leased(first?.receipt ?? ''))?.id, id)
       advance(SECOND)
-      assert.equal(await store.receive.leased(late?.receipt ?? ''), undefined)
-      const next = await store.receive.take({}, MINUTE)
-      assert.deepEqual(await store.receive.leased(next?.receipt ?? ''), next?.message)
-      await store.receive.ack(next?.receipt ?? '')
-      assert.equal(await store.receive.leased(next?.receipt ?? ''), undefined)
+      assert.equal(await store.receive.leased(first?.receipt ?? ''), undefined)
+      const second = await store.receive.take({}, MINUTE)
+      assert.deepEqual(await store.receive.leased(second?.receipt ?? ''), second?.message)
+      await store.receive.ack(second?.receipt ?? '')
+      assert.equal(await store.receive.leased(second?.receipt ?? ''), undefined)
     },
-    'invalid receipts are refused': async ({ store }) => {
+    'refuses invalid receipts': async ({ store }) => {
       for (const receipt of ['', 'nonsense', '1', '__proto__', '1:2:3']) {
         assert.equal(await store.receive.ack(receipt), false)
         assert.equal(await store.receive.release(receipt), false)
         assert.equal(await store.receive.leased(receipt), undefined)
       }
     },
-    'leases survive a restart, and so do their receipts': async (bench) => {
+    'leases and their receipts survive a restart': async (bench) => {
       await acceptAll(bench.store, ['a', 'b'])
       const first = await bench.store.receive.take({}, MINUTE)
       const second = await bench.store.receive.take({}, 2 * MINUTE)
@@ -171,7 +166,7 @@ export function receiveContract(factory: StoreFactory): void {
       await store.receive.ack(sooner?.receipt ?? '')
       assert.equal(await store.receive.nextExpiry(), now() + MINUTE)
     },
-    'stats count what is ready and what is leased': async ({ store, now }) => {
+    'stats count ready and leased messages': async ({ store, now }) => {
       await acceptAll(store, ['a', 'b', 'c'])
       await store.receive.take({})
       await store.receive.take({}, MINUTE)

@@ -4,7 +4,7 @@ import type { Log } from '../../../src/core/log.ts'
 import type { Topics } from '../../../src/core/store.ts'
 import { createAuditLog } from '../../../src/features/audit/audit-log.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
-import { quiet, toEvent } from '../../contract/store/kit.ts'
+import { silent, toEvent } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { temporaryDir } from '../../fixtures/folder.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
@@ -152,7 +152,7 @@ for (const kind of ['embedded', 'redis'] as const) {
 describe('pages of the audit log', async () => {
   const store = await createEmbeddedStore({
     dir: temporaryDir({ after }),
-    log: quiet,
+    log: silent,
     toEvent,
   })
   after(() => store.close())

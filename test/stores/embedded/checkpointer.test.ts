@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createCheckpointer } from '../../../src/stores/embedded/checkpointer.ts'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { quiet } from '../../contract/store/kit.ts'
+import { silent } from '../../contract/store/kit.ts'
 import { noFlush, temporaryDir } from './kit.ts'
 
 test('a long write-ahead log starts over while messages are still being written, and nothing is lost', async (t) => {
@@ -16,7 +16,7 @@ test('a long write-ahead log starts over while messages are still being written,
   // So that SQLite does not do it itself.
   db.exec('PRAGMA wal_autocheckpoint = 0')
   const writer = createWriter(db, path, noFlush)
-  const end = createCheckpointer(db, writer, path, quiet, { every: 4, long: 256 })
+  const end = createCheckpointer(db, writer, path, silent, { every: 4, long: 256 })
   const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
   // https://www.sqlite.org/fileformat2.html, 4.1: the header counts how often the log started over.
   const log = openSync(`${path}-wal`, 'r')

@@ -1,6 +1,6 @@
 import type { Store } from '../../../src/core/store.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
-import { quiet, toEvent } from '../../contract/store/kit.ts'
+import { silent, toEvent } from '../../contract/store/kit.ts'
 
 export { temporaryDir } from '../../fixtures/folder.ts'
 
@@ -8,7 +8,7 @@ export { temporaryDir } from '../../fixtures/folder.ts'
 export const noFlush = async () => {}
 
 export function openStore(dir: string, now: () => number = Date.now): Promise<Store> {
-  return createEmbeddedStore({ dir, toEvent, log: quiet, now })
+  return createEmbeddedStore({ dir, toEvent, log: silent, now })
 }
 
 /** Runs a body with an open store, and closes it. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
-import { quiet, saying, toEvent } from '../../contract/store/kit.ts'
+import { saying, silent, toEvent } from '../../contract/store/kit.ts'
 import { temporaryDir, withStore } from './kit.ts'
 
 test('times that JavaScript cannot read are brought back when the store is opened, and logged', async (t) => {
@@ -23,7 +23,7 @@ test('times that JavaScript cannot read are brought back when the store is opene
   db.close()
 
   const logged: unknown[] = []
-  const log = { ...quiet, warn: (fields: object) => void logged.push(fields) }
+  const log = { ...silent, warn: (fields: object) => void logged.push(fields) }
   const store = await createEmbeddedStore({ dir, toEvent, log })
   t.after(() => store.close())
   const texts = [await store.receive.take({}), await store.receive.take({}), await store.receive.take({})]

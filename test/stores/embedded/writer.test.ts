@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createSignals } from '../../../src/stores/embedded/parts.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { quiet, saying } from '../../contract/store/kit.ts'
+import { saying, silent } from '../../contract/store/kit.ts'
 import { noFlush, temporaryDir, withStore } from './kit.ts'
 
 async function open(t: TestContext, flush = noFlush) {
@@ -64,7 +64,7 @@ describe('the flush of the log', () => {
   test('holds back the answers and the signals of what it covers, and no others', async (t) => {
     const { flush, flushes } = heldFlushes()
     const { writer, settled, add } = await open(t, flush)
-    const signals = createSignals(writer, quiet)
+    const signals = createSignals(writer, silent)
     signals.on('journal', () => settled.push('signal'))
     add('a')
     writer.write(() => signals.raise('journal'))

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { checkStateKeys } from '../../../src/stores/redis/check-keys.ts'
 import { parseUrl } from '../../../src/stores/redis/redis-url.ts'
-import { quiet } from '../../contract/store/kit.ts'
+import { silent } from '../../contract/store/kit.ts'
 import { temporaryDir } from '../../fixtures/folder.ts'
 import { freePorts } from '../../fixtures/redis-server.ts'
 import { openStore, redisOf } from './kit.ts'
@@ -114,13 +114,15 @@ describe('a Redis behind TLS', () => {
 describe('the checks of a Redis', () => {
   test('a server that evicts or does not persist fails them, at the start with a warning', async (t) => {
     const { server, open } = await redisOf(t, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no'])
-    const failed = (await checkRedis({ url: server.url, log: quiet })).filter(({ ok }) => !ok)
+    const failed = (await checkRedis({ url: server.url, log: silent })).filter(({ ok }) => !ok)
     assert.deepEqual(
       failed.map(({ name }) => name),
       ['Redis: eviction', 'Redis: persistence'],
     )
     const warnings: string[] = []
-    await open({ log: { ...quiet, warn: (_fields: object, message: string) => void warnings.push(message) } })
+    await open({
+      log: { ...silent, warn: (_fields: object, message: string) => void warnings.push(message) },
+    })
     assert.equal(warnings.length, 2)
     assert.match(warnings.join(), /noeviction[\s\S]*appendonly yes/)
   })
@@ -129,7 +131,7 @@ describe('the checks of a Redis', () => {
     const { server, open, client } = await redisOf(t)
     const store = await open()
     await store.kv.set('a', 1)
-    const check = () => checkStateKeys({ url: server.url, log: quiet, prefix: 'trivium' })
+    const check = () => checkStateKeys({ url: server.url, log: silent, prefix: 'trivium' })
     assert.deepEqual(
       (await check()).map(({ ok }) => ok),
       [true],

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import type { Store } from '../../../src/core/store.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
 import { digest } from '../../../src/stores/redis/roots.ts'
-import { quiet, saying } from '../../contract/store/kit.ts'
+import { saying, silent } from '../../contract/store/kit.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type RedisServer, startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -187,7 +187,7 @@ describe('a Redis that fails', () => {
     const { client, open } = await redisOf(t)
     const said: string[] = []
     const note = (_: object, message: string) => void said.push(message)
-    const own = await open({ log: { ...quiet, warn: note, info: note } })
+    const own = await open({ log: { ...silent, warn: note, info: note } })
     const admin = client()
     await admin.replicaof('127.0.0.1', 1)
     const reads = () =>
@@ -250,7 +250,7 @@ describe('a Redis that fails', () => {
     const admin = new Redis(server.url)
     await admin.call('ACL', 'SETUSER', 'trivium', 'on', ...rules.split(' '))
     const url = server.url.replace('//', '//trivium:secret@')
-    const fsync = (await checkRedis({ url, log: quiet })).find(({ name }) => name === 'Redis: appendfsync')
+    const fsync = (await checkRedis({ url, log: silent })).find(({ name }) => name === 'Redis: appendfsync')
     assert.match(fsync?.detail ?? '', /not shown/, 'what may not be asked is not called well')
     const store = await openStore(url, { prefix: 'trivium' })
     const [first] = await store.journal.accept([saying('a', { key: 'a', conversation: 'c' })])

@@ -5,7 +5,7 @@ import { positionOf, timeOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { growStore } from '../../../src/stores/redis/grow.ts'
 import { createLayout, grown, parseLayout } from '../../../src/stores/redis/layout.ts'
-import { acceptAll, newest, quiet, readGroup, saying } from '../../contract/store/kit.ts'
+import { acceptAll, newest, readGroup, saying, silent } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
 import { openStore, redisOf } from './kit.ts'
@@ -71,7 +71,7 @@ describe('a store that gets more shards', () => {
       await store.journal.note(sent[5] ?? '', [note])
       await pumpAll(store)
       for (const shards of steps) {
-        const options = { url, prefix: 'trivium', commandTimeout: 10_000, shards, force: false, log: quiet }
+        const options = { url, prefix: 'trivium', commandTimeout: 10_000, shards, force: false, log: silent }
         await assert.rejects(
           growStore(options, () => {}),
           { code: 'store_shards', message: /stop all daemons/ },
@@ -122,7 +122,7 @@ describe('a store that gets more shards', () => {
     const store = await open()
     await acceptAll(store, ['a', 'b'], { conversation: 'c' })
     await store.close()
-    const options = { url: server.url, prefix: 'trivium', commandTimeout: 10_000, shards: 4, log: quiet }
+    const options = { url: server.url, prefix: 'trivium', commandTimeout: 10_000, shards: 4, log: silent }
     const grow = (rest: { shards?: number; force?: boolean }) =>
       growStore({ ...options, force: false, ...rest }, () => {})
     await assert.rejects(grow({}), { code: 'store_shards', message: /2 messages and jobs wait/ })

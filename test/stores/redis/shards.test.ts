@@ -12,7 +12,7 @@ import { tagOf } from '../../../src/stores/redis/roots.ts'
 import { createShardedJobs } from '../../../src/stores/redis/shards/jobs.ts'
 import { createOwned } from '../../../src/stores/redis/shards/owned.ts'
 import { seekAll } from '../../../src/stores/redis/shards/seek.ts'
-import { acceptAll, quiet, readGroup, saying, until } from '../../contract/store/kit.ts'
+import { acceptAll, readGroup, saying, silent, until } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
@@ -180,7 +180,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
         ran.push(job.id)
         return { outcome: 'done' }
       },
-      log: quiet,
+      log: silent,
       now: Date.now,
     })
     const jobs = CONVERSATIONS.map((name) => ({ id: `job-${name}`, lane: name, group: 'g', data: {} }))
@@ -363,7 +363,7 @@ describe('a store with several shards', { concurrency: 3 }, () => {
         return { outcome: 'done' }
       },
       settled: () => ended++,
-      log: quiet,
+      log: silent,
       now: Date.now,
     })
     worker.start()

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import type { Leases } from '../../../src/core/store.ts'
 import { createOwners } from '../../../src/stores/redis/shards/owners.ts'
 import { createSignals } from '../../../src/stores/redis/signals.ts'
-import { quiet, until } from '../../contract/store/kit.ts'
+import { silent, until } from '../../contract/store/kit.ts'
 import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { cleanup } from '../../runtime/support/cleanup.ts'
 import { redisOf } from './kit.ts'
@@ -17,7 +17,7 @@ test('shards that become ours while a subscription is made are heard of', async 
     queueMicrotask(connecting)
     return new Redis(server.url, { retryStrategy: () => null }).on('error', () => {})
   }
-  const signals = createSignals(subscriber, 'c', 4, quiet)
+  const signals = createSignals(subscriber, 'c', 4, silent)
   cleanup(t, () => signals.close())
   await signals.ready
   const heard = new Set<number>()
@@ -53,7 +53,7 @@ test('a shard that was taken by a look that failed half-way is told of by the ne
     leases: { ...leases, acquire },
     onSignal: () => () => {},
     changed,
-    log: quiet,
+    log: silent,
   })
   cleanup(t, () => owners.stop())
   await assert.rejects(owners.begin(), /the store is away/)

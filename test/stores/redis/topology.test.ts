@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { createReplyLog } from '../../../src/engine/submit.ts'
 import { checkRedis } from '../../../src/stores/redis/check.ts'
-import { newest, quiet, saying } from '../../contract/store/kit.ts'
+import { newest, saying, silent } from '../../contract/store/kit.ts'
 import { startRedisCluster } from '../../fixtures/redis-server.ts'
 import { moveSlot, startSentinels } from '../../fixtures/redis-topology.ts'
 import { until } from '../../fixtures/until.ts'
@@ -27,7 +27,7 @@ describe('a Redis of several servers', { concurrency: 3 }, () => {
     await until(() => accept('again').catch(() => false), 'nodes that are found again', 30_000)
     await moveSlot(cluster.nodes, '{trivium}:', Number.POSITIVE_INFINITY)
     await assert.rejects(accept('meanwhile'), { code: 'store_unavailable' })
-    const failed = (await checkRedis({ url: cluster.url, log: quiet })).filter(({ ok }) => !ok)
+    const failed = (await checkRedis({ url: cluster.url, log: silent })).filter(({ ok }) => !ok)
     assert.match(failed.map(({ name }) => name).join(), /slots/)
   })
 
@@ -59,7 +59,7 @@ describe('a Redis of several servers', { concurrency: 3 }, () => {
     replica.resume()
     await until(() => accept('alone').catch(() => false), 'the replica')
     assert.equal((await accept('alone'))[0]?.duplicate, true)
-    const onReplica = await checkRedis({ url: replica.url, log: quiet, replicas: 1 })
+    const onReplica = await checkRedis({ url: replica.url, log: silent, replicas: 1 })
     const failed = onReplica.filter(({ ok }) => !ok).map(({ name }) => name)
     assert.deepEqual(failed, ['Redis: role', 'Redis: replicas'])
   })
