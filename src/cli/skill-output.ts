@@ -6,7 +6,13 @@ import { humanLetter, humanLetterGroups, humanLetters } from './printers/dead-le
 import { humanJob, humanJobs, humanStartedJob } from './printers/jobs.ts'
 import { LISTS } from './printers/lists.ts'
 import { humanMessage } from './printers/message.ts'
-import { humanConversation, humanConversations, humanHistogram, humanMessages } from './printers/messages.ts'
+import {
+  humanAttempts,
+  humanConversation,
+  humanConversations,
+  humanHistogram,
+  humanMessages,
+} from './printers/messages.ts'
 import { humanErase, humanExport } from './printers/people.ts'
 import { readable } from './printers/readable.ts'
 import { humanSend } from './printers/send.ts'
@@ -62,6 +68,7 @@ const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => stri
   'message-list': humanMessages,
   'message-search': humanMessages,
   'message-show': humanMessage,
+  'message-attempts': humanAttempts,
   'message-histogram': humanHistogram,
   'refused-try': actions.humanTriedSecret,
   'message-resend': actions.humanResend,

@@ -21,6 +21,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'gateway-traffic',
   'job-list',
   'job-show',
+  'message-attempts',
   'message-histogram',
   'message-list',
   'message-search',

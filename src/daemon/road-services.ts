@@ -6,6 +6,7 @@ import type { createAccept } from '../engine/accept.ts'
 import { createConversations } from '../engine/conversations.ts'
 import { createDeadLetters } from '../engine/dead-letters.ts'
 import { createHistogram } from '../engine/histogram.ts'
+import { createLastAttempts } from '../engine/last-attempts.ts'
 import type { MaxDeliveries } from '../engine/max-deliveries.ts'
 import { createMessages } from '../engine/messages.ts'
 import type { events } from '../engine/operations/events.ts'
@@ -55,6 +56,7 @@ export function createRoadServices(
     messages: {
       ...createMessages({ ...base, pushed: parts.pushed, traceUrl }),
       ...createSearch(store),
+      ...createLastAttempts(base),
       ...createHistogram(store, now),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),

@@ -1,8 +1,10 @@
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
+import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { headOf } from '../lib/head-of.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import { createDeadLetterWork, type LetterKey } from './dead-letter-work.ts'
@@ -18,6 +20,8 @@ type OneOrAll = Parameters<Service['retry']>[0]
 const PAGE = 100
 /** Maximum characters of a group's sample. */
 const SHOWN = 200
+/** The history entry of a message whose dead letter was retried. */
+const RETRIED = 'retried'
 
 /** Operations on the dead letters of all queues. */
 export function createDeadLetters(deps: {
@@ -26,10 +30,7 @@ export function createDeadLetters(deps: {
   now(): number
 }): Service {
   const { deadLetters } = deps.store.jobs
-  const orThrow = <Found>(id: string, found: Found | undefined): Found => {
-    if (!found) throw new TriviumError('dead_letter_not_found', { id })
-    return found
-  }
+  const withRetry = createRetryReader(deps.store.journal)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
@@ -62,7 +63,7 @@ export function createDeadLetters(deps: {
     // All are started in the same turn, so that the order within a lane is kept.
     const done = await Promise.all(letters.map(({ id, queue }) => deadLetters[verb](id, queue)))
     const retried = letters.filter((_, index) => verb === 'retry' && done[index])
-    const note = { at, road: 'dispatch', what: 'retried', detail: { by } } as const
+    const note = { at, road: 'dispatch', what: RETRIED, detail: { by } } as const
     const ids = retried.flatMap(({ messageId }) => messageId ?? [])
     await Promise.all(ids.map((id) => deps.store.journal.note(id, [note])))
     return done.filter(Boolean).length
@@ -81,19 +82,43 @@ export function createDeadLetters(deps: {
   return {
     bulk: createDeadLetterWork({ oldest, act }, deps.longWork, deps.now),
     async list({ before, limit, ...filter }) {
-      const found: (DeadLetter & { summary: string })[] = []
+      const found: DeadLetter[] = []
       let size = 0
       for await (const letter of matching(filter, before === undefined ? undefined : placeOf(before))) {
-        found.push({ ...letter, summary: headOf(textOf(letter), SHOWN) })
+        found.push(letter)
         size += letter.message?.text.length ?? 0
         if (found.length >= limit || size > LARGE_READ) break
       }
-      return found
+      const rows = found.map((letter) => ({ ...letter, summary: headOf(textOf(letter), SHOWN) }))
+      return Promise.all(rows.map((row) => withRetry(row, keyOf(row).messageId)))
     },
-    groups: (filter) => countGroups(matching(filter)),
-    show: async ({ id, queue }) => orThrow(id, await deadLetters.get(id, queue)),
+    async groups(filter) {
+      const groups = await countGroups(matching(filter))
+      return Promise.all(groups.map(({ messageId, ...group }) => withRetry(group, messageId)))
+    },
+    async show({ id, queue }) {
+      const letter = orThrow(id, await deadLetters.get(id, queue))
+      return withRetry(letter, keyOf(letter).messageId)
+    },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
+  }
+}
+
+function orThrow<Found>(id: string, found: Found | undefined): Found {
+  if (!found) throw new TriviumError('dead_letter_not_found', { id })
+  return found
+}
+
+/** Adds when a letter of dispatch was last retried, and by whom: it has failed again since. `messageId`: undefined for other queues. */
+function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
+  return async <Row extends object>(row: Row, messageId: string | undefined) => {
+    const notes = messageId === undefined ? [] : await journal.history(messageId)
+    const last = notes.findLast(({ road, what }) => road === 'dispatch' && what === RETRIED)
+    return {
+      ...row,
+      ...(last && { retriedAt: last.at, ...defined({ retriedBy: textAt(last.detail, 'by') }) }),
+    }
   }
 }
 
@@ -139,7 +164,8 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
         first: at,
         last: at,
       }
-      groups.set(key, { ...fresh, newest: letter.id, sample: headOf(textOf(letter), SHOWN) })
+      const { messageId } = keyOf(letter)
+      groups.set(key, { ...fresh, newest: letter.id, messageId, sample: headOf(textOf(letter), SHOWN) })
     }
   }
   return [...groups.values()]
@@ -166,6 +192,8 @@ type LetterGroup = {
   /** Id of the newest letter, and the beginning of its text. */
   newest: string
   sample: string
+  /** Of the newest letter, if it is one of dispatch. */
+  messageId: string | undefined
 }
 type Place = Pick<DeadLetter, 'at' | 'id'>
 

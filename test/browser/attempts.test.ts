@@ -46,7 +46,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
 
   test('a reply that nobody got is named on the message', async () => {
     await show(`messages/${await post('hello')}`)
-    await page.getByText(/It was handled, but nobody got the reply: .*respond: result/).waitFor()
+    await page.getByText(/It was handled, but its reply was not sent: .*respond: result/).waitFor()
   })
 
   test('after a retry the notice says what became of it, and the message who retried it', async () => {

@@ -13,7 +13,7 @@ const OUTCOME_WAIT = 1_000
 /** Maximum number of unfinished messages whose outcomes are tracked. */
 const MAX_TRACKED = 10_000
 /** Outcomes after which no other follows. */
-const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted'])
+const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed'])
 
 export const addTail: AddCommand = (program, context) => {
   filtered(program.command('tail'))

@@ -6,7 +6,7 @@ import { fields, timeOf } from './readable.ts'
 export function humanLetters(result: Json): string {
   const rows = objectsIn(result).map((one) => {
     const { id, at, queue, group, reason } = one
-    return [id, age(at), queue, group, shorten(`${reason}: ${lastError(one)}`, 80)]
+    return [id, age(at), queue, group, `${shorten(`${reason}: ${lastError(one)}`, 80)}${retryIn(one)}`]
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['id', 'age', 'queue', 'route', 'why'], rows)
@@ -14,11 +14,16 @@ export function humanLetters(result: Json): string {
 
 /** `dead-letter-groups`. */
 export function humanLetterGroups(result: Json): string {
-  const rows = objectsIn(result).map(({ count, queue, group, first, last, common }) => {
-    return [count, queue, group, age(first), age(last), shorten(String(common), 80)]
+  const rows = objectsIn(result).map((one) => {
+    const { count, queue, group, first, last, common } = one
+    return [count, queue, group, age(first), age(last), `${shorten(String(common), 80)}${retryIn(one)}`]
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
+}
+
+function retryIn({ retriedAt }: JsonObject): string {
+  return retriedAt === undefined ? '' : ` (retried ${age(retriedAt)} ago, failed again)`
 }
 
 /** `dead-letter-show`: the error and the attempts of a dead letter, then its message. */

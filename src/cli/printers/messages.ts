@@ -15,6 +15,15 @@ export function humanMessages(found: Json): string {
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
+/** `message-attempts`. */
+export function humanAttempts(found: Json): string {
+  const rows = objectsIn(found).map(({ id, route, attempt, ms, what, since, error, unsent }) => {
+    const took = since === undefined ? `${ms} ms` : `for ${age(since)}`
+    return [id, route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
+  })
+  return rows.length === 0 ? 'No attempts.' : table(['id', 'route', 'attempt', 'state', 'took', 'why'], rows)
+}
+
 /** `conversation-list`. */
 export function humanConversations(found: Json): string {
   const rows = objectsIn(pathGet(found, 'conversations')).map(

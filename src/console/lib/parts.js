@@ -69,8 +69,8 @@ const OUTCOME_KINDS = {
 }
 
 /** A state as a small label. Its colour adds no information. */
-export function Badge({ kind, children }) {
-  return html`<span class=${`badge ${kind ?? 'dim'}`}>${children}</span>`
+export function Badge({ kind, title, children }) {
+  return html`<span class=${`badge ${kind ?? 'dim'}`} title=${title}>${children}</span>`
 }
 
 /** A text in which backticks mark code. */
@@ -78,8 +78,17 @@ export function Words({ text }) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code key=${at}>${part}</code>` : part))
 }
 
+/** What an outcome means, where its name does not say it. */
+const OUTCOME_MEANINGS = {
+  dropped: 'Nobody gets it: its dead letter was dropped, or a person handles the conversation',
+  merged: 'Handled together with another message',
+  unrouted: 'No route matched it',
+  bounced: 'The reply came back',
+  suppressed: 'Handled, but the reply was not sent',
+}
+
 export function Outcome({ outcome }) {
-  return html`<${Badge} kind=${OUTCOME_KINDS[outcome] ?? 'busy'}>${outcome ?? '…'}<//>`
+  return html`<${Badge} kind=${OUTCOME_KINDS[outcome] ?? 'busy'} title=${OUTCOME_MEANINGS[outcome]}>${outcome ?? '…'}<//>`
 }
 
 export function Empty({ title, children }) {

@@ -28,13 +28,9 @@ export function Standing({ shown: { message, outcome, history, running } }) {
     case 'bounced':
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
     case 'suppressed':
-      return html`<${Line}>It was handled, but the reply was not sent${whyOf(unsent)}<//>`
+      return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
-    case 'done':
-      return unsent?.what === 'not sent'
-        ? html`<${Line} kind="warn">It was handled, but nobody got the reply${whyOf(unsent)}<//>`
-        : null
     default:
       return null
   }

@@ -90,6 +90,12 @@ export const messages = {
     gateway: optional('Only messages of this gateway'),
     dryRun: z.boolean().default(false).describe('Only report what would be routed'),
   }).describe('Routes unrouted messages again with the current routes, oldest first.'),
+  /** Messages without an attempt, or that do not exist, are left out. */
+  attempts: closed({
+    ids: z.array(name).min(1).max(200).describe('The ids of the messages'),
+  }).describe(
+    'Shows the last attempt on each of several messages: route, duration, error, or since when it runs.',
+  ),
   /** Throws `message_not_found`. */
   show: closed({
     id: name.describe('The id of the message'),

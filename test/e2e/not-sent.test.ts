@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+  ask: { transport: webhook, path: /ask, verify: { scheme: none }, respond: result }
+routes:
+  - { name: quiet, match: { text: "*quiet*" }, skill: echo, reply: none }
+  - { name: notes, match: { text: "*note*" }, skill: note }
+  - { name: broken, match: { text: "*break*" }, skill: fail, retry: { attempts: 1 } }
+  - { name: rest, skill: echo }
+`
+const SKILLS = {
+  note: `export default { description: 'notes', run: () => undefined }`,
+  fail: `export default { description: 'fails', run() { throw new Error('no') } }`,
+}
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`lists of messages, on the ${kind} store`, { timeout: 120_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    if (redis) after(() => redis.stop())
+    const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
+    const daemon = await site.start()
+    const search = async (args: object) => Object(await daemon.invoke('message-search', args)).messages
+    const settled = async (text: string) => {
+      const [found] = await search({ text, limit: 1 })
+      return /^(done|dead|suppressed)$/.test(found?.outcome) && found
+    }
+    const send = async (path: string, text: string) => {
+      await daemon.post(path, JSON.stringify({ text }))
+      return until(() => settled(text), text)
+    }
+    const lastAttempt = async (id: string) =>
+      Object(await daemon.invoke('message-attempts', { ids: [id] }))[0]
+
+    test('a reply that nobody gets is not done, and is found, counted and explained', async () => {
+      const unsent = await send('/shop', 'hello')
+      assert.equal(unsent.outcome, 'suppressed')
+      const quiet = await send('/shop', 'quiet please')
+      const noted = await send('/shop', 'note this')
+      const answered = await send('/ask', 'hello again')
+      for (const { outcome } of [quiet, noted, answered]) assert.equal(outcome, 'done')
+      const found = await search({ search: 'status:suppressed' })
+      assert.deepEqual(
+        found.map(({ id }: { id: string }) => id),
+        [unsent.id],
+      )
+      const { total } = Object(await daemon.invoke('message-histogram', { outcome: 'suppressed' }))
+      assert.equal(total, 1)
+      assert.match((await lastAttempt(unsent.id)).unsent, /respond: result/)
+      const { out } = await site.run(['message', 'search', '--outcome', 'suppressed'])
+      assert.match(out, /suppressed +(\{"text":"|text: )?hello/)
+    })
+
+    test('a list knows the route, the time and the error of each message, and who retried it', async () => {
+      const quiet = await send('/shop', 'quiet again')
+      const { route, attempt, ms, error } = await lastAttempt(quiet.id)
+      assert.deepEqual([route, attempt, error], ['quiet', 1, undefined])
+      assert.ok(ms >= 0)
+      const dead = await send('/shop', 'break it')
+      assert.match((await lastAttempt(dead.id)).error, /no/)
+      const [before] = Object(await daemon.invoke('dead-letter-list', {}))
+      assert.equal(before.retriedAt, undefined)
+      await daemon.invoke('dead-letter-retry', { id: dead.id })
+      const [again] = await until(async () => {
+        const letters = Object(await daemon.invoke('dead-letter-list', {}))
+        return letters[0]?.retriedAt !== undefined && letters
+      }, 'the letter that failed again')
+      assert.ok(again.retriedAt <= again.at)
+      const [group] = Object(await daemon.invoke('dead-letter-groups', {}))
+      assert.equal(group.retriedAt, again.retriedAt)
+      assert.deepEqual(await daemon.invoke('message-attempts', { ids: ['no-such-id'] }), [])
+    })
+  })
+}
