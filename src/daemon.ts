@@ -67,7 +67,8 @@ export async function createDaemon(options: DaemonOptions) {
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const housekeeping = createHousekeeping({
-    ...{ ...base, history, accept: roads.accept, approvals: approvals.service, runtime: skills.services },
+    ...{ ...base, history, groups: roads.events.past, accept: roads.accept },
+    ...{ approvals: approvals.service, runtime: skills.services },
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
   const draining = { isDraining: false }

@@ -17,12 +17,14 @@ export function createHousekeeping(deps: {
   store: Pick<Store, 'trim' | 'stats'>
   retention(): Retention
   history: Pick<History, 'sample' | 'every'>
+  /** The backlog of consumer groups. */
+  groups: Pick<History, 'sample' | 'every'>
   accept: { setBacklog(count: number): void }
   approvals: { sweep(): Promise<void> }
   runtime: { sweep(): Promise<void> }
   log: Log
 }) {
-  const { store, history, log } = deps
+  const { store, history, groups, log } = deps
   const trim = async () => {
     const { removed } = await store.trim(deps.retention())
     // A step removes a limited number; the next one follows immediately.
@@ -32,6 +34,7 @@ export function createHousekeeping(deps: {
   const tasks = [
     repeat(trim, TRIM_INTERVAL, 'retention', log),
     repeat(history.sample, history.every, 'history', log),
+    repeat(groups.sample, groups.every, 'history of groups', log),
     repeat(watchBacklog, BACKLOG_INTERVAL, 'backlog', log),
     repeat(deps.approvals.sweep, APPROVALS_INTERVAL, 'approvals', log),
     repeat(deps.runtime.sweep, SWEEP_INTERVAL, 'state', log),

@@ -8,6 +8,7 @@ import { waitFor } from '../lib/wait-for.ts'
 import { groupOf, isLasting, refuseForeign } from './event-access.ts'
 import { createGroupActivity } from './group-activity.ts'
 import type { GroupDeliveries } from './group-deliveries.ts'
+import { createGroupHistory, type GroupHistory } from './group-history.ts'
 import { listGroups } from './group-list.ts'
 import { createGroupMoves, hasGroup } from './group-moves.ts'
 import { createGroupReader } from './group-reader.ts'
@@ -32,6 +33,7 @@ export function createEvents(deps: {
   const subscriptions = createSubscriptions(store, now)
   const { topics } = store
   const activity = createGroupActivity(now)
+  const past = createGroupHistory({ topics, isLasting, now })
   const reader = createGroupReader(deps)
   const groups = createSubscribing({ topics, settings, subscriptions, permit })
   const tail = createTopicTail(store)
@@ -47,8 +49,8 @@ export function createEvents(deps: {
     },
     ...groups,
     ...createGroupMoves(topics, deps.replay),
-    groups: ({ topic, queue }) =>
-      listGroups({ topics, activity, skills: subscriptions.list, isLasting }, topic, queue),
+    past,
+    groups: (args) => listGroups({ topics, activity, past, skills: subscriptions.list, isLasting }, args),
     async wait(args, call) {
       const group = groupOf(args, call)
       const grouped = args.queue !== undefined || (await hasGroup(topics, args.topic, group))
@@ -64,7 +66,7 @@ export function createEvents(deps: {
         (await (grouped ? activity.note(waited, { ...args, group, by: callerLabel(call) }) : waited)) ?? []
       )
     },
-  } satisfies ServiceOf<typeof events> & Record<'releaseOwn', unknown>
+  } satisfies ServiceOf<typeof events> & { releaseOwn: unknown; past: GroupHistory }
 }
 
 /** The source of an event: the calling skill, else the message's gateway, the token, or the interface. */

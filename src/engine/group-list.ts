@@ -2,48 +2,50 @@ import { timeOf } from '../core/message-id.ts'
 import type { GroupInfo, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { GroupActivity } from './group-activity.ts'
+import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts'
 
 /** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
 
 /** A consumer group, its lag in events and in time, and its readers. Times in Unix ms. */
 type ListedGroup = GroupInfo &
-  ReturnType<GroupActivity['info']> & { oldestAt?: number; skill?: { name: string; since?: number } }
+  ReturnType<GroupActivity['info']> & {
+    oldestAt?: number
+    /** The oldest unread event. */
+    oldestId?: string
+    skill?: { name: string; since?: number }
+    history?: GroupPoint[]
+  }
 
-/** `event-groups`, furthest behind first; only those named `queue` if it is given. */
+/** `event-groups`, furthest behind first; only those named `queue` if it is given. `history`: with the points of the last day. */
 export async function listGroups(
   deps: {
     topics: Pick<Store['topics'], 'groups' | 'read'>
     activity: GroupActivity
+    past: Pick<GroupHistory, 'of'>
     /** The groups whose events run a skill. */
     skills(): Promise<readonly { topic: string; group: string; ref: string; since?: number | undefined }[]>
     isLasting(group: string): boolean
   },
-  topic: string | undefined,
-  queue: string | undefined,
+  { topic, queue, history }: { topic?: string; queue?: string; history: boolean },
 ): Promise<ListedGroup[]> {
-  const { topics, activity } = deps
+  const { topics, activity, past } = deps
   const [all, skills] = await Promise.all([topics.groups(topic), deps.skills()])
   const groups = all
     .filter(({ group }) => deps.isLasting(group) && (queue === undefined || group === queue))
     .sort((a, b) => b.lag - a.lag)
   return Promise.all(
     groups.map(async (info, at) => {
-      const looks = info.lag + info.pending > 0 && at < MOST_LOOKS
-      const oldestAt = looks ? await oldestOf(topics, info) : undefined
+      const oldestId = at < MOST_LOOKS ? await oldestOf(topics, info) : undefined
+      const oldestAt = oldestId === undefined ? undefined : timeOf(oldestId)
       const served = skills.find((one) => one.topic === info.topic && one.group === info.group)
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
-      return { ...info, ...activity.info(info.topic, info.group), ...defined({ oldestAt, skill }) }
+      const points = history ? past.of(info.topic, info.group) : undefined
+      return {
+        ...info,
+        ...activity.info(info.topic, info.group),
+        ...defined({ oldestAt, oldestId, skill, history: points }),
+      }
     }),
   )
-}
-
-/** When the oldest event was published that the group has neither read nor leased. */
-async function oldestOf(
-  topics: Pick<Store['topics'], 'read'>,
-  { topic, group }: GroupInfo,
-): Promise<number | undefined> {
-  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
-  const [event] = batch?.items ?? []
-  return event && timeOf(event.id)
 }

@@ -51,6 +51,7 @@ export const events = {
   groups: closed({
     topic: optional('Only the groups of this topic'),
     queue: optional('Only this consumer group'),
+    history: z.boolean().default(false).describe('With the backlog of the last day, as this daemon saw it'),
   }).describe('Lists consumer groups with their backlog in events and time, their rate, and their readers.'),
   wait: closed({
     topic: name.describe('The topic, for example gateway-message'),

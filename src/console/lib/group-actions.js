@@ -1,0 +1,84 @@
+import { invoke } from './api.js'
+import { act, ask } from './parts.js'
+import { replayRange } from './replay.js'
+import { count } from './troubles.js'
+
+/** Replays a range of a topic to a consumer group. */
+export function replayGroup({ topic, group }) {
+  return replayRange({
+    skill: 'event-replay',
+    of: { topic, queue: group },
+    title: `Replay events of ${topic} to ${group}?`,
+    effect: 'The group gets what it has read in that time once more. Other groups do not.',
+  })
+}
+
+/** Replays a range of a topic to a push subscription. */
+export function replayPush({ name, url }) {
+  return replayRange({
+    skill: 'subscription-replay',
+    of: { name },
+    title: `Replay events to ${name}?`,
+    effect: `Each event that it matches goes to ${url} once more, with the id that it had.`,
+  })
+}
+
+/** Lets a group leave out what it has not read. */
+export async function skipGroup({ topic, group, lag }) {
+  const isYes = await ask({
+    title: `Skip what ${group} has not read of ${topic}?`,
+    body: `${count(lag, 'event')} will never be read by it. Other groups keep theirs.`,
+    action: `Skip ${count(lag, 'event')}`,
+    danger: true,
+  })
+  if (!isYes) return
+  await act(async () => {
+    await invoke('event-seek', { topic, queue: group, to: 'now' })
+    return `${group} goes on with what comes now.`
+  })
+}
+
+export function pausePush({ name, url }) {
+  return change('pause', name, `${name} is paused.`, {
+    title: `Pause the push ${name}?`,
+    body: `Nothing more goes to ${url}; events keep their places until you resume it.`,
+    action: 'Pause',
+  })
+}
+
+export function resumePush({ name, url, waiting }) {
+  return change('resume', name, `${name} is pushed to again.`, {
+    title: `Push to ${name} again?`,
+    body: `${count(waiting, 'event')} that ${waiting === 1 ? 'waits' : 'wait'}, and what comes, go to ${url}.`,
+    action: 'Resume',
+  })
+}
+
+async function change(verb, name, said, question) {
+  if (!(await ask(question))) return
+  await act(async () => {
+    await invoke(`subscription-${verb}`, { name })
+    return said
+  })
+}
+
+/**
+ * Deletes a subscription. First says what will be lost, and deletes only what the answer was about. Resolves with whether it
+ * is deleted.
+ */
+export async function deletePush(name) {
+  let isDeleted = false
+  await act(async () => {
+    const { waiting, dead } = await invoke('subscription-delete', { name, dryRun: true })
+    const force = waiting + dead > 0
+    const lost = [waiting > 0 && `${count(waiting, 'event')} waiting`, dead > 0 && count(dead, 'dead letter')]
+    const body = force
+      ? `Lost with it: ${lost.filter(Boolean).join(' and ')}. This cannot be undone.`
+      : 'Nothing waits for it. This cannot be undone.'
+    if (!(await ask({ title: `Delete the push ${name}?`, body, action: 'Delete', danger: true }))) return
+    await invoke('subscription-delete', { name, ...(force && { force }) })
+    isDeleted = true
+    return `${name} is deleted.`
+  })
+  return isDeleted
+}

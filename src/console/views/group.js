@@ -1,0 +1,191 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { Chart } from '../lib/chart.js'
+import {
+  deletePush,
+  pausePush,
+  replayGroup,
+  replayPush,
+  resumePush,
+  skipGroup,
+} from '../lib/group-actions.js'
+import { html } from '../lib/html.js'
+import { Jobs } from '../lib/jobs.js'
+import { clock, now } from '../lib/live.js'
+import {
+  Age,
+  act,
+  Badge,
+  Empty,
+  Json,
+  Loading,
+  StoreAway,
+  span,
+  took,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
+import { go, link } from '../lib/router.js'
+import { SubscriptionForm } from '../lib/subscription-form.js'
+import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
+import { PushState } from './queues.js'
+
+/** Polling interval, in ms. */
+const AGAIN = 5_000
+/** The topic of messages, whose events have the ids of their messages. */
+const MESSAGES = 'gateway-message'
+
+/** One consumer group or push subscription: its backlog over time, its readers or attempts, and what can be done with it. */
+export function GroupPage({ topic, name }) {
+  const loaded = useLoaded(
+    (signal) => invoke('event-groups', { topic, queue: name, history: true }, signal),
+    [topic, name],
+  )
+  const { value, reload } = loaded
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [])
+  const push = now.value?.subscriptions?.find((each) => each.name === name && each.topic === topic)
+  const group = value?.find((each) => each.topic === topic && each.group === name)
+  const Head = push ? PushHead : GroupHead
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="queues" title="Groups and queues" />
+    <${StoreAway} />
+    ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or its name is another one.<//>`}
+    ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
+    ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
+    ${push ? html`<${Attempts} push=${push} />` : group && html`<${Readers} of=${group} />`}
+  </section>`
+}
+
+function GroupHead({ topic, name, group, reload }) {
+  const { lag = 0, pending = 0, oldestAt, oldestId, perMinute, waiting, skill } = group ?? {}
+  const each = { topic, group: name, lag }
+  return html`<header class="bar"><h1 id="title">${name} <${Badge} kind=${lag > 0 ? 'warn' : 'good'}>${lag > 0 ? 'behind' : 'up to date'}<//></h1>
+      <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
+        <button changes type="button" class="danger" disabled=${lag === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
+    <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
+    <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0} />
+      <${Figure} name="Oldest unread" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
+      <${Figure} name="Handed out, not acknowledged" value=${pending.toLocaleString('en')} />
+      <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
+      <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
+    ${oldestId !== undefined && html`<p>Next: <${EventLink} topic=${topic} id=${oldestId} /></p>`}`
+}
+
+function PushHead({ topic, name, group, push, reload }) {
+  const { url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
+  const loaded = useLoaded((signal) => invoke('subscription-show', { name }, signal), [name, state, dead])
+  const { value } = loaded
+  const [settings, setSettings] = useState()
+  const openForm = () =>
+    act(async () => {
+      const fresh = await invoke('subscription-show', { name })
+      setSettings(fresh.settings)
+    })
+  const changed = () => {
+    setSettings(undefined)
+    loaded.reload()
+  }
+  const remove = async () => {
+    if (await deletePush(name)) go('queues')
+  }
+  const isStopped = state !== 'active' && state !== 'failing'
+  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} /></h1>
+      <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
+        ${
+          isStopped
+            ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
+            : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
+        }
+        ${
+          value?.source === 'api' &&
+          html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
+        <button changes type="button" class="danger" onClick=${remove} aria-label=${`Delete ${name}`}>Delete …</button>`
+        }</div></header>
+    <p class="dim">Push subscription: ${topic} → ${url}${value?.source === 'routes.yaml' && html`. <span>Defined in routes.yaml.</span>`}</p>
+    ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
+    <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
+      <${Figure} name="Unread" value=${count(unread, 'event')} />
+      <${Figure} name="Oldest unread" value=${unread > 0 && group?.oldestAt !== undefined ? html`<${Age} at=${group.oldestAt} />` : 'none'} />
+      <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
+    ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
+    ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
+}
+
+function Figure({ name, value, isBad = false }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
+}
+
+/** A link to the message of an event, or its id. */
+function EventLink({ topic, id }) {
+  return topic === MESSAGES
+    ? html`<a href=${link(['messages', id])}>message ${id.slice(0, 8)}…${id.slice(-6)}</a>`
+    : html`<span title=${id}>event ${id.slice(0, 8)}…${id.slice(-6)}</span>`
+}
+
+const NUMBER = (value) => Math.round(value).toLocaleString('en')
+const LINES = {
+  count: [{ name: 'unread events', color: 'accent', of: ({ lag }) => lag }],
+  time: [{ name: 'age of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
+}
+/** Fewer points are no line. */
+const FEWEST = 2
+
+/** How far the group was behind, in events and in time. */
+function Backlog({ of }) {
+  const points = of?.history ?? []
+  const first = points[0]?.at ?? 0
+  const shown = useMemo(() => {
+    const since = Math.max(300_000, Date.now() - first)
+    return { since, name: `last ${span(since)}` }
+  }, [first, points.length])
+  if (!of) return null
+  if (points.length < FEWEST)
+    return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the second measurement.</p>`
+  return html`<h2>Backlog over time</h2><div class="charts pair">
+    <${Chart} title="Behind, in events" points=${points} lines=${LINES.count} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
+    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} least=${10_000} span=${shown} every=${600_000} /></div>`
+}
+
+function Readers({ of: { readers } }) {
+  return html`<h2>Readers</h2>${
+    readers.length === 0
+      ? html`<p class="dim">Nobody has read here since this daemon started.</p>`
+      : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
+    <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${name}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
+  }`
+}
+
+const SHOWN = 20
+
+/** The last attempts of a push, with the messages that they were about. */
+function Attempts({ push: { name, topic, state, dead } }) {
+  const loaded = useLoaded(
+    (signal) => invoke('subscription-show', { name }, signal),
+    [name, state, dead, Math.floor(clock.value / AGAIN)],
+  )
+  const [isAll, setAll] = useState(false)
+  const { value, error } = loaded
+  // It was deleted; the page changes with the next status.
+  if (error?.code === 'subscription_not_found') return null
+  const attempts = value?.attempts ?? []
+  const shown = isAll ? attempts : attempts.slice(0, SHOWN)
+  return html`<h2>Last attempts</h2><${Wait} of=${loaded} what=${`the push ${name}`} />
+    ${value && attempts.length === 0 && html`<p class="dim">None yet.</p>`}
+    ${
+      shown.length > 0 &&
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="Last attempts"><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th><th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th></tr></thead>
+    <tbody>${shown.map(
+      (
+        { at, status, reason, attempt, ms, event },
+        index,
+      ) => html`<tr key=${`${at} ${index}`}><td><${Age} at=${at} /> ago</td>
+        <td><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span></td>
+        <td class="number">${attempt}</td><td class="number">${took(ms)}</td><td><${EventLink} topic=${topic} id=${event} /></td></tr>`,
+    )}</tbody></table></div>`
+    }
+    ${attempts.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${attempts.length}</button></p>`}`
+}

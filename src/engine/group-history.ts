@@ -1,0 +1,87 @@
+import { timeOf } from '../core/message-id.ts'
+import type { GroupInfo, Store } from '../core/store.ts'
+import { MINUTE } from '../core/units.ts'
+import { defined } from '../lib/defined.ts'
+
+/** The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread event then. */
+export type GroupPoint = { at: number; lag: number; behind?: number }
+
+/** Interval in ms, and number of points: four hours in detail, and a day. */
+const FINE = { every: 30_000, most: 480 }
+const COARSE = { every: 10 * MINUTE, most: 144 }
+/** Groups with a history. Each has up to 624 points. */
+const MOST_GROUPS = 200
+
+type Series = { fine: GroupPoint[]; coarse: GroupPoint[]; seenAt: number }
+
+export type GroupHistory = ReturnType<typeof createGroupHistory>
+
+/**
+ * The backlog of consumer groups over the last day, in memory, as this daemon saw it. Call `sample` every `every` ms.
+ * The groups furthest behind are kept first.
+ */
+export function createGroupHistory(deps: {
+  topics: Pick<Store['topics'], 'groups' | 'read'>
+  isLasting(group: string): boolean
+  now(): number
+}) {
+  const { topics, now } = deps
+  const all = new Map<string, Series>()
+
+  return {
+    every: FINE.every,
+    async sample(): Promise<void> {
+      const at = now()
+      const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))
+      const kept = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
+      const ages = await Promise.all(kept.map((group) => oldestOf(topics, group)))
+      for (const [index, { topic, group, lag, pending }] of kept.entries()) {
+        const oldest = ages[index]
+        const behind = oldest === undefined ? undefined : Math.max(0, at - timeOf(oldest))
+        const key = keyOf(topic, group)
+        const series = all.get(key) ?? { fine: [], coarse: [], seenAt: at }
+        all.set(key, series)
+        series.seenAt = at
+        addTo(series, { at, lag: lag + pending, ...defined({ behind }) })
+      }
+      for (const [key, { seenAt }] of all) if (seenAt < at) all.delete(key)
+    },
+    /** The points of a group, oldest first: of a day, the last hours in detail. */
+    of(topic: string, group: string): GroupPoint[] {
+      const { fine, coarse } = all.get(keyOf(topic, group)) ?? { fine: [], coarse: [] }
+      const first = fine[0]?.at ?? 0
+      return [...coarse.filter(({ at }) => at < first), ...fine]
+    },
+  }
+}
+
+function keyOf(topic: string, group: string): string {
+  return `${topic}\n${group}`
+}
+
+/** A coarse point has the highest backlog of its time. */
+function addTo({ fine, coarse }: Series, point: GroupPoint): void {
+  // The clock was set back.
+  while ((fine.at(-1)?.at ?? 0) > point.at) fine.pop()
+  while ((coarse.at(-1)?.at ?? 0) > point.at) coarse.pop()
+  fine.push(point)
+  if (fine.length > FINE.most) fine.shift()
+  const last = coarse.at(-1)
+  if (last && point.at - last.at < COARSE.every) {
+    last.lag = Math.max(last.lag, point.lag)
+    if (point.behind !== undefined) last.behind = Math.max(last.behind ?? 0, point.behind)
+    return
+  }
+  coarse.push({ ...point })
+  if (coarse.length > COARSE.most) coarse.shift()
+}
+
+/** The id of the oldest event that a group has neither read nor leased. */
+export async function oldestOf(
+  topics: Pick<Store['topics'], 'read'>,
+  { topic, group, lag, pending }: GroupInfo,
+): Promise<string | undefined> {
+  if (lag + pending === 0) return undefined
+  const [batch] = await topics.read(topic, [{ group, max: 1, mode: 'peek' }])
+  return batch?.items[0]?.id
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createGroupHistory } from '../../src/engine/group-history.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+
+const TOPIC = 'orders'
+
+for (const { kind, place, open } of storeKinds()) {
+  describe(`the history of groups, on the ${kind} store`, () => {
+    test('it shows how a group fell behind and caught up, and forgets a group that is gone', async (t) => {
+      const { topics } = await open(t, await place(t))
+      let time = Date.now()
+      const history = createGroupHistory({ topics, isLasting: (group) => group !== 'own', now: () => time })
+      const sample = async () => {
+        time += history.every
+        await history.sample()
+      }
+      for (const group of ['audit', 'own']) await topics.subscribe(TOPIC, group, 'start')
+      await sample()
+      await topics.publish(
+        TOPIC,
+        [1, 2, 3].map((data) => ({ type: 'order', source: 'test', data })),
+      )
+      await sample()
+      await topics.read(TOPIC, [{ group: 'audit', max: 10, mode: 'consume' }])
+      await sample()
+      const points = history.of(TOPIC, 'audit')
+      assert.deepEqual(
+        points.map(({ lag }) => lag),
+        [0, 3, 0],
+      )
+      assert.ok((points[1]?.behind ?? -1) >= 0)
+      assert.equal(points[2]?.behind, undefined)
+      assert.deepEqual(history.of(TOPIC, 'own'), [])
+      await topics.unsubscribe(TOPIC, 'audit')
+      await sample()
+      assert.deepEqual(history.of(TOPIC, 'audit'), [])
+    })
+
+    test('it stays small for ever, and keeps the peaks of a day', async (t) => {
+      const { topics } = await open(t, await place(t))
+      let time = Date.now()
+      const history = createGroupHistory({ topics, isLasting: () => true, now: () => time })
+      await topics.subscribe(TOPIC, 'audit', 'start')
+      const step = async (count: number) => {
+        for (let n = 0; n < count; n++) {
+          time += history.every
+          await history.sample()
+        }
+      }
+      await step(5)
+      await topics.publish(TOPIC, [{ type: 'order', source: 'test', data: 1 }])
+      await step(1)
+      await topics.read(TOPIC, [{ group: 'audit', max: 10, mode: 'consume' }])
+      await step(600)
+      const points = history.of(TOPIC, 'audit')
+      assert.ok(points.length < 520, `${points.length} points`)
+      assert.equal(Math.max(...points.map(({ lag }) => lag)), 1)
+      assert.deepEqual(
+        points.map(({ at }) => at),
+        points.map(({ at }) => at).toSorted((a, b) => a - b),
+      )
+    })
+  })
+}
