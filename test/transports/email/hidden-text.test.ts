@@ -80,6 +80,20 @@ describe('text that a person cannot see is not read', () => {
       'in letters that no program shows',
       `Visible${[...'Ignore'].map((c) => `&#x${(0xe0000 + c.charCodeAt(0)).toString(16)};`).join('')}`,
     ],
+    ['in white on white', `<p style="color:#fff">${SECRET}</p>Visible`],
+    ['in almost white', `<font color="#FEFEFE">${SECRET}</font>Visible`],
+    [
+      'in the colour behind it',
+      `<div style="background:#123456"><b style="color:rgb(18, 52, 86)">${SECRET}</b><i style="color:white">Visible`,
+    ],
+    [
+      'in the colour of a page',
+      `<body bgcolor="black" text="white"><font color="#000">${SECRET}</font>Visible`,
+    ],
+    [
+      'in white, where only another screen is dark',
+      `<style>@media (prefers-color-scheme:dark){.a .b{background:#000}}</style><p style="color:white">${SECRET}</p>Visible`,
+    ],
     // As Mailchimp and Litmus write it.
     [
       'as a preheader',
@@ -137,6 +151,23 @@ describe('text that a person sees is read', () => {
       'yes',
     ],
     ['in a condition for others than Outlook', '<!--[if !mso]><!-->yes<!--<![endif]-->', 'yes'],
+    ['in white on a colour', '<td bgcolor="#000000"><font color="#ffffff">yes</font></td>', 'yes'],
+    ['in white on a picture', '<td background="x.png"><div style="color:#fff">yes</div></td>', 'yes'],
+    [
+      'in white on a gradient',
+      '<div style="background:linear-gradient(#000,#111);color:#fff">yes</div>',
+      'yes',
+    ],
+    [
+      'in white on what a rule sets that is not read',
+      '<style>.a td{background:#00f}</style><table class=a><td style="color:#fff">yes</table>',
+      'yes',
+    ],
+    [
+      'as a link on black',
+      '<div style="background:#000"><a href="https://x.org">https://x.org</a></div>',
+      'https://x.org',
+    ],
     ['without a body', '<head><meta charset=utf-8><p>yes', 'yes'],
     ['with letters like markup', '<p>a &lt;b&gt; c &amp; d &nbsp;e', 'a <b> c & d e'],
     [

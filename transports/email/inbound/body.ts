@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { decodeText } from '../mime/charset.ts'
 import { fromFlowed } from '../mime/flowed.ts'
 import { contentOf, type Entity } from '../mime/tree.ts'
@@ -47,6 +48,11 @@ export function readBody(root: Entity): Body {
     return piece
   }
   collect(root, undefined, false)
+  if (pieces.every(({ plain, html }) => [...plain, ...html].join('').trim() === '')) {
+    const other = files.findIndex((file) => isOtherText(file, root))
+    const [entity] = other === -1 ? [] : files.splice(other, 1)
+    if (entity) addPiece().plain.push(otherText(entity))
+  }
 
   const texts = pieces.map((piece) => ({ plain: piece.plain.join('\n\n'), html: piece.html.join('\n') }))
   const html = texts.some((each) => each.html.trim() !== '')
@@ -63,6 +69,36 @@ function isTextual({ type, disposition }: Entity): boolean {
   return /^text\/(?:plain|html)$/.test(type) && disposition.value !== 'attachment'
 }
 
+/** Subtypes of text that are files. Others are read as plain text (RFC 2046, section 4.1.4). */
+const FILE_TYPE =
+  /^text\/(?:calendar|x?-?vcard|directory|csv|tab-separated|rtf|xml|css|javascript|x-amp|watch|vnd\.)/
+/** Types that some programs give to a text. */
+const UNSPECIFIC = /^application\/(?:octet-stream|text|x-text)$/
+
+/** Whether a part is the text of a mail that has no other: an unknown subtype, or the whole mail. */
+function isOtherText(entity: Entity, root: Entity): boolean {
+  const { type, disposition } = entity
+  if (hasName(entity) || disposition.value === 'attachment') return false
+  if (type.startsWith('text/')) return !FILE_TYPE.test(type)
+  if (entity !== root || !UNSPECIFIC.test(type)) return false
+  const content = contentOf(entity)
+  return isUtf8(content) && !content.includes(0)
+}
+
+/** `text/enriched` (RFC 1896) and `text/richtext` have tags. */
+function otherText(entity: Entity): string {
+  const text = textOf(entity)
+  if (!/^text\/(?:enriched|richtext)$/.test(entity.type)) return text
+  // A doubled `<` is a letter.
+  const pieces = text.split('<<').map((piece) =>
+    piece
+      .replaceAll(/<param>[^<]*<\/param>/gi, '')
+      .replaceAll(/<nl>/gi, '\n')
+      .replaceAll(/<\/?[a-z][a-z-]{0,60}>/gi, ''),
+  )
+  return pieces.join('<')
+}
+
 function hasName({ disposition, params }: Entity): boolean {
   return disposition.params.has('filename') || params.has('name')
 }
@@ -72,8 +108,24 @@ function textOf(entity: Entity): string {
   const content = contentOf(entity)
   const isHtml = type === 'text/html'
   const text = cleanText(decodeText(content, params.get('charset') || (isHtml ? metaCharset(content) : '')))
+  if (!isHtml && text.includes(SIGNED)) return withoutArmour(text)
   const isFlowed = !isHtml && /^flowed$/i.test(params.get('format') ?? '')
   return isFlowed ? fromFlowed(text, /^yes$/i.test(params.get('delsp') ?? '')) : text
+}
+
+const SIGNED = '-----BEGIN PGP SIGNED MESSAGE-----'
+const SIGNATURE = '-----BEGIN PGP SIGNATURE-----'
+
+/** The text inside a clear signature (RFC 9580, section 7), and what is around it. */
+function withoutArmour(text: string): string {
+  const start = text.indexOf(SIGNED)
+  const end = text.indexOf(SIGNATURE, start)
+  const head = /^[^\n]*\n(?:[A-Za-z]+:[^\n]*\n)*\s*?\n/.exec(text.slice(start))
+  if (end === -1 || !head) return text
+  const signed = text.slice(start + head[0].length, end).replaceAll(/^- /gm, '')
+  const after = /-----END PGP SIGNATURE-----[^\n]*\n?/.exec(text.slice(end))
+  const rest = after ? text.slice(end + after.index + after[0].length) : ''
+  return `${text.slice(0, start)}${signed.trimEnd()}\n${rest}`
 }
 
 const META_CHARSET = /<meta\s[^>]{0,200}?charset\s?=\s?["']?([\w:-]{2,40})/i

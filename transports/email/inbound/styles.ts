@@ -28,28 +28,19 @@ const MAX_CLASSES = 50
 const MAX_STYLE = 20_000
 const COMMENT = /\/\*.*?(?:\*\/|$)/gs
 const RELEVANT =
-  /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
+  /^(?:display|visibility|opacity|font|font-size|color|height|max-height|width|max-width|overflow|overflow-[xy]|background|background-color|background-image|position|left|top|right|text-indent|clip|clip-path|transform|mso-hide)$/
 
 /** Reads the style sheets of a page: only rules for a single element, class or id, and for all screens. */
 export function readSheet(html: string): Sheet {
   const sheet = new Map<string, { selector: string; rule: Rule }[]>()
   if (!/<style/i.test(html)) return sheet
-  const styles = [...html.replaceAll(CONDITIONAL, '').matchAll(STYLES)].map(([, content = '']) => content)
-  const css = styles
-    .join('\n')
-    .slice(0, MAX_CSS)
-    .replaceAll(COMMENT, ' ')
-    .replaceAll(/<!--|-->/g, ' ')
   let count = 0
-  for (const [selectors, body] of blocksIn(css)) {
+  for (const [selectors, body] of blocksIn(cssOf(html))) {
     const rule = ruleOf(body)
     if (rule.important.length + rule.normal.length === 0) continue
     for (const each of selectors.split(',')) {
-      const selector = each
-        .trim()
-        .toLowerCase()
-        .replace(/^(?:html|body)\s+/, '')
-      const [, name = '', marks = ''] = /^([a-z][a-z\d]*|)((?:[.#][\w-]+)*)$/.exec(selector) ?? []
+      const selector = bareSelector(each)
+      const [, name = '', marks = ''] = SIMPLE.exec(selector) ?? []
       const key = /[.#][\w-]+/.exec(marks)?.[0] ?? name
       if (key === '' || ++count > MAX_SELECTORS) continue
       const known = sheet.get(key)
@@ -58,6 +49,38 @@ export function readSheet(html: string): Sheet {
     }
   }
   return sheet
+}
+
+/** Whether rules of a page set colours by selectors that are not read. */
+export function unreadColours(html: string): { ink: boolean; paper: boolean } {
+  const unread = { ink: false, paper: false }
+  if (!/<style/i.test(html)) return unread
+  for (const [selectors, body] of blocksIn(cssOf(html))) {
+    if (selectors.split(',').every((each) => SIMPLE.test(bareSelector(each)))) continue
+    unread.ink ||= /(?:^|[;\s])color\s*:/i.test(body)
+    unread.paper ||= /background/i.test(body)
+  }
+  return unread
+}
+
+/** The style sheets of a page, without those for Outlook only. */
+function cssOf(html: string): string {
+  const styles = [...html.replaceAll(CONDITIONAL, '').matchAll(STYLES)].map(([, content = '']) => content)
+  return styles
+    .join('\n')
+    .slice(0, MAX_CSS)
+    .replaceAll(COMMENT, ' ')
+    .replaceAll(/<!--|-->/g, ' ')
+}
+
+/** One element, classes and ids. */
+const SIMPLE = /^([a-z][a-z\d]*|)((?:[.#][\w-]+)*)$/
+
+function bareSelector(selector: string): string {
+  return selector
+    .trim()
+    .toLowerCase()
+    .replace(/^(?:html|body)\s+/, '')
 }
 
 /** The blocks of a style sheet. Those in media queries for all screens replace the surrounding block. */

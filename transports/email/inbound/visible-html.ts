@@ -1,13 +1,11 @@
 import { Tokenizer } from 'htmlparser2'
-import { declarationsFor, type Look, lookOf, readSheet, type Sheet } from './styles.ts'
+import { BLACK, type Colours, coloursIn, isCamouflaged, WHITE } from './colours.ts'
+import { declarationsFor, type Look, lookOf, readSheet, type Sheet, unreadColours } from './styles.ts'
 
-/** An open element. Its look includes inherited properties. */
-type Frame = { name: string; look: Required<Look> }
+/** An open element. Its look and colours include inherited properties. */
+type Frame = { name: string; look: Required<Look>; colours: Colours }
 
-const TOP: Frame = {
-  name: '',
-  look: { isGone: false, isTiny: false, isInvisible: false, isTransparent: false },
-}
+const SEEN: Required<Look> = { isGone: false, isTiny: false, isInvisible: false, isTransparent: false }
 const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
 
 /** Elements whose content is never shown. */
@@ -51,7 +49,9 @@ const BARRIERS = words('table ul ol dl select template object')
  */
 export function visibleHtml(html: string): string {
   const sheet = readSheet(html)
-  const stack = createStack()
+  const unread = unreadColours(html)
+  const colours = { ink: unread.ink ? undefined : BLACK, paper: unread.paper ? undefined : WHITE }
+  const stack = createStack({ name: '', look: SEEN, colours })
   const out: string[] = []
   let name = ''
   let attribute = ''
@@ -61,13 +61,15 @@ export function visibleHtml(html: string): string {
 
   const open = () => {
     stack.closeImplied(name)
-    const frame = { name, look: lookIn(stack.top.look, sheet, name, attributes) }
+    const frame = frameIn(stack.top, sheet, name, attributes)
     if (!frame.look.isGone) out.push(tagOf(name, attributes))
+    if (name === 'img' && !frame.look.isGone) text(emojiIn(attributes))
     if (!VOID.has(name)) stack.push(frame)
   }
   const text = (piece: string) => {
     const { isGone, isTiny, isInvisible, isTransparent } = stack.top.look
-    if (!isGone && !isTiny && !isInvisible && !isTransparent) out.push(piece)
+    const isHidden = isGone || isTiny || isInvisible || isTransparent
+    if (!isHidden && !isCamouflaged(stack.top.colours)) out.push(piece)
   }
   const tokenizer = new Tokenizer(
     { decodeEntities: true },
@@ -111,23 +113,37 @@ export function visibleHtml(html: string): string {
   return out.join('')
 }
 
-/** The look of an element within one with the look `outer`. */
-function lookIn(
-  outer: Required<Look>,
-  sheet: Sheet,
-  name: string,
-  attributes: ReadonlyMap<string, string>,
-): Required<Look> {
-  if (outer.isGone) return outer
+/** An element within another. */
+function frameIn(outer: Frame, sheet: Sheet, name: string, attributes: ReadonlyMap<string, string>): Frame {
+  const { look, colours } = outer
+  if (look.isGone) return { name, look, colours }
   const isHidden =
     HIDDEN.has(name) || attributes.has('hidden') || (name === 'dialog' && !attributes.has('open'))
-  if (!isHidden && sheet.size === 0 && !attributes.has('style')) return outer
-  const own = lookOf(declarationsFor(sheet, name, attributes), CELLS.has(name))
-  return { ...outer, ...own, isGone: isHidden || own.isGone === true }
+  const isPlain = sheet.size === 0 && name !== 'a' && !STYLING.some((each) => attributes.has(each))
+  if (!isHidden && isPlain) return { name, look, colours }
+  const style = declarationsFor(sheet, name, attributes)
+  const own = lookOf(style, CELLS.has(name))
+  return {
+    name,
+    look: { ...look, ...own, isGone: isHidden || own.isGone === true },
+    colours: coloursIn(colours, name, (property) => style.get(property) ?? '', attributes),
+  }
+}
+
+/** Attributes that affect the look of an element. */
+const STYLING = ['style', 'color', 'bgcolor', 'background', 'text']
+
+/** Mail programs show emoji as images, and name them in `alt`. */
+const EMOJI =
+  /^(?=.*[\p{Extended_Pictographic}\p{Regional_Indicator}])[\p{Extended_Pictographic}\p{Emoji_Component}\s]{1,20}$/u
+
+function emojiIn(attributes: ReadonlyMap<string, string>): string {
+  const alt = attributes.get('alt') ?? ''
+  return EMOJI.test(alt) ? escaped(alt) : ''
 }
 
 /** The stack of open elements, innermost last. Each step takes bounded time at any depth. */
-function createStack() {
+function createStack(bottom: Frame) {
   const frames: Frame[] = []
   const counts = new Map<string, number>()
   const popTo = (index: number): Frame | undefined => {
@@ -152,7 +168,7 @@ function createStack() {
   }
   return {
     get top(): Frame {
-      return frames.at(-1) ?? TOP
+      return frames.at(-1) ?? bottom
     },
     push(frame: Frame): void {
       frames.push(frame)

@@ -9,7 +9,18 @@ export function mailboxesIn(value: string): Mailbox[] {
   return addressParser(withoutInnerGroups(toUtf8Words(value)), { flatten: true })
     .flatMap((each) => (each.group === undefined ? [each] : each.group))
     .filter((each) => each.address.includes('@'))
-    .map(({ name, address }) => ({ name: oneLine(name), address: lowerCase(oneLine(address)) }))
+    .map(({ name, address }) => ({
+      name: oneLine(name).replaceAll(/^[<>\s]+|[<>\s]+$/g, ''),
+      address: lowerCase(repaired(oneLine(address))),
+    }))
+}
+
+/** An address without what some programs add to it: `mailto:`, spaces around the @, and a final dot. */
+function repaired(address: string): string {
+  return address
+    .replace(/^mailto:/i, '')
+    .replace(/\s*@\s*/, '@')
+    .replace(/\.$/, '')
 }
 
 /**

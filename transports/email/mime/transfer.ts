@@ -1,11 +1,11 @@
 import { decodeWords } from './words.ts'
 
-/** Decodes the transfer encoding (RFC 2045, section 6). Takes linear time. */
-export function decodeTransfer(body: Buffer, encoding: string): Buffer {
+/** Decodes the transfer encoding (RFC 2045, section 6) of a text or a file. Takes linear time. */
+export function decodeTransfer(body: Buffer, encoding: string, isText = false): Buffer {
   const name = encoding.includes('=?') ? decodeWords(encoding) : encoding
   // First, because some headers name both.
-  if (/quoted-printable/i.test(name)) return decodeQuotedPrintable(body)
-  if (/base64/i.test(name)) return decodeBase64(body)
+  if (/quoted[-_\s]?printable/i.test(name)) return decodeQuotedPrintable(body)
+  if (/base64/i.test(name)) return decodeBase64(body, isText)
   return /^\s*(?:x-)?uu(?:e|encode)\b/i.test(name) ? decodeUu(body) : body
 }
 
@@ -36,13 +36,38 @@ function uuLine(line: string, length: number): Buffer {
   return Buffer.from(bytes.slice(0, length))
 }
 
-/** Decodes base64. Tolerates padding on each line. */
-function decodeBase64(body: Buffer): Buffer {
-  const text = body.toString('latin1').replaceAll(/[^a-z\d+/=]+/gi, '')
+/**
+ * Decodes base64. Tolerates padding on each line. Some programs write text under the label of base64, and
+ * mailing lists append text to it: from its first line on, a text is kept as it is.
+ */
+function decodeBase64(body: Buffer, isText: boolean): Buffer {
+  const end = isText ? startOfText(body) : body.length
+  const text = body.toString('latin1', 0, end).replaceAll(/[^a-z\d+/=]+/gi, '')
   const bytes = Buffer.alloc(text.length)
   let length = 0
   for (const [unit] of text.matchAll(/[^=]+/g)) length += bytes.write(unit, length, 'base64')
-  return bytes.subarray(0, length)
+  const decoded = bytes.subarray(0, length)
+  if (end === body.length) return decoded
+  return Buffer.concat([decoded, Buffer.from(length > 0 ? '\n' : ''), body.subarray(end)])
+}
+
+const SPACE = 0x20
+const LF = 0x0a
+/** Longer lines are no text (RFC 5322, section 2.1.1). */
+const MAX_LINE = 1_000
+
+/** The offset of the first line with two words and a sign that base64 does not have; else the length. */
+function startOfText(body: Buffer): number {
+  let start = 0
+  for (let space = body.indexOf(SPACE); space !== -1; space = body.indexOf(SPACE, start)) {
+    start = body.lastIndexOf(LF, space) + 1
+    const next = body.indexOf(LF, space)
+    const end = next === -1 ? body.length : next
+    const line = end - start > MAX_LINE ? '' : body.toString('latin1', start, end)
+    if (/[.,;:!?'"()@]/.test(line) && /[a-z]{2}/i.test(line) && /\S\s+\S/.test(line)) return start
+    start = end
+  }
+  return body.length
 }
 
 /** Decodes quoted-printable. Trailing spaces of a line are removed. */

@@ -24,7 +24,18 @@ const DASH = 0x2d
 
 /** Parses a mail into parts. Throws if it is nested too deep, or has too many parts or too long headers. */
 export function readEntity(raw: Buffer): Entity {
-  return read(raw, 'text/plain', 0, { parts: 0, head: 0 })
+  return read(withHead(raw), 'text/plain', 0, { parts: 0, head: 0 })
+}
+
+/**
+ * A mail that begins with its headers, without empty lines before them. Without a line feed anywhere,
+ * carriage returns end its lines.
+ */
+function withHead(raw: Buffer): Buffer {
+  const text = raw.includes(LF) ? raw : Buffer.from(raw.toString('latin1').replaceAll('\r', '\n'), 'latin1')
+  let start = 0
+  while (text[start] === LF || text[start] === CR) start++
+  return start < text.length ? text.subarray(start) : text
 }
 
 /** The value of the first header with a (lower-case) name; `''` if there is none. */
@@ -34,7 +45,8 @@ export function headerOf({ headers }: Pick<Entity, 'headers'>, name: string): st
 
 /** The decoded content of a part. */
 export function contentOf(entity: Entity): Buffer {
-  return decodeTransfer(entity.body, headerOf(entity, 'content-transfer-encoding'))
+  const isText = entity.type.startsWith('text/')
+  return decodeTransfer(entity.body, headerOf(entity, 'content-transfer-encoding'), isText)
 }
 
 function read(
@@ -64,9 +76,10 @@ function read(
   return entity
 }
 
+/** Some programs write only one half of the type. */
 function typeOf(value: string, defaultType: string): string {
   if (value === '' || value === 'text') return defaultType
-  return value
+  return value === 'plain' || value === 'html' ? `text/${value}` : value
 }
 
 /** The parts of a container; undefined if there are none, so that its body is treated as text. */
