@@ -44,10 +44,12 @@ export const secrets = secretsOf()
  */
 export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, option: string): void {
   if (!isLocal) return
-  const { host, origin } = headers
+  const { host, origin, 'sec-fetch-site': site } = headers
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined
   const isSameOrigin = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
-  if (isSameOrigin && isLocalName(host)) return
+  // Pictures and links send no origin, but browsers say where they are from.
+  const isOfPage = site === 'cross-site' || (site === 'same-site' && origin === undefined)
+  if (isSameOrigin && !isOfPage && isLocalName(host)) return
   const what = `A request from the web page ${(origin ?? String(host)).slice(0, MAX_ORIGIN)}`
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })
 }

@@ -40,6 +40,8 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
     }
     case 'header':
       return withSecret(options.header, options.secret)
+    case 'query':
+      return withSecretInQuery(options.name, options.secret)
     case 'jwt':
       return {
         check: createJwtCheck(options, deps),
@@ -139,6 +141,18 @@ function withSecret(header: string, known: string[], pattern = /^(.*)$/s): Verif
       const [, candidate = ''] = pattern.exec(String(value)) ?? []
       if (candidate === '') return `its credentials are missing: the header ${header}`
       return indexOf(candidate) < 0 ? 'its credentials are wrong' : undefined
+    },
+  }
+}
+
+/** Requires one of the known secrets in a query parameter, which may only be there once. */
+function withSecretInQuery(name: string, known: string[]): Verifier {
+  const indexOf = createSecretCheck(known)
+  return {
+    check({ url = '' }) {
+      const [value = '', ...others] = new URLSearchParams(queryIn(url)).getAll(name)
+      if (value === '') return `its credentials are missing: the query parameter ${name}`
+      return others.length > 0 || indexOf(value) < 0 ? 'its credentials are wrong' : undefined
     },
   }
 }

@@ -137,7 +137,7 @@ export const verify = z.discriminatedUnion('scheme', [
     scheme: z
       .literal('none')
       .describe(
-        'A provider by its name, or a general scheme: `hmac`, `public-key`, `standard-webhooks`, `jwt`, `sns`, `header`, `bearer` or `basic`. `none` lets anyone send.',
+        'A provider by its name, or a general scheme: `hmac`, `public-key`, `standard-webhooks`, `jwt`, `sns`, `header`, `query`, `bearer` or `basic`. `none` lets anyone send.',
       ),
   }),
   z.strictObject({
@@ -172,6 +172,14 @@ export const verify = z.discriminatedUnion('scheme', [
   jwt,
   sns,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
+  z.strictObject({
+    scheme: z.literal('query'),
+    name: z
+      .string()
+      .regex(/^[\w.~-]+$/, 'expected the name of a query parameter, such as token')
+      .describe('The query parameter with the secret.'),
+    secret,
+  }),
   z.strictObject({ scheme: z.literal('bearer'), secret }),
   z.strictObject({
     scheme: z.literal('basic'),

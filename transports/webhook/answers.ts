@@ -6,6 +6,7 @@ import { attempt } from '../../src/lib/attempt.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import type { AcceptedDelivery, Answer, Preset } from '../deliveries/preset.ts'
 import { awaitReply } from '../reply-to-request.ts'
+import { responseOf } from './accepted-answer.ts'
 import type { WebhookOptions } from './config.ts'
 import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
 
@@ -17,8 +18,10 @@ export type Answers = ReturnType<typeof createAnswers>
  */
 export function createAnswers(options: WebhookOptions, deps: TransportDeps, preset: Preset | undefined) {
   const closing = new AbortController()
+  const configured = options.answer && responseOf(deps.gateway, options.answer)
 
   function acknowledge(response: ServerResponse, delivery: AcceptedDelivery, body: Json | undefined) {
+    if (configured && delivery.reply === undefined) return writeHttpAnswer(response, configured)
     const isNew = delivery.id !== undefined && !delivery.duplicate && delivery.reply === undefined
     const status = isNew ? 202 : 200
     answer(response, preset?.answer?.(delivery, body) ?? { status, text: JSON.stringify(delivery) })

@@ -4,6 +4,7 @@ import type { Preset } from '../deliveries/preset.ts'
 import { PRESETS } from '../deliveries/presets.ts'
 import { verify } from '../deliveries/verify.ts'
 import { bodySize, publicPath } from '../options.ts'
+import { acceptedAnswer } from './accepted-answer.ts'
 import { challengeOptions, isSigned } from './challenge-options.ts'
 
 /** A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element. */
@@ -11,6 +12,7 @@ const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, su
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
 const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
+const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
 
 const options = z.strictObject({
   path: publicPath.describe('Path on the public listener that deliveries are posted to.'),
@@ -26,6 +28,16 @@ const options = z.strictObject({
     .enum(['accepted', 'result'])
     .default('accepted')
     .describe('accepted: 202 once the message is durable. result: 200 with the reply of the skill.'),
+  answer: acceptedAnswer
+    .exactOptional()
+    .describe(
+      'The response to an accepted delivery, for senders that expect a certain one: a text, or `{ status, headers, body }`. By default 202 and the id.',
+    ),
+  methods: z
+    .array(z.enum(METHODS))
+    .min(1)
+    .default(['POST'])
+    .describe('The HTTP methods with which messages are sent.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
   'max-body': bodySize.default(MIB).describe('Largest body, at most 25mb; larger ones are refused with 413.'),
@@ -47,7 +59,12 @@ const options = z.strictObject({
     .describe(
       'The list whose elements each become a message, such as data.body or data.body.entry.*.changes; false: none.',
     ),
-  key: pointer.optional().describe('Path of the idempotency key; by default found in the delivery.'),
+  key: z
+    .union([pointer, z.array(pointer).min(1)])
+    .optional()
+    .describe(
+      'Path of the idempotency key, or several whose values are one key together; by default found in the delivery.',
+    ),
   event: pointer.optional().describe('Path of the name of the event; by default found in the delivery.'),
   from: pointer.optional().describe('Path of the id of the sender; by default found in the delivery.'),
   text: pointer.optional().describe('Path of the text; by default the text is the whole body.'),
@@ -72,11 +89,12 @@ export const webhookOptions = options.superRefine((values, context) => {
   if (challenge && isSigned(challenge) && !('secret' in verify && verify.secret))
     report('challenge', '{hmac-hex} and {hmac-base64} need a `secret` in `verify`')
   for (const key of POINTERS) {
-    const text = values[key]
     // With `split`, other paths lead into an element.
-    if (text === undefined || isSplit || POINTER.test(text)) continue
-    if (key === 'conversation' && COOKIE.test(text)) continue
-    report(key, 'expected header.NAME or data.PATH, such as data.body.id')
+    if (isSplit) continue
+    for (const text of [values[key] ?? []].flat()) {
+      if (POINTER.test(text) || (key === 'conversation' && COOKIE.test(text))) continue
+      report(key, 'expected header.NAME or data.PATH, such as data.body.id')
+    }
   }
 })
 

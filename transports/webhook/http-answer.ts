@@ -33,7 +33,7 @@ const headers = z
     if (JSON.stringify(fields).length > MAX_HEADER_BYTES) fault(`more than ${MAX_HEADER_BYTES} bytes`)
   })
 
-const httpSchema = z.strictObject({
+export const httpSchema = z.strictObject({
   status: z.int('expected a number from 200 to 599').min(200).max(599).default(200),
   headers: headers.default({}),
   body: z.json().optional(),

@@ -27,13 +27,14 @@ export function withOriginal(
 ): NewMessage {
   const { method = 'POST', url = '' } = request
   const secretHeader = verify.scheme === 'header' ? verify.header : undefined
+  const secretParameter = verify.scheme === 'query' ? verify.name : undefined
   const headers: JsonObject = {}
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || name === secretHeader || CONNECTION.test(name)) continue
     if (!isSecret(name)) headers[name] = value
   }
   const content = isUtf8(body) ? { text: body.toString() } : { base64: body.toString('base64') }
-  const original = { method, url: withoutSecrets(url), headers, ...content }
+  const original = { method, url: withoutSecrets(url, secretParameter), headers, ...content }
   return { ...message, data: { ...message.data, original } }
 }
 
@@ -42,9 +43,10 @@ function isSecret(name: string): boolean {
 }
 
 /** Redacts secret query parameters. The rest of the URL is unchanged, because signatures cover it. */
-function withoutSecrets(url: string): string {
+function withoutSecrets(url: string, secretParameter: string | undefined): string {
+  const isHidden = (name: string) => name === secretParameter || isSecret(name)
   return url.replace(/([?&])([^=&#]*)=[^&#]*/g, (pair, separator, name) =>
-    isSecret(decodedName(name)) ? `${separator}${name}=${REDACTED}` : pair,
+    isHidden(decodedName(name)) ? `${separator}${name}=${REDACTED}` : pair,
   )
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { TriviumError } from '../../src/core/errors.ts'
 
-const ALLOWED = 'POST, HEAD, OPTIONS'
+const ALLOWED = ['HEAD', 'OPTIONS']
 
 /** True for the methods with which providers check an address. */
 export function isProbe(method: string): boolean {
@@ -13,8 +13,12 @@ export function isProbe(method: string): boolean {
  * expects its origin back (https://github.com/cloudevents/spec/blob/main/cloudevents/http-webhook.md). Each
  * delivery is still verified.
  */
-export function answerProbe({ method, headers }: IncomingMessage, response: ServerResponse): void {
-  response.setHeader('Allow', ALLOWED)
+export function answerProbe(
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+  methods: readonly string[],
+): void {
+  response.setHeader('Allow', [...methods, ...ALLOWED].join(', '))
   const origin = headers['webhook-request-origin']
   if (method === 'OPTIONS' && typeof origin === 'string') {
     response.setHeader('WebHook-Allowed-Origin', origin)
@@ -24,9 +28,15 @@ export function answerProbe({ method, headers }: IncomingMessage, response: Serv
 }
 
 /** Throws `method_not_allowed`, with `Allow`. */
-export function requirePost(method: string, path: string, response: ServerResponse): void {
-  if (method === 'POST') return
-  response.setHeader('Allow', ALLOWED)
-  const allowed = `POST, for example: curl -d 'hello' http://HOST${path}`
+export function requireMethod(
+  method: string,
+  path: string,
+  methods: readonly string[],
+  response: ServerResponse,
+): void {
+  if (methods.includes(method)) return
+  response.setHeader('Allow', [...methods, ...ALLOWED].join(', '))
+  const example = methods.includes('POST') ? `, for example: curl -d 'hello' http://HOST${path}` : ''
+  const allowed = methods.join(', ') + example
   throw new TriviumError('method_not_allowed', { method, path, allowed })
 }

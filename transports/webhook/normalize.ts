@@ -10,7 +10,7 @@ import type { Preset } from '../deliveries/preset.ts'
 import { requirePartCount, requireTotalSize } from '../deliveries/split.ts'
 import { presetOf } from '../deliveries/verifier.ts'
 import type { WebhookOptions } from './config.ts'
-import { cloudEventKey, createPartReader, type Fields, SENDER, splitterFor } from './part-view.ts'
+import { cloudEventKey, createPartReader, type Fields, joinedKey, SENDER, splitterFor } from './part-view.ts'
 import { createSenderFinder, proofOf } from './proof.ts'
 
 /** The messages of a delivery: one, or with `isSplit` one per element (possibly none). */
@@ -84,6 +84,7 @@ function createDeliveryReader(
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)
     .join(' ')
+  const secretParameter = verify.scheme === 'query' ? verify.name : undefined
   const isAwaited = options.respond === 'result'
   return (
     request: IncomingMessage,
@@ -94,7 +95,8 @@ function createDeliveryReader(
     const data: JsonObject = { headers: usefulHeaders(headers, signatureHeader), format }
     if (isAwaited) data.respond = 'result'
     if (body !== undefined) data.body = body
-    if (request.url?.includes('?')) Object.assign(data, usefulQuery(request))
+    if (request.method !== undefined && request.method !== 'POST') data.method = request.method
+    if (request.url?.includes('?')) Object.assign(data, usefulQuery(request, secretParameter))
     const delivery = { headers, body, text }
     const inData = { headers, body: data, text }
     const isElement = role === 'element'
@@ -106,7 +108,7 @@ function createDeliveryReader(
       text,
       event: configured(options.event) ?? valueAt(preset?.event, delivery) ?? eventOf(delivery),
       // With `split`, falls back to the id of the delivery.
-      key: options.key ? (configured(options.key) ?? (role && deliveryKey())) : deliveryKey(),
+      key: options.key ? (joinedKey(options.key, configured) ?? (role && deliveryKey())) : deliveryKey(),
       conversation: options.conversation
         ? configured(options.conversation)
         : valueAt(preset?.conversation, delivery),
@@ -171,8 +173,10 @@ function isHidden(name: string): boolean {
   return isHiddenName
 }
 
-function usefulQuery(request: IncomingMessage): JsonObject {
-  const pairs = [...queryOf(request)].filter(([name]) => !SECRET.test(name.toLowerCase()))
+function usefulQuery(request: IncomingMessage, secretParameter: string | undefined): JsonObject {
+  const pairs = [...queryOf(request)].filter(
+    ([name]) => name !== secretParameter && !SECRET.test(name.toLowerCase()),
+  )
   return pairs.length > 0 ? { query: Object.fromEntries(pairs) } : {}
 }
 

@@ -53,7 +53,7 @@ export function createPartReader(
     const configured = (pointer?: string) =>
       valueAt(pointer?.replace(/^data\./, ''), inData) ?? valueAt(pointer, element)
     const elementKey = options.key
-      ? keyIn(element, options.key)
+      ? joinedKey(options.key, (pointer) => keyIn(element, pointer))
       : (valueAt(preset?.key, element) ?? cloudEventKey(element))
     const conversation = options.conversation
       ? configured(options.conversation)
@@ -81,6 +81,17 @@ export function createPartReader(
         whole.from,
     }
   }
+}
+
+/** A key of several values, which all have to be there; undefined otherwise. */
+export function joinedKey(
+  pointers: string | readonly string[],
+  read: (pointer: string) => string | undefined,
+): string | undefined {
+  if (typeof pointers === 'string') return read(pointers)
+  const values = pointers.map(read)
+  // As JSON, so that `a b` and `c` are another key than `a` and `b c`.
+  return values.includes(undefined) ? undefined : JSON.stringify(values)
 }
 
 /** Reads a key from the element only: a value shared by all elements would make them duplicates. */

@@ -26,6 +26,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
     case 'none':
       return NOTHING
     case 'header':
+    case 'query':
     case 'bearer':
     case 'basic':
       return EVERYTHING

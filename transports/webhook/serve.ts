@@ -12,7 +12,7 @@ import { refuseForeign } from '../options.ts'
 import { type Answers, answer } from './answers.ts'
 import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
-import { answerProbe, isProbe, requirePost } from './methods.ts'
+import { answerProbe, isProbe, requireMethod } from './methods.ts'
 import { createReader } from './read-delivery.ts'
 
 /** The parts of a gateway that its requests pass through. */
@@ -56,9 +56,9 @@ export function createServe(options: WebhookOptions, deps: TransportDeps, parts:
       const greeting = preset?.greet?.(method, queryOf(request), presetOptions)
       if (typeof greeting === 'object') return answer(response, greeting)
       requireProof(response, greeting)
-      if (isProbe(method)) return answerProbe(request, response)
+      if (isProbe(method)) return answerProbe(request, response, options.methods)
       if (challenge?.answerByHead(request, response)) return
-      requirePost(method, options.path, response)
+      requireMethod(method, options.path, options.methods, response)
       if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
       raw = await http.readBody(request, limit, gateway)
       if (challenge?.answerByBody(request, response, raw)) return

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
@@ -138,6 +139,10 @@ describe('a delivery with a list', () => {
     const [, table = ''] = text.split('| provider | `split` | `key` |')
     const rows = [...table.matchAll(/^\| ([^|]+) \| `([^`]+)` \| (?:`([^`]+)`|–)/gm)]
     const samples: Record<string, [body: unknown, keys: (string | undefined)[]]> = {
+      'Alertmanager, Grafana': [
+        { alerts: [{ fingerprint: 'f', status: 'firing', startsAt: '2026-11-28T10:00:00Z' }] },
+        ['["f","firing","2026-11-28T10:00:00Z"]'],
+      ],
       'Azure Event Grid': [
         [{ id: 'e1', eventType: 'a', data: {} }, { id: 'e2' }],
         ['e1', 'e2'],
@@ -161,7 +166,7 @@ describe('a delivery with a list', () => {
       const [body, keys] = samples[name] ?? [[], []]
       const { send, store } = await start({
         split,
-        ...(key && name !== 'CloudEvents in batches' ? { key } : {}),
+        ...(key && name !== 'CloudEvents in batches' ? { key: parse(key) } : {}),
       })
       await send(body)
       assert.deepEqual(

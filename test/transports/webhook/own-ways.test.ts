@@ -1,0 +1,146 @@
+// Senders with ways of their own: another method, a secret in the address, a certain answer, no id in one field.
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { describe, test } from 'node:test'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
+import { json, startWebhook } from './harness.ts'
+
+/** The first response to a request with these headers, which `fetch` would not send. */
+function statusOf(url: string, method: string, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(url, { method, headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+      .once('error', reject)
+      .end()
+  })
+}
+
+describe('the answer that a sender expects', () => {
+  const soap =
+    '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><notificationsResponse xmlns="http://soap.sforce.com/2005/09/outbound"><Ack>true</Ack></notificationsResponse></soapenv:Body></soapenv:Envelope>'
+  const cases: [sender: string, answer: unknown, status: number, type: string | null, body: string][] = [
+    ['VK wants ok', 'ok', 200, 'text/plain; charset=utf-8', 'ok'],
+    ['Xero wants nothing', { status: 200 }, 200, null, ''],
+    ['GoCardless takes 204', { status: 204 }, 204, null, ''],
+    ['an app wants JSON', { body: { code: 'SUCCESS' } }, 200, 'application/json', '{"code":"SUCCESS"}'],
+    ['Salesforce wants SOAP', { headers: { 'content-type': 'text/xml' }, body: soap }, 200, 'text/xml', soap],
+  ]
+  for (const [sender, answer, status, type, body] of cases)
+    test(`is what it gets: ${sender}`, async () => {
+      const { hook, store } = await startWebhook({ answer })
+      const headers = { ...json, 'idempotency-key': 'one' }
+      for (const _ of ['first', 'repeated']) {
+        const response = await fetch(hook, { method: 'POST', body: '{"a":1}', headers })
+        assert.deepEqual(
+          [response.status, response.headers.get('content-type'), await response.text()],
+          [status, type, body],
+        )
+      }
+      assert.equal(store.messages.length, 1)
+    })
+
+  test('says that all is well, and is given only when it is', async () => {
+    const fault = (answer: unknown) => webhookOptions.safeParse({ path: '/x', answer }).error?.issues.length
+    for (const answer of [
+      { status: 500 },
+      { status: 302 },
+      { status: 204, body: 'x' },
+      { headers: { host: 'x' } },
+    ])
+      assert.equal(fault(answer), 1, JSON.stringify(answer))
+    const { post } = await startWebhook({ answer: 'ok', verify: { scheme: 'bearer', secret: 's' } })
+    assert.equal((await post('{}')).status, 401)
+  })
+})
+
+describe('other methods', () => {
+  test('carry messages where the gateway names them', async () => {
+    const { hook, last } = await startWebhook({
+      methods: ['GET', 'POST', 'PUT'],
+      text: 'data.query.text',
+      from: 'data.query.msisdn',
+      key: 'data.query.messageId',
+    })
+    // An SMS as Vonage delivers it by default.
+    const sms = '?msisdn=447700900001&to=447700900000&messageId=0A0000001&text=Hello+you&type=text'
+    assert.equal((await fetch(hook + sms)).status, 202)
+    const { text, from, key, data } = last()
+    assert.deepEqual([text, from.id, key, data.method], ['Hello you', '447700900001', '0A0000001', 'GET'])
+    assert.equal((await fetch(hook, { method: 'PUT', body: '{"a":1}', headers: json })).status, 202)
+    assert.deepEqual([last().data.body, last().data.method], [{ a: 1 }, 'PUT'])
+    await fetch(hook, { method: 'POST', body: '{}' })
+    assert.equal(last().data.method, undefined)
+    const refused = await fetch(hook, { method: 'DELETE' })
+    assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, POST, PUT, HEAD, OPTIONS'])
+  })
+
+  test('are not for the pictures and links of web pages on this machine', async () => {
+    const { hook, store } = await startWebhook({ methods: ['GET'] })
+    for (const site of ['cross-site', 'same-site'])
+      assert.equal(await statusOf(hook, 'GET', { 'sec-fetch-site': site }), 403, site)
+    assert.equal(store.calls, 0)
+    for (const site of ['same-origin', 'none'])
+      assert.equal(await statusOf(hook, 'GET', { 'sec-fetch-site': site }), 202, site)
+  })
+})
+
+describe('a secret in the address', () => {
+  const verify = { scheme: 'query', name: 'code', secret: ['s3cret', 'old'] }
+
+  test('lets a sender in, and is in no message', async () => {
+    const { post, last } = await startWebhook({ verify, 'keep-original': true })
+    assert.equal((await post('{"a":1}', json, '?code=s3cret&topic=x')).status, 202)
+    assert.deepEqual([last().data.query, last().from.verified], [{ topic: 'x' }, true])
+    assert.doesNotMatch(JSON.stringify(last()), /s3cret/)
+    assert.equal((await post('{}', json, '?code=old')).status, 202)
+  })
+
+  test('is needed once, and right', async () => {
+    const { post, store } = await startWebhook({ verify })
+    for (const query of [
+      '',
+      '?code=',
+      '?code=S3CRET',
+      '?token=s3cret',
+      '?code=s3cret&code=x',
+      '#code=s3cret',
+    ])
+      assert.equal((await post('{}', json, query)).status, 401, query)
+    assert.equal((await post('{}', { ...json, code: 's3cret' })).status, 401)
+    assert.equal(store.calls, 0)
+  })
+})
+
+describe('a key of several fields', () => {
+  test('tells apart what shares one of them', async () => {
+    const { post, last, store } = await startWebhook({ key: ['data.body.id', 'data.body.state'] })
+    const send = async (id: string, state?: string) =>
+      (await post(JSON.stringify({ id, state }), json)).status
+    assert.deepEqual(
+      [await send('a', 'firing'), await send('a', 'resolved'), await send('a', 'firing')],
+      [202, 202, 200],
+    )
+    assert.equal(last().key, '["a","resolved"]')
+    assert.deepEqual([await send('a b', 'c'), await send('a', 'b c')], [202, 202])
+    // Without one of them there is no key.
+    assert.deepEqual([await send('a'), await send('a')], [202, 202])
+    assert.equal(store.messages.length, 6)
+  })
+
+  test('is read in each element of a list', async () => {
+    const { post, store } = await startWebhook({ split: 'data.body.alerts', key: ['fingerprint', 'status'] })
+    // As Alertmanager and Grafana post them.
+    const alerts = [
+      { fingerprint: 'f1', status: 'firing' },
+      { fingerprint: 'f1', status: 'resolved' },
+    ]
+    await post(JSON.stringify({ alerts }), json)
+    await post(JSON.stringify({ alerts: alerts.slice(1) }), json)
+    assert.deepEqual(
+      store.messages.map(({ key }) => key),
+      ['["f1","firing"]', '["f1","resolved"]'],
+    )
+  })
+})
