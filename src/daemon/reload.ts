@@ -28,7 +28,7 @@ export function createReload(
     queues: Queues
     push: Pick<ReturnType<typeof createPush>, 'use' | 'warnings'>
     notify: Pick<Notify, 'use'>
-    workers: Pick<RoadWorkers, 'wake'>
+    workers: Pick<RoadWorkers, 'wake' | 'useGroups'>
   },
 ) {
   const { config, gateways, startedAt, now, log } = base
@@ -99,7 +99,8 @@ function createApply(base: Foundation, parts: Omit<Parameters<typeof createReloa
     await mcp.use(next.mcp.servers, { connect: mode === 'serve' })
     await queues.use(next.routes.flatMap(({ queue }) => queue ?? []))
     router.use(withOwnRoutes(next))
-    // Before the gateways, so that new subscriptions get their messages.
+    // Before the gateways, so that new groups and subscriptions get their messages.
+    if (mode === 'serve') await workers.useGroups(next.topics)
     await push.use(next.subscriptions)
     await notify.use(next.notify)
     // A single command runs only the command-line gateway: it must not read a mailbox.

@@ -52,7 +52,15 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
   const dispatch = createDispatchWorker(base, parts, transcript)
   const subscriptions = createSubscriptionWorker(base, parts)
   const { accept, deliveries, groups, later, pauses } = parts.roads
-  const otherWorkers = [dispatch, subscriptions, deliveries, groups.deliveries, later, pauses]
+  const otherWorkers = [
+    dispatch,
+    subscriptions,
+    deliveries,
+    groups.deliveries,
+    groups.declared,
+    later,
+    pauses,
+  ]
   pauses.onCancel(({ messageId }, error) => dispatch.cancel(messageId, error))
 
   return {
@@ -61,6 +69,8 @@ export function createRoadWorkers(base: Foundation, parts: Parts) {
       await pauses.prepare()
       for (const each of [replies, ...otherWorkers]) each.start()
     },
+    /** Creates the consumer groups of `topics:`. */
+    useGroups: groups.declared.use,
     /** After a change of routes, waiting messages may continue. */
     wake: dispatch.wake,
     /** Running work with its start (Unix ms). */

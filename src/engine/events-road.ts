@@ -1,6 +1,7 @@
 import type { Call } from '../core/call.ts'
 import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
+import { createDeclaredGroups } from './declared-groups.ts'
 import { createEvents } from './events.ts'
 import { createGroupDeliveries } from './group-deliveries.ts'
 import { createGroupSettings, type GroupSettings } from './group-settings.ts'
@@ -18,5 +19,11 @@ export function createEventsRoad(deps: {
 }) {
   const settings = createGroupSettings(deps.store, deps.groupSettings)
   const deliveries = createGroupDeliveries(deps)
-  return { settings, deliveries, events: createEvents({ ...deps, settings, bury: deliveries.bury }) }
+  const declared = createDeclaredGroups(deps.store.topics, deps.log)
+  return {
+    settings,
+    deliveries,
+    declared,
+    events: createEvents({ ...deps, settings, bury: deliveries.bury }),
+  }
 }

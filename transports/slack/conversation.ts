@@ -13,6 +13,8 @@ export const targetSchema = z.object({
   user: z.string().optional(),
   /** Response URL for an answer to a command or click that only `user` may see. */
   responseUrl: z.string().optional(),
+  /** Timestamp of the post whose button was clicked, unless it was ephemeral. */
+  clicked: z.string().optional(),
   /** Opens a modal, within three seconds of the click or command. */
   triggerId: z.string().optional(),
   /** The click was inside a modal, so a new one is pushed on top. */

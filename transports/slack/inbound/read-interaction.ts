@@ -44,10 +44,18 @@ export function readInteraction(delivery: Delivery, options: SlackOptions): Read
     alone,
     inModal: (type === 'block_actions' && textAt(payload, 'view.type') === 'modal') || undefined,
     triggerId: textAt(payload, 'trigger_id'),
+    clicked: alone ? undefined : clickedPost(payload),
     responseUrl: alone ? textAt(payload, 'response_url') : undefined,
     ...details,
     key: `${workspace.team}:${details.key}`,
   }
+}
+
+/** The timestamp of the post whose button, select or old attachment was used. */
+function clickedPost(payload: JsonObject): string | undefined {
+  if (payload.type === 'interactive_message') return textAt(payload, 'message_ts')
+  if (payload.type !== 'block_actions') return undefined
+  return textAt(payload, 'container.message_ts') ?? textAt(payload, 'message.ts')
 }
 
 /** Key and content of a modal, shortcut or click. */

@@ -27,17 +27,18 @@ function viewerOf({ reply, fields, target }: Sending): string {
  * and if the bot or the person is not in the channel, in their direct messages.
  */
 export async function postPrivately(sending: Sending): Promise<void> {
-  const { posts, sent, target } = sending
+  const { posts, sent, target, fields } = sending
   const { api } = sending.workspace
   const { channel, thread, startsThread } = target
   const user = viewerOf(sending)
   const url = user === target.user ? target.responseUrl : undefined
   sent.seenBy = user
-  for (const post of posts) {
+  for (const [index, post] of posts.entries()) {
+    const replacesClicked = fields.update === true && index === 0
     // "Ephemeral messages in threads are only shown if there is already an active thread."
     const body = { ...post, ...defined({ thread_ts: startsThread ? undefined : thread }) }
     try {
-      if (url !== undefined && (await respond(url, body))) sent.posted.push('response')
+      if (url !== undefined && (await respond(url, body, replacesClicked))) sent.posted.push('response')
       else sent.posted.push((await api.chat.postEphemeral({ channel, user, ...body })).message_ts ?? '')
     } catch (error) {
       if (!hasNoAccess(error)) throw error
@@ -65,16 +66,15 @@ export function hasNoAccess(error: unknown): boolean {
 
 /**
  * Answers through a response URL (https://docs.slack.dev/interactivity/handling-user-interaction),
- * which also works in channels without the bot. Only the person who typed or clicked sees it. Resolves
- * with false if Slack refuses, usually because the URL was used five times or is older than 30 minutes.
+ * which also works in channels without the bot. Only the person who typed or clicked sees it.
+ * `replacesClicked`: whether it replaces the post that was clicked. Resolves with false if Slack refuses, usually because the URL was used five times or is older than 30 minutes.
  * Other causes show in the next way that is tried.
  */
-async function respond(url: string, body: object): Promise<boolean> {
+async function respond(url: string, body: object, replacesClicked: boolean): Promise<boolean> {
   const response = await fetchSlack(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    // The clicked message stays unchanged.
-    body: JSON.stringify({ response_type: 'ephemeral', replace_original: false, ...body }),
+    body: JSON.stringify({ response_type: 'ephemeral', replace_original: replacesClicked, ...body }),
     signal: AbortSignal.timeout(CALL_TIMEOUT),
     redirect: 'error',
   })

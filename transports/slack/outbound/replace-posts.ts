@@ -21,6 +21,7 @@ export function createReplacement(
     const { reply, fields, posts, target } = sending
     const { update, approval, ephemeral } = fields
     if (posts.length === 0 || ephemeral !== undefined) return undefined
+    if (update === true) return clickedPost(sending)
     for (const key of keysOf(sending)) {
       const earlier = await records.read(key)
       if (!earlier?.posted.length) continue
@@ -41,12 +42,24 @@ export function createReplacement(
   }
 }
 
+/**
+ * The post whose button the answered message is a click on. Undefined for an ephemeral post, which only the response URL can replace.
+ */
+function clickedPost({ reply, target }: Sending): Replaced | undefined {
+  const { channel, clicked, responseUrl } = target
+  if (clicked !== undefined) return { channel, posted: [clicked] }
+  if (responseUrl !== undefined) return undefined
+  const reason =
+    '`update: true` replaces the post that was clicked, but this does not answer a click on a post'
+  throw new TriviumError('send_rejected', { gateway: reply.gateway, reason })
+}
+
 /** The keys under which the reply to be replaced may have been sent. */
 function keysOf({ reply, fields: { update, approval } }: Sending): string[] {
   // The daemon's key of the approval request.
   if (approval) return [`approval:${approval.id}`]
   // `gateway-send` adds these prefixes to a key.
-  return update === undefined
+  return typeof update !== 'string'
     ? []
     : [update, `${reply.gateway}:${update}`, `answer:${reply.inReplyTo}:${update}`]
 }

@@ -41,8 +41,8 @@ const fieldsSchema = z.looseObject({
   view: viewSchema.exactOptional(),
   /** Visible to this user only; `true` means the person who is answered. */
   ephemeral: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
-  /** Key of an earlier reply in the same conversation whose post this one replaces. */
-  update: z.string().min(1).exactOptional(),
+  /** The post to replace: `true` for the one that was clicked, or the key of an earlier reply in the same conversation. */
+  update: z.union([z.literal(true), z.string().min(1)]).exactOptional(),
   approval: approvalSchema.exactOptional(),
   handover: handoverSchema.exactOptional(),
 })
