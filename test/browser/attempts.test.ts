@@ -62,7 +62,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     await page.getByRole('status').getByText('Retried, and failed again: 1 dead letter.').waitFor()
     await show(`messages/${id}`)
     await timeline.getByText('retried', { exact: true }).waitFor()
-    await timeline.getByText(/by control-token/).waitFor()
+    await timeline.getByText(/by an operator/).waitFor()
   })
 
   test('the audit log shows the title of a decision, local times, and finds by what it was about', async () => {

@@ -13,7 +13,7 @@ routes:
   - { name: bad, match: { gateway: demo, text: /fail/ }, skill: fail, retry: { attempts: 1 } }
   - { name: counted, match: { gateway: demo, text: /order/ }, skill: counted, retry: { attempts: 1 } }
   - { name: slow, match: { gateway: demo, text: /slow/ }, skill: slow }
-  - { name: all, match: { gateway: demo }, skill: echo }
+  - { name: all, match: { gateway: demo }, skill: echo, reply: none }
 `
 const SLOW = `export default { description: 'takes its time', run: () => new Promise((resolve) => setTimeout(resolve, 1500)) }`
 const FAIL = `export default { description: 'fails', run() { throw new Error('<b>no</b>') } }`
@@ -91,8 +91,11 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     const id = await post('fail once')
     await page.goto(`${daemon.control}/#/messages/${id}`)
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
-    const told = /accept accepted.*dispatch dead.*attempt 1.*Skill fail failed: <b>no<\/b>/
+    const told = /accept accepted.*dispatch dead.*attempt 1/
     await page.locator('.timeline').filter({ hasText: told }).waitFor()
+    // The error is there as text, and not repeated below.
+    await page.getByText('It failed permanently: <b>no</b>.').waitFor()
+    assert.equal(await page.locator('.timeline').getByText('<b>no</b>').count(), 0)
     await page.getByRole('button', { name: 'Edit and send again' }).click()
     await page.getByRole('textbox', { name: 'Text' }).fill('better')
     await page.getByRole('button', { name: 'Send again', exact: true }).click()

@@ -8,7 +8,7 @@ const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
 routes:
-  - { name: all, skill: echo }
+  - { name: all, skill: echo, reply: none }
 `
 
 describe('going anywhere in the console by the keyboard, and on a phone', { timeout: 120_000 }, async () => {

@@ -113,7 +113,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await press(/^Approve Echo for/)
     await dialog.getByText('route guarded').waitFor()
     await answer('Approve echo')
-    await page.getByRole('heading', { name: /done$/ }).waitFor()
+    await page.getByRole('heading', { name: /suppressed$/ }).waitFor()
   })
 
   test('a title with an argument that the skill does not have is refused with its place', async () => {

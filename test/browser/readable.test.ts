@@ -63,7 +63,7 @@ describe('what lists and questions of the console say', { timeout: 300_000 }, as
     await until(async () => (await kind.locator('.many').textContent()) === '4', 'four of a kind')
     await kind.getByRole('link', { name: 'orders' }).click()
     await page.getByText('The warehouse has no stock of order … in Rotterdam, as it says').waitFor()
-    const differing = await page.locator('.differs-in').allTextContents()
+    const differing = await page.locator('.reason mark').allTextContents()
     assert.deepEqual(
       differing.map((each) => each.trim()),
       ['33', '32', '32', '31'],

@@ -7,6 +7,7 @@ import { until } from '../fixtures/until.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+  chat: { transport: websocket, path: /chat }
   bank: { transport: webhook, path: /hooks/bank, verify: { scheme: github, secret: "\${BANK_SECRET}" } }
 subscriptions:
   - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
@@ -135,9 +136,11 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText('{"x":"<i>no</i>"}').waitFor()
     assert.equal(await page.locator('main i').count(), 0)
     await page.getByText(/verify github/).waitFor()
+    // It has no connection.
+    assert.equal(await page.getByRole('button', { name: 'Reconnect' }).count(), 0)
+    await show('gateways/chat')
     await press('Reconnect')
-    await page.getByText('bank is connected anew.').waitFor()
-    await daemon.post('/hooks/bank', '{}')
+    await page.getByText('chat is connected anew.').waitFor()
     assert.match(daemon.output(), /the gateway reconnects, as requested/)
   })
 
@@ -194,7 +197,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     site.write('routes.yaml', ROUTES.replace('skill: echo', 'skil: echo'))
     await page
       .getByLabel('What is wrong')
-      .getByText(/routes\.yaml:9.*unknown key "skil"/)
+      .getByText(/routes\.yaml:10.*unknown key "skil"/)
       .waitFor()
     await show('now')
     await page.getByRole('link', { name: 'The last reload failed' }).waitFor()

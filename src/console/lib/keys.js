@@ -36,6 +36,6 @@ addEventListener('keydown', (event) => {
 
 /** Whether the keys belong to a field or a dialog. A field keeps the focus for a moment after its dialog has closed. */
 function isTyping(target) {
-  const field = target.closest('input, textarea, select, [contenteditable]')
+  const field = target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')
   return (field && !field.closest('dialog:not([open])')) || document.querySelector('dialog[open]')
 }

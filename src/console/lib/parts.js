@@ -138,7 +138,9 @@ export function Json({ value, label = 'JSON' }) {
 
 /** Names and values. Undefined values are omitted. */
 export function Facts({ of }) {
-  const rows = Object.entries(of).filter(([, value]) => value !== undefined && value !== '' && value !== null)
+  const rows = Object.entries(of).filter(
+    ([, value]) => value !== undefined && value !== '' && value !== null && value !== false,
+  )
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 

@@ -5,7 +5,8 @@ import { Age, act, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { authorOf, Chat, personOf } from './message.js'
+import { authorOf } from './authors.js'
+import { Chat, PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
 
 const PAGE = 50
@@ -47,7 +48,7 @@ export function Conversation({ gateway, conversation }) {
     <${Back} to="conversations" title="Conversations" />
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
       <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
-      ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })}>What is kept</a>`}
+      ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}

@@ -11,6 +11,7 @@ import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { SearchBox, searchProblem } from '../lib/search-box.js'
 import { count } from '../lib/troubles.js'
+import { authorOf } from './authors.js'
 import { Conversation } from './conversation.js'
 import { senderOf } from './messages.js'
 
@@ -59,7 +60,7 @@ function Conversations({ query }) {
   return html`<section class="page fills" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Conversations</h1>
-      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${reload}>Changed: show</button>`}</p>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${reload}>Changed · refresh</button>`}</p>
       <${Filter} query=${query} set=${set} />
     </header>
     <div class="bar inbox"><div class="segments" role="group" aria-label="Which">${SHOWN.map(
@@ -207,9 +208,9 @@ function row(conversation, hold, reload) {
   }
   return html`<a class=${`message-row talk ${waitingSince === undefined ? '' : 'waits'}`} href=${hrefOf(conversation)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
-    ${reply ? html`<span class="text"><span class="dim">${reply.by ?? 'answer'}:</span> ${reply.text}</span>` : html`<${Gist} of=${{ ...conversation, event: undefined }} />`}
+    ${reply ? html`<span class="text"><span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> ${reply.text}</span>` : html`<${Gist} of=${{ ...conversation, event: undefined }} />`}
     <span class="many dim wide">${count(messages, 'message')}</span>
-    <span class="turn">${hold ? html`<${Badge} kind="busy">${holderOf(hold)} has it<//>` : waitingSince === undefined ? html`<${Outcome} outcome=${outcome} />` : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
+    <span class="turn">${hold ? html`<${Badge} kind="busy">${holderOf(hold)} has it<//>` : waitingSince === undefined ? (reply && outcome === 'unrouted' ? html`<${Badge} kind="good">answered<//>` : html`<${Outcome} outcome=${outcome} />`) : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
   </a>${!hold && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
 }
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { Jobs, startedJobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
@@ -9,21 +10,24 @@ import {
   act,
   ask,
   Badge,
+  Copy,
   CopyLink,
   Empty,
   Facts,
   Json,
   preview,
-  say,
   useLoaded,
   useOnce,
   Wait,
 } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
+import { retryLetters, sayEnd } from '../lib/retry.js'
 import { go, goBack, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
+import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { authorOf } from './authors.js'
 
 const MOST = 500
 
@@ -72,7 +76,7 @@ function Groups({ filter }) {
   return html`<section class="page" aria-labelledby="title">
     <header class="bar">
       <h1 id="title">Dead letters</h1>
-      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       <search class="filter">
         <input type="search" aria-label="Search in the errors" placeholder="Search in the errors  /" value=${filter.error ?? ''} onChange=${(event) => replace('dead-letters', { ...filter, error: event.target.value })} />
         <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
@@ -106,9 +110,16 @@ function Group({ group, within, reload }) {
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
+    <${Again} of=${group} />
     <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
     <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} done=${reload} />
   </div>`
+}
+
+/** That somebody has retried it already, in vain. For a group: its newest letter. */
+function Again({ of: { retriedAt, retriedBy } }) {
+  if (retriedAt === undefined) return null
+  return html`<p class="again">Retried <${Age} at=${retriedAt} /> ago${retriedBy && ` by ${authorOf(retriedBy)}`}, and failed again.</p>`
 }
 
 /** More dead letters than this are retried or dropped by a job with progress. */
@@ -135,7 +146,7 @@ function Decide({ filter, many, of, done }) {
         more = answer.more
       }
       if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
-      void sayEnd(filter, began, sum)
+      void sayEnd({ names: { queue: filter.queue, group: filter.group }, began, many: sum })
       return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
@@ -144,25 +155,6 @@ function Decide({ filter, many, of, done }) {
     <button changes type="button" onClick=${() => decide('retry', { title: `Retry ${all}?`, body: 'They go back to the end of their lanes, with fresh attempts.' })}>Retry ${many === 1 ? '' : 'all'}</button>
     <button changes type="button" class="danger" onClick=${() => decide('drop', { title: `Drop ${all}?`, body: 'They are removed permanently. Nobody gets them any more.', danger: true })}>Drop ${many === 1 ? '' : 'all'} …</button>
   </div>`
-}
-
-/** How long (ms) to watch for retried letters that die again, and how often. */
-const WATCH = { for: 10_000, every: 1_000 }
-
-/** Says that retried letters died again, or that none did for a while. */
-async function sayEnd({ since: _, until: __, ...kind }, began, many) {
-  const names = { queue: kind.queue, group: kind.group, since: new Date(began).toISOString(), limit: MOST }
-  for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
-    await new Promise((resolve) => setTimeout(resolve, WATCH.every))
-    const again = await invoke('dead-letter-list', names).catch(() => [])
-    if (again.length < many) continue
-    changes.dead.value++
-    return say(`Retried, and failed again: ${count(again.length, 'dead letter')}.`, 'bad')
-  }
-  const left = (await invoke('dead-letter-list', names).catch(() => [])).length
-  changes.dead.value++
-  if (left > 0) say(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
-  else say(`${count(many, 'message')} retried; none has failed again so far.`)
 }
 
 /** Maximum number of reasons shown. */
@@ -184,22 +176,34 @@ function Letters({ filter }) {
   const { value: letters = [], reload } = loaded
   const { box, isDue, show } = useCalmReload(reload)
   const common = commonOf(letters.map(errorOf))
+  const selection = useSelection(letters, keyOfLetter)
+  const retry = async (some) => {
+    const meant = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
+    if (!(await retryLetters(meant))) return
+    selection.clear()
+    reload()
+  }
   return html`<section class="page fills" aria-labelledby="title">
     <${Back} to="dead-letters" title="All kinds" />
     <header class="bar">
       <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
-      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed: show</button>`}</p>
+      <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} done=${reload} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${({ id, queue }) => `${queue} ${id}`} hrefOf=${hrefOf} row=${(letter) => letterRow(letter, common)} />
+      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} />`} />
     </div>
+    <${SelectionBar} of=${selection}>
+      <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}</button>
+      <${Copy} label="Copy ids" text=${() => selection.chosen.map(({ id }) => id).join('\n')} />
+    <//>
   </section>`
 }
 
+const keyOfLetter = ({ id, queue }) => `${queue} ${id}`
 const errorOf = ({ errors, reason }) => errors.at(-1)?.message ?? reason
 
 const hrefOf = ({ id, queue }) => link(['dead-letters', id], { queue })
@@ -226,12 +230,21 @@ function commonOf(texts) {
   }
 }
 
-function letterRow(letter, common) {
-  const { at, message, summary } = letter
-  return html`<a class="message-row" href=${hrefOf(letter)}>
+function LetterRow({ letter, common, selection, retry }) {
+  const { at, message, summary, retriedAt } = letter
+  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class="message-row letter" href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
-    <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span><span class="differs-in">${common?.of(errorOf(letter))}</span>
-  </a>`
+    <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
+    <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>
+    <span class="again">${retriedAt !== undefined && html`retried <${Age} at=${retriedAt} /> ago, failed again`}</span>
+  </a><button changes type="button" class="small take" tabindex="-1" onClick=${() => retry([letter])} aria-label=${`Retry ${letter.id}`}>Retry</button>`
+}
+
+/** An error, in which the part that differs between the letters is marked. */
+function Reason({ error, common }) {
+  if (!common) return causeOf(error)
+  const own = common.of(error).trimEnd()
+  return html`${causeOf(common.start)}<mark>${own}</mark>${common.end && html` ${common.end}`}`
 }
 
 const REASONS_OF = {
@@ -269,7 +282,7 @@ function Letter({ id, from }) {
     })
   return html`<section class="page" aria-labelledby="title">
     ${back}
-    <header class="bar"><h1 id="title">${errorOf(letter)}</h1>
+    <header class="bar"><h1 id="title">${causeOf(errorOf(letter))}</h1>
       <div class="buttons">
         <button changes type="button" class="primary" onClick=${() => decide('retry', { title: 'Retry this dead letter?', body: `It goes back to the end of its lane, with fresh attempts: ${one}`, action: 'Retry' })}>Retry</button>
         <button changes type="button" class="danger" onClick=${() => decide('drop', { title: 'Drop this dead letter?', body: `It is removed permanently: ${one}`, action: 'Drop', danger: true })}>Drop …</button>
@@ -280,6 +293,9 @@ function Letter({ id, from }) {
           ? html`<a href=${link(['messages', id])}>${id}</a>`
           : html`<code>${id}</code>`,
       died: html`<${Age} at=${at} /> ago, ${REASONS_OF[reason] ?? reason}`,
+      retried:
+        letter.retriedAt !== undefined &&
+        html`<${Age} at=${letter.retriedAt} /> ago${letter.retriedBy && ` by ${authorOf(letter.retriedBy)}`}, and failed again`,
       queue,
       [queue === 'outbox' ? 'gateway' : 'route']: group,
       lane,

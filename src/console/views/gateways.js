@@ -94,9 +94,14 @@ function Sparkline({ of: { accepted, refused } }) {
 }
 
 function Standing({ ok, traffic: { refused = 0, errorShare = 0 } = {} }) {
-  if (ok && refused > 0 && errorShare >= MANY_REFUSED)
+  if (ok && isRefusing({ refused, errorShare }))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
+}
+
+/** Whether refusals are the most important about a gateway. */
+function isRefusing({ refused = 0, errorShare = 0 } = {}) {
+  return refused > 0 && errorShare >= MANY_REFUSED
 }
 
 /** One gateway: state, checks and refusals. */
@@ -107,7 +112,7 @@ export function GatewayPage({ name }) {
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
     <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} traffic=${traffic[name]} />`}</h1>
-      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} /><${Reconnect} name=${name} />`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}
@@ -127,12 +132,15 @@ export function GatewayPage({ name }) {
       }} />`
     }
     ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
+    ${isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
     <h2>Checks</h2>
     <${Checks} name=${name} traffic=${traffic[name]} />
-    <h2>Refusals</h2>
-    <${Refusals} gateway=${name} />
+    ${!isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
   </section>`
 }
+
+/** Transports that keep a connection. */
+const CONNECTED = new Set(['email', 'slack', 'websocket', 'bullmq'])
 
 /** For a hanging connection. Clients are disconnected and reconnect; stored data is not affected. */
 function Reconnect({ name }) {
@@ -171,7 +179,7 @@ function Checks({ name, traffic }) {
 /** The checks ask the provider. What it sends here may be refused all the same. */
 function Refuses({ of: { refused = 0, errorShare = 0 } = {} }) {
   if (refused === 0 || errorShare < MANY_REFUSED) return null
-  return html`<li><${Badge} kind="bad">wrong<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals below</li>`
+  return html`<li><${Badge} kind="bad">wrong<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals</li>`
 }
 
 function Finding({ gateway, of: { name, ok, warning, detail } }) {

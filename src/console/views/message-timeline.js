@@ -1,5 +1,7 @@
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
-import { Age, Facts, timeOfDay, took } from '../lib/parts.js'
+import { Age, Facts, timeOfDay, took, Words } from '../lib/parts.js'
+import { authorOf } from './authors.js'
 import { cancelledBy, isCancelled } from './standing.js'
 
 const ROADS = {
@@ -32,7 +34,8 @@ export function Timeline({ shown }) {
       detail: { to: subscription, attempt, ms, status, error: reason },
     }
   })
-  const notes = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
+  const sorted = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
+  const notes = withoutRepeats(sorted, shown.outcome)
   return html`<ol class="timeline">
     ${notes.map(
       (
@@ -62,6 +65,29 @@ function Running({ of: { since, route, skill, attempt }, start }) {
   </li>`
 }
 
+/** Errors once: the last one stands above, and an attempt that fails as the one before says so. */
+function withoutRepeats(notes, outcome) {
+  const shownAbove = ABOVE.has(outcome)
+  const last = notes.findLast(({ detail }) => detail?.error)
+  const unsent = outcome === 'suppressed' && notes.findLast(({ what }) => UNSENT.test(what))
+  let before
+  return notes.map((note) => {
+    const { error, code, ...detail } = note.detail ?? {}
+    if (note === unsent) return { ...note, detail: { ...note.detail, reason: undefined } }
+    if (!error) return note
+    const isSame = (shownAbove && last.detail.error === error) || before === error
+    before = error
+    return isSame
+      ? { ...note, detail: { ...detail, ...(note !== last && { error: 'the same error' }) } }
+      : note
+  })
+}
+
+/** Notes of replies that were not sent. */
+const UNSENT = /^(suppressed|not sent)$/
+/** Outcomes whose line below the title has the last error. */
+const ABOVE = new Set(['dead', 'retrying', 'replying', 'bounced'])
+
 /** What a person ended did not fail. */
 function withCancel(note) {
   if (!isCancelled(note)) return note
@@ -71,9 +97,10 @@ function withCancel(note) {
 
 function Detail({ detail, at }) {
   // The key repeats the message id and the route name.
-  const { text, error, reason, tools, ms, args, key, delay, ...said } = detail
+  const { text, error, reason, tools, ms, args, key, delay, by, ...fields } = detail
+  const said = { ...fields, ...(by && { by: authorOf(by) }) }
   return html`${ms !== undefined && html`<span class="took">${took(ms)}</span> `}<span class="fields">${fieldsOf(said)}</span>
-    ${(error || reason) && html`<p class="error">${error ?? reason}</p>`}
+    ${(error || reason) && html`<p class="error"><${Words} text=${causeOf(error ?? reason)} /></p>`}
     ${delay !== undefined && html`<p class="dim">Next attempt at ${timeOfDay(at + delay)}, after ${took(delay)}.</p>`}
     ${
       tools?.length > 0 &&
@@ -88,20 +115,24 @@ function Detail({ detail, at }) {
     ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}`
 }
 
-function fieldsOf(fields) {
-  return Object.entries(fields)
+function fieldsOf({ inputTokens, outputTokens, ...fields }) {
+  const used = inputTokens === undefined ? {} : { tokens: `${inputTokens} in, ${outputTokens ?? 0} out` }
+  return Object.entries({ ...fields, ...used })
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')
 }
 
-/** Log lines of this daemon about the message. */
-export function Log({ lines }) {
+/** Log lines of this daemon about the message. Errors that the history has are not repeated. */
+export function Log({ lines, history }) {
   if (lines.length === 0) return null
+  const told = history.flatMap(({ detail }) => detail?.error ?? [])
+  const isTold = (error) => told.some((each) => error.startsWith(each))
   return html`<h2>Log</h2>
     <ol class="log">${lines.map(
       ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
       <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf(fields)}</span>
-      ${error && html`<p class="error">${error}</p>`}
+      ${error && !isTold(error) && html`<p class="error">${error}</p>`}
       ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
     </li>`,
     )}</ol>`

@@ -1,9 +1,22 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, act, Badge, Empty, Facts, Json, Outcome, Problem, useLoaded, Wait } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  Badge,
+  Empty,
+  Facts,
+  Json,
+  Outcome,
+  Problem,
+  useLoaded,
+  Wait,
+  Words,
+} from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { authorOf } from './authors.js'
 import { Actions } from './message-actions.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
@@ -45,7 +58,7 @@ export function MessagePage({ id }) {
         <h2>Timeline</h2>
         <${Timeline} shown=${shown} />
         <${Explain} id=${id} />
-        <${Log} lines=${shown.logs ?? []} />
+        <${Log} lines=${shown.logs ?? []} history=${shown.history} />
         <details><summary>The whole message</summary><${Json} value=${message} label="The message" /></details>
       </div>
     </div>
@@ -79,7 +92,7 @@ function factsOf({ message, traceUrl }) {
     id: html`<code>${id}</code>`,
     received: html`<${Age} at=${message.receivedAt} /> ago · ${new Date(message.receivedAt).toLocaleString()}`,
     gateway: html`<a href=${link('messages', { gateway })}>${gateway}</a> (${transport})`,
-    from: html`${verified}${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })}>what is kept</a>`}`,
+    from: html`${verified}${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}`,
     address: from.address && from.name ? from.address : undefined,
     to: Array.isArray(to) ? to.map(String).join(', ') : undefined,
     event: data?.event,
@@ -90,6 +103,9 @@ function factsOf({ message, traceUrl }) {
       : trace && html`<code>${trace}</code>`,
   }
 }
+
+/** What the link to a person shows. */
+export const PERSON_HINT = 'All that is stored about this person, to read, export or erase'
 
 /** The person, in the format of the view of people. */
 export function personOf({ gateway, from }) {
@@ -144,22 +160,21 @@ function Around({ message }) {
   return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
 }
 
-/** The author of a reply, without the interface that they used: `http control-token:ada` is ada. */
-export function authorOf(by) {
-  const name = by?.replace(/^(http|cli|mcp|console) /, '').replace(/^(oidc|control-token):/, '')
-  return name === 'control-token' ? 'an operator' : name
-}
-
 /** Messages on the left, replies on the right. */
 export function Chat({ entries, here }) {
+  const answered = new Set(
+    entries
+      .filter(({ role, state }) => role === 'reply' && state === 'sent')
+      .map(({ inReplyTo }) => inReplyTo),
+  )
   if (entries.length === 0) return html`<${Empty} title="Nothing is left of it." />`
   return html`<ol class="chat">${entries.map(
     (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}
-      ${entry.role === 'sender' && entry.outcome !== 'done' && html` <${Outcome} outcome=${entry.outcome} />`}</p>
+      ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     <p class="said">${(entry.summary && /^\s*[[{]/.test(entry.text) ? entry.summary : entry.text) || '(no text)'}</p>
-    ${entry.error && html`<p class="error">${entry.error}</p>`}
+    ${entry.error && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
   </li>`,
   )}</ol>`
 }

@@ -1,14 +1,31 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { useAttempt } from '../lib/attempts.js'
+import { causeOf } from '../lib/cause.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
-import { now, rowHeight } from '../lib/live.js'
-import { Age, CopyLink, Empty, Gist, Loading, Outcome, Problem } from '../lib/parts.js'
+import { changes, clock, now, rowHeight } from '../lib/live.js'
+import {
+  Age,
+  Copy,
+  CopyLink,
+  Empty,
+  Gist,
+  Loading,
+  Outcome,
+  Problem,
+  span,
+  took,
+  useLoaded,
+} from '../lib/parts.js'
 import { cancelRun } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
+import { retryLetters } from '../lib/retry.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { SearchBox, searchProblem } from '../lib/search-box.js'
+import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
 
@@ -33,6 +50,9 @@ export function MessagesPage({ query }) {
   const { focus, ...filter } = query
   const found = useMessages(filter)
   const set = (change) => replace('messages', { ...filter, ...change })
+  const selection = useSelection(found.rows, keyOf)
+  const filterKey = JSON.stringify(filter)
+  useEffect(selection.clear, [filterKey])
   const list = useRef()
   const wrong = filter.search && searchProblem(found.error)
   const show = () => {
@@ -49,10 +69,11 @@ export function MessagesPage({ query }) {
     ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${{ message: `Could not load the messages. ${found.error.message}` }} retry=${found.more} />`)}
     <${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />
     <${SavedViews} of="messages" query=${filter} />
+    <${Causes} filter=${filter} />
     ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
       found.rows.length > 0 || !found.isEnd
-        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${row} />`
+        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
         : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -61,6 +82,7 @@ export function MessagesPage({ query }) {
           }
         <//>`
     }
+    <${Selected} selection=${selection} />
     <${Under} found=${found} />
   </section>`
 }
@@ -78,14 +100,62 @@ function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
 const keyOf = ({ id }) => id
 const hrefOf = ({ id }) => link(['messages', id])
 
-function row(message) {
-  const { at, gateway, from, outcome } = message
-  return html`<a class="message-row" href=${hrefOf(message)}>
+function Row({ message, selection }) {
+  const { id, at, gateway, from, outcome } = message
+  const attempt = useAttempt(message)
+  return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <${Gist} of=${message} />
+    <span class="text"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}</span>
+    <span class="route">${attempt?.route}</span>
+    <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
-  </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(message.id)} aria-label=${`Cancel the attempt on ${message.id}`}>Cancel …</button>`}`
+  </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(id)} aria-label=${`Cancel the attempt on ${id}`}>Cancel …</button>`}
+  ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}`
+}
+
+const FAILED = new Set(['dead', 'retrying'])
+
+/** How long the attempt ran, or how long it has been running, or when the next one begins. */
+function RunTime({ of: attempt, outcome }) {
+  if (!attempt) return null
+  if (attempt.since !== undefined) return html`for <${Age} at=${attempt.since} />`
+  if (outcome === 'retrying' && attempt.nextAt > clock.value)
+    return `again in ${span(attempt.nextAt - clock.value)}`
+  return took(attempt.ms)
+}
+
+/** What can be done with the selected messages. */
+function Selected({ selection }) {
+  const { chosen } = selection
+  const dead = chosen.filter(({ outcome }) => outcome === 'dead')
+  const retry = async () => {
+    const letters = dead.map(({ id, subject, summary, text }) => ({
+      id,
+      queue: 'dispatch',
+      text: subject ?? summary ?? text,
+    }))
+    if (await retryLetters(letters)) selection.clear()
+  }
+  return html`<${SelectionBar} of=${selection}>
+    <button changes type="button" class="primary" disabled=${dead.length === 0} title=${dead.length === 0 ? 'Only messages that failed permanently can be retried' : ''} onClick=${retry}>Retry${dead.length > 0 ? ` ${dead.length} failed` : ''}</button>
+    <${Copy} label="Copy ids" text=${() => chosen.map(({ id }) => id).join('\n')} />
+  <//>`
+}
+
+/** The causes of the failed messages, each leading to its dead letters. */
+function Causes({ filter: { outcome, since, until, gateway, search, text, sender } }) {
+  const isShown = outcome === 'dead' && !gateway && !search && !text && !sender
+  const filter = { queue: 'dispatch', ...(since && { since }), ...(until && { until }) }
+  const { value: groups } = useLoaded(
+    async (signal) => (isShown ? invoke('dead-letter-groups', filter, signal) : []),
+    [isShown, since, until, changes.dead.value],
+  )
+  if (!isShown || !groups?.length) return null
+  return html`<ul class="causes" aria-label="Why they failed">${groups.map(
+    ({ queue, group, code, pattern, common, count: many }) =>
+      html`<li key=${`${group} ${code} ${pattern}`}><a class="chip" href=${link('dead-letters', { queue, group, code, pattern })}><b>${many.toLocaleString('en')}</b> ${group}: <span class="error">${causeOf(common)}</span></a></li>`,
+  )}</ul>`
 }
 
 export function senderOf(from = {}) {

@@ -96,6 +96,9 @@ function Charts({ points, span, every }) {
     <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
 }
 
+/** Up to this many troubles have room for two lines of text. */
+const ROOMY = 6
+
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
 function Troubles() {
   const found = now.value?.troubles ?? []
@@ -106,7 +109,7 @@ function Troubles() {
       found.length === 0 &&
       html`<div class="well"><p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p></div>`
     }
-    <ul>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    <ul class=${found.length > ROOMY ? 'tight' : ''}>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
   </section>`
 }
 
@@ -115,9 +118,9 @@ function TroubleItem({ trouble }) {
   const todo = withoutCommands(trouble.todo)
   const { path, query } = placeOf(trouble)
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
-    <a data-row href=${link(path, query)}>${title}</a>
-    <p>${text}${since && html` <span class="since">For <${Age} at=${since} />.</span>`}</p>
-    <p class="todo"><${Words} text=${todo} /> <${TroubleAction} trouble=${trouble} /></p></li>`
+    <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html` <span class="since">for <${Age} at=${since} /></span>`}</p>
+    <p class="trouble-text" title=${text}>${text}</p>
+    <p class="todo"><span class="words"><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
 }
 
 const ROADS = {

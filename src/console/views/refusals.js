@@ -18,9 +18,26 @@ export function Refusals({ gateway }) {
   if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
   const { refusals, groups } = value
   if (refusals.length === 0 && !loaded.error) return html`<p class="dim">None since this daemon started.</p>`
+  const runs = runsOf(refusals.slice(0, MOST))
+  const isOpen = groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
   return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
-    <details open=${groups.length === 0 || gateway !== undefined}><summary>Each refusal, newest first</summary>
-    <ul class="refusals">${refusals.slice(0, 50).map((one, index) => html`<li key=${`${one.at} ${index}`}><${Refusal} of=${one} /></li>`)}</ul></details>`
+    <details open=${isOpen}><summary>Each refusal, newest first</summary>
+    <ul class="refusals">${runs.map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
+}
+
+/** Maximum number of refusals shown, and of rows that are open from the start. */
+const [MOST, FEW] = [50, 3]
+
+/** Refusals in a row that differ only in their time and body, together. */
+function runsOf(refusals) {
+  const runs = []
+  for (const one of refusals) {
+    const last = runs.at(-1)
+    if (last && ['gateway', 'reason', 'from', 'why'].every((name) => last[0][name] === one[name]))
+      last.push(one)
+    else runs.push([one])
+  }
+  return runs
 }
 
 /** Refusals per reason in the last hour: count, start, share and likely cause. */
@@ -37,10 +54,10 @@ function RefusalGroup({ of: group, isOne, refusals }) {
     ${tried && html`<${TrySecret} gateway=${gateway} />`}`
 }
 
-function Refusal({ of: { at, gateway, reason, from, why, body } }) {
-  return html`<p><${Age} at=${at} /> <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
+function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) {
+  return html`<p><${Age} at=${at} />${many > 1 && html` to <${Age} at=${since} />`} ago${many > 1 && html` <b>${many.toLocaleString('en')} ×</b>`} <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
     ${why && html`<p>${why}</p>`}
-    ${body && html`<details><summary>What was sent</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
+    ${body && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
 }
 
 /**

@@ -71,7 +71,7 @@ function Usage({ name, range }) {
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes } = value
-  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days } = usage
+  const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots } = usage
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
     <h2>${nameOf(range)}</h2>
@@ -83,9 +83,10 @@ function Usage({ name, range }) {
         <${Figure} name="Failed" value=${failed === 0 ? '0' : `${failed.toLocaleString('en')} (${percent(errorRate)})`} isBad=${failed > 0} />
         <${Figure} name="p50 / p95" value=${`${took(p50)} / ${took(p95)}`} />
         ${cost && html`<${Figure} name=${`Cost, ${tokens(cost.inputTokens + cost.outputTokens)} tokens`} value=${cost.money === undefined ? 'no price' : money(cost.money, currency)} />`}
+        ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
       </div>`
     }
-    ${days.length > 1 && html`<${Days} of=${days} />`}
+    ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
       html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span>${failed > 0 && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
@@ -95,14 +96,46 @@ function Usage({ name, range }) {
   </section>`
 }
 
-/** One bar per day, and the failed part of it. */
-function Days({ of: days }) {
-  const most = Math.max(...days.map(({ runs }) => runs))
+/** Number of bars for a day or less. */
+const BARS = 48
+const [DAY, MINUTE] = [86_400_000, 60_000]
+/** How long (ms) a relative range is. */
+const LENGTHS = { '15m': 15 * MINUTE, '1h': 60 * MINUTE, '6h': 360 * MINUTE }
+
+/** The runs of the last day, or of a shorter range, in equal times. */
+function LastDay({ slots, range: { since, until } }) {
+  const end = until === undefined ? Date.now() : Math.min(Date.parse(until) || Date.now(), Date.now())
+  const length = LENGTHS[since] ?? Math.min(DAY, end - (Date.parse(since) || 0))
+  // Slots are of five minutes.
+  const width = Math.max(5 * MINUTE, length / BARS)
+  const many = Math.ceil(length / width)
+  const from = end - many * width
+  const bars = Array.from({ length: many }, (_, at) => {
+    const [start, stop] = [from + at * width, from + (at + 1) * width]
+    const inside = slots.filter((slot) => slot.at >= start && slot.at < stop)
+    const sum = (of) => inside.reduce((total, each) => total + each[of], 0)
+    return { name: clockOf(start), runs: sum('runs'), failed: sum('failed') }
+  })
+  return html`<${Bars} title=${length === DAY ? 'Runs in the last 24 hours' : 'Runs over time'} bars=${bars} last=${clockOf(end)} />`
+}
+
+/** One bar per time, and the failed part of it. */
+function Bars({ title, bars, last = bars.at(-1).name }) {
+  const most = Math.max(1, ...bars.map(({ runs }) => runs))
   const height = (many) => ({ height: `${many === 0 ? 0 : Math.max(3, (100 * many) / most)}%` })
-  const said = days.map(({ day, runs, failed }) => `${day}: ${count(runs, 'run')}, ${failed} failed`)
-  return html`<figure class="bars days" role="img" aria-label=${said.join('; ')}><figcaption>Runs a day <span class="dim">failed ones in red</span></figcaption>
-    <div>${days.map(({ day, runs, failed }, at) => html`<span key=${day} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
-    <p class="dim"><span>${days[0].day}</span><span>${days.at(-1).day}</span></p></figure>`
+  const said = bars.map(({ name, runs, failed }) => `${name}: ${count(runs, 'run')}, ${failed} failed`)
+  const words = said.filter((_, at) => bars[at].runs > 0).join('; ')
+  return html`<figure class="bars days" role="img" aria-label=${`${title}. ${words}`}><figcaption>${title} <span class="dim">up to ${most.toLocaleString('en')}, failed ones in red</span></figcaption>
+    <div>${bars.map(({ name, runs, failed }, at) => html`<span key=${name} title=${said[at]} style=${height(runs)}><span class="bad" style=${{ height: `${(100 * failed) / Math.max(1, runs)}%` }}></span></span>`)}</div>
+    <p class="dim"><span>${bars[0].name}</span><span>${last}</span></p></figure>`
+}
+
+/** The time of day, with the date unless that is today. */
+function clockOf(at, seconds = {}) {
+  const date = new Date(at)
+  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...seconds })
+  const isToday = date.toDateString() === new Date().toDateString()
+  return isToday ? time : `${date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${time}`
 }
 
 function Figure({ name, value, isBad = false }) {
@@ -118,7 +151,7 @@ function Runs({ of: recent }) {
     <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th></tr></thead>
     <tbody>${shown.map(
       ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
-      <td><${Age} at=${at} /> ago</td>
+      <td title=${new Date(at).toISOString()}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
       <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
       <td class="number">${took(ms)}</td><td>${messageId ? html`<a href=${link(['messages', messageId])}>${by}</a>` : by}</td></tr>`,
     )}</tbody></table></div>

@@ -20,11 +20,12 @@ export function SkillsPage({ name, query }) {
   const loaded = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const runs = useLoaded(
     async (signal) => {
-      const [usage, { currency }] = await Promise.all([
+      const [usage, { currency }, routes] = await Promise.all([
         invoke('skill-usage', range, signal),
         invoke('cost', { by: 'skill', since: '1d' }, signal),
+        invoke('route-list', {}, signal),
       ])
-      return { usage, currency }
+      return { usage, currency, routes: routes.filter(({ target }) => target === 'skill') }
     },
     [since, until],
   )
@@ -45,7 +46,7 @@ export function SkillsPage({ name, query }) {
         <div class="filter"><${Range} query=${query} set=${set} ranges=${RANGES} normal="7d" /><${CopyLink} /></div></header>
       <${Wait} of=${loaded} what="the skills" />
       ${loaded.value && runs.error && html`<${Wait} of=${runs} what="how often they ran" />`}
-      ${own.length > 0 && html`<${List} of=${own} current=${name} range=${range} currency=${runs.value?.currency} query=${query} set=${set} />`}
+      ${own.length > 0 && html`<${List} of=${own} current=${name} range=${range} currency=${runs.value?.currency} routes=${runs.value?.routes} query=${query} set=${set} />`}
       ${loaded.value && own.length === 0 && wanted === '' && html`<${Empty} title="There is no skill of yours yet.">Make one: <code>npx trivium skill new NAME</code><//>`}
       ${loaded.value && found === 0 && wanted !== '' && html`<${Empty} title="No skill matches." />`}
       <${Others} title="Words of the assistant" of=${words} ...${others} />
@@ -120,7 +121,7 @@ const COLUMNS = [
   { key: 'by', title: 'called by' },
 ]
 
-function SkillTable({ of, range, currency, query, set }) {
+function SkillTable({ of, range, currency, routes, query, set }) {
   const { sort = 'runs' } = query
   const column = COLUMNS.find(({ key }) => key === sort)
   const rows =
@@ -137,7 +138,7 @@ function SkillTable({ of, range, currency, query, set }) {
       }) => html`<th key=${key} scope="col" class=${isNumber ? 'number' : ''} aria-sort=${key === sort ? (key === 'name' ? 'ascending' : 'descending') : undefined}>
         ${value || key === 'name' ? html`<button type="button" class="sorts" onClick=${() => set({ sort: key === 'runs' ? '' : key })}>${title}${key === sort ? ' ↓' : ''}</button>` : title}</th>`,
     )}</tr></thead>
-    <tbody>${rows.map((skill) => html`<${Row} key=${skill.name} skill=${skill} range=${range} currency=${currency} />`)}</tbody>
+    <tbody>${rows.map((skill) => html`<${Row} key=${skill.name} skill=${skill} range=${range} currency=${currency} routes=${routes} />`)}</tbody>
   </table></div>`
 }
 
@@ -145,7 +146,7 @@ function measureIn({ usage }, column) {
   return (usage && column?.of?.(usage)) ?? -1
 }
 
-function Row({ skill: { name, description, usage }, range, currency }) {
+function Row({ skill: { name, description, usage }, range, currency, routes = [] }) {
   const {
     runs = 0,
     failed = 0,
@@ -157,7 +158,7 @@ function Row({ skill: { name, description, usage }, range, currency }) {
     lastAt,
     lastCode,
   } = usage ?? {}
-  const [first, ...others] = callers
+  const [first, ...others] = callersOf(name, callers, routes)
   return html`<tr>
     <td class="skill-name"><a data-row href=${link(['skills', name], range)}>${name}</a> <${State} name=${name} /><span class="about">${description}</span></td>
     <td class="last-run">${lastAt === undefined ? html`<span class="dim">–</span>` : html`<${Badge} kind=${lastCode ? 'bad' : 'good'}>${lastCode ? 'failed' : 'ok'}<//> <${Age} at=${lastAt} />`}</td>
@@ -168,6 +169,12 @@ function Row({ skill: { name, description, usage }, range, currency }) {
     <td class="number" data-label="cost">${spent === undefined ? '' : money(spent, currency)}</td>
     <td class="called-by">${first && html`${first.by}${others.length > 0 && html` <span class="dim" title=${others.map(({ by }) => by).join(', ')}>and ${others.length} more</span>`}`}</td>
   </tr>`
+}
+
+/** Who has called a skill, most first, then the routes that would. */
+function callersOf(name, callers, routes) {
+  const own = routes.filter(({ to }) => to === name).map((route) => ({ by: `route ${route.name}` }))
+  return [...callers, ...own.filter(({ by }) => !callers.some((each) => each.by === by))]
 }
 
 /** What keeps a skill from running, by the troubles. */

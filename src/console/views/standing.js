@@ -1,7 +1,8 @@
 import { call, invoke } from '../lib/api.js'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, span, useLoaded } from '../lib/parts.js'
+import { Age, span, useLoaded, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -64,7 +65,7 @@ function attemptOf(note) {
 
 function whyOf(note) {
   const why = note?.detail?.error ?? note?.detail?.reason
-  return why ? `: ${why.replace(/[.\s]+$/, '')}.` : '.'
+  return why ? html`: <${Words} text=${causeOf(why).replace(/[.\s]+$/, '')} />.` : '.'
 }
 
 /** When the next attempt begins. */

@@ -105,6 +105,14 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     /** The counts of each slot in a span, by skill. */
     bySkill: ({ names }: Pick<Span, 'names'>) =>
       valuesOf(kv, SLOT_KEY, names, (_name, value) => slotSchema.parse(value)),
+    /** The counts of one skill in each slot of a span in which it ran, oldest first. `at`: the start of the slot (Unix ms). */
+    async slotsOf(skill: string, { names }: Pick<Span, 'names'>) {
+      const slots = await valuesOf(kv, SLOT_KEY, names, (name, value) => {
+        const counts = countsOf(slotSchema.parse(value), skill)
+        return counts && { at: Date.parse(name), runs: counts.runs, failed: counts.failed }
+      })
+      return slots.filter((slot) => slot !== undefined)
+    },
     /** Stores the collected runs. */
     flush(): Promise<void> {
       flushing = flushing.catch(() => {}).then(write)

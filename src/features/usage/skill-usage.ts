@@ -15,7 +15,7 @@ const MOST_CALLERS = 5
 
 /** `skill-usage`: statistics of the last seven days, or of a part of them. */
 export function createSkillUsage(deps: {
-  runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill'>
+  runs: Pick<ReturnType<typeof createRunLogs>, 'flush' | 'read' | 'skills' | 'bySkill' | 'slotsOf'>
   cost: ReturnType<typeof createCost>
   requireSkill(name: string): unknown
   now(): number
@@ -29,6 +29,7 @@ export function createSkillUsage(deps: {
     const counts = span.isExact
       ? (await runs.bySkill(span)).flatMap((slot) => countsOf(slot, name) ?? [])
       : daysOf(log, span).map(([, day]) => day)
+    const lastDay = spanOf(Math.max(range.since, now() - DAY), range.until, now())
     const { total } = await cost({ by: 'day', ...range, skill: name })
     const { name: _, ...used } = total
     return {
@@ -37,6 +38,7 @@ export function createSkillUsage(deps: {
       to: span.to,
       ...summaryOf(counts, log),
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
+      slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
       recent: log.recent.filter(({ at }) => at >= range.since && at <= range.until).slice(0, MOST_RUNS),
       ...(used.steps > 0 && { cost: used }),

@@ -1,0 +1,52 @@
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { changes } from './live.js'
+import { act, ask, say } from './parts.js'
+import { count } from './troubles.js'
+
+/** How long (ms) to watch for retried letters that die again, and how often. */
+const WATCH = { for: 10_000, every: 1_000 }
+/** Maximum number of letters that are read, and of texts in a question. */
+const [MOST, SHOWN] = [500, 6]
+
+/**
+ * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks first if there are several.
+ * Resolves with whether they are being retried.
+ */
+export async function retryLetters(letters) {
+  const many = letters.length
+  const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
+    <ul class="reasons">${letters.slice(0, SHOWN).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
+    ${many > SHOWN && html`<li class="dim">and ${many - SHOWN} more</li>`}</ul>`
+  const title = `Retry ${count(many, 'dead letter')}?`
+  if (many > 1 && !(await ask({ title, body, action: 'Retry' }))) return false
+  const began = Date.now()
+  const sorted = letters.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  return act(async () => {
+    const calls = sorted.map(({ id, queue }) => invoke('dead-letter-retry', { id, ...(queue && { queue }) }))
+    const failed = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')
+    changes.dead.value++
+    if (failed.length === many) throw failed[0].reason
+    const ids = new Set(letters.map(({ id }) => id))
+    void sayEnd({ began, many: many - failed.length, isMeant: ({ id }) => ids.has(id) })
+    return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
+  })
+}
+
+/** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
+export async function sayEnd({ names = {}, began, many, isMeant = () => true }) {
+  const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
+  const failedAgain = async () =>
+    (await invoke('dead-letter-list', filter).catch(() => [])).filter(isMeant).length
+  for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, WATCH.every))
+    const again = await failedAgain()
+    if (again < many) continue
+    changes.dead.value++
+    return say(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
+  }
+  const left = await failedAgain()
+  changes.dead.value++
+  if (left > 0) say(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
+  else say(`${count(many, 'message')} retried; none has failed again so far.`)
+}

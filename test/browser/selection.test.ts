@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways:
+  shop: { transport: webhook, path: /shop, verify: { scheme: none } }
+routes:
+  - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
+  - { name: rest, match: { gateway: shop }, skill: echo }
+`
+const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text.replace(/\\D/g, '') + ' today') } }`
+
+describe('rows of messages and dead letters in the console', { timeout: 300_000 }, async () => {
+  const site = openSite({ routes: ROUTES, skills: { charge: CHARGE } })
+  const daemon = await site.start()
+  const { page, show, press, answer } = await openConsole(() => daemon)
+  for (const number of [1, 2, 3]) await daemon.post('/shop', JSON.stringify({ text: `charge ${number}` }))
+  await daemon.post('/shop', JSON.stringify({ text: 'hello' }))
+  const letters = async (): Promise<{ id: string; retriedAt?: number }[]> =>
+    [await daemon.invoke('dead-letter-list', {})].flat().map((each) => Object(each))
+  await until(async () => (await letters()).length === 3, 'three dead letters')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  const rows = page.getByRole('listitem').filter({ has: page.locator('.message-row') })
+  const rowOf = (text: string) => rows.filter({ hasText: text })
+  const retriedTimes = async () => (await letters()).filter(({ retriedAt }) => retriedAt !== undefined).length
+
+  test('a row says its route, how long it took, its error, and that its reply was not sent', async () => {
+    await show('messages')
+    await rowOf('hello').getByText('suppressed', { exact: true }).waitFor()
+    await rowOf('hello').getByText('rest', { exact: true }).waitFor()
+    await rowOf('hello')
+      .locator('.run-time')
+      .getByText(/^\d.* m?s$/)
+      .waitFor()
+    await rowOf('charge 2').getByText('no money for 2 today').waitFor()
+  })
+
+  test('selected messages that failed are retried; others are only copied', async () => {
+    await show('messages?outcome=dead')
+    await page
+      .getByRole('list', { name: 'Why they failed' })
+      .getByText(/no money for … today/)
+      .waitFor()
+    await rowOf('charge 3').getByRole('checkbox').click()
+    await rowOf('charge 1')
+      .getByRole('checkbox')
+      .click({ modifiers: ['Shift'] })
+    await page.getByText('3 selected').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('2 selected').waitFor()
+    await press('Retry 2 failed')
+    await page.getByRole('dialog').getByText('Retry 2 dead letters?').waitFor()
+    await answer('Retry')
+    await page.getByText('Retried, and failed again: 2 dead letters.').waitFor()
+    assert.equal(await retriedTimes(), 2)
+  })
+
+  test('one dead letter is retried from its row, which then says that it failed again', async () => {
+    await show('dead-letters')
+    await page
+      .locator('.group')
+      .getByText(/Retried .* ago by .*, and failed again/)
+      .waitFor()
+    await page.getByRole('link', { name: 'charges' }).click()
+    const fresh = rows.filter({ hasNotText: 'failed again' })
+    await until(async () => (await fresh.count()) === 1, 'the letter that nobody has retried')
+    const number = /\d/.exec((await fresh.locator('.text').textContent()) ?? '')?.[0]
+    assert.equal(await fresh.locator('.reason').textContent(), `no money for ${number} today`)
+    await fresh.hover()
+    await fresh.getByRole('button', { name: /^Retry/ }).click()
+    await until(async () => (await retriedTimes()) === 3, 'the retry')
+    await page.mouse.move(0, 0)
+    await until(async () => (await rows.getByText(/retried .* ago, failed again/).count()) === 3, 'all rows')
+  })
+})
