@@ -8,8 +8,11 @@ import { newMessage } from './kit.ts'
 
 const OVERLOADED = { code: 'overloaded', retryable: true }
 
-/** A door to a journal, and what it counts. */
-function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number; maxBacklog?: number } = {}) {
+/** `createAccept` on a journal, with the refusals that it counts. */
+function acceptTo(
+  journal: Pick<Journal, 'accept'>,
+  bounds: { maxPending?: number; maxBacklog?: number } = {},
+) {
   const counts: string[] = []
   const refused = (gateway: string, reason: string) => counts.push(`refused ${gateway} ${reason}`)
   return {
@@ -19,7 +22,7 @@ function doorTo(journal: Pick<Journal, 'accept'>, bounds: { maxPending?: number;
 }
 
 describe('accept', () => {
-  test('makes one store call of all messages of a turn, and keeps their order', async (t) => {
+  test('stores all messages of a turn in one call, in order', async (t) => {
     const store = await openStore(t)
     const calls: number[] = []
     const journal = {
@@ -28,14 +31,14 @@ describe('accept', () => {
         return store.journal.accept(messages)
       },
     }
-    const { accept } = doorTo(journal)
+    const { accept } = acceptTo(journal)
     const answers = await Promise.all(['a', 'b', 'c'].map((text) => accept(newMessage({ text }))))
     assert.deepEqual(calls, [3])
     const ids = answers.map(({ id }) => id)
     assert.deepEqual(ids, ids.toSorted())
   })
 
-  test('refuses what exceeds the bound of messages in memory, and takes more once there is room', async () => {
+  test('refuses messages above the limits of number and size in memory, and accepts more later', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const journal = {
       async accept(messages: readonly NewMessage[]): Promise<Accepted[]> {
@@ -43,12 +46,13 @@ describe('accept', () => {
         return messages.map(() => ({ id: 'x', duplicate: false }))
       },
     }
-    const { accept, idle, counts } = doorTo(journal, { maxPending: 2 })
+    const { accept, idle, counts } = acceptTo(journal, { maxPending: 2 })
     const two = [accept(newMessage()), accept(newMessage())]
     await assert.rejects(accept(newMessage()), OVERLOADED)
     assert.deepEqual(counts, ['refused demo overloaded'])
+    // Three of these are 60 MB, and four are more than the limit.
     const text = 'x'.repeat(20_000_000)
-    const large = doorTo(journal)
+    const large = acceptTo(journal)
     const three = [1, 2, 3].map(() => large.accept(newMessage({ text })))
     await assert.rejects(large.accept(newMessage({ text })), OVERLOADED)
     resolve()
@@ -58,9 +62,9 @@ describe('accept', () => {
     await large.accept(newMessage({ text }))
   })
 
-  test('refuses while the backlog of dispatch is at its bound, and takes more once it is not', async (t) => {
+  test('refuses messages while the backlog of dispatch is at its limit', async (t) => {
     const store = await openStore(t)
-    const { accept, setBacklog } = doorTo(store.journal, { maxBacklog: 10 })
+    const { accept, setBacklog } = acceptTo(store.journal, { maxBacklog: 10 })
     setBacklog(10)
     await assert.rejects(accept(newMessage()), OVERLOADED)
     assert.deepEqual(await store.journal.search({ limit: 10 }), { found: [] })

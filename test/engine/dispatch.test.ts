@@ -12,7 +12,7 @@ import { createRouter } from '../../src/engine/router.ts'
 import { createSend } from '../../src/engine/send.ts'
 import { until } from '../fixtures/until.ts'
 import { openStore } from '../runtime/support/store.ts'
-import { begin, callOf, drained, newMessage, noted, partsOf, routeOf } from './kit.ts'
+import { begin, callOf, newMessage, partsOf, routeOf, untilEmpty, untilNoted } from './kit.ts'
 
 async function stage(
   t: TestContext,
@@ -32,7 +32,7 @@ async function stage(
     },
   }
   const router = createRouter(routes)
-  const start = () =>
+  const startWorker = () =>
     begin(
       t,
       createDispatch({
@@ -48,87 +48,98 @@ async function stage(
       }),
     )
   const accept = async (parts: Partial<NewMessage> = {}) => {
-    const [answer] = await store.journal.accept([newMessage(parts)])
-    assert.ok(answer)
-    return answer.id
+    const [accepted] = await store.journal.accept([newMessage(parts)])
+    assert.ok(accepted)
+    return accepted.id
   }
   return {
     store,
     routes: router,
-    worker: start(),
-    start,
+    worker: startWorker(),
+    startWorker,
     replies,
     attempts,
     ended,
     counts,
     accept,
-    noted: noted.bind(null, store),
+    untilNoted: (id: string, what: string) => untilNoted(store, id, what),
   }
 }
 
 describe('dispatch', () => {
-  test('sends what a result says to others, and keeps to itself what is no reply', async (t) => {
+  test('sends the valid fields of a result as a reply, and nothing for other results', async (t) => {
     const file = { name: 'a.txt', type: 'text/plain', size: 1, sha256: 'ab', path: 'artifacts/ab/ab' }
-    const whole = { text: 'whole', subject: 'On it', attachments: [file], data: { ephemeral: true } }
-    const silent = { text: '', data: { view: { type: 'modal' } } }
-    const results: unknown[] = [
-      whole,
-      silent,
-      { text: 'x', subject: 7, attachments: 'none', data: { at: 10n } },
+    const complete = { text: 'complete', subject: 'On it', attachments: [file], data: { ephemeral: true } }
+    const dataOnly = { text: '', data: { view: { type: 'modal' } } }
+    const partlyInvalid = { text: 'x', subject: 7, attachments: 'none', data: { at: 10n } }
+    const noReplies = [
+      '',
+      { text: '', attachments: [], data: {} },
+      undefined,
+      null,
+      7,
+      ['no'],
+      { body: 'no' },
     ]
-    const nothing = ['', { text: '', attachments: [], data: {} }, undefined, null, 7, ['no'], { body: 'no' }]
-    results.push(...nothing)
-    const { accept, noted, replies } = await stage(t, ({ message }) => results[Number(message.text)])
-    for (const text of results.keys()) await noted(await accept({ text: String(text) }), 'done')
+    const results: unknown[] = [complete, dataOnly, partlyInvalid, ...noReplies]
+    const { accept, untilNoted, replies } = await stage(t, ({ message }) => results[Number(message.text)])
+    for (const text of results.keys()) await untilNoted(await accept({ text: String(text) }), 'done')
     const sent = replies.map(({ key: _key, by: _by, to: _to, ...rest }) => rest)
-    assert.deepEqual(sent, [whole, silent, { text: 'x' }])
+    assert.deepEqual(sent, [complete, dataOnly, { text: 'x' }])
   })
 
-  test('makes a dead letter of a result that would show the buttons of an approval', async (t) => {
+  test('a result that forges an approval becomes a dead letter', async (t) => {
     const forged = { text: 'x', data: { approval: { id: 'a1', title: 'harmless' } } }
-    const { accept, noted, replies } = await stage(t, () => forged)
-    await noted(await accept(), 'dead')
+    const { accept, untilNoted, replies } = await stage(t, () => forged)
+    await untilNoted(await accept(), 'dead')
     assert.deepEqual(replies, [])
   })
 
-  test('sends no reply where the route says none', async (t) => {
-    const { accept, noted, replies } = await stage(t, () => 'unwanted', [routeOf({ reply: 'none' })])
-    await noted(await accept(), 'done')
+  test('sends no reply for a route with `reply: none`', async (t) => {
+    const { accept, untilNoted, replies } = await stage(t, () => 'unwanted', [routeOf({ reply: 'none' })])
+    await untilNoted(await accept(), 'done')
     assert.deepEqual(replies, [])
   })
 
-  const byHand: [string, object, string[]][] = [
-    ['sends no second reply where the skill has sent one itself', {}, ['by hand']],
-    [
-      'sends what is returned after a send to where it may not',
-      { gateway: 'closed', to: 'bob' },
-      ['returned'],
-    ],
-    ['sends what is returned after a send that was refused for good', { wait: 9 }, ['by hand', 'returned']],
+  const sendsBeforeResult: { title: string; args: object; replies: string[] }[] = [
+    { title: 'sends no result after the skill has replied itself', args: {}, replies: ['by the skill'] },
+    {
+      title: 'sends the result after a send to a forbidden target',
+      args: { gateway: 'closed', to: 'bob' },
+      replies: ['result'],
+    },
+    {
+      title: 'sends the result after a send that was permanently rejected',
+      args: { wait: 9 },
+      replies: ['by the skill', 'result'],
+    },
   ]
-  for (const [what, where, expected] of byHand) {
-    test(what, async (t) => {
-      const { accept, noted, replies } = await stage(t, async ({ message, route, sends }, { outbox }) => {
-        const error = { at: 0, code: 'send_rejected', message: 'no' }
-        const nothing = async () => undefined
-        const send = createSend({
-          store: { journal: { get: nothing }, receive: { leased: nothing } },
-          outbox: {
-            reply: outbox.reply,
-            sendTo: () => Promise.reject(new Error('no')),
-            wait: async () => ({ state: 'dead', reason: 'permanent', error }),
-          },
-          gateway: (name) => ({ name, open: false }),
-          transport: () => undefined,
-          files: { requireAll: async () => {} },
-          later: () => undefined,
-          newKey: () => 'random',
-        })
-        const call = callOf({ message, route: route.name, sends })
-        await send.send({ text: 'by hand', ...where }, call).catch(() => {})
-        return 'returned'
-      })
-      await noted(await accept(), 'done')
+  for (const { title, args, replies: expected } of sendsBeforeResult) {
+    test(title, async (t) => {
+      const { accept, untilNoted, replies } = await stage(
+        t,
+        async ({ message, route, sends }, { outbox }) => {
+          const error = { at: 0, code: 'send_rejected', message: 'no' }
+          const nothing = async () => undefined
+          const send = createSend({
+            store: { journal: { get: nothing }, receive: { leased: nothing } },
+            outbox: {
+              reply: outbox.reply,
+              sendTo: () => Promise.reject(new Error('no')),
+              wait: async () => ({ state: 'dead', reason: 'permanent', error }),
+            },
+            gateway: (name) => ({ name, open: false }),
+            transport: () => undefined,
+            files: { requireAll: async () => {} },
+            later: () => undefined,
+            newKey: () => 'random',
+          })
+          const call = callOf({ message, route: route.name, sends })
+          await send.send({ text: 'by the skill', ...args }, call).catch(() => {})
+          return 'result'
+        },
+      )
+      await untilNoted(await accept(), 'done')
       assert.deepEqual(
         replies.map(({ text }) => text),
         expected,
@@ -136,8 +147,8 @@ describe('dispatch', () => {
     })
   }
 
-  test('tries again after a failure, with the keys of its sends unchanged, and gives up with every error', async (t) => {
-    const { accept, noted, replies, attempts, store, counts, ended } = await stage(
+  test('retries with the same keys for sends, and ends with a dead letter that has every error', async (t) => {
+    const { accept, untilNoted, replies, attempts, store, counts, ended } = await stage(
       t,
       async ({ message, attempt, sends }, { outbox }) => {
         await outbox.reply(message, { key: `k${sends.next()}`, text: 'sent before the failure' })
@@ -145,7 +156,7 @@ describe('dispatch', () => {
       },
     )
     const id = await accept()
-    await noted(id, 'dead')
+    await untilNoted(id, 'dead')
     assert.deepEqual(
       attempts.map(({ attempt }) => attempt),
       [1, 2, 3],
@@ -158,75 +169,78 @@ describe('dispatch', () => {
     assert.deepEqual(ended, [id])
   })
 
-  test('counts no attempt that failed because a part of the store was away', async (t) => {
-    let left = 3
-    const away = () => new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
-    const run = () => (left-- > 0 ? Promise.reject(away()) : 'done')
+  test('does not count attempts that failed because the store was unavailable', async (t) => {
+    let failures = 3
+    const unavailable = () =>
+      new TriviumError('store_unavailable', { store: 'a shard', reason: 'the test says so' })
+    const run = () => (failures-- > 0 ? Promise.reject(unavailable()) : 'done')
     const retry = { attempts: 1, delay: 1, maxDelay: 1, backoff: 'fixed' as const }
-    const { accept, noted, attempts } = await stage(t, run, [routeOf({ retry })])
-    await noted(await accept(), 'done')
+    const { accept, untilNoted, attempts } = await stage(t, run, [routeOf({ retry })])
+    await untilNoted(await accept(), 'done')
     assert.deepEqual(
       attempts.map(({ attempt }) => attempt),
       [1, 1, 1, 1],
     )
   })
 
-  test('does not repeat what can never succeed', async (t) => {
-    const { accept, noted, attempts, store } = await stage(t, () => {
+  test('does not retry after a permanent error', async (t) => {
+    const { accept, untilNoted, attempts, store } = await stage(t, () => {
       throw new TriviumError('skill_args_invalid', { name: 'work', details: 'x' })
     })
     const id = await accept()
-    await noted(id, 'dead')
+    await untilNoted(id, 'dead')
     assert.equal(attempts.length, 1)
     assert.equal((await store.jobs.deadLetters.get(id))?.reason, 'permanent')
   })
 
-  test('counts an attempt whose process died, and gives up without another run once they are used up', async (t) => {
+  test('an attempt whose process died counts, and after the last one the job is not run again', async (t) => {
     const retry = { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } as const
-    const { accept, noted, attempts, store, worker, start, ended } = await stage(t, () => 'never', [
-      routeOf({ retry }),
-    ])
+    const { accept, untilNoted, attempts, store, worker, startWorker, ended } = await stage(
+      t,
+      () => 'never',
+      [routeOf({ retry })],
+    )
     await worker.stop(0)
     const id = await accept()
     const { cursor } = await store.journal.unpumped(1)
     await store.journal.pumped(cursor, id, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
-    // A holder that dies: its claim runs out.
+    // As a process that dies: its claim expires.
     await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1 })
-    start()
-    await noted(id, 'dead')
+    startWorker()
+    await untilNoted(id, 'dead')
     assert.equal(attempts.length, 0)
     assert.match((await store.jobs.deadLetters.get(id))?.errors[0]?.message ?? '', /died 1 times/)
     assert.deepEqual(ended, [id])
   })
 
-  test('routes again what no route took, oldest first and once, when the routes have changed', async (t) => {
-    const { accept, noted, attempts, store, routes } = await stage(t, () => null, [])
+  test('a replay routes unrouted messages once, oldest first, by the current routes', async (t) => {
+    const { accept, untilNoted, attempts, store, routes } = await stage(t, () => null, [])
     const ids: string[] = []
     for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
     const awaited = await accept({ data: { respond: 'result' } })
-    await noted(awaited, 'unrouted')
+    await untilNoted(awaited, 'unrouted')
     assert.deepEqual(await store.journal.outcomes(ids), ['unrouted', 'unrouted', 'unrouted'])
     const { match, use } = createRouter([])
     const replay = createReplay({ store, match, now: Date.now })
-    const again = (args: object = {}) =>
+    const runReplay = (args: object = {}) =>
       replay({ since: 0, dryRun: false, ...args }, callOf({ caller: { kind: 'http', gateways: ['demo'] } }))
     const counts = { seen: 4, routes: {}, routed: 0, unrouted: 0, more: 0 }
-    assert.deepEqual(await again(), { ...counts, unrouted: 3 })
+    assert.deepEqual(await runReplay(), { ...counts, unrouted: 3 })
     for (const each of [routes.use, use]) each([routeOf()])
-    assert.deepEqual(await again({ dryRun: true }), { ...counts, routed: 3, routes: { all: 3 } })
-    await assert.rejects(again({ gateway: 'private' }), { code: 'forbidden' })
-    assert.deepEqual(await again({ since: Date.now() + 1000 }), { ...counts, seen: 0 })
-    assert.deepEqual(await again(), { ...counts, routed: 3, routes: { all: 3 } })
-    for (const id of ids) await noted(id, 'done')
+    assert.deepEqual(await runReplay({ dryRun: true }), { ...counts, routed: 3, routes: { all: 3 } })
+    await assert.rejects(runReplay({ gateway: 'private' }), { code: 'forbidden' })
+    assert.deepEqual(await runReplay({ since: Date.now() + 1000 }), { ...counts, seen: 0 })
+    assert.deepEqual(await runReplay(), { ...counts, routed: 3, routes: { all: 3 } })
+    for (const id of ids) await untilNoted(id, 'done')
     assert.deepEqual(
       attempts.map(({ message }) => message.text),
       ['1', '2', '3'],
     )
-    assert.deepEqual(await again(), counts)
+    assert.deepEqual(await runReplay(), counts)
   })
 
-  test('two replays at the same time run a message once, and one of them counts it', async (t) => {
-    const { accept, noted, attempts, store, routes } = await stage(t, () => null, [])
+  test('concurrent replays run each message once, and one of them counts it', async (t) => {
+    const { accept, untilNoted, attempts, store, routes } = await stage(t, () => null, [])
     const ids: string[] = []
     for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
     for (const id of ids)
@@ -238,76 +252,73 @@ describe('dispatch', () => {
         { since: 0, dryRun: false },
         callOf({ caller: { kind: 'http', gateways: ['demo'] } }),
       )
-    // The second has found the messages, and adds them when the first's have run.
-    const { promise: haveRun, resolve: goOn } = Promise.withResolvers<void>()
-    const second = run({ add: (...args) => haveRun.then(() => store.jobs.add(...args)) })
-    const third = run(store.jobs)
-    const first = run(store.jobs)
-    for (const id of ids) await noted(id, 'done')
-    goOn()
-    const counts = (await Promise.all([first, second, third])).map((told): number => Object(told).routed)
-    assert.equal(
-      counts.reduce((sum, routed) => sum + routed),
-      3,
-    )
-    assert.equal(counts[1], 0)
-    await drained(store, DISPATCH_QUEUE)
+    // The late replay finds the messages, but adds their jobs only after the jobs of the others have run.
+    const { promise: haveRun, resolve: addLate } = Promise.withResolvers<void>()
+    const late = run({ add: (...args) => haveRun.then(() => store.jobs.add(...args)) })
+    const others = [run(store.jobs), run(store.jobs)]
+    for (const id of ids) await untilNoted(id, 'done')
+    addLate()
+    const routedBy = async (result: unknown): Promise<number> => Object(await result).routed
+    assert.equal(await routedBy(late), 0)
+    const [first = 0, second = 0] = await Promise.all(others.map(routedBy))
+    assert.equal(first + second, 3)
+    await untilEmpty(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 3)
     for (const id of ids) {
-      const again = (await store.journal.history(id)).filter(({ what }) => what === 'routed again')
-      assert.equal(again.length, 1)
+      const notes = (await store.journal.history(id)).filter(({ what }) => what === 'routed again')
+      assert.equal(notes.length, 1)
     }
   })
 
-  test('says of a message without a route that it is unrouted, and remembers it for whoever waits', async (t) => {
-    const { accept, noted, counts, store } = await stage(t, () => 'no', [])
+  test('a message without a route is unrouted, also for a sender that waits for the result', async (t) => {
+    const { accept, untilNoted, counts, store } = await stage(t, () => 'no', [])
     const id = await accept()
     await until(async () => (await store.journal.outcomes([id]))[0] === 'unrouted', 'the outcome')
     await until(() => counts.length > 0, 'a count')
     assert.deepEqual(counts, [' unrouted'])
-    assert.deepEqual(await store.journal.history(id), [], 'it costs no note')
+    assert.deepEqual(await store.journal.history(id), [], 'no note is written')
     const awaited = await accept({ data: { respond: 'result' } })
-    const state = await until(() => store.jobs.end(DISPATCH_QUEUE, awaited), 'the job')
-    assert.ok(state)
-    await noted(awaited, 'unrouted')
+    await until(() => store.jobs.end(DISPATCH_QUEUE, awaited), 'the end of the job')
+    await untilNoted(awaited, 'unrouted')
   })
 
-  test('puts a message that waits for an approval aside, and runs it once more per decision', async (t) => {
-    let approved = false
-    const { accept, noted, store, attempts, replies, ended } = await stage(t, () => {
-      if (!approved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
-      return 'approved'
+  test('a message that waits for an approval runs once more after the decision, even if that is repeated', async (t) => {
+    let isApproved = false
+    const { accept, untilNoted, store, attempts, replies, ended } = await stage(t, () => {
+      if (!isApproved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
+      return 'isApproved'
     })
     const id = await accept()
-    await noted(id, 'waits for an approval')
+    await untilNoted(id, 'waits for an approval')
     assert.deepEqual([replies.length, ended.length], [0, 0])
-    approved = true
+    isApproved = true
     const message = { id, gateway: 'demo', conversation: 'c1' }
-    for (const _ of [1, 2]) await resumeDispatch(store, message, 'ap1')
-    await noted(id, 'done')
-    await drained(store, DISPATCH_QUEUE)
+    await resumeDispatch(store, message, 'ap1')
+    await resumeDispatch(store, message, 'ap1')
+    await untilNoted(id, 'done')
+    await untilEmpty(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 2)
-    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', by: 'route all', to: id }])
+    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'isApproved', by: 'route all', to: id }])
   })
 
-  test('a call that collected messages has them all when it goes on after an approval, and runs once for several decisions', async (t) => {
-    let approved = false
+  test('a run with collected messages has all of them after an approval, and runs once for several decisions', async (t) => {
+    let isApproved = false
     const routes = [routeOf({ 'while-busy': 'collect' })]
-    const { store, noted, attempts } = await stage(
+    const { store, untilNoted, attempts } = await stage(
       t,
       () => {
-        if (!approved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
+        if (!isApproved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
       },
       routes,
     )
     const accepted = await store.journal.accept(['a', 'b'].map((text) => newMessage({ text })))
     const id = accepted[1]?.id ?? ''
-    await noted(id, 'waits for an approval')
-    approved = true
+    await untilNoted(id, 'waits for an approval')
+    isApproved = true
     for (const approval of ['ap1', 'ap2'])
       await resumeDispatch(store, { id, gateway: 'demo', conversation: 'c1' }, approval)
-    await noted(id, 'done')
-    await drained(store, DISPATCH_QUEUE)
+    await untilNoted(id, 'done')
+    await untilEmpty(store, DISPATCH_QUEUE)
     assert.deepEqual(
       attempts.map(({ message, collected }) => [message.text, collected.map(({ text }) => text)]),
       [

@@ -13,8 +13,9 @@ import type { SubscriptionJob } from '../../src/engine/subscriptions.ts'
 import { until } from '../fixtures/until.ts'
 import { messageOf } from '../runtime/support/message.ts'
 import { openStore } from '../runtime/support/store.ts'
-import { begin, callOf, drained, partsOf } from './kit.ts'
+import { begin, callOf, partsOf, untilEmpty } from './kit.ts'
 
+/** Timeout of waits that end earlier (ms). */
 const LONG = 20_000
 const TOPIC = 'jobs'
 
@@ -42,8 +43,8 @@ function eventsOn(store: Store) {
 
 const stage = async (t: TestContext) => eventsOn(await openStore(t))
 
-/** A daemon that invokes the skills of subscriptions. */
-function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
+/** Starts the worker that invokes the skills of subscriptions. */
+function startRunner(t: TestContext, store: Store, invoke: (ref: string, data: unknown) => unknown) {
   const parts = {
     ...partsOf(store),
     settings: createGroupSettings(store, () => undefined),
@@ -52,37 +53,43 @@ function runner(t: TestContext, store: Store, invoke: (ref: string, data: unknow
   return begin(t, createSubscriptionRunner(parts))
 }
 
+/** Trims the topic to its newest event. */
+async function trimToOne(store: Store): Promise<void> {
+  const policy = { journal: { maxAge: LONG, maxCount: 10 }, topics: { [TOPIC]: { maxCount: 1 } } }
+  while ((await store.trim(policy)).removed > 0);
+}
+
 const dataOf = (events: readonly { data: unknown }[]) => events.map(({ data }) => data)
 const operator: Caller = { kind: 'http', roles: ['operator'] }
 
 describe('events', () => {
-  test('are waited for without a subscription: what comes next, not what was', async (t) => {
+  test('a wait without a group returns later events only', async (t) => {
     const { emit, wait } = await stage(t)
     await emit(1)
     assert.deepEqual(await wait({ timeout: 10 }), [])
     const waiting = wait({ timeout: LONG })
-    // The wait may begin a moment later than the first of these.
-    let n = 1
-    let ended = false
-    const first = waiting.then(([event]) => {
-      ended = true
-      return event
+    let isOver = false
+    void waiting.finally(() => {
+      isOver = true
     })
+    // The first of these events may come before the wait begins.
+    let n = 1
     await until(async () => {
       await emit(++n)
-      return ended
+      return isOver
     }, 'an event')
-    assert.ok(Number((await first)?.data) >= 2)
+    const [event] = await waiting
+    assert.ok(Number(event?.data) >= 2)
   })
 
-  test('make a named group at its first wait, which then misses nothing', async (t) => {
+  test('the first wait creates a named group, which then misses nothing', async (t) => {
     const { emit, wait } = await stage(t)
     assert.deepEqual(await wait({ queue: 'new' }), [])
     await emit(1)
     assert.deepEqual(dataOf(await wait({ queue: 'new' })), [1])
   })
 
-  test('say who published them and are of the type that was given', async (t) => {
+  test('have the given type, and their publisher as the source', async (t) => {
     const { publish, wait } = await stage(t)
     const program: Caller = { kind: 'http', id: 'token:worker', skills: ['event-emit'] }
     const message = messageOf({ gateway: 'demo' })
@@ -103,7 +110,7 @@ describe('events', () => {
     )
   })
 
-  test('of the replies to others, and of the logs, are neither read nor written', async (t) => {
+  test('on the topics of replies and logs cannot be read or written', async (t) => {
     const { ack, emit, subscribe, unsubscribe, wait } = await stage(t)
     const topic = 'replies/chat/ada'
     for (const attempt of [
@@ -119,20 +126,25 @@ describe('events', () => {
     }
   })
 
-  test('that retention removed are told as a gap with their number: by a peek until it is acknowledged, then no more', async (t) => {
-    const { ack, subscribe, emit, wait, store } = await stage(t)
+  test('that were removed unread are reported once, as a gap with their number', async (t) => {
+    const { subscribe, emit, wait, store } = await stage(t)
     const call = callOf({ rootId: 'behind' })
-    const { queue } = await subscribe({}, call)
-    await subscribe({ queue: 'peeks' })
+    await subscribe({}, call)
     for (const n of [1, 2, 3]) await emit(n)
-    const keepOne = { journal: { maxAge: LONG, maxCount: 10 }, topics: { [TOPIC]: { maxCount: 1 } } }
-    while ((await store.trim(keepOne)).removed > 0);
+    await trimToOne(store)
     const [gap, ...rest] = await wait({}, call)
     assert.deepEqual([gap?.type, gap?.data], ['gap', { missed: 2 }])
     assert.deepEqual(dataOf(rest), [3])
     await emit(4)
     assert.deepEqual(dataOf(await wait({}, call)), [4])
-    await ack({ topic: TOPIC, queue, ids: [gap?.id ?? ''], nack: false, delay: 0 }, call)
+  })
+
+  test('that were removed unread are reported by every peek until the gap is acknowledged', async (t) => {
+    const { ack, subscribe, emit, wait, store } = await stage(t)
+    await subscribe({ queue: 'peeks' })
+    for (const n of [1, 2, 3]) await emit(n)
+    await trimToOne(store)
+    await emit(4)
     const peek = () => wait({ queue: 'peeks', ack: false })
     const peeked = await peek()
     assert.deepEqual([peeked[0]?.type, dataOf(peeked)], ['gap', [{ missed: 2 }, 3, 4]])
@@ -144,7 +156,7 @@ describe('events', () => {
     assert.deepEqual(dataOf(await peek()), [4])
   })
 
-  test('of the own group of a caller are its own: no other may read or end it, an operator may', async (t) => {
+  test('of the own group of a caller can be read only by it and by operators', async (t) => {
     const { subscribe, unsubscribe, emit, wait } = await stage(t)
     const mine = callOf({ rootId: 'mine' })
     const { queue } = await subscribe({}, mine)
@@ -163,7 +175,7 @@ describe('events', () => {
     assert.deepEqual(await wait({ queue }, mine), [])
   })
 
-  test('of an own group end with the message that it belongs to', async (t) => {
+  test('the own group of a caller ends with its message', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
     await subscribe({}, callOf({ rootId: 'm1', depth: 1 }))
     await subscribe({ queue: 'named' }, callOf({ rootId: 'm1' }))
@@ -172,7 +184,7 @@ describe('events', () => {
     assert.deepEqual(left, ['named'])
   })
 
-  test('are not consumed for a caller that went away', async (t) => {
+  test('are not consumed for a caller that disconnected', async (t) => {
     const { subscribe, emit, wait } = await stage(t)
     await subscribe({ queue: 'q' })
     const caller = new AbortController()
@@ -186,10 +198,10 @@ describe('events', () => {
 })
 
 describe('a subscription with a ref', () => {
-  test('invokes the skill for each event in order, again after a failure, and ends when told', async (t) => {
+  test('invokes the skill for each event in order, retries after a failure, and ends by unsubscribe', async (t) => {
     const { subscribe, unsubscribe, emit, store } = await stage(t)
     const seen: unknown[] = []
-    runner(t, store, (_ref, n) => {
+    startRunner(t, store, (_ref, n) => {
       seen.push(n)
       if (seen.length === 1) throw new Error('once')
     })
@@ -203,27 +215,27 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(await unsubscribe({ topic: TOPIC, queue: 'q', ref: 'work' }, callOf()), { ok: true })
     assert.equal((await store.topics.groups(TOPIC)).length, 0)
     await emit(3)
-    await drained(store, 'subscriptions')
+    await untilEmpty(store, 'subscriptions')
     assert.equal(seen.length, 3)
   })
 
-  test('goes on after a restart with what came meanwhile, and is changed while it runs', async (t) => {
+  test('continues after a restart with the events since, and can be changed while it runs', async (t) => {
     const { subscribe, unsubscribe, emit, store } = await stage(t)
     await subscribe({ queue: 'q', ref: 'work' })
     await emit(1)
     const seen: unknown[] = []
-    runner(t, store, (ref, n) => seen.push([ref, n]))
+    startRunner(t, store, (ref, n) => seen.push([ref, n]))
     await until(() => seen.length === 1, 'the event')
     assert.deepEqual(seen, [['work', 1]])
     await unsubscribe({ topic: TOPIC, queue: 'q' }, callOf())
     await subscribe({ queue: 'q', ref: 'other' })
     await until(async () => {
       await emit(2)
-      return seen.some((one) => String(one).startsWith('other'))
+      return seen.some((run) => String(run).startsWith('other'))
     }, 'the other skill')
   })
 
-  test('outlives the caller whose own group it is', async (t) => {
+  test('of an own group outlives the caller', async (t) => {
     const { subscribe, releaseOwn, store } = await stage(t)
     await subscribe({ ref: 'work' }, callOf({ rootId: 'm1', depth: 1 }))
     await releaseOwn('m1')
@@ -231,9 +243,9 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(left, ['~ref:work:'])
   })
 
-  test('makes a dead letter of an event that its skill can never take', async (t) => {
+  test('makes a dead letter of an event whose skill fails permanently', async (t) => {
     const { subscribe, emit, store } = await stage(t)
-    runner(t, store, () => {
+    startRunner(t, store, () => {
       throw new TriviumError('skill_not_found', { name: 'work', hint: '' })
     })
     await subscribe({ queue: 'q', ref: 'work' })
@@ -241,8 +253,10 @@ describe('a subscription with a ref', () => {
     const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')
     assert.equal(letter.reason, 'permanent')
   })
+})
 
-  test('with a match that is the group\u2019s own are given to its readers alone, and the rest is acknowledged', async (t) => {
+describe('a group with a match', () => {
+  test('gives its readers only events that match, and acknowledges the others', async (t) => {
     const { subscribe, wait, publish, store } = await stage(t)
     const match = { event: ['paid'] }
     await subscribe({ queue: 'books', match })
@@ -252,7 +266,7 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(dataOf(await wait({ queue: 'books', ack: false, match })), [2, 4])
     await assert.rejects(wait({ queue: 'books', match: { event: ['sent'] } }), { code: 'group_filter' })
     const [group] = await store.topics.groups(TOPIC)
-    assert.deepEqual([group?.lag, group?.pending], [1, 1], 'the first and the third no longer wait')
+    assert.deepEqual([group?.lag, group?.pending], [1, 1], 'events 1 and 3 are acknowledged')
     assert.deepEqual(dataOf(await wait({ queue: 'books' })), [2, 4])
     const waiting = wait({ queue: 'books', timeout: LONG })
     await emit('sent', 5)
@@ -263,7 +277,7 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(dataOf(await wait({ queue: 'books' })), [7])
   })
 
-  test('with a match make a new group with that filter', async (t) => {
+  test('is created by a wait with a match', async (t) => {
     const { wait, publish } = await stage(t)
     const match = { event: ['paid'] }
     assert.deepEqual(await wait({ queue: 'new', match }), [])
@@ -272,20 +286,19 @@ describe('a subscription with a ref', () => {
     assert.deepEqual(dataOf(await wait({ queue: 'new' })), [2])
   })
 
-  test('with a match and no group wait for what fits', async (t) => {
+  test('is not needed: a wait without a group also uses its match', async (t) => {
     const { wait, publish } = await stage(t)
     const waiting = wait({ match: { event: ['paid'] }, timeout: LONG, max: 2 })
-    let ended = false
-    const all = waiting.then((events) => {
-      ended = true
-      return events
+    let isOver = false
+    void waiting.finally(() => {
+      isOver = true
     })
     let n = 0
     await until(async () => {
       n += 1
       await publish({ topic: TOPIC, type: n % 7 === 0 ? 'paid' : 'sent', data: n }, callOf())
-      return ended
-    }, 'an event that fits')
-    for (const data of dataOf(await all)) assert.equal(Number(data) % 7, 0)
+      return isOver
+    }, 'a matching event')
+    for (const data of dataOf(await waiting)) assert.equal(Number(data) % 7, 0)
   })
 })

@@ -6,21 +6,24 @@ import type { GatewaySpec } from '../../src/engine/gateway-lifecycle.ts'
 import { createGateways } from '../../src/engine/gateways.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
-/** A kind whose gateways need a place of their own, and take a turn of the event loop to give it back. */
-function stage(trouble: { create?: string; start?: string; stop?: string } = {}) {
+/**
+ * Gateways of a kind of which only one per name can run, and whose stop takes a turn of the event loop. `failing`: the gateway
+ * whose `create`, `start` or `stop` throws.
+ */
+function stage(failing: { create?: string; start?: string; stop?: string } = {}) {
   const steps: string[] = []
-  const taken = new Set<string>()
+  const running = new Set<string>()
   const kind: TransportKind = {
     kind: 'test',
     options: z.unknown(),
     eventData: () => ({}),
     async create(_options, { gateway }): Promise<Transport> {
-      if (gateway === trouble.create) throw new Error('options contradict')
+      if (gateway === failing.create) throw new Error('options contradict')
       return {
         async start() {
-          if (gateway === trouble.start) throw new Error('cannot start')
-          if (taken.has(gateway)) throw new Error('the place is taken')
-          taken.add(gateway)
+          if (gateway === failing.start) throw new Error('cannot start')
+          if (running.has(gateway)) throw new Error('is already running')
+          running.add(gateway)
           steps.push(`start ${gateway}`)
         },
         async send({ key }) {
@@ -28,9 +31,9 @@ function stage(trouble: { create?: string; start?: string; stop?: string } = {})
         },
         async stop() {
           await new Promise((resolve) => setImmediate(resolve))
-          taken.delete(gateway)
+          running.delete(gateway)
           steps.push(`stop ${gateway}`)
-          if (gateway === trouble.stop) throw new Error('cannot stop')
+          if (gateway === failing.stop) throw new Error('cannot stop')
         },
         async close() {},
         health: () => ({ ok: true }),
@@ -55,7 +58,7 @@ const spec = (name: string, options: unknown = {}): GatewaySpec => ({
 })
 
 describe('gateways', () => {
-  test('that changed start anew, those that are gone stop, and the rest is left alone', async () => {
+  test('restart if they changed, stop if they were removed, and otherwise keep running', async () => {
     const { gateways, steps } = stage()
     await gateways.apply([spec('a'), spec('b', 1), spec('c')])
     steps.length = 0
@@ -66,7 +69,7 @@ describe('gateways', () => {
     assert.deepEqual(gateways.spec('b')?.options, 2)
   })
 
-  test('that cannot be made or cannot start hold up no other, and say why', async () => {
+  test('that cannot be created or started have a reason, and do not prevent others from starting', async () => {
     const { gateways, states } = stage({ create: 'a', start: 'b' })
     await gateways.apply([spec('a'), spec('b'), spec('c'), { ...spec('d'), transport: 'none' }])
     assert.deepEqual(states(), [
@@ -79,36 +82,36 @@ describe('gateways', () => {
     await gateways.close()
   })
 
-  test('that could not start are tried again at the next reload', async () => {
-    const trouble = { start: 'a' }
-    const { gateways, states } = stage(trouble)
+  test('that could not start are started by the next reload', async () => {
+    const failing = { start: 'a' }
+    const { gateways, states } = stage(failing)
     await gateways.apply([spec('a')])
-    trouble.start = 'nobody'
+    failing.start = 'none'
     await gateways.apply([spec('a')])
     assert.deepEqual(states(), [['a', true]])
   })
 
-  test('are connected anew one at a time, also where they could not start, and the rest is left alone', async () => {
-    const trouble = { start: 'b' }
-    const { gateways, steps } = stage(trouble)
+  test('reconnect one at a time, also after a failed start, while others keep running', async () => {
+    const failing = { start: 'b' }
+    const { gateways, steps } = stage(failing)
     await gateways.apply([spec('a'), spec('b')])
     assert.partialDeepStrictEqual(await gateways.reconnect('b'), { ok: false, detail: 'cannot start' })
-    trouble.start = 'nobody'
+    failing.start = 'none'
     assert.partialDeepStrictEqual(await gateways.reconnect('b'), { name: 'b', ok: true })
     steps.length = 0
-    const [first, , again] = await Promise.allSettled([
+    const [first, , second] = await Promise.allSettled([
       gateways.reconnect('a'),
       gateways.apply([spec('a'), spec('b')]),
       gateways.reconnect('a'),
     ])
-    assert.deepEqual([first.status, again.status], ['fulfilled', 'fulfilled'])
+    assert.deepEqual([first.status, second.status], ['fulfilled', 'fulfilled'])
     assert.deepEqual(steps, ['stop a', 'start a', 'stop a', 'start a'])
     await assert.rejects(gateways.reconnect('none'), { code: 'gateway_not_found' })
     await gateways.stop()
     await assert.rejects(gateways.reconnect('a'), { code: 'gateway_not_found' })
   })
 
-  test('that do not stop cleanly hold up no reload', async () => {
+  test('that fail to stop do not prevent a reload', async () => {
     const { gateways, states } = stage({ stop: 'a' })
     await gateways.apply([spec('a')])
     await gateways.apply([spec('b')])

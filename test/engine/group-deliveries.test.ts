@@ -10,7 +10,7 @@ import { begin, callOf, partsOf } from './kit.ts'
 
 const GROUP = { topic: 'work', queue: 'workers' }
 
-/** A group that gets each event once, with one event. */
+/** A group with `maxDeliveries: 1`, and one event. */
 async function stage(t: TestContext, store: Store) {
   const parts = { ...partsOf(store), store }
   const work = createLongWork({ ...parts, owner: 'a' })
@@ -32,7 +32,7 @@ async function stage(t: TestContext, store: Store) {
     id,
     wait,
     seek: () => events.seek({ ...GROUP, to: 'start' }, callOf()),
-    /** Delivers the event, and again without success. Returns the id of its dead letter. */
+    /** Reads the event and returns it once too often. Resolves with the id of its dead letter. */
     async exceed(): Promise<string> {
       await until(async () => (await wait())[0] === id, 'the delivery')
       await events.ack({ ...GROUP, ids: [id], nack: true, delay: 0 }, callOf())
@@ -51,7 +51,7 @@ async function stage(t: TestContext, store: Store) {
 
 for (const { kind, place, open } of storeKinds()) {
   describe(`an event that exceeds max-deliveries, on the ${kind} store`, () => {
-    test('is a dead letter again when it is redelivered after its letter was dropped', async (t) => {
+    test('becomes a dead letter again if it is redelivered after its dead letter was dropped', async (t) => {
       const { exceed, drop, seek, retry, wait, id } = await stage(t, await open(t, await place(t)))
       const letters = new Set<string>()
       for (let round = 1; round <= 3; round++) {
@@ -66,7 +66,7 @@ for (const { kind, place, open } of storeKinds()) {
       await until(async () => (await wait())[0] === id, 'the delivery after the retry')
     })
 
-    test('has one dead letter when it is redelivered while that is in the list', async (t) => {
+    test('keeps its dead letter if it is redelivered before that was dropped', async (t) => {
       const { exceed, seek, letters } = await stage(t, await open(t, await place(t)))
       const letter = await exceed()
       await seek()

@@ -8,7 +8,7 @@ import { until } from '../fixtures/until.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 
-/** A call of which only what matters to a test is given. */
+/** A call with defaults for everything that the test does not set. */
 export function callOf(parts: Partial<Call> = {}): Call {
   return {
     rootId: 'root-1',
@@ -34,7 +34,7 @@ export function newMessage(parts: Partial<NewMessage> = {}): NewMessage {
   }
 }
 
-/** A route to the skill `work` that takes everything of the gateway `demo`. */
+/** A route that takes all messages of the gateway `demo` to the skill `work`. */
 export function routeOf(parts: Partial<Route> = {}): Route {
   return {
     name: 'all',
@@ -48,31 +48,31 @@ export function routeOf(parts: Partial<Route> = {}): Route {
   }
 }
 
-/** What every worker of a test needs. */
+/** The options that every worker needs. */
 export function partsOf(store: Store) {
   return { store, concurrency: 10, log: createMemoryLog(), now: Date.now }
 }
 
-/** Starts it, until the end of the test. */
+/** Starts a worker, and stops it at the end of the test. */
 export function begin<Part extends Pick<Worker, 'start' | 'stop'>>(t: TestContext, part: Part): Part {
   part.start()
   cleanup(t, () => part.stop(0))
   return part
 }
 
-/** A store with some other methods for jobs; they may call the real ones. */
+/** The store with some methods for jobs replaced. */
 export function withJobs(store: Store, jobs: Partial<Store['jobs']>): Store {
   return { ...store, jobs: { ...store.jobs, ...jobs } }
 }
 
-/** Waits until the history of a message has such a note. */
-export function noted(store: Store, id: string, what: string) {
+/** Waits until the history of a message contains a note. */
+export function untilNoted(store: Store, id: string, what: string) {
   const find = async () => (await store.journal.history(id)).find((note) => note.what === what)
   return until(find, `${what} of ${id}`)
 }
 
-/** The queue is empty. */
-export function drained(store: Store, queue: string) {
+/** Waits until a queue is empty. */
+export function untilEmpty(store: Store, queue: string) {
   const isEmpty = async () => {
     const jobs = (await store.stats()).jobs.find((each) => each.queue === queue)
     return !jobs || jobs.waiting + jobs.running === 0

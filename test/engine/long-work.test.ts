@@ -12,7 +12,8 @@ const ADA = { caller: { kind: 'http', id: 'token:ada' } } as const
 const BEN = { caller: { kind: 'http', id: 'token:ben' } } as const
 const DIG = { kind: 'dig', target: {}, data: null }
 
-function working(t: TestContext, store: Pick<Store, 'kv' | 'leases' | 'onSignal'>, run: WorkKind['run']) {
+/** The long jobs of one daemon, whose jobs of the kind `dig` call `run`. The clock can be moved ahead. */
+function stage(t: TestContext, store: Pick<Store, 'kv' | 'leases' | 'onSignal'>, run: WorkKind['run']) {
   const log = createMemoryLog()
   const clock = { ahead: 0 }
   const work = createLongWork({ store, owner: 'a', log, now: () => Date.now() + clock.ahead })
@@ -22,7 +23,7 @@ function working(t: TestContext, store: Pick<Store, 'kv' | 'leases' | 'onSignal'
   return { work, log, clock, stateOf }
 }
 
-/** Work that goes on until it is stopped. */
+/** Work that runs until it is aborted. */
 const endless: WorkKind['run'] = (_job, { signal }) =>
   new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason)
@@ -34,16 +35,16 @@ function errorsIn({ lines }: ReturnType<typeof createMemoryLog>): string[] {
 }
 
 for (const { kind, place, open } of storeKinds()) {
-  test(`a caller has a bounded number of long jobs, also when it asks for many at once, on ${kind}`, async (t) => {
-    const { work } = working(t, await open(t, await place(t)), endless)
-    const asked = await Promise.allSettled(Array.from({ length: 60 }, () => work.begin(DIG, ADA)))
-    const begun = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  test(`limits the running long jobs of a caller, also if it starts many concurrently, on ${kind}`, async (t) => {
+    const { work } = stage(t, await open(t, await place(t)), endless)
+    const calls = await Promise.allSettled(Array.from({ length: 60 }, () => work.begin(DIG, ADA)))
+    const begun = calls.flatMap((call) => (call.status === 'fulfilled' ? [call.value] : []))
     assert.equal(begun.length, 20)
-    for (const one of asked) {
-      if (one.status === 'fulfilled') continue
-      assert.equal(one.reason.code, 'limit_reached')
+    for (const call of calls) {
+      if (call.status === 'fulfilled') continue
+      assert.equal(call.reason.code, 'limit_reached')
       assert.match(
-        one.reason.message,
+        call.reason.message,
         /Running long jobs of token:ada: the limit is 20\. .*trivium job cancel/,
       )
     }
@@ -55,24 +56,25 @@ for (const { kind, place, open } of storeKinds()) {
 }
 
 describe('long work', { concurrency: true }, () => {
-  test('keeps the newest jobs of a caller, so that what ended costs little', async (t) => {
-    const { work, stateOf } = working(t, await openStore(t), async () => null)
+  test('keeps the newest 100 jobs of a caller', async (t) => {
+    const { work, stateOf } = stage(t, await openStore(t), async () => null)
+    const EXTRA = 3
     const ids: string[] = []
-    for (let n = 0; n < 103; n++) {
+    for (let n = 0; n < 100 + EXTRA; n++) {
       const { id } = await work.begin(DIG, ADA)
       ids.push(id)
       await until(async () => (await stateOf(id)) === 'done', 'the end')
     }
     const kept = await work.service.list({ limit: 1000 })
     assert.equal(kept.length, 100)
-    assert.ok(kept.every(({ id }) => ids.indexOf(id) > 2))
+    assert.ok(kept.every(({ id }) => ids.indexOf(id) >= EXTRA))
   })
 
-  test('goes on after an error that nobody expected, from what was saved last', async (t) => {
-    const seen: unknown[] = []
-    const { work, stateOf, clock, log } = working(t, await openStore(t), async ({ data }, { save }) => {
-      seen.push(data)
-      if (seen.length === 1) {
+  test('continues after an unexpected error, from the state saved last', async (t) => {
+    const startedFrom: unknown[] = []
+    const { work, stateOf, clock, log } = stage(t, await openStore(t), async ({ data }, { save }) => {
+      startedFrom.push(data)
+      if (startedFrom.length === 1) {
         await save({ data: 'half' })
         throw new TypeError('socket closed')
       }
@@ -80,23 +82,23 @@ describe('long work', { concurrency: true }, () => {
     })
     const { id } = await work.begin(DIG, ADA)
     const job = await until(async () => {
-      const found = await work.service.show({ id })
-      return found.error && found
+      const shown = await work.service.show({ id })
+      return shown.error && shown
     }, 'a failed attempt')
     assert.equal(job.state, 'running')
     assert.ok((job.retryAt ?? 0) > job.startedAt)
-    assert.equal(seen.length, 1)
+    assert.equal(startedFrom.length, 1)
     clock.ahead = 120_000
     await until(async () => (await stateOf(id)) === 'done', 'the end')
-    assert.deepEqual(seen, [null, 'half'])
+    assert.deepEqual(startedFrom, [null, 'half'])
     assert.deepEqual(errorsIn(log), ['TypeError: socket closed'])
     assert.equal((await work.service.show({ id })).error, undefined)
   })
 
-  test('gives up where the same unexpected error comes again and again, and at once where a retry is useless', async (t) => {
-    let count = 0
-    const { work, stateOf, clock } = working(t, await openStore(t), async ({ data }) => {
-      count++
+  test('fails after eight unexpected errors, or after one permanent error', async (t) => {
+    let attempts = 0
+    const { work, stateOf, clock } = stage(t, await openStore(t), async ({ data }) => {
+      attempts++
       throw data === 'final'
         ? new TriviumError('group_not_found', { group: 'g', topic: 't' })
         : new Error('no')
@@ -106,34 +108,34 @@ describe('long work', { concurrency: true }, () => {
       clock.ahead += 120_000
       return (await stateOf(id)) === 'failed'
     }, 'the end')
-    assert.equal(count, 8)
+    assert.equal(attempts, 8)
     const final = await work.begin({ ...DIG, data: 'final' }, ADA)
     await until(async () => (await stateOf(final.id)) === 'failed', 'the end')
-    assert.equal(count, 9)
+    assert.equal(attempts, 9)
   })
 
-  test('says that a lease could not be taken, and takes it later', async (t) => {
+  test('logs that a lease could not be acquired, and acquires it later', async (t) => {
     const store = await openStore(t)
     let failures = 2
     const { leases } = store
     const acquire: typeof leases.acquire = (...args) =>
-      failures-- > 0 ? Promise.reject(new Error('leases are away')) : leases.acquire(...args)
+      failures-- > 0 ? Promise.reject(new Error('leases are unavailable')) : leases.acquire(...args)
     const flaky = { ...store, leases: { ...leases, acquire } }
-    const { work, stateOf, log } = working(t, flaky, async () => 'done')
+    const { work, stateOf, log } = stage(t, flaky, async () => 'done')
     const { id } = await work.begin(DIG, ADA)
     await until(async () => (await stateOf(id)) === 'done', 'the end')
-    assert.deepEqual(errorsIn(log), ['Error: leases are away', 'Error: leases are away'])
+    assert.deepEqual(errorsIn(log), ['Error: leases are unavailable', 'Error: leases are unavailable'])
   })
 
-  test('stops where its lease cannot be renewed for as long as it lasts', async (t) => {
+  test('aborts work whose lease could not be renewed before its end', async (t) => {
     const store = await openStore(t)
-    let isAway = false
+    let isUnavailable = false
     const { leases } = store
     const acquire: typeof leases.acquire = (...args) =>
-      isAway ? Promise.reject(new Error('leases are away')) : leases.acquire(...args)
+      isUnavailable ? Promise.reject(new Error('leases are unavailable')) : leases.acquire(...args)
     const stopped = Promise.withResolvers<void>()
-    const { work } = working(t, { ...store, leases: { ...leases, acquire } }, (job, tools) => {
-      isAway = true
+    const { work } = stage(t, { ...store, leases: { ...leases, acquire } }, (job, tools) => {
+      isUnavailable = true
       tools.signal.addEventListener('abort', () => stopped.resolve())
       return endless(job, tools)
     })

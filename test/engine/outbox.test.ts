@@ -5,6 +5,7 @@ import type { Store } from '../../src/core/store.ts'
 import { type Reply, SendPostponed } from '../../src/core/transport.ts'
 import { createOutbox } from '../../src/engine/outbox.ts'
 import { createOutboxWorker, type OutboxWorkerOptions, type Sender } from '../../src/engine/outbox-worker.ts'
+import { DAY } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
 import { messageOf } from '../runtime/support/message.ts'
 import { openStore } from '../runtime/support/store.ts'
@@ -24,15 +25,15 @@ function outboxOf(
   return { ...createOutbox(store, Date.now), outcomes, worker, start: () => begin(t, worker) }
 }
 
-/** The same with a store of its own, at work. */
-async function atWork(t: TestContext, sender: (reply: Reply) => Sender | undefined) {
+/** An outbox with its own store, already started. */
+async function startOutbox(t: TestContext, sender: (reply: Reply) => Sender | undefined) {
   const store = await openStore(t)
   const outbox = outboxOf(t, store, sender)
   outbox.start()
   return { ...outbox, store }
 }
 
-/** A transport that remembers what it sent; `fail` is asked first. */
+/** A transport that records what it sent. If `fail` returns an error, the attempt throws it. */
 function recorder(fail: (reply: Reply, attempt: number) => unknown = () => undefined) {
   const sent: Reply[] = []
   let attempt = 0
@@ -49,12 +50,12 @@ function recorder(fail: (reply: Reply, attempt: number) => unknown = () => undef
 }
 
 const FOUND = { sent: true, receipt: { id: 'found' } } as const
-const failed = () => new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
+const ambiguous = () => new TriviumError('send_ambiguous', { gateway: 'demo', key: 'k', reason: 'cut off' })
 
 describe('the outbox', () => {
-  test('tells of a reply that the transport suppressed, and does not call it sent', async (t) => {
+  test('a reply that the transport suppresses has the outcome `suppressed`', async (t) => {
     const sender: Sender = { send: async () => ({ id: 'x', data: { suppressed: 'list' } }) }
-    const outbox = await atWork(t, () => sender)
+    const outbox = await startOutbox(t, () => sender)
     const [accepted] = await outbox.store.journal.accept([messageOf()])
     const message = { ...messageOf(), id: accepted?.id ?? '' }
     const { id } = await outbox.reply(message, { key: 'k', text: 'hi' })
@@ -65,34 +66,35 @@ describe('the outbox', () => {
     assert.deepEqual(note?.detail, { text: 'hi', key: 'k', reason: 'list' })
   })
 
-  test('calls a postponed send again when its turn comes, and counts no attempt', async (t) => {
-    const turns = recorder((_reply, attempt) => (attempt <= 40 ? new SendPostponed(1) : undefined))
-    const outbox = await atWork(t, () => turns.sender)
+  test('repeats postponed sends without counting an attempt', async (t) => {
+    const POSTPONED = 40
+    const turns = recorder((_reply, attempt) => (attempt <= POSTPONED ? new SendPostponed(1) : undefined))
+    const outbox = await startOutbox(t, () => turns.sender)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     assert.equal((await outbox.wait(id, 20_000))?.state, 'done')
-    assert.deepEqual([turns.attempts(), turns.sent.length, outbox.outcomes], [41, 1, ['sent']])
+    assert.deepEqual([turns.attempts(), turns.sent.length, outbox.outcomes], [POSTPONED + 1, 1, ['sent']])
   })
 
-  test('a gateway whose server hangs leaves places for the replies of others', async (t) => {
+  test('a gateway that hangs takes three quarters of the places, so others can send', async (t) => {
     const store = await openStore(t)
     const { sent, sender } = recorder()
     const { promise: hanging, resolve: recover } = Promise.withResolvers<void>()
     const stuck: Sender = { send: (reply) => hanging.then(() => sender.send(reply)) }
     const senderOf = ({ gateway }: Reply) => (gateway === 'stuck' ? stuck : sender)
-    const outbox = outboxOf(t, store, senderOf, { gateways: () => ['stuck', 'well'] })
+    const outbox = outboxOf(t, store, senderOf, { gateways: () => ['stuck', 'working'] })
     outbox.start()
     const jobs = Array.from({ length: 30 }, (_, n) =>
       outbox.sendTo('stuck', `to${n}`, { key: `s${n}`, text: 'x' }),
     )
     await Promise.all(jobs)
-    await until(() => outbox.worker.running().length === 8, 'three quarters of the places to be taken')
-    const { id } = await outbox.sendTo('well', 'ann', { key: 'w', text: 'hi' })
+    await until(() => outbox.worker.running().length === 8, 'all places of the stuck gateway to be taken')
+    const { id } = await outbox.sendTo('working', 'ann', { key: 'w', text: 'hi' })
     assert.equal((await outbox.wait(id, 10_000))?.state, 'done')
     recover()
-    await until(() => sent.length === 31, 'the rest')
+    await until(() => sent.length === 31, 'the replies of the stuck gateway')
   })
 
-  /** A send whose process died: nobody knows whether it arrived. */
+  /** A send whose process died, so that its outcome is unknown. Resolves when the outbox has settled it. */
   async function lostSend(store: Store, outbox: ReturnType<typeof outboxOf>) {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     await store.jobs.claim('outbox', { max: 1, lease: 1 })
@@ -100,46 +102,60 @@ describe('the outbox', () => {
     return outbox.wait(id, 10_000)
   }
 
-  test('looks whether an interrupted send arrived, and sends only where it did not', async (t) => {
-    for (const arrived of [true, false]) {
+  test('probes for an interrupted send, and repeats it only if it did not arrive', async (t) => {
+    for (const hasArrived of [true, false]) {
       const store = await openStore(t)
       const { sent, sender } = recorder()
-      const probe = async () => (arrived ? FOUND : { sent: false as const })
+      const probe = async () => (hasArrived ? FOUND : { sent: false as const })
       const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
       const state = await lostSend(store, outbox)
-      const receipt = { id: arrived ? 'found' : 'r1' }
+      const receipt = { id: hasArrived ? 'found' : 'r1' }
       assert.deepEqual(state?.state === 'done' && state.result, { receipt })
-      assert.equal(sent.length, arrived ? 0 : 1)
+      assert.equal(sent.length, hasArrived ? 0 : 1)
     }
   })
 
-  test('sends nothing again that went out before Redis died and lost its last writes, but what lay there', async (t) => {
-    const cases = {
-      'the one that sent': { probe: async () => ({ sent: 'unknown' }) as const },
-      another: { probe: async () => FOUND },
-      'one whose replies lie in the store': {},
-    }
-    for (const [survivor, looks] of Object.entries(cases)) {
+  const afterLostWrites = [
+    {
+      title: 'the sending daemon does not repeat a send whose outcome Redis lost',
+      sender: { probe: async () => ({ sent: 'unknown' }) as const },
+      isOther: false,
+      sends: 1,
+    },
+    {
+      title: 'another daemon probes before it repeats a send whose outcome Redis lost',
+      sender: { probe: async () => FOUND },
+      isOther: true,
+      sends: 1,
+    },
+    {
+      title: 'repeats a send that Redis lost if replies are kept in Redis',
+      sender: {},
+      isOther: false,
+      sends: 2,
+    },
+  ]
+  for (const { title, sender: extra, isOther, sends } of afterLostWrites)
+    test(title, async (t) => {
       const { server, open, client } = await redisOf(t, ['--appendonly', 'no'])
-      const [store, later] = [await open(), await open()]
+      const [store, otherStore] = [await open(), await open()]
       const { sent, sender } = recorder()
-      const outbox = outboxOf(t, store, () => ({ ...sender, ...looks }))
+      const outbox = outboxOf(t, store, () => ({ ...sender, ...extra }))
       const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
       await client().save()
       outbox.start()
-      const isDone = async () => (await later.jobs.end('outbox', id)) !== undefined
+      const isDone = async () => (await otherStore.jobs.end('outbox', id)) !== undefined
       await until(isDone, 'the send')
-      if (survivor === 'another') await outbox.worker.stop(0)
+      if (isOther) await outbox.worker.stop(0)
+      // Redis loses everything since `save`.
       await server.kill()
       await server.start()
-      // From here on only the Redis without its last writes answers.
-      if (survivor === 'another') outboxOf(t, later, () => ({ ...sender, ...looks })).start()
-      await until(() => isDone().catch(() => false), 'the end of the same send', 30_000)
-      assert.equal(sent.length, 'probe' in looks ? 1 : 2, survivor)
-    }
-  })
+      if (isOther) outboxOf(t, otherStore, () => ({ ...sender, ...extra })).start()
+      await until(() => isDone().catch(() => false), 'the end of the same send')
+      assert.equal(sent.length, sends)
+    })
 
-  test('holds what it cannot find out about for an operator, and never sends it blindly', async (t) => {
+  test('a send with an unknown outcome becomes a dead letter, and is not repeated', async (t) => {
     const store = await openStore(t)
     const { sent, sender } = recorder()
     const outbox = outboxOf(t, store, () => ({ ...sender, probe: async () => ({ sent: 'unknown' }) }))
@@ -149,18 +165,13 @@ describe('the outbox', () => {
     assert.equal(sent.length, 0)
   })
 
-  test('still looks first when an attempt after the ambiguous one failed for another reason', async (t) => {
+  test('still probes first after a failed probe', async (t) => {
     const store = await openStore(t)
-    const probes: string[] = []
-    const { sent, sender } = recorder((_reply, attempt) =>
-      attempt === 1
-        ? new TriviumError('send_ambiguous', { gateway: 'demo', key: 'k', reason: 'cut off' })
-        : undefined,
-    )
+    let probes = 0
+    const { sent, sender } = recorder((_reply, attempt) => (attempt === 1 ? ambiguous() : undefined))
     const probe: Sender['probe'] = async () => {
-      probes.push('asked')
-      // The first look fails itself: the mailbox is away.
-      if (probes.length === 1) throw failed()
+      probes++
+      if (probes === 1) throw new TriviumError('send_failed', { gateway: 'demo', reason: 'busy' })
       return FOUND
     }
     const outbox = outboxOf(t, store, () => ({ ...sender, probe }))
@@ -168,10 +179,10 @@ describe('the outbox', () => {
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     const state = await outbox.wait(id, 20_000)
     assert.deepEqual(state?.state === 'done' && state.result, { receipt: { id: 'found' } })
-    assert.deepEqual([probes.length, sent.length], [2, 0])
+    assert.deepEqual([probes, sent.length], [2, 0])
   })
 
-  test('leaves a hanging send at the end of the grace, and looks for it before it is sent again', async (t) => {
+  test('stops without waiting for a hanging send, which is probed before it is repeated', async (t) => {
     const store = await openStore(t)
     const begun = Promise.withResolvers<void>()
     const hanging: Sender = {
@@ -194,23 +205,19 @@ describe('the outbox', () => {
     assert.equal(sent.length, 0)
   })
 
-  test('leaves a look for a send that hangs at the end of the grace, and looks again', async (t) => {
+  test('stops without waiting for a hanging probe, which is repeated', async (t) => {
     const store = await openStore(t)
-    const { sent, sender } = recorder((_reply, attempt) =>
-      attempt === 1
-        ? new TriviumError('send_ambiguous', { gateway: 'demo', key: 'k', reason: 'cut off' })
-        : undefined,
-    )
+    const { sent, sender } = recorder((_reply, attempt) => (attempt === 1 ? ambiguous() : undefined))
     const { promise: hanging } = Promise.withResolvers<typeof FOUND>()
-    let looks = 0
+    let probes = 0
     const probe = () => {
-      looks++
+      probes++
       return hanging
     }
     const first = outboxOf(t, store, () => ({ ...sender, probe }))
     first.start()
     const { id } = await first.reply(messageOf(), { key: 'k', text: 'hi' })
-    await until(() => looks === 1, 'a look')
+    await until(() => probes === 1, 'the probe')
     await first.worker.stop(10)
     const second = outboxOf(t, store, () => ({ ...sender, probe: async () => FOUND }))
     second.start()
@@ -218,8 +225,8 @@ describe('the outbox', () => {
     assert.deepEqual(sent, [])
   })
 
-  test('keeps the reply of a gateway that is away, at no attempt', async (t) => {
-    const outbox = await atWork(t, () => undefined)
+  test('keeps a reply whose gateway does not run, without counting attempts', async (t) => {
+    const outbox = await startOutbox(t, () => undefined)
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     await until(async () => {
       const { nextDue = 0 } = await outbox.store.jobs.claim('outbox', { max: 0, lease: 1000 })
@@ -227,9 +234,9 @@ describe('the outbox', () => {
     }, 'a reply that waits for its gateway')
   })
 
-  test('gives a reply up whose gateway was away for a day: nobody wants it any more', async (t) => {
+  test('a reply whose gateway has not run for a day becomes a dead letter', async (t) => {
     const store = await openStore(t)
-    const outbox = outboxOf(t, store, () => undefined, { now: () => Date.now() + 86_400_000 })
+    const outbox = outboxOf(t, store, () => undefined, { now: () => Date.now() + DAY })
     const { id } = await outbox.reply(messageOf(), { key: 'k', text: 'hi' })
     outbox.start()
     const state = await outbox.wait(id, 10_000)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { silent } from '../../src/core/log.ts'
 import { createRefusals } from '../../src/engine/refusals.ts'
 
-test('replies that are not sent and bounces are listed, but are no refused deliveries', () => {
+test('unsent replies and bounces are listed, but do not count as refused deliveries', () => {
   const counted: string[] = []
   const refusals = createRefusals({
     count: (_gateway, reason) => void counted.push(reason),

@@ -16,36 +16,33 @@ import { callOf, newMessage } from './kit.ts'
 
 const BY = callOf({ caller: { kind: 'cli', id: 'ada@host' } })
 
-/** The long work of one daemon. */
+/** The long jobs and the replay of one daemon. */
 function daemonOn(t: TestContext, store: Store, owner: string) {
   const work = createLongWork({ store, owner, log: createMemoryLog(), now: Date.now })
   cleanup(t, () => work.stop())
   const show = (id: string) => work.service.show({ id })
   const ended = (id: string) =>
-    until(
-      async () => {
-        const job = await show(id)
-        return job.state === 'running' ? undefined : job
-      },
-      `the end of ${id}`,
-      60_000,
-    )
+    until(async () => {
+      const job = await show(id)
+      return job.state === 'running' ? undefined : job
+    }, `the end of ${id}`)
   return { ...work, show, ended, replay: createReplayEvents({ topics: store.topics, work }) }
 }
 
-/** A group that has consumed so many events; their ids, oldest first. */
-async function consumed(store: Store, topic: string, count: number): Promise<string[]> {
+/** Adds `count` events and consumes them with the group `analytics`. Returns their ids, oldest first. */
+async function addConsumed(store: Store, topic: string, count: number): Promise<string[]> {
   await store.topics.subscribe(topic, 'analytics', 'start')
   if (topic === MESSAGE_TOPIC)
     for (let n = 0; n < count; n++) await store.journal.accept([newMessage({ text: `m${n}` })])
   else
     for (let n = 0; n < count; n++)
       await store.topics.publish(topic, [{ type: 'order', source: 'test', data: { n } }])
-  const events = await read(store, topic)
-  assert.equal(events.length, count)
-  return events
+  const ids = await read(store, topic)
+  assert.equal(ids.length, count)
+  return ids
 }
 
+/** Consumes all events that the group can see. Returns their ids. */
 async function read(store: Store, topic: string): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
@@ -56,12 +53,12 @@ async function read(store: Store, topic: string): Promise<string[]> {
 }
 
 for (const { kind, place, open } of storeKinds()) {
-  describe(`replay of a range, on the ${kind} store`, () => {
+  describe(`a replay, on the ${kind} store`, () => {
     for (const topic of [MESSAGE_TOPIC, 'orders']) {
-      test(`shows a group the events of ${topic} between two ids again, both inside, and no other`, async (t) => {
+      test(`redelivers the events of ${topic} from one id to another, inclusive`, async (t) => {
         const store = await open(t, await place(t))
         const daemon = daemonOn(t, store, 'a')
-        const ids = await consumed(store, topic, 12)
+        const ids = await addConsumed(store, topic, 12)
         const range: EventRange = { from: ids[3], to: ids[8] }
         const job = await daemon.replay.begin({ topic, group: 'analytics', range }, BY)
         assert.partialDeepStrictEqual(job, {
@@ -80,34 +77,45 @@ for (const { kind, place, open } of storeKinds()) {
       })
     }
 
-    test('a range by time takes the start and leaves out the end, and all of a topic without bounds', async (t) => {
+    test('by time includes the start and excludes the end', async (t) => {
       const store = await open(t, await place(t))
       const daemon = daemonOn(t, store, 'a')
-      const ids = await consumed(store, 'orders', 8)
+      const ids = await addConsumed(store, 'orders', 8)
       const times = ids.map(timeOf)
-      const [since = 0, end = 0] = [times[2], times[6]]
-      const inside = ids.filter((_, at) => (times[at] ?? 0) >= since && (times[at] ?? 0) < end)
-      const part = await daemon.replay.begin(
-        { topic: 'orders', group: 'analytics', range: { since, until: Math.max(end, since + 1) } },
+      const since = times[2] ?? 0
+      // Events of the same millisecond make the range longer.
+      const until = Math.max(times[6] ?? 0, since + 1)
+      const job = await daemon.replay.begin(
+        { topic: 'orders', group: 'analytics', range: { since, until } },
         BY,
       )
-      await daemon.ended(part.id)
-      const seen = await read(store, 'orders')
-      if (end > since) assert.deepEqual(seen, inside)
-      const whole = await daemon.replay.begin({ topic: 'orders', group: 'analytics', range: {} }, BY)
-      await daemon.ended(whole.id)
+      await daemon.ended(job.id)
+      const inRange = ids.filter((id) => timeOf(id) >= since && timeOf(id) < until)
+      assert.deepEqual(await read(store, 'orders'), inRange)
+    })
+
+    test('without bounds redelivers all events; jobs are listed newest first', async (t) => {
+      const store = await open(t, await place(t))
+      const daemon = daemonOn(t, store, 'a')
+      const ids = await addConsumed(store, 'orders', 8)
+      const begin = (range: EventRange) =>
+        daemon.replay.begin({ topic: 'orders', group: 'analytics', range }, BY)
+      const first = await begin({ from: ids[7] })
+      await daemon.ended(first.id)
+      const second = await begin({})
+      await daemon.ended(second.id)
       assert.deepEqual(await read(store, 'orders'), ids)
       const jobs = await daemon.service.list({ kind: 'replay', limit: 10 })
       assert.deepEqual(
         jobs.map(({ id }) => id),
-        [whole.id, part.id],
+        [second.id, first.id],
       )
     })
 
-    test('a count says how many events a range has, and when the first and the last one were, without a job', async (t) => {
+    test('counts the events of a range, with the first and last time, without a job', async (t) => {
       const store = await open(t, await place(t))
       const daemon = daemonOn(t, store, 'a')
-      const ids = await consumed(store, 'orders', 9)
+      const ids = await addConsumed(store, 'orders', 9)
       const times = ids.map(timeOf)
       assert.deepEqual(await daemon.replay.count('orders', { from: ids[2], to: ids[6] }), {
         events: 5,
@@ -115,17 +123,17 @@ for (const { kind, place, open } of storeKinds()) {
         lastAt: times[6],
       })
       assert.deepEqual(await daemon.replay.count('orders', { since: (times[8] ?? 0) + 1 }), { events: 0 })
-      assert.deepEqual(await daemon.replay.count('nothing', {}), { events: 0 })
+      assert.deepEqual(await daemon.replay.count('unknown', {}), { events: 0 })
       await assert.rejects(daemon.replay.count('orders', { since: 5, until: 5 }), /ends before it begins/)
       assert.deepEqual(await daemon.service.list({ limit: 10 }), [])
       assert.deepEqual(await read(store, 'orders'), [])
     })
 
-    test('a group that is not there and a range that ends before it begins are refused', async (t) => {
+    test('refuses an unknown group and a range that ends before it begins', async (t) => {
       const store = await open(t, await place(t))
       const { replay, show } = daemonOn(t, store, 'a')
-      const ids = await consumed(store, 'orders', 3)
-      await assert.rejects(replay.begin({ topic: 'orders', group: 'nobody', range: {} }, BY), {
+      const ids = await addConsumed(store, 'orders', 3)
+      await assert.rejects(replay.begin({ topic: 'orders', group: 'unknown', range: {} }, BY), {
         code: 'group_not_found',
       })
       for (const range of [
@@ -139,56 +147,59 @@ for (const { kind, place, open } of storeKinds()) {
       await assert.rejects(show('replay-1'), { code: 'job_not_found' })
     })
 
-    test('another daemon goes on where one stopped, from what was saved', async (t) => {
-      const at = await place(t)
-      const store = await open(t, at)
+    test('another daemon continues a job of a stopped one from its saved state', async (t) => {
+      const store = await open(t, await place(t))
       const first = daemonOn(t, store, 'a')
-      const seen: Json[] = []
-      const step = (hangs: boolean): WorkKind => ({
+      const startedFrom: Json[] = []
+      const countToSix = (hangsAtThree: boolean): WorkKind => ({
         kind: 'count',
         async run({ data }, { save, signal }) {
-          seen.push(data)
+          startedFrom.push(data)
           for (let n = Number(data ?? 0); n < 6; n++) {
-            if (hangs && n === 3) await new Promise((_, reject) => signal.addEventListener('abort', reject))
+            if (hangsAtThree && n === 3)
+              await new Promise((_, reject) => signal.addEventListener('abort', reject))
             await save({ data: n + 1, done: n + 1 })
           }
           return { counted: 6 }
         },
       })
-      first.offer(step(true))
+      first.offer(countToSix(true))
       const job = await first.begin({ kind: 'count', target: {}, data: 0, total: 6 }, BY)
       await until(async () => (await first.show(job.id)).done === 3, 'half of the work')
       await first.stop()
       assert.equal((await first.show(job.id)).state, 'running')
       const second = daemonOn(t, store, 'b')
-      second.offer(step(false))
+      second.offer(countToSix(false))
       second.start()
       const done: LongJob = await second.ended(job.id)
       assert.partialDeepStrictEqual(done, { state: 'done', done: 6, result: { counted: 6 } })
-      assert.deepEqual(seen, [0, 3])
+      assert.deepEqual(startedFrom, [0, 3])
     })
 
-    test('what may work later is tried again, and what cannot is told as the end', async (t) => {
+    test('a job is retried after a retryable error, and fails after a permanent one', async (t) => {
       const store = await open(t, await place(t))
       const daemon = daemonOn(t, store, 'a')
-      const away = new TriviumError('store_unavailable', { store: 'x', reason: 'it is away' })
-      const outcomes = [away, new TriviumError('group_not_found', { group: 'g', topic: 't' })]
-      daemon.offer({ kind: 'unlucky', run: () => Promise.reject(outcomes.shift()) })
+      const retryable = new TriviumError('store_unavailable', { store: 'x', reason: 'unreachable' })
+      const errors = [retryable, new TriviumError('group_not_found', { group: 'g', topic: 't' })]
+      daemon.offer({ kind: 'unlucky', run: () => Promise.reject(errors.shift()) })
       const job = await daemon.begin({ kind: 'unlucky', target: {}, data: null }, BY)
-      await until(async () => (await daemon.show(job.id)).error?.code === 'store_unavailable', 'the first')
-      const end = await daemon.ended(job.id)
-      assert.partialDeepStrictEqual(end, { state: 'failed', error: { code: 'group_not_found' } })
+      await until(
+        async () => (await daemon.show(job.id)).error?.code === 'store_unavailable',
+        'the first error',
+      )
+      const ended = await daemon.ended(job.id)
+      assert.partialDeepStrictEqual(ended, { state: 'failed', error: { code: 'group_not_found' } })
     })
 
-    test('a job that is cancelled ends after its step, and is shown as such', async (t) => {
+    test('a cancelled job ends after its current step, and its data is removed', async (t) => {
       const store = await open(t, await place(t))
       const daemon = daemonOn(t, store, 'a')
-      const turn = Promise.withResolvers<void>()
+      const secondStep = Promise.withResolvers<void>()
       daemon.offer({
         kind: 'slow',
         async run(_, { save }) {
           await save({ done: 1 })
-          await turn.promise
+          await secondStep.promise
           await save({ done: 2 })
           return null
         },
@@ -199,7 +210,7 @@ for (const { kind, place, open } of storeKinds()) {
         state: 'cancelled',
         done: 1,
       })
-      turn.resolve()
+      secondStep.resolve()
       await daemon.stop()
       const shown = await daemon.show(job.id)
       assert.partialDeepStrictEqual(shown, { state: 'cancelled', done: 1 })

@@ -12,6 +12,7 @@ import { callOf } from './kit.ts'
 
 const message = messageOf({ id: 'm1', gateway: 'chat' })
 
+/** `state`: how sends end. */
 function stage(state?: JobEnd) {
   const known = [
     message,
@@ -51,10 +52,11 @@ function stage(state?: JobEnd) {
   return { send, sent, copies }
 }
 
-const inside = () => callOf({ message, route: 'r' })
+/** A call by the skill that handles `message`. */
+const callOfSkill = () => callOf({ message, route: 'r' })
 
 describe('gateway-send', () => {
-  test('hands on several targets and copies, and an answer to all under both of its names', async () => {
+  test('passes on several targets, copies, and `replyAll` or `reply-all`', async () => {
     const { send, sent, copies } = stage()
     const call = callOf({})
     await send({ gateway: 'open', to: ['a', 'b'], cc: 'c', bcc: ['d', 'e'], text: 'hi' }, call)
@@ -73,9 +75,9 @@ describe('gateway-send', () => {
     ])
   })
 
-  test('refuses copies where the transport has none, the gateway is not open, or nothing is answered', async () => {
+  test('refuses copies without support by the transport, several targets on a closed gateway, and `replyAll` without a message', async () => {
     const { send, sent } = stage()
-    const refused: [Omit<Parameters<typeof send>[0], 'text'>, string][] = [
+    const refused: [args: Omit<Parameters<typeof send>[0], 'text'>, code: string][] = [
       [{ messageId: 'm1', replyAll: true }, 'send_rejected'],
       [{ messageId: 'm1', cc: 'c' }, 'send_rejected'],
       [{ gateway: 'open', to: 'a', replyAll: true }, 'send_rejected'],
@@ -87,9 +89,9 @@ describe('gateway-send', () => {
     assert.deepEqual(sent, [])
   })
 
-  test('refuses a target that the transport does not know, before anything counts as sent', async () => {
+  test('refuses an unknown target before it counts the send', async () => {
     const { send, sent } = stage()
-    const call = inside()
+    const call = callOfSkill()
     await assert.rejects(send({ gateway: 'open', to: 'nowhere', text: 'hi' }, call), {
       code: 'conversation_not_found',
     })
@@ -97,30 +99,30 @@ describe('gateway-send', () => {
     assert.equal((await send({ gateway: 'open', to: 'somewhere', text: 'hi' }, call)).duplicate, false)
   })
 
-  test('replies into the conversation of its message, with keys that a repeated attempt makes again', async () => {
+  test('replies in the conversation of its message, with the same keys in each attempt', async () => {
     const { send, sent } = stage()
-    for (const call of [inside(), inside()]) {
+    for (const call of [callOfSkill(), callOfSkill()]) {
       await send({ text: 'a' }, call)
       await send({ text: 'b', gateway: 'chat' }, call)
     }
-    const once = [
+    const perAttempt = [
       { where: 'reply m1', key: 'm1:r:0' },
       { where: 'reply m1', key: 'm1:r:1' },
     ]
-    assert.deepEqual(sent, [...once, ...once])
+    assert.deepEqual(sent, [...perAttempt, ...perAttempt])
   })
 
-  test('tells of a key that was sent before, and keeps keys of different gateways apart', async () => {
+  test('reports a repeated key as a duplicate, but not the same key on another gateway', async () => {
     const { send, sent } = stage()
-    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, false)
-    assert.equal((await send({ text: 'a', key: 'k' }, inside())).duplicate, true)
-    await send({ text: 'a', key: 'k', gateway: 'open', to: 'bob' }, inside())
+    assert.equal((await send({ text: 'a', key: 'k' }, callOfSkill())).duplicate, false)
+    assert.equal((await send({ text: 'a', key: 'k' }, callOfSkill())).duplicate, true)
+    await send({ text: 'a', key: 'k', gateway: 'open', to: 'bob' }, callOfSkill())
     assert.deepEqual([...new Set(sent.map(({ key }) => key))], ['chat:k', 'open:k'])
   })
 
-  test('reaches other targets on open gateways only', async () => {
+  test('sends to other targets on open gateways only', async () => {
     const { send, sent } = stage()
-    await send({ text: 'a', gateway: 'open', to: 'bob' }, inside())
+    await send({ text: 'a', gateway: 'open', to: 'bob' }, callOfSkill())
     assert.equal(sent[0]?.where, 'open bob')
     for (const [args, code] of [
       [{ gateway: 'chat', to: 'bob' }, 'target_not_allowed'],
@@ -128,25 +130,25 @@ describe('gateway-send', () => {
       [{ to: 'bob' }, 'no_reply_target'],
       [{ gateway: 'open' }, 'no_reply_target'],
     ] as const) {
-      await assert.rejects(send({ text: 'a', ...args }, inside()), { code })
+      await assert.rejects(send({ text: 'a', ...args }, callOfSkill()), { code })
     }
     assert.equal(sent.length, 1)
   })
 
-  test('takes data for the transport, but none that shows the buttons of an approval', async () => {
+  test('passes on data for the transport, but refuses a forged approval', async () => {
     const { send, sent } = stage()
-    await send({ text: '', data: { view: { type: 'modal' } } }, inside())
+    await send({ text: '', data: { view: { type: 'modal' } } }, callOfSkill())
     assert.deepEqual(sent[0]?.data, { view: { type: 'modal' } })
     const data = { approval: { id: 'a1', title: 'harmless' } }
-    await assert.rejects(send({ text: 'x', data }, inside()), { code: 'send_rejected' })
+    await assert.rejects(send({ text: 'x', data }, callOfSkill()), { code: 'send_rejected' })
     assert.equal(sent.length, 1)
   })
 
-  test('answers other conversations neither for a skill of one, nor for a token of other gateways', async () => {
+  test('refuses replies to other conversations, for skills and for tokens with other gateways', async () => {
     const { send, sent } = stage()
-    await send({ text: 'own', messageId: 'm1' }, inside())
-    await send({ text: 'open', messageId: 'm3' }, inside())
-    await assert.rejects(send({ text: 'a', messageId: 'm2' }, inside()), { code: 'forbidden' })
+    await send({ text: 'own', messageId: 'm1' }, callOfSkill())
+    await send({ text: 'open', messageId: 'm3' }, callOfSkill())
+    await assert.rejects(send({ text: 'a', messageId: 'm2' }, callOfSkill()), { code: 'forbidden' })
     const program = callOf({ caller: { kind: 'http', id: 'crm', gateways: ['open'] } })
     await send({ text: 'a', messageId: 'm3' }, program)
     for (const args of [{ messageId: 'm1' }, { receipt: 'receipt-m1' }, { gateway: 'chat', to: 'bob' }]) {
@@ -155,16 +157,16 @@ describe('gateway-send', () => {
     assert.equal(sent.length, 3)
   })
 
-  test('gives the receipt to whoever waits for it, and throws where the send was refused', async () => {
+  test('with `wait` returns the receipt, and throws if the send was rejected', async () => {
     const done = stage({ state: 'done', result: { receipt: { id: 'r' } } })
-    assert.deepEqual(await done.send({ text: 'a', wait: 10 }, inside()), {
+    assert.deepEqual(await done.send({ text: 'a', wait: 10 }, callOfSkill()), {
       key: 'm1:r:0',
       sent: true,
       duplicate: false,
       receipt: { id: 'r' },
     })
     const dead = stage({ state: 'dead', error: { at: 0, code: 'x', message: '403' } })
-    await assert.rejects(dead.send({ text: 'a', wait: 10 }, inside()), /chat.*403/)
-    assert.equal((await stage().send({ text: 'a', wait: 10 }, inside())).sent, false)
+    await assert.rejects(dead.send({ text: 'a', wait: 10 }, callOfSkill()), /chat.*403/)
+    assert.equal((await stage().send({ text: 'a', wait: 10 }, callOfSkill())).sent, false)
   })
 })

@@ -11,6 +11,7 @@ import { createReplyLog, isLogTarget, submit } from '../../src/engine/submit.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { begin, partsOf, routeOf } from './kit.ts'
 
+/** Longest wait for a result (ms). */
 const LONG = 20_000
 
 async function stage(
@@ -33,11 +34,11 @@ async function stage(
       ...parts,
       outbox,
       router: createRouter(routes),
-      invoke: async (one) => invoke(one),
+      invoke: async (dispatch) => invoke(dispatch),
       metrics: { dispatched() {}, latency() {} },
     }),
   )
-  const put = (parts: Partial<Submission> = {}) =>
+  const submitMessage = (parts: Partial<Submission> = {}) =>
     submit(
       { gateway: 'demo', text: 'hello', wait: LONG, ...parts },
       {
@@ -48,33 +49,35 @@ async function stage(
         signal: new AbortController().signal,
       },
     )
-  return { store, put }
+  return { store, submitMessage }
 }
 
 const textsOf = (replies: readonly unknown[]) => replies.map((reply) => Object(reply).text)
 
-describe('a message put in by hand', () => {
-  test('keeps the body that it was given, also one that is not its text', async (t) => {
+describe('a submitted message', () => {
+  test('keeps its body, even if that is not its text', async (t) => {
     const bodies: unknown[] = []
-    const { put } = await stage(t, ({ message }) => {
+    const { submitMessage } = await stage(t, ({ message }) => {
       bodies.push(message.data.body)
     })
-    await put({ data: { format: 'json', body: { action: 'opened' } } })
-    await put({ text: '{"action":"closed"}', data: { format: 'json', body: { action: 'closed' } } })
+    await submitMessage({ data: { format: 'json', body: { action: 'opened' } } })
+    await submitMessage({ text: '{"action":"closed"}', data: { format: 'json', body: { action: 'closed' } } })
     assert.deepEqual(bodies, [{ action: 'opened' }, { action: 'closed' }])
   })
 
-  test('gets only its own replies, also inside a conversation that goes on', async (t) => {
-    const { put } = await stage(t, ({ message }) => `heard ${message.text}`)
-    await put({ conversation: 'c' })
-    assert.deepEqual(textsOf((await put({ conversation: 'c', text: 'two' })).replies), ['heard two'])
+  test('gets only its own replies, also in a longer conversation', async (t) => {
+    const { submitMessage } = await stage(t, ({ message }) => `reply to ${message.text}`)
+    await submitMessage({ conversation: 'c' })
+    assert.deepEqual(textsOf((await submitMessage({ conversation: 'c', text: 'two' })).replies), [
+      'reply to two',
+    ])
   })
 
-  test('with a key that was there already brings back the replies of the first, wherever they went', async (t) => {
+  test('with a known key gets the replies to the first message with that key', async (t) => {
     let runs = 0
-    const { put } = await stage(t, () => `run ${++runs}`)
-    const first = await put({ key: 'k' })
-    const second = await put({ key: 'k' })
+    const { submitMessage } = await stage(t, () => `run ${++runs}`)
+    const first = await submitMessage({ key: 'k' })
+    const second = await submitMessage({ key: 'k' })
     assert.deepEqual(
       [second.duplicate, second.id, second.conversation, second.outcome],
       [true, first.id, first.conversation, 'done'],
@@ -83,19 +86,19 @@ describe('a message put in by hand', () => {
     assert.equal(runs, 1)
   })
 
-  test('tells when its skill failed, when no route took it, and when nothing was said', async (t) => {
+  test('has the outcome `failed`, `unrouted`, or `done` without replies', async (t) => {
     const failing = await stage(t, () => {
       throw new Error('no')
     }, [routeOf({ match: {}, retry: { attempts: 1, backoff: 'fixed', delay: 1, maxDelay: 1 } })])
-    assert.equal((await failing.put()).outcome, 'failed')
-    assert.equal((await (await stage(t, () => 'no', [])).put()).outcome, 'unrouted')
-    const silent = await (await stage(t, () => undefined)).put()
+    assert.equal((await failing.submitMessage()).outcome, 'failed')
+    assert.equal((await (await stage(t, () => 'no', [])).submitMessage()).outcome, 'unrouted')
+    const silent = await (await stage(t, () => undefined)).submitMessage()
     assert.deepEqual([silent.outcome, silent.replies], ['done', []])
   })
 
-  test('cannot choose where its reply goes', async (t) => {
-    const { put } = await stage(t, () => 'mine')
+  test('cannot choose the target of its reply', async (t) => {
+    const { submitMessage } = await stage(t, () => 'mine')
     const data = { replyTarget: { log: false, url: 'http://elsewhere' }, respond: 'never', other: 1 }
-    assert.deepEqual(textsOf((await put({ data })).replies), ['mine'])
+    assert.deepEqual(textsOf((await submitMessage({ data })).replies), ['mine'])
   })
 })

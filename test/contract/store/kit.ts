@@ -203,7 +203,7 @@ export async function claimOne(store: Store, queue: string) {
 
 /** Adds a job and settles it as dead. The message of its error is the id of the job. */
 export async function bury(
-  { store, now }: Bench,
+  { store, now }: Pick<Bench, 'store' | 'now'>,
   queue: string,
   newJob: NewJob,
   reason: DeadReason = 'attempts',

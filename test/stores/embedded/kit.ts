@@ -4,14 +4,14 @@ import { silent, toEvent } from '../../contract/store/kit.ts'
 
 export { temporaryDir } from '../../fixtures/folder.ts'
 
-/** Stands for the flush of the log where durability is not the matter of a test. */
+/** Replaces the flush of the log in tests that are not about durability. */
 export const noFlush = async () => {}
 
 export function openStore(dir: string, now: () => number = Date.now): Promise<Store> {
   return createEmbeddedStore({ dir, toEvent, log: silent, now })
 }
 
-/** Runs a body with an open store, and closes it. */
+/** Runs `body` with a store, and closes the store. */
 export async function withStore(dir: string, body: (store: Store) => Promise<void>): Promise<void> {
   const store = await openStore(dir)
   try {

@@ -6,7 +6,7 @@ import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
 import { saying, silent, toEvent } from '../../contract/store/kit.ts'
 import { temporaryDir, withStore } from './kit.ts'
 
-test('times that JavaScript cannot read are brought back when the store is opened, and logged', async (t) => {
+test('opening a store corrects times that JavaScript cannot represent, and logs the tables', async (t) => {
   const dir = temporaryDir(t)
   await withStore(dir, async (store) => {
     await store.journal.accept([saying('leased'), saying('ready')])
@@ -16,18 +16,18 @@ test('times that JavaScript cannot read are brought back when the store is opene
     await store.kv.set('key', 1, { ttl: 60_000 })
   })
   const db = new DatabaseSync(join(dir, 'trivium.db'))
-  const far = 9_007_199_254_740_991n + 1_800_000_000_000n
-  db.prepare('UPDATE leased SET until = ?').run(far)
-  db.prepare('UPDATE pending SET hidden_until = ?').run(far)
-  db.prepare('UPDATE kv SET expires = ?').run(far)
+  const farFuture = BigInt(Number.MAX_SAFE_INTEGER) + 1_800_000_000_000n
+  db.prepare('UPDATE leased SET until = ?').run(farFuture)
+  db.prepare('UPDATE pending SET hidden_until = ?').run(farFuture)
+  db.prepare('UPDATE kv SET expires = ?').run(farFuture)
   db.close()
 
   const logged: unknown[] = []
   const log = { ...silent, warn: (fields: object) => void logged.push(fields) }
   const store = await createEmbeddedStore({ dir, toEvent, log })
   t.after(() => store.close())
-  const texts = [await store.receive.take({}), await store.receive.take({}), await store.receive.take({})]
-  assert.deepEqual(texts.map((taken) => taken?.message.text).sort(), ['leased', 'ready', undefined])
+  const take = async () => (await store.receive.take({}))?.message.text
+  assert.deepEqual([await take(), await take(), await take()].sort(), ['leased', 'ready', undefined])
   const [batch] = await store.topics.read('gateway-message', [{ group: 'group', max: 10, mode: 'consume' }])
   assert.equal(batch?.items.length, 2)
   assert.equal((await store.kv.get('key'))?.value, 1)

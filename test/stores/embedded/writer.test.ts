@@ -20,7 +20,7 @@ async function open(t: TestContext, flush = noFlush) {
     settled,
     insert: (name: string) => insert.run(name),
     names: () => rows.all().map(({ name }) => name),
-    /** Inserts a name, and notes when and how that was answered. */
+    /** Inserts a name, and records in `settled` that it resolved, or with which error it rejected. */
     add: (name: string, write = writer.write) =>
       write(() => insert.run(name)).then(
         () => settled.push(name),
@@ -30,17 +30,16 @@ async function open(t: TestContext, flush = noFlush) {
 }
 
 describe('group commit', () => {
-  test('a full disk refuses with store_unavailable, keeps what was there, and is over when there is room', async (t) => {
+  test('refuses writes to a full disk with store_unavailable, and accepts them once there is space', async (t) => {
     const { db, writer, insert, names } = await open(t)
     await writer.write(() => insert('before'))
-    // What a full disk looks like to SQLite: SQLITE_FULL when the file would have to grow.
+    // As on a full disk, SQLite fails with SQLITE_FULL when the file would have to grow.
     const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count)
     db.exec(`PRAGMA max_page_count = ${pages + 4}`)
     const large = () => writer.write(() => insert('x'.repeat(1_000_000)))
-    for (const each of await Promise.allSettled([large(), writer.write(() => insert('same turn'))])) {
-      assert.ok(each.status === 'rejected')
-      assert.deepEqual([each.reason.code, each.reason.retryable], ['store_unavailable', true])
-    }
+    const sameTurn = writer.write(() => insert('same turn'))
+    for (const write of [large(), sameTurn])
+      await assert.rejects(write, { code: 'store_unavailable', retryable: true })
     await writer.write(() => insert('small'))
     db.exec('PRAGMA max_page_count = 1000000')
     await large()
@@ -49,19 +48,19 @@ describe('group commit', () => {
 })
 
 describe('the flush of the log', () => {
-  /** Flushes that end when the test says so: how long a disk takes cannot be provoked otherwise. */
+  /** Flushes that the test ends, because the time that a disk takes cannot be controlled. */
   function heldFlushes() {
     const flushes: { end(): void; fail(error: Error): void }[] = []
     const flush = () => new Promise<void>((resolve, reject) => flushes.push({ end: resolve, fail: reject }))
     return { flush, flushes }
   }
 
-  /** What was asked for in this turn is committed after it, and what was settled is seen. */
+  /** Waits until the writes of this turn are committed, and promises that depend on them are settled. */
   async function turns(): Promise<void> {
-    for (let each = 0; each < 3; each++) await turn()
+    for (let count = 0; count < 3; count++) await turn()
   }
 
-  test('holds back the answers and the signals of what it covers, and no others', async (t) => {
+  test('delays the results and signals of the writes that it covers, and no others', async (t) => {
     const { flush, flushes } = heldFlushes()
     const { writer, settled, add } = await open(t, flush)
     const signals = createSignals(writer, silent)
@@ -79,7 +78,7 @@ describe('the flush of the log', () => {
     assert.equal(flushes.length, 1)
   })
 
-  test('that fails refuses what it covered and all that follows', async (t) => {
+  test('rejects the writes that it covers, and all later ones, if it fails', async (t) => {
     const { flush, flushes } = heldFlushes()
     const { writer, settled, add } = await open(t, flush)
     add('a')
@@ -94,17 +93,17 @@ describe('the flush of the log', () => {
   })
 })
 
-test('messages of one turn that repeat a key with a failing call between them stay one message', async (t) => {
+test('a key stays unique within one turn, even with a failing call in between', async (t) => {
   await withStore(temporaryDir(t), async (store) => {
-    const [a, bad, b] = await Promise.allSettled([
+    const [first, invalid, second] = await Promise.allSettled([
       store.journal.accept([saying('1', { key: 'k' })]),
-      // @ts-expect-error a transport that breaks the contract: no text can be stored for this gateway
+      // @ts-expect-error a transport that breaks the contract: SQLite cannot store this gateway
       store.journal.accept([saying('2', { key: 'x', gateway: {} })]),
       store.journal.accept([saying('3', { key: 'k' })]),
     ])
-    assert.equal(bad.status, 'rejected')
-    assert.ok(a.status === 'fulfilled' && b.status === 'fulfilled')
-    assert.equal(b.value[0]?.id, a.value[0]?.id)
+    assert.equal(invalid.status, 'rejected')
+    assert.ok(first.status === 'fulfilled' && second.status === 'fulfilled')
+    assert.equal(second.value[0]?.id, first.value[0]?.id)
     assert.equal((await store.stats()).journal.messages, 1)
   })
 })

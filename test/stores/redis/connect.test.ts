@@ -60,9 +60,9 @@ describe('REDIS_URL', () => {
       nodes: undefined,
     },
   }
-  for (const [url, target] of Object.entries(cases)) test(url, () => assert.deepEqual(parseUrl(url), target))
+  for (const [url, parsed] of Object.entries(cases)) test(url, () => assert.deepEqual(parseUrl(url), parsed))
 
-  test('an invalid URL is refused with the part that is wrong, and without the password', () => {
+  test('an error about an invalid URL names the invalid part, and never the password', () => {
     const reasons: Record<string, RegExp> = {
       '': /redis:\/\//,
       'http://u:secret@a': /http:…@a/,
@@ -88,14 +88,12 @@ describe('REDIS_URL', () => {
 })
 
 describe('a Redis behind TLS', () => {
-  test('is reached at an address, with an own CA and the client certificate that it asks for', async (t) => {
+  test('is reached by IP address, with a private CA and a client certificate', async (t) => {
     const folder = temporaryDir(t)
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -nodes -subj /CN=redis'.split(
-      ' ',
-    )
-    const name = ['-addext', 'subjectAltName=IP:127.0.0.1']
-    execFileSync('openssl', [...made, ...name, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+    const openssl =
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 2 -nodes -subj /CN=redis -addext subjectAltName=IP:127.0.0.1'
+    execFileSync('openssl', [...openssl.split(' '), '-keyout', key, '-out', cert], { stdio: 'pipe' })
     const [tlsPort = ''] = (await freePorts(1)).map(String)
     const files = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert]
     await redisOf(t, ['--tls-port', tlsPort, ...files])
@@ -112,7 +110,7 @@ describe('a Redis behind TLS', () => {
 })
 
 describe('the checks of a Redis', () => {
-  test('a server that evicts or does not persist fails them, at the start with a warning', async (t) => {
+  test('fail for a server that evicts or does not persist; the start logs warnings', async (t) => {
     const { server, open } = await redisOf(t, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no'])
     const failed = (await checkRedis({ url: server.url, log: silent })).filter(({ ok }) => !ok)
     assert.deepEqual(
@@ -127,7 +125,7 @@ describe('the checks of a Redis', () => {
     assert.match(warnings.join(), /noeviction[\s\S]*appendonly yes/)
   })
 
-  test('a key of the state that another program wrote is named, and one of another prefix is not', async (t) => {
+  test('name a key that another program wrote, but not one of another prefix', async (t) => {
     const { server, open, client } = await redisOf(t)
     const store = await open()
     await store.kv.set('a', 1)

@@ -1,32 +1,33 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
-import { positionOf, timeOf } from '../../../src/core/message-id.ts'
+import { positionOf } from '../../../src/core/message-id.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { growStore } from '../../../src/stores/redis/grow.ts'
 import { createLayout, grown, parseLayout } from '../../../src/stores/redis/layout.ts'
-import { acceptAll, newest, readGroup, saying, silent } from '../../contract/store/kit.ts'
+import { acceptAll, newest, pumpAll, readGroup, saying, silent } from '../../contract/store/kit.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisCluster, startRedisServer } from '../../fixtures/redis-server.ts'
-import { openStore, redisOf } from './kit.ts'
+import { assertOrder, openStore, redisOf } from './kit.ts'
 
 const NAMES = Array.from({ length: 60 }, (_, n) => `n${n}`)
 
-/** With a conversation, the same later, and none: all ways in which a key comes. */
-const keyed = (key: string, conversation?: string) =>
-  saying(key, { key, ...(conversation && { conversation }) })
-const acceptKeyed = async (store: Store, before = '') => [
-  ...(await store.journal.accept(NAMES.map((name) => keyed(`${before}${name}`, name)))),
-  ...(await store.journal.accept(NAMES.map((name) => keyed(`${before}bare-${name}`)))),
-]
+/** Accepts two messages per name, with and without a conversation, and with keys that start with `prefix`. */
+async function acceptKeyed(store: Store, prefix = '') {
+  const withConversation = NAMES.map((name) =>
+    saying(`${prefix}${name}`, { key: `${prefix}${name}`, conversation: name }),
+  )
+  const without = NAMES.map((name) => saying(`${prefix}bare-${name}`, { key: `${prefix}bare-${name}` }))
+  return [...(await store.journal.accept(withConversation)), ...(await store.journal.accept(without))]
+}
 const idsOf = (answers: readonly { id: string }[]) => answers.map(({ id }) => id)
 
 async function takeAll(store: Store): Promise<string[]> {
   const ids: string[] = []
   for (;;) {
-    const found = await store.receive.take({})
-    if (!found) return ids
-    ids.push(found.message.id)
+    const taken = await store.receive.take({})
+    if (!taken) return ids
+    ids.push(taken.message.id)
   }
 }
 
@@ -39,25 +40,16 @@ async function consumeAll(store: Store, group: string): Promise<string[]> {
   }
 }
 
-async function pumpAll(store: Store): Promise<void> {
-  for (;;) {
-    const { cursor, items: messages } = await store.journal.unpumped(50)
-    const last = messages.at(-1)
-    if (!last) return
-    await store.journal.pumped(cursor, last.id, [])
-  }
-}
-
 describe('a store that gets more shards', () => {
   const redis = startRedisServer()
   const cluster = startRedisCluster()
   after(async () => Promise.all([(await redis).stop(), (await cluster).stop()]))
 
   for (const [kind, server, counts] of [
-    ['on one Redis, twice', redis, [1, 2, 5]],
-    ['on a cluster', cluster, [1, 16]],
+    ['from 1 to 2 and 5 shards on one Redis', redis, [1, 2, 5]],
+    ['from 1 to 16 shards on a cluster', cluster, [1, 16]],
   ] as const) {
-    test(`keeps ids, keys, what waits and what groups have read, ${kind}`, async () => {
+    test(`keeps ids, keys, waiting messages and the positions of groups, ${kind}`, async () => {
       const { url } = await server
       const [first = 1, ...steps] = counts
       let store = await openStore(url, { shards: first })
@@ -80,12 +72,12 @@ describe('a store that gets more shards', () => {
         await growStore(options, () => {})
         store = await openStore(url)
         assert.equal(store.topics.partitions(MESSAGE_TOPIC), shards)
-        // Each key is known, whichever conversation comes with it.
-        const again = await acceptKeyed(store)
-        assert.ok(again.every(({ duplicate }) => duplicate))
-        assert.deepEqual(idsOf(again), sent.slice(0, again.length))
-        const other = await store.journal.accept(NAMES.map((name) => keyed(`bare-${name}`, 'another')))
-        assert.deepEqual(idsOf(other), sent.slice(NAMES.length, 2 * NAMES.length))
+        const repeated = await acceptKeyed(store)
+        assert.ok(repeated.every(({ duplicate }) => duplicate))
+        assert.deepEqual(idsOf(repeated), sent.slice(0, repeated.length))
+        // A key is also known if it is repeated with another conversation.
+        const moved = NAMES.map((name) => saying(name, { key: `bare-${name}`, conversation: 'another' }))
+        assert.deepEqual(idsOf(await store.journal.accept(moved)), sent.slice(NAMES.length, 2 * NAMES.length))
         sent.push(...idsOf(await acceptKeyed(store, `${shards}-`)))
         await pumpAll(store)
       }
@@ -98,26 +90,23 @@ describe('a store that gets more shards', () => {
         (await newest(store, 1_000)).map(({ id }) => id),
         sent.toSorted().reverse(),
       )
-      const { stats } = store
-      assert.equal((await stats()).receive.ready, sent.length - 1)
-      // Where a conversation was before, and where it is now.
-      const ofOne: string[] = []
+      assert.equal((await store.stats()).receive.ready, sent.length - 1)
+      // The messages of a conversation are on its earlier shards and on its present one.
+      const ofConversation: string[] = []
       for (let step = 0; step < counts.length; step++)
-        ofOne.push((await store.receive.take({ conversation: 'n9' }))?.message.text ?? '')
-      assert.deepEqual(ofOne, ['n9', ...steps.map((shards) => `${shards}-n9`)])
+        ofConversation.push((await store.receive.take({ conversation: 'n9' }))?.message.text ?? '')
+      assert.deepEqual(ofConversation, ['n9', ...steps.map((shards) => `${shards}-n9`)])
       const rest = await takeAll(store)
-      assert.equal(rest.length + ofOne.length + 1, sent.length)
-      assert.ok(
-        rest.every((id, at) => rest.slice(0, at).every((before) => timeOf(before) <= timeOf(id) + 1_000)),
-      )
-      assert.deepEqual(sent.filter((id) => id !== taken && !rest.includes(id)).length, ofOne.length)
+      assert.equal(rest.length + ofConversation.length + 1, sent.length)
+      assertOrder(rest)
+      assert.equal(sent.filter((id) => id !== taken && !rest.includes(id)).length, ofConversation.length)
       const events = await consumeAll(store, 'g')
       assert.deepEqual([...read, ...events].toSorted(), sent.toSorted())
       await store.close()
     })
   }
 
-  test('is refused while messages wait for dispatch, unless forced, and fewer are always', async (t) => {
+  test('refuses to grow while messages wait for dispatch, unless forced, and always refuses to shrink', async (t) => {
     const { open, server, client } = await redisOf(t)
     const store = await open()
     await acceptAll(store, ['a', 'b'], { conversation: 'c' })
@@ -145,43 +134,46 @@ describe('a store that gets more shards', () => {
     assert.deepEqual(found.toSorted(), ['a', 'b', 'c'])
   })
 
-  test('ids of all its times name one place each, also in gaps between them', () => {
+  test('an id of any layout names exactly one shard and position', () => {
+    const TIME = 1_764_000_000_000
+    /** Around the ends of the first two layouts, and beyond. */
+    const POSITIONS = [1, 2, 7, 10, 11, 20, 21, 1_000, 1_001, 1_500, 1_501, 9_999]
     const layout = grown(grown(createLayout(2), [10, 1_000], 3), [20, 1_500, 7], 16)
     assert.equal(parseLayout(layout.text).text, layout.text)
     const seen = new Set<number>()
     for (let shard = 0; shard < 16; shard++) {
       const { idAt, partsOf } = layout.places(shard)
-      for (const place of [1, 2, 7, 10, 11, 20, 21, 1_000, 1_001, 1_500, 1_501, 9_999]) {
-        const id = idAt(1_764_000_000_000, place, 5)
-        assert.deepEqual([layout.shardIn(id), partsOf(id)], [shard, [place, 1_764_000_000_000, 5]])
+      for (const position of POSITIONS) {
+        const id = idAt(TIME, position, 5)
+        assert.deepEqual([layout.shardIn(id), partsOf(id)], [shard, [position, TIME, 5]])
         seen.add(positionOf(id) ?? -1)
       }
     }
-    assert.equal(seen.size, 16 * 12)
+    assert.equal(seen.size, 16 * POSITIONS.length)
   })
 
-  test('`trivium shards` does it, and the daemon goes on with what routes.yaml says then', async (t) => {
+  test('`trivium shards` grows the store, and the daemon starts with the new number', async (t) => {
     const { server } = await redisOf(t)
     const site = openSite({
       routes:
         'gateways: { demo: { transport: webhook, path: /hooks/demo } }\nroutes: [{ name: all, skill: echo, reply: none }]',
       env: { REDIS_URL: server.url },
     })
-    const one = await site.start()
-    const { body } = await one.post('/hooks/demo', '{"n":1}')
-    const running = await site.run(['shards', '4'])
-    assert.equal(running.code, 2, running.err)
-    assert.match(running.err, /stop all daemons first/)
-    await one.end('SIGTERM')
-    const done = await site.run(['shards', '4', '--json'])
-    assert.equal(done.code, 0, done.err)
-    assert.deepEqual(JSON.parse(done.out), { before: 1, now: 4, keys: 0 })
+    const before = await site.start()
+    const { body } = await before.post('/hooks/demo', '{"n":1}')
+    const refused = await site.run(['shards', '4'])
+    assert.equal(refused.code, 2, refused.err)
+    assert.match(refused.err, /stop all daemons first/)
+    await before.end('SIGTERM')
+    const grown = await site.run(['shards', '4', '--json'])
+    assert.equal(grown.code, 0, grown.err)
+    assert.deepEqual(JSON.parse(grown.out), { before: 1, now: 4, keys: 0 })
     const fewer = await site.run(['shards', '2'])
     assert.equal(fewer.code, 2)
-    const two = await site.start()
-    const shown = await two.invoke('message-show', { id: Object(body).id })
+    const after = await site.start()
+    const shown = await after.invoke('message-show', { id: Object(body).id })
     assert.equal(Object(shown).text ?? Object(Object(shown).message).text, '{"n":1}')
-    await two.end('SIGTERM')
+    await after.end('SIGTERM')
     const embedded = await openSite({ routes: '' }).run(['shards', '4'])
     assert.match(embedded.err, /the embedded store has one/)
   })

@@ -2,26 +2,31 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { TriviumError } from '../../../src/core/errors.ts'
+import type { Message } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { saying } from '../../contract/store/kit.ts'
 import { until } from '../../fixtures/until.ts'
 
-/** More than two stores acknowledge before they hear of a fail-over, and far less than while it lasts (over a thousand). */
-export const MOMENT = 50
+/**
+ * Two stores acknowledge fewer messages than this until they learn of a fail-over. During the whole fail-over they would
+ * acknowledge over a thousand.
+ */
+export const MAX_LOST_IN_FAIL_OVER = 50
 
 /**
- * Accepts and takes messages on several stores while `happens` runs, then takes what is left. A message is lost that was
- * acknowledged and is not in the journal, or that nobody got.
+ * Accepts and takes messages on several stores while `change` runs, then takes the rest. Lost messages were acknowledged, but
+ * are not in the journal or were never taken.
  */
-export async function underLoad(stores: readonly Store[], happens: () => Promise<unknown>) {
+export async function underLoad(stores: readonly Store[], change: () => Promise<unknown>) {
   const run = randomUUID()
   const accepted = new Set<string>()
   const taken: string[] = []
-  let over = false
-  let failed = false
-  const trying = async <T>(what: () => Promise<T>) => {
+  let isOver = false
+  let hasFailed = false
+  /** False if the store was unavailable. */
+  const attempt = async <T>(call: () => Promise<T>) => {
     try {
-      return await what()
+      return await call()
     } catch (error) {
       assert.ok(error instanceof TriviumError && error.code === 'store_unavailable', String(error))
       await pause(10)
@@ -29,20 +34,21 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
     }
   }
   const accept = async (store: Store, name: string) => {
-    for (let n = 0; !over; n++) {
+    for (let n = 0; !isOver; n++) {
       const text = `${name} ${n}`
-      const isIn = await trying(() => store.journal.accept([saying(text, { key: text, conversation: name })]))
-      if (!isIn) continue
+      const message = saying(text, { key: text, conversation: name })
+      if (!(await attempt(() => store.journal.accept([message])))) continue
       accepted.add(text)
       await pause(2)
     }
   }
+  const isOfRun = ({ text }: Message) => text.startsWith(run)
   const take = async (store: Store) => {
     for (;;) {
-      const one = await trying(() => store.receive.take({}))
-      if (one && String(one.message.text).startsWith(run)) taken.push(one.message.text)
-      else if ((one === undefined && over) || failed) return
-      if (!one) await pause(5)
+      const next = await attempt(() => store.receive.take({}))
+      if (next && isOfRun(next.message)) taken.push(next.message.text)
+      else if ((next === undefined && isOver) || hasFailed) return
+      if (!next) await pause(5)
     }
   }
   const work = stores.flatMap((store, at) => [
@@ -51,25 +57,25 @@ export async function underLoad(stores: readonly Store[], happens: () => Promise
   ])
   try {
     await until(() => accepted.size > 50, 'the load')
-    await happens()
+    await change()
     const { size } = accepted
-    await until(() => accepted.size > size + 50, 'messages to be accepted again', 60_000)
+    await until(() => accepted.size > size + 50, 'messages to be accepted again')
   } catch (error) {
-    failed = true
+    hasFailed = true
     throw error
   } finally {
-    over = true
+    isOver = true
   }
   await Promise.all(work)
-  const there = new Set<string>()
+  const inJournal = new Set<string>()
   const [store] = stores
   for (let before: string | undefined; store; ) {
     const page = await store.journal.search({ limit: 500, before })
-    for (const { message } of page.found) there.add(message.text)
+    for (const { message } of page.found) inJournal.add(message.text)
     before = page.next
     if (before === undefined) break
   }
-  const got = new Set(taken)
-  const lost = [...accepted].filter((text) => !there.has(text) || !got.has(text)).length
-  return { lost, twice: taken.length - got.size }
+  const distinct = new Set(taken)
+  const lost = [...accepted].filter((text) => !inJournal.has(text) || !distinct.has(text)).length
+  return { lost, twice: taken.length - distinct.size }
 }

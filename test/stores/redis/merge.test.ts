@@ -3,40 +3,40 @@ import { describe, type TestContext, test } from 'node:test'
 import { createMerge, type Given } from '../../../src/stores/redis/shards/merge.ts'
 
 describe('taking from several shards', () => {
-  test('hands out nothing that is a second newer than what another shard has, though no signal comes', async (t) => {
-    const at = clock(t)
+  test('hands out nothing a second newer than an event of another shard, even without signals', async (t) => {
+    const advance = clock(t)
     const shards = [every(7), every(9)]
     const { take } = createMerge(shards.length)
     const taken: number[] = []
-    while (at() < 8_000) taken.push(...((await take('g', ask(shards, at, 150))) ?? []))
+    while (advance() < 8_000) taken.push(...((await take('g', ask(shards, advance, 150))) ?? []))
     assert.ok(taken.length > 1_000)
     assert.deepEqual(lateOf(taken), [])
   })
 
-  test('asks a shard again whose signal came before the answer that it is empty', async (t) => {
-    const at = clock(t)
+  test('asks a shard again that signalled before it answered that it is empty', async (t) => {
+    const advance = clock(t)
     const shards: number[][] = [[], []]
     const { take, signalled } = createMerge(shards.length)
-    assert.equal(await take('g', ask(shards, at, 1)), undefined)
+    assert.equal(await take('g', ask(shards, advance, 1)), undefined)
     signalled(0)
-    const asked = ask(shards, at, 1)
-    const overtaken = async (shard: number, until: number) => {
-      const answer = await asked(shard, until)
+    const askShard = ask(shards, advance, 1)
+    const askThenSignal = async (shard: number, until: number) => {
+      const answer = await askShard(shard, until)
       if (shard === 0 && shards[0]?.length === 0) {
-        shards[0].push(at() - 1)
+        shards[0].push(advance() - 1)
         signalled(0)
       }
       return answer
     }
-    const first = (await take('g', overtaken, false)) ?? (await take('g', asked, false))
+    const first = (await take('g', askThenSignal, false)) ?? (await take('g', askShard, false))
     assert.equal(first?.length, 1)
   })
 })
 
-/** The time; with an argument it goes on by so many ms. */
+/** A clock that stands still. Returns its time, after advancing it by the argument. */
 function clock(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: 1 })
-  // Waits run on the monotonic clock, which the timers of the test do not replace.
+  // The code waits on the monotonic clock, which `t.mock.timers` does not replace.
   t.mock.method(performance, 'now', () => Date.now())
   return (by = 0) => {
     t.mock.timers.setTime(Date.now() + by)
@@ -44,25 +44,26 @@ function clock(t: TestContext) {
   }
 }
 
-/** The times of events. */
+/** The times of 1,000 events, `ms` apart. */
 function every(ms: number): number[] {
   return Array.from({ length: 1_000 }, (_, n) => 100 + n * ms)
 }
 
-/** Shards that hold the times of their events and hand out what is there by now. Calls take so many ms. */
-function ask(shards: number[][], at: (by?: number) => number, latency: number) {
+/** Calls shards that contain the times of their events. Each hands out past ones, and takes `latency` ms. */
+function ask(shards: number[][], advance: (by?: number) => number, latency: number) {
   return async (shard: number, until: number): Promise<Given<number[]>> => {
-    at(latency / 2)
-    const there = shards[shard]?.filter((time) => time <= at()) ?? []
-    const value = there.filter((time) => time <= until)
+    advance(latency / 2)
+    const past = shards[shard]?.filter((time) => time <= advance()) ?? []
+    const value = past.filter((time) => time <= until)
     shards[shard]?.splice(0, value.length)
-    at(latency / 2)
+    advance(latency / 2)
     const last = value.at(-1)
     if (last !== undefined) return { value, last }
-    return there[0] === undefined ? undefined : { held: there[0] }
+    return past[0] === undefined ? undefined : { held: past[0] }
   }
 }
 
+/** The times that come more than a second after a newer one. */
 function lateOf(times: readonly number[]): number[] {
   let newest = 0
   return times.filter((time) => {

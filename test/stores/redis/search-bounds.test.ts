@@ -6,46 +6,48 @@ import { saying } from '../../contract/store/kit.ts'
 import { callOf } from '../../engine/kit.ts'
 import { redisOf } from './kit.ts'
 
-const [MANY, BATCH] = [20_000, 1_000]
-/** Entries that one command of a search reads. */
+const MESSAGES = 20_000
+const BATCH = 1_000
+/** Number of entries that a search reads with one command. */
 const SLICE = 200
 
-test('a search before a time reads nothing newer, and all steps of a histogram read each entry about once', {
+test('a search with `until` reads nothing newer, and a histogram reads each entry about once', {
   timeout: 120_000,
 }, async (t) => {
   const redis = await redisOf(t)
   const store = await redis.open()
   const client = redis.client()
   const ids: string[] = []
-  for (let at = 0; at < MANY; at += BATCH) {
+  for (let at = 0; at < MESSAGES; at += BATCH) {
     const batch = Array.from({ length: BATCH }, (_, index) => saying(index % 100 === 0 ? 'a needle' : 'hay'))
     ids.push(...(await store.journal.accept(batch)).map(({ id }) => id))
   }
-  /** How often parts of the journal were read so far. */
+  /** Number of commands so far that read the journal backwards. */
   const reads = async () =>
     Number(/cmdstat_xrevrange:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
 
   const until = timeOf(ids[2 * BATCH] ?? '')
-  const before = await reads()
+  const beforeSearch = await reads()
   const { found } = await store.journal.search({ until, limit: 10 })
-  const spent = (await reads()) - before
+  const ofSearch = (await reads()) - beforeSearch
   assert.equal(found.length, 10)
   assert.ok(found.every(({ message }) => timeOf(message.id) < until))
-  assert.ok(spent <= 3, `${spent} reads`)
+  assert.ok(ofSearch <= 3, `${ofSearch} reads`)
 
   const { histogram } = createHistogram(store, Date.now)
-  const start = await reads()
-  let [sum, calls] = [0, 0]
+  const beforeHistogram = await reads()
+  let total = 0
+  let calls = 0
   let end: number | undefined = Date.now() + 1
   while (end !== undefined) {
     const args = { buckets: 60, search: { words: ['needle'] }, until: end }
     const counted: { total: number; countedTo?: number } = Object(await histogram(args, callOf()))
-    sum += counted.total
+    total += counted.total
     end = counted.countedTo
     calls++
   }
-  assert.equal(sum, MANY / 100)
-  const all = (await reads()) - start
-  // A call reads the last entry once, and the span in which another call stopped again.
-  assert.ok(all <= 2 * (MANY / SLICE) + 3 * calls, `${all} reads in ${calls} calls`)
+  assert.equal(total, MESSAGES / 100)
+  const ofHistogram = (await reads()) - beforeHistogram
+  // Each call also reads the last entry, and once more the span in which the previous call stopped.
+  assert.ok(ofHistogram <= 2 * (MESSAGES / SLICE) + 3 * calls, `${ofHistogram} reads in ${calls} calls`)
 })

@@ -9,34 +9,34 @@ import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { cleanup } from '../../runtime/support/cleanup.ts'
 import { redisOf } from './kit.ts'
 
-test('shards that become ours while a subscription is made are heard of', async (t) => {
+test('receives the signals of shards that are acquired during a reconnect', async (t) => {
   const { server, client } = await redisOf(t)
   const publisher = client()
-  let connecting = () => {}
+  let whileConnecting = () => {}
   const subscriber = () => {
-    queueMicrotask(connecting)
+    queueMicrotask(whileConnecting)
     return new Redis(server.url, { retryStrategy: () => null }).on('error', () => {})
   }
   const signals = createSignals(subscriber, 'c', 4, silent)
   cleanup(t, () => signals.close())
   await signals.ready
-  const heard = new Set<number>()
-  signals.on('jobs:dispatch', (shard) => void (shard !== undefined && heard.add(shard)))
-  connecting = () => void signals.dispatchOf(new Set([1, 3]))
+  const signalled = new Set<number>()
+  signals.on('jobs:dispatch', (shard) => void (shard !== undefined && signalled.add(shard)))
+  whileConnecting = () => void signals.dispatchOf(new Set([1, 3]))
 
   await publisher.client('KILL', 'TYPE', 'PUBSUB')
 
   await until(async () => {
     for (const shard of [0, 1, 2, 3]) await publisher.publish(`c/${shard}/dispatch`, '["jobs:dispatch"]')
-    return heard.size > 0
+    return signalled.size > 0
   }, 'a signal')
   await publisher.publish('c/1/dispatch', '["jobs:dispatch"]')
   await publisher.publish('c/3/dispatch', '["jobs:dispatch"]')
-  await until(() => heard.size > 1, 'the other')
-  assert.deepEqual([...heard].sort(), [1, 3])
+  await until(() => signalled.size > 1, 'the signal of the other shard')
+  assert.deepEqual([...signalled].sort(), [1, 3])
 })
 
-test('a shard that was taken by a look that failed half-way is told of by the next', async (t) => {
+test('a shard acquired by a check that failed half-way is reported by the next check', async (t) => {
   const { kv, leases } = createMemoryStore()
   await leases.acquire('shards/2', 'another', 60_000)
   await leases.acquire('shards/3', 'another', 60_000)
@@ -45,8 +45,8 @@ test('a shard that was taken by a look that failed half-way is told of by the ne
     if (fails && name === 'shards/1') throw new Error('the store is away')
     return leases.acquire(name, ...rest)
   }
-  const told: string[] = []
-  const changed = async (own: ReadonlySet<number>) => void told.push([...own].join())
+  const reported: string[] = []
+  const changed = async (own: ReadonlySet<number>) => void reported.push([...own].join())
   const owners = createOwners({
     of: 4,
     kv,
@@ -62,5 +62,5 @@ test('a shard that was taken by a look that failed half-way is told of by the ne
 
   await owners.begin()
 
-  assert.deepEqual(told, ['0'])
+  assert.deepEqual(reported, ['0'])
 })

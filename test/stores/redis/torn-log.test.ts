@@ -5,20 +5,19 @@ import { newest, saying } from '../../contract/store/kit.ts'
 import { until } from '../../fixtures/until.ts'
 import { redisOf } from './kit.ts'
 
-/** Accepts again until it is durable, as an upstream does. */
+/** Repeats the delivery until it is acknowledged, as a provider does. */
 function accept(store: Store, text: string): Promise<unknown> {
   const once = () => store.journal.accept([saying(text, { key: text })]).catch(() => undefined)
   return until(once, `${text} to be accepted`)
 }
 
-describe('a Redis that crashed in the middle of a write, and crashes once more', () => {
-  for (const stays of [true, false]) {
-    const daemon = stays ? 'a daemon that stayed' : 'one that was started after it'
-    test(`keeps what was accepted in between, for ${daemon}`, async (t) => {
+describe('a Redis that crashes during a write, and then once more', () => {
+  for (const isRestarted of [false, true]) {
+    test(`keeps messages accepted between the crashes, with a ${isRestarted ? 'restarted' : 'running'} daemon`, async (t) => {
       const { server, open } = await redisOf(t)
       const stores = [await open()]
       const current = async () => {
-        if (!stays) stores.push(await open())
+        if (isRestarted) stores.push(await open())
         return stores.at(-1) ?? assert.fail()
       }
       for (const text of ['whole', 'torn']) await accept(await current(), text)
