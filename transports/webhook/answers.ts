@@ -6,7 +6,6 @@ import { attempt } from '../../src/lib/attempt.ts'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import type { AcceptedDelivery, Answer, Preset } from '../deliveries/preset.ts'
 import { awaitReply } from '../reply-to-request.ts'
-import { responseOf } from './accepted-answer.ts'
 import type { WebhookOptions } from './config.ts'
 import { readHttpAnswer, writeHttpAnswer } from './http-answer.ts'
 
@@ -18,7 +17,7 @@ export type Answers = ReturnType<typeof createAnswers>
  */
 export function createAnswers(options: WebhookOptions, deps: TransportDeps, preset: Preset | undefined) {
   const closing = new AbortController()
-  const configured = options.answer && responseOf(deps.gateway, options.answer)
+  const configured = options.answer && readHttpAnswer(deps.gateway, options.answer)
 
   function acknowledge(response: ServerResponse, delivery: AcceptedDelivery, body: Json | undefined) {
     if (configured && delivery.reply === undefined) return writeHttpAnswer(response, configured)

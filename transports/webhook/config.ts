@@ -4,8 +4,8 @@ import type { Preset } from '../deliveries/preset.ts'
 import { PRESETS } from '../deliveries/presets.ts'
 import { verify } from '../deliveries/verify.ts'
 import { bodySize, publicPath } from '../options.ts'
-import { acceptedAnswer } from './accepted-answer.ts'
 import { challengeOptions, isSigned } from './challenge-options.ts'
+import { acceptedAnswer } from './http-answer.ts'
 
 /** A pointer into a delivery: `header.NAME`, `data.PATH`, or with `split` a path in each element. */
 const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, such as data.body.id')

@@ -33,7 +33,7 @@ const headers = z
     if (JSON.stringify(fields).length > MAX_HEADER_BYTES) fault(`more than ${MAX_HEADER_BYTES} bytes`)
   })
 
-export const httpSchema = z.strictObject({
+const httpSchema = z.strictObject({
   status: z.int('expected a number from 200 to 599').min(200).max(599).default(200),
   headers: headers.default({}),
   body: z.json().optional(),
@@ -49,7 +49,7 @@ const WITHOUT_BODY = [204, 205, 304]
  * Reads `{ status?, headers?, body? }`; a body that is not a string is sent as JSON. Throws
  * `send_rejected` with the reason.
  */
-export function readHttpAnswer(gateway: string, value: Json): HttpAnswer {
+export function readHttpAnswer(gateway: string, value: unknown): HttpAnswer {
   const refuse = (reason: string) => new TriviumError('send_rejected', { gateway, reason })
   const { data, error } = httpSchema.safeParse(value)
   if (!data) {
@@ -58,14 +58,31 @@ export function readHttpAnswer(gateway: string, value: Json): HttpAnswer {
   }
   const { status, body: content } = data
   const body = bodyText(content)
-  if (Buffer.byteLength(body) > MAX_BODY_BYTES) throw refuse(`http.body: more than ${MAX_BODY_BYTES} bytes`)
-  if (body !== '' && WITHOUT_BODY.includes(status))
-    throw refuse(`http.body: a response with status ${status} has no body`)
+  const fault = bodyFault(status, body)
+  if (fault) throw refuse(`http.body: ${fault}`)
   const hasType = Object.keys(data.headers).some((name) => name.toLowerCase() === 'content-type')
   if (body === '' || hasType) return { status, headers: data.headers, body }
   const type = typeof content === 'string' ? 'text/plain; charset=utf-8' : 'application/json'
   return { status, headers: { ...data.headers, 'Content-Type': type }, body }
 }
+
+/** Why a response cannot have this body; undefined if it can. */
+function bodyFault(status: number, body: string): string | undefined {
+  if (Buffer.byteLength(body) > MAX_BODY_BYTES) return `more than ${MAX_BODY_BYTES} bytes`
+  if (body === '' || !WITHOUT_BODY.includes(status)) return undefined
+  return `a response with status ${status} has no body`
+}
+
+/** The response of a gateway to all accepted deliveries: with a status that says that all is well. */
+export const acceptedAnswer = z.union([
+  z.string().transform((body) => ({ status: 200, headers: {}, body })),
+  httpSchema
+    .extend({ status: z.int('expected a number from 200 to 299').min(200).max(299).default(200) })
+    .superRefine(({ status, body }, context) => {
+      const message = bodyFault(status, bodyText(body))
+      if (message) context.addIssue({ code: 'custom', path: ['body'], message, input: body })
+    }),
+])
 
 function bodyText(content: Json | undefined): string {
   if (typeof content === 'string') return content
