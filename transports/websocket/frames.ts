@@ -22,6 +22,8 @@ const clientFrame = z.object(
   },
   'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
 )
+/** A client asks whether the connection is alive: browsers cannot send pings of the protocol. */
+const pingFrame = z.object({ type: z.literal('ping'), id: frameId.optional() })
 const text = z.string()
 const id = { id: text.optional() }
 /** Frame of the daemon. */
@@ -32,12 +34,25 @@ const serverFrame = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('delta'), text, inReplyTo: text }),
   z.looseObject({ type: z.literal('progress'), progress: z.json(), inReplyTo: text }),
   z.looseObject({ type: z.literal('gap'), missed: z.int(), seq: z.int() }),
+  z.looseObject({ type: z.literal('pong'), ...id }),
   z.looseObject({ type: z.literal('error'), ...id, code: text, message: text, retryable: z.boolean() }),
 ])
 /** For `/asyncapi.json`. */
-export const frames = { client: clientFrame, server: serverFrame }
+export const frames = { client: z.union([clientFrame, pingFrame]), server: serverFrame }
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
+
+/** The answer to a ping: `{"type":"ping"}`, or the word that libraries send. Undefined for other frames. */
+export function pongFor(raw: string, isBinary: boolean): JsonObject | undefined {
+  // Most frames are messages, which are parsed once.
+  if (isBinary || raw.length > MAX_PING || !raw.includes('ping')) return undefined
+  const frame = raw.trim() === 'ping' ? { type: 'ping' } : parseJson(raw)
+  const { data } = pingFrame.safeParse(frame)
+  return data && { type: 'pong', ...defined({ id: data.id }) }
+}
+
+/** Maximum characters of a ping. */
+const MAX_PING = 300
 
 /**
  * Parses a client's frame. For an invalid frame, returns the error and the `id` if readable. Never

@@ -8,13 +8,13 @@ import { defined } from '../../src/lib/defined.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import type { Peer } from './admission.ts'
 import type { WebsocketOptions } from './config.ts'
-import { type ClientFrame, readFrame } from './frames.ts'
+import { type ClientFrame, pongFor, readFrame } from './frames.ts'
 
 type Sender = { peer: Peer; conversation: string }
 
 /**
- * Makes the function that processes a client's frames. It resolves with the ack or error frame, and
- * never rejects.
+ * Makes the function that processes a client's frames. It resolves with the ack, pong or error frame,
+ * and never rejects.
  */
 export function createFrameTaker(
   { peer, conversation }: Sender,
@@ -34,6 +34,8 @@ export function createFrameTaker(
   }
 
   return async (raw: string, isBinary: boolean): Promise<JsonObject> => {
+    const pong = pongFor(raw, isBinary)
+    if (pong) return pong
     const frame = readFrame(raw, isBinary)
     const { id } = frame
     const refusal = refusalOf(frame)

@@ -38,6 +38,23 @@ describe('a WebSocket gateway', () => {
     assert.deepEqual(await client.next('message'), { type: 'message', text: 'hi', ...more, seq: 1 })
   })
 
+  test('answers the pings that browsers can send, and takes them for no messages', async () => {
+    const { connect, store, refused } = await startWebsocket({ 'rate-limit': '1/10s' })
+    const client = await connect()
+    for (const [sent, pong] of [
+      ['{"type":"ping"}', { type: 'pong' }],
+      ['{"type":"ping","id":7}', { type: 'pong', id: '7' }],
+      // As VueUse and other libraries send it.
+      ['ping', { type: 'pong' }],
+    ] as const) {
+      client.socket.send(sent)
+      assert.deepEqual(await client.next('pong'), pong)
+    }
+    client.say({ type: 'message', text: 'ping' })
+    await client.next('ack')
+    assert.deepEqual([store.messages.length, refused], [1, []])
+  })
+
   test('answers frames that cannot be read with an error each, and lives', async () => {
     const { connect, store } = await startWebsocket()
     const client = await connect()
