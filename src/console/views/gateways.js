@@ -3,7 +3,20 @@ import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
-import { Age, act, Badge, Empty, Facts, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  Badge,
+  Empty,
+  Facts,
+  Gist,
+  Loading,
+  Outcome,
+  StoreAway,
+  span,
+  useLoaded,
+  Wait,
+} from '../lib/parts.js'
 import { Pause, pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -117,6 +130,7 @@ export function GatewayPage({ name }) {
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}
+    <div class="columns"><div>
     ${
       found &&
       html`<${Facts} of=${{
@@ -125,18 +139,37 @@ export function GatewayPage({ name }) {
           html`<span class=${found.ok ? '' : 'error'}>${found.detail ?? (found.ok ? 'it works' : 'it does not say why')}</span>`,
         connections: connections === undefined ? undefined : String(connections),
         'last event':
-          secondsSinceEvent === undefined
+          secondsSinceEvent === undefined || /last event/.test(found.detail)
             ? undefined
             : `${span(secondsSinceEvent * 1000)} ago, or none since the start`,
         'may send to': found.open ? 'anybody (open: true)' : 'whoever wrote to it',
       }} />`
     }
     ${found && html`<h2>Last hour</h2><${Wait} of=${loaded} what="the traffic" /><div class="wide-traffic"><${Traffic} of=${traffic[name]} /></div>`}
+    </div><div>${found && html`<${Newest} name=${name} at=${traffic[name]?.lastAt} />`}</div></div>
     ${isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
     <h2>Checks</h2>
     <${Checks} name=${name} traffic=${traffic[name]} />
     ${!isRefusing(traffic[name]) && html`<h2>Refusals</h2><${Refusals} gateway=${name} />`}
   </section>`
+}
+
+/** Number of messages shown. */
+const FEW = 6
+
+/** The newest messages of a gateway. `at`: time of the last one. */
+function Newest({ name, at }) {
+  const { value } = useLoaded(
+    (signal) => invoke('message-search', { gateway: name, limit: FEW }, signal),
+    [name, at],
+  )
+  if (!value) return null
+  return html`<h2>Newest messages</h2>
+    ${value.messages.length === 0 && html`<p class="dim">None yet.</p>`}
+    <ul class="newest">${value.messages.map(
+      (message) =>
+        html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /><span class="one-line"><${Gist} of=${message} /></span><${Outcome} outcome=${message.outcome} /></a></li>`,
+    )}</ul>`
 }
 
 /** Transports that keep a connection. */

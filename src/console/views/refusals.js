@@ -25,6 +25,7 @@ export function Refusals({ gateway }) {
     <ul class="refusals">${runs.map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
 }
 
+const MINUTE = 60_000
 /** Maximum number of refusals shown, and of rows that are open from the start. */
 const [MOST, FEW] = [50, 3]
 
@@ -55,7 +56,7 @@ function RefusalGroup({ of: group, isOne, refusals }) {
 }
 
 function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) {
-  return html`<p><${Age} at=${at} />${many > 1 && html` to <${Age} at=${since} />`} ago${many > 1 && html` <b>${many.toLocaleString('en')} ×</b>`} <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
+  return html`<p><${Age} at=${at} />${at - since > MINUTE && html` to <${Age} at=${since} />`} ago${many > 1 && html` <b>${many.toLocaleString('en')} ×</b>`} <b>${gateway}</b> <code>${reason}</code> ${from && html`<span class="dim">from ${from}</span>`}</p>
     ${why && html`<p>${why}</p>`}
     ${body && html`<details><summary>What was sent${many > 1 && ' last'}</summary><pre tabindex="0" aria-label="What was sent">${body}</pre></details>`}`
 }

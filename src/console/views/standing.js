@@ -5,6 +5,7 @@ import { clock } from '../lib/live.js'
 import { Age, span, useLoaded, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
+import { authorOf } from './authors.js'
 
 /** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
 export function Standing({ shown: { message, outcome, history, running } }) {
@@ -52,7 +53,7 @@ export function isCancelled(note) {
 /** `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more is left out. */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /was cancelled by (.*?)\.?$/.exec(detail.error) ?? []
-  return `cancelled by ${by.replace(/: an operator cancelled it$/, '')}`
+  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^[^:]*(?=:|$)/, authorOf)}`
 }
 
 function Line({ kind = '', children }) {
