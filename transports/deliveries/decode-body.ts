@@ -6,8 +6,11 @@ import { isShallow } from '../../src/lib/shallow.ts'
 import { type ContentType, decodeField, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
 
-/** How to read a body: by its content type, or as configured for the gateway. */
-export type BodyOption = 'auto' | 'json' | 'form' | 'multipart' | 'text' | 'binary'
+/**
+ * How to read a body: by its content type, or as configured for the gateway. `form.NAME`: as the JSON in
+ * this field of a form.
+ */
+export type BodyOption = 'auto' | 'json' | 'form' | 'multipart' | 'text' | 'binary' | `form.${string}`
 
 /**
  * A decoded body: its text (without byte order mark), and its parsed content. For `json`, that is
@@ -35,7 +38,10 @@ export function decodeBody(
   if (as === 'form') return readForm(raw, type.charset)
   if (as === 'text') return { format: 'text', text: decodeText(raw, type.charset) }
   if (as === 'multipart') return fromMultipart(raw, type.boundary ?? boundaryIn(raw))
-  return byType({ ...type, kind: as }, raw)
+  if (as === 'json' || as === 'binary') return byType({ ...type, kind: as }, raw)
+  const name = as.slice('form.'.length)
+  if (type.kind === 'multipart') return fromMultipart(raw, type.boundary, name)
+  return type.kind === 'form' ? readForm(raw, type.charset, name) : byType(type, raw)
 }
 
 function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedBody {
@@ -84,7 +90,8 @@ function readJson(text: string): DecodedBody | undefined {
   throw new TriviumError('bad_request', { reason: `its JSON is nested more than ${MAX_DEPTH} deep` })
 }
 
-function readForm(raw: Buffer, charset: string): DecodedBody {
+/** `name`: a field that has to be JSON, if it is there. */
+function readForm(raw: Buffer, charset: string, name?: string): DecodedBody {
   const text = decodeText(raw, charset)
   const fields = new Map<string, Json>()
   for (const [name, value] of pairsIn(raw, text, charset)) {
@@ -94,7 +101,7 @@ function readForm(raw: Buffer, charset: string): DecodedBody {
   }
   // fromEntries defines own properties, so that a field `__proto__` stays a field.
   const form: JsonObject = Object.fromEntries(fields)
-  return { format: 'form', text, body: payloadOf(form)?.body ?? form }
+  return { format: 'form', text, body: payloadOf(form, name)?.body ?? form }
 }
 
 /**
@@ -124,14 +131,27 @@ function unescapedBytes(escaped: string): Buffer {
 }
 
 /** The text of a multipart form: its fields as JSON, or its field `payload`. */
-function fromMultipart(raw: Buffer, boundary: string | undefined): DecodedBody {
+function fromMultipart(raw: Buffer, boundary: string | undefined, name?: string): DecodedBody {
   const { fields, files } = readMultipart(raw, boundary)
-  const payload = payloadOf(fields)
+  const payload = payloadOf(fields, name)
   if (payload) return { ...payload, files }
   return { format: 'multipart', text: JSON.stringify(fields), body: fields, files }
 }
 
-/** Forms of GitHub, Slack and Plex have a single field `payload` with JSON. */
-function payloadOf({ payload }: JsonObject): DecodedBody | undefined {
-  return typeof payload === 'string' ? guessJson(payload) : undefined
+/**
+ * The JSON in a field of a form. Forms of GitHub, Slack and Plex have a single field `payload` with it. A
+ * field that was configured is refused if it is no JSON.
+ */
+function payloadOf(fields: JsonObject, name?: string): DecodedBody | undefined {
+  const value = Object.hasOwn(fields, name ?? 'payload') ? fields[name ?? 'payload'] : undefined
+  // A part of type JSON is parsed already.
+  if (name !== undefined && typeof value === 'object' && value !== null)
+    return { format: 'json', text: JSON.stringify(value), body: value }
+  if (typeof value !== 'string') return undefined
+  const payload = guessJson(value)
+  if (!payload && name !== undefined)
+    throw new TriviumError('bad_request', {
+      reason: `the field ${name} of its form is not a JSON object or list`,
+    })
+  return payload
 }

@@ -12,6 +12,10 @@ const pointer = z.string().regex(/^\S+$/, 'expected header.NAME or data.PATH, su
 const POINTER = /^(header\.[\w-]+|data\.\S+)$/
 const COOKIE = /^cookie\.[^\s;=]+$/
 const POINTERS = ['key', 'event', 'from', 'text', 'conversation'] as const
+const formField = z.templateLiteral(
+  ['form.', z.string().regex(/^[^\s.]{1,100}$/)],
+  'expected auto, json, form, multipart, text, binary, or form.NAME',
+)
 const METHODS = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE'] as const
 
 const options = z.strictObject({
@@ -42,9 +46,9 @@ const options = z.strictObject({
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
   'max-body': bodySize.default(MIB).describe('Largest body, at most 25mb; larger ones are refused with 413.'),
   body: z
-    .enum(['auto', 'json', 'form', 'multipart', 'text', 'binary'])
+    .union([z.enum(['auto', 'json', 'form', 'multipart', 'text', 'binary']), formField])
     .default('auto')
-    .describe('How the body is read; auto: by its content type.'),
+    .describe('How the body is read; auto: by its content type; form.NAME: the JSON in a field of a form.'),
   'keep-original': z
     .boolean()
     .default(false)

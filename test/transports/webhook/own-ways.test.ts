@@ -1,5 +1,6 @@
 // Senders with ways of their own: another method, a secret in the address, a certain answer, no id in one field.
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
@@ -52,6 +53,63 @@ describe('the answer that a sender expects', () => {
       assert.equal(fault(answer), 1, JSON.stringify(answer))
     const { post } = await startWebhook({ answer: 'ok', verify: { scheme: 'bearer', secret: 's' } })
     assert.equal((await post('{}')).status, 401)
+  })
+})
+
+describe('JSON in a field of a form', () => {
+  test('is the body, as a list too', async () => {
+    const { post, store } = await startWebhook({
+      body: 'form.mandrill_events',
+      split: 'data.body',
+      key: ['_id', 'event'],
+    })
+    // As Mandrill posts events.
+    const events = [
+      { event: 'send', _id: 'm1', ts: 1 },
+      { event: 'open', _id: 'm1', ts: 2 },
+    ]
+    const form = new URLSearchParams({ mandrill_events: JSON.stringify(events) })
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    assert.equal((await post(form.toString(), headers)).status, 202)
+    assert.deepEqual(
+      store.messages.map(({ data, key }) => [data.event, data.body, key]),
+      events.map((event) => [event.event, event, JSON.stringify([event._id, event.event])]),
+    )
+    assert.equal((await post('mandrill_events=%5B%5D', headers)).status, 200)
+    const broken = await post('mandrill_events=nothing', headers)
+    assert.equal(broken.status, 400)
+    assert.match(broken.body.error?.message ?? '', /the field mandrill_events of its form/)
+    // Without the field, the form is the body.
+    assert.equal((await post('hello=ping', headers)).status, 202)
+    assert.deepEqual(store.messages.at(-1)?.data.body, { hello: 'ping' })
+  })
+
+  test('may have the signature, and the sender its answer', async () => {
+    const { hook, last } = await startWebhook({
+      body: 'form.json',
+      answer: 'Hello API Event Received',
+      verify: {
+        scheme: 'hmac',
+        field: 'event.event_hash',
+        template: '{body.event.event_time}{body.event.event_type}',
+        secret: 'api-key',
+      },
+      key: 'data.body.event.event_hash',
+    })
+    // As Dropbox Sign posts an event: multipart, with the key of the account.
+    const send = async (secret: string) => {
+      const event = { event_time: '1795860000', event_type: 'signature_request_signed' }
+      const event_hash = createHmac('sha256', secret)
+        .update(event.event_time + event.event_type)
+        .digest('hex')
+      const body = new FormData()
+      body.set('json', JSON.stringify({ event: { ...event, event_hash } }))
+      const response = await fetch(hook, { method: 'POST', body })
+      return [response.status, await response.text()]
+    }
+    assert.deepEqual(await send('api-key'), [200, 'Hello API Event Received'])
+    assert.equal(Object(last().data.body).event.event_type, 'signature_request_signed')
+    assert.equal((await send('another'))[0], 401)
   })
 })
 
