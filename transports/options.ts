@@ -26,12 +26,17 @@ export const bodySize = size.refine(
  * error if it is missing.
  */
 export function secretsOf(what?: string) {
-  return z
-    .union([z.string().min(1), z.array(z.string().min(1)).min(1)], {
-      error: ({ input }) =>
-        input !== undefined ? 'expected a text, or a list of them' : what && `missing key "secret": ${what}`,
-    })
-    .transform((value) => (typeof value === 'string' ? [value] : value))
+  return (
+    z
+      // `abort`: checks of several keys must not see a secret that is no list.
+      .union([z.string().min(1, { abort: true }), z.array(z.string().min(1, { abort: true })).min(1)], {
+        error: ({ input }) =>
+          input !== undefined
+            ? 'expected a text, or a list of them'
+            : what && `missing key "secret": ${what}`,
+      })
+      .transform((value) => (typeof value === 'string' ? [value] : value))
+  )
 }
 
 export const secrets = secretsOf()

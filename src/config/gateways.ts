@@ -95,13 +95,19 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     return undefined
   }
   const common = checker.parse(gatewayCommon, raw, path)
-  if (!common) return undefined
+  if (!common) {
+    checker.reportMissing(path)
+    return undefined
+  }
   const { transport, open } = common
   const maxDeliveries = common.receive?.['max-deliveries']
   const kind = Object.hasOwn(transports, transport) ? transports[transport] : undefined
   if (!kind) {
+    const place = [...path, 'transport']
+    checker.reportMissing(place)
+    if (checker.missing(place).length > 0) return undefined
     const message = noSuch('transport', transport, Object.keys(transports))
-    checker.report([...path, 'transport'], 'value', message)
+    checker.report(place, 'value', message)
     return undefined
   }
   const missing = new Set(checker.missing(path).map((variable) => variable.name))

@@ -17,7 +17,7 @@ const OPEN_TO_ANYONE =
 const oidcSchema = z
   .strictObject({
     issuer: z
-      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .url({ protocol: /^https?$/, error: 'expected https://…', abort: true })
       .refine(
         (url) => url.startsWith('https:') || isLoopback(hostOf(url)),
         'expected https://…; http is allowed for this machine only',
@@ -83,7 +83,7 @@ export type OidcConfig = z.output<typeof oidcSchema>
 export const consoleSchema = z
   .strictObject({
     url: z
-      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .url({ protocol: /^https?$/, error: 'expected https://…', abort: true })
       .refine((url) => new URL(url).pathname === '/', 'expected an address without a path')
       .exactOptional()
       .describe('Address at which people open the console, such as https://trivium.example.com.'),

@@ -12,7 +12,7 @@ const oauth = z
       .describe('The client, if the server does not register clients dynamically.'),
     'client-secret': z.string().min(1).exactOptional().describe('The client secret.'),
     issuer: z
-      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .url({ protocol: /^https?$/, error: 'expected https://…', abort: true })
       .exactOptional()
       .describe('The authorization server of the client. The credentials are sent to no other server.'),
     scope: z.string().min(1).exactOptional().describe('Scopes to request.'),
@@ -53,7 +53,7 @@ export const mcpServerSchema = z
       .exactOptional()
       .describe('Working directory; defaults to the folder of routes.yaml.'),
     url: z
-      .url({ protocol: /^https?$/, error: 'expected https://…' })
+      .url({ protocol: /^https?$/, error: 'expected https://…', abort: true })
       .exactOptional()
       .describe('A server that speaks MCP over HTTP.'),
     headers: z
