@@ -8,8 +8,8 @@ const ENV: Record<string, string> = { EMPTY_VAR: '', TEST_VAR: 'Test Value' }
 const read = (text: string) =>
   Object.fromEntries(parseDotenv(text, (name) => ENV[name]).map(({ name, value }) => [name, value]))
 
-/** From the documentation of docker compose, and the tests of compose-go and godotenv: the text, and the value of FOO. */
-const VALUES: [text: string, value: string][] = [
+/** The value of FOO in each text, by the documentation of docker compose and the tests of compose-go and godotenv. */
+const VALUES: [text: string, foo: string][] = [
   ['FOO=abc#def', 'abc#def'],
   ['FOO=VAL # comment', 'VAL'],
   ['FOO=VAL# not a comment', 'VAL# not a comment'],
@@ -68,7 +68,7 @@ const VALUES: [text: string, value: string][] = [
   ['FOO=${EMPTY_VAR-Default Value}', ''],
   ['FOO=${UNSET_VAR-Default Value}', 'Default Value'],
   ['FOO=${TEST_VAR:-Default Value}', 'Test Value'],
-  ['FOO=${TEST_VAR:?must be there}', 'Test Value'],
+  ['FOO=${TEST_VAR:?must be set}', 'Test Value'],
   ['FOO=${TEST_VAR:+x}${UNSET_VAR:+y}', 'x'],
   ['FOO=${UNSET_VAR:-${TEST_VAR}}', 'Test Value'],
   ['\ufeffFOO=bar\r\n', 'bar'],
@@ -78,13 +78,12 @@ const VALUES: [text: string, value: string][] = [
   ['INHERITED\nFOO=bar', 'bar'],
 ]
 
-/** The text, the line that is wrong, and why. */
-const REFUSED: [text: string, line: number, why: RegExp][] = [
+const REFUSED: [text: string, line: number, reason: RegExp][] = [
   ['A=1\nFOO=abc$def', 2, /\$ is followed by a name that is not set.*single quotes/],
   ['FOO=${UNSET_VAR}', 1, /UNSET_VAR is not set/],
   ['FOO=abc$5', 1, /is not part of a variable/],
   ['FOO=abc$', 1, /is not part of a variable/],
-  ['FOO=${UNSET_VAR:?must be there}', 1, /UNSET_VAR is not set: must be there/],
+  ['FOO=${UNSET_VAR:?must be set}', 1, /UNSET_VAR is not set: must be set/],
   ['A=1\n\nFOO="abc', 3, /not closed/],
   ['FOO="abc"def', 1, /after the closing quote/],
   ['lol$wut', 1, /is not allowed in a name/],
@@ -100,19 +99,19 @@ describe('.env', () => {
     for (const [text, value] of VALUES) assert.equal(read(text).FOO, value, JSON.stringify(text))
   })
 
-  test('names may have dots, dashes and brackets, and a quoted value may have lines', () => {
+  test('names can have dots, dashes and brackets, and a quoted value can have several lines', () => {
     const text = 'a=b\na[1]=c\na.b=d\nA-B="first\nsecond"\n\nZ=\'last\'\n'
     assert.deepEqual(read(text), { a: 'b', 'a[1]': 'c', 'a.b': 'd', 'A-B': 'first\nsecond', Z: 'last' })
   })
 
-  test('that would lose a part of a value is refused; the error names the line, never the value', () => {
-    for (const [text, line, why] of REFUSED) {
+  test('with an ambiguous value is refused; the error names the line, never the value', () => {
+    for (const [text, line, reason] of REFUSED) {
       assert.throws(
         () => read(text),
         (error) => {
           assert.ok(error instanceof DotenvError, text)
           assert.equal(error.line, line, text)
-          assert.match(error.message, why)
+          assert.match(error.message, reason)
           assert.doesNotMatch(error.message, VALUES_IN_REFUSED)
           return true
         },

@@ -8,7 +8,7 @@ import { secretsOf, withMaskedSecrets } from '../../src/config/environment.ts'
 import { loadConfig, readConfig } from '../../src/config/load-config.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import fc from '../fixtures/fast-check.ts'
-import { givenFile, read, told, transports } from './given.ts'
+import { read, textsOf, transports, writeConfig } from './given.ts'
 
 const greeting = z.strictObject({
   text: z.string(),
@@ -22,47 +22,47 @@ const skills = [
   { name: 'pay', metadata: { approval: true } },
 ]
 
-describe('a mistake in routes.yaml is told with its place and the right word', () => {
+describe('an error in routes.yaml has a place and a suggestion', () => {
   const [, ...cases] = readFileSync(new URL('mistakes.txt', import.meta.url), 'utf8').split(/\n\n(?=\S)/)
-  for (const [what = '', ...lines] of cases.map((one) => one.trimEnd().split('\n'))) {
-    test(what, async (t) => {
-      const begin = (prefix: string) =>
+  for (const [title = '', ...lines] of cases.map((text) => text.trimEnd().split('\n'))) {
+    test(title, async (t) => {
+      const linesAfter = (prefix: string) =>
         lines.filter((line) => line.startsWith(prefix)).map((line) => line.slice(prefix.length))
-      const { config, problems } = await read(t, `${begin('    ').join('\n')}\n`, {
+      const { config, problems } = await read(t, `${linesAfter('    ').join('\n')}\n`, {
         skills,
         env: { EMPTY: '' },
       })
-      const expected = begin('> ')
-      const found = told(problems).map((line, at) => line.slice(0, expected[at]?.length))
-      assert.deepEqual(found, expected)
+      const expected = linesAfter('> ')
+      const shortened = textsOf(problems).map((line, index) => line.slice(0, expected[index]?.length))
+      assert.deepEqual(shortened, expected)
       assert.equal(config, undefined)
     })
   }
 
-  test('in the environment, with the name of the variable', async (t) => {
+  test('or the name of the variable, if it is in the environment', async (t) => {
     const env = { TRIVIUM_LISTEN: 'x', TRIVIUM_LOG_LEVEL: 'warning', TRIVIUM_MODEL: 'd' }
     const { problems } = await read(t, '', { env })
-    const [listen, level, model] = told(problems)
+    const [listen, level, model] = textsOf(problems)
     assert.match(listen ?? '', /^TRIVIUM_LISTEN: expected host:port/)
     assert.match(level ?? '', /^TRIVIUM_LOG_LEVEL: expected one of .*; did you mean "warn"\?/)
     assert.match(model ?? '', /^TRIVIUM_MODEL: expected provider:model/)
   })
 
-  test('and no value of a variable, which may be a secret', async (t) => {
+  test('and never the value of a variable, which may be a secret', async (t) => {
     const text = `gateways:\n  a: { transport: slack, mode: "\${S}", botToken: x }\n`
     const { problems } = await read(t, text, { env: { S: 'hunter2hunter2' } })
-    assert.deepEqual(told(problems), ['2:32 expected one of socket, http'])
+    assert.deepEqual(textsOf(problems), ['2:32 expected one of socket, http'])
   })
 })
 
 describe('unreachable routes', () => {
   const gateway = 'gateways:\n  demo: { transport: webhook, path: /d }\n'
-  for (const [what, first, second, isUnreachable] of [
+  for (const [situation, first, second, isUnreachable] of [
     ['after a route without match', '{}', '{ event: push }', true],
-    ['after a list that holds its values', '{ event: [push, tag] }', '{ event: tag }', true],
+    ['after a list with its values', '{ event: [push, tag] }', '{ event: tag }', true],
     ['after a wider glob', '{ from: "*@a.b" }', '{ from: ["Bob@a.b", "a*@A.b"] }', true],
     ['after the transport of its gateway', '{ transport: webhook }', '{ gateway: demo }', true],
-    ['after a regex that fits its text', '{ text: /^re/ }', '{ text: refund }', true],
+    ['after a regex that matches its text', '{ text: /^re/ }', '{ text: refund }', true],
     ['after the same flag', '{ mention: true }', '{ mention: true, channel: c }', true],
     ['after a route with other keys', '{ gateway: demo, event: push }', '{ gateway: demo }', false],
     ['after a narrower glob', '{ from: "a*@a.b" }', '{ from: "*@a.b" }', false],
@@ -75,29 +75,32 @@ describe('unreachable routes', () => {
     ['after one with hours', '{ hours: Mon-Fri }', '{ event: push }', false],
     ['after one with its hours', '{ hours: [Mon, Tue] }', '{ hours: Tue }', true],
   ] as const) {
-    test(`a route is ${isUnreachable ? 'unreachable' : 'reachable'} ${what}`, async (t) => {
+    test(`a route is ${isUnreachable ? 'unreachable' : 'reachable'} ${situation}`, async (t) => {
       const text = `${gateway}routes:\n  - { name: a, skill: s, match: ${first} }\n  - { name: b, skill: s, match: ${second} }\n`
       const { problems } = await read(t, text)
       const expected = '5:13 unreachable route "b": "a" (line 4) already takes everything it matches'
-      assert.deepEqual(told(problems), isUnreachable ? [expected] : [])
+      assert.deepEqual(textsOf(problems), isUnreachable ? [expected] : [])
     })
   }
 })
 
-test('warnings tell of a route whose gateway is not started, and of a configuration that does nothing', async (t) => {
+test('warns about routes of a disabled gateway, and about a configuration without gateways', async (t) => {
   const text = `gateways:\n  a: { transport: slack, botToken: "\${T}", enabled: auto }\nroutes:\n  - { name: r, match: { gateway: a }, skill: echo }\n`
   const { config, problems } = await read(t, text)
-  assert.deepEqual(told(problems, 'warning'), [
+  assert.deepEqual(textsOf(problems, 'warning'), [
     '1:1 no gateway is started: messages can only come from the command line',
     '4:34 gateway "a" is not started: T is not set (enabled: auto)',
   ])
   assert.deepEqual(config?.warnings, problems)
-  for (const nothing of ['', '# nothing\n', 'gateways:\n'])
-    assert.equal(told((await read(t, nothing)).problems, 'warning').length, 2, nothing)
+  for (const empty of ['', '# nothing\n', 'gateways:\n'])
+    assert.equal(textsOf((await read(t, empty)).problems, 'warning').length, 2, empty)
 })
 
-test('an error shows the file, the line, and a caret under the place, several at once', async (t) => {
-  const cwd = await givenFile(t, 'daemon:\n  liste: x\nroutes:\n  - name: a\n    mach: {}\n    skill: echo\n')
+test('an error shows the file, the line and a caret under the column, for several mistakes', async (t) => {
+  const cwd = await writeConfig(
+    t,
+    'daemon:\n  liste: x\nroutes:\n  - name: a\n    mach: {}\n    skill: echo\n',
+  )
   await assert.rejects(loadConfig({ env: {}, cwd, transports }), (error) => {
     assert.ok(error instanceof TriviumError)
     assert.equal(error.code, 'config_invalid')
@@ -112,7 +115,7 @@ test('an error shows the file, the line, and a caret under the place, several at
   })
 })
 
-test('no error shows a secret that is written in the file', async (t) => {
+test('no error shows a secret from the file', async (t) => {
   const gateway = (verify: string) => `gateways:\n  a: { transport: webhook, path: /a, verify: ${verify} }\n`
   for (const [text, shown] of [
     [gateway('{ scheme: githb, secret: hunter2hunter2 }'), 'scheme: githb, secret: [secret]}'],
@@ -132,7 +135,7 @@ test('no error shows a secret that is written in the file', async (t) => {
     [gateway(`{ scheme: githb, secret: "\${S}" }`), `secret: "\${S}" }`],
   ] as const) {
     await assert.rejects(
-      loadConfig({ env: { S: 's' }, cwd: await givenFile(t, text), transports }),
+      loadConfig({ env: { S: 's' }, cwd: await writeConfig(t, text), transports }),
       (error) => {
         const { message } = error instanceof TriviumError ? error : new Error()
         assert.ok(message.includes(shown) && !message.includes('hunter2'), message)
@@ -142,7 +145,7 @@ test('no error shows a secret that is written in the file', async (t) => {
   }
 })
 
-test('among the words of a command its secrets are known, and not shown', () => {
+test('secrets among the arguments of a command are recognised and masked', () => {
   const file = {
     mcp: {
       a: {
@@ -161,37 +164,38 @@ test('among the words of a command its secrets are known, and not shown', () => 
   assert.deepEqual(withMaskedSecrets(file), { mcp: shown })
 })
 
-describe('a file that cannot be read is told', () => {
+describe('an unreadable file is an error', () => {
+  // The "billion laughs" attack: few lines that expand to 10^9 values.
   const laughs = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]']
   for (let i = 1; i < 9; i++) laughs.push(`b${i}: &a${i} [${`*a${i - 1}, `.repeat(9)}*a${i - 1}]`)
-  for (const [what, text, expected] of [
-    ['where an alias blows up', laughs.join('\n'), /Excessive alias count/i],
-    ['where it is nested beyond the stack', `routes: ${'['.repeat(100_000)}`, /too deep|call stack/],
-    ['where it is not UTF-8', Buffer.from('daemon:\n  # caf\xe9\n', 'latin1'), /utf-8/],
+  for (const [title, text, expected] of [
+    ['if an alias expands too often', laughs.join('\n'), /Excessive alias count/i],
+    ['if it is nested too deeply', `routes: ${'['.repeat(100_000)}`, /too deep|call stack/],
+    ['if it is not UTF-8', Buffer.from('daemon:\n  # caf\xe9\n', 'latin1'), /utf-8/],
   ] as const) {
-    test(what, async (t) => {
+    test(title, async (t) => {
       const { config, problems } = await read(t, text)
       assert.equal(config, undefined)
-      assert.match(told(problems).join('\n'), expected)
+      assert.match(textsOf(problems).join('\n'), expected)
     })
   }
 
-  test('where it is a folder, or not there, with what to do', async (t) => {
-    const cwd = await givenFile(t, '')
-    assert.match(told((await read(t, '', { path: cwd })).problems).join(), /cannot be read/)
-    const { problems } = await read(t, '', { path: 'gone.yaml' })
-    assert.match(told(problems).join(), /there is no such file; `trivium init` creates one/)
-    assert.equal(problems[0]?.file, 'gone.yaml')
+  test('if it is a folder or missing, with a hint', async (t) => {
+    const cwd = await writeConfig(t, '')
+    assert.match(textsOf((await read(t, '', { path: cwd })).problems).join(), /cannot be read/)
+    const { problems } = await read(t, '', { path: 'missing.yaml' })
+    assert.match(textsOf(problems).join(), /there is no such file; `trivium init` creates one/)
+    assert.equal(problems[0]?.file, 'missing.yaml')
   })
 })
 
-describe('whatever is given, it is read or refused with places inside of it, and nothing is thrown', () => {
+describe('any content is read or refused with a place in the file, without an exception', () => {
   const words = 'gateways: routes: daemon: match skill transport webhook __proto__ constructor'.split(' ')
   const marks = [': ', '\n', '\n  - ', '{', '}', '[', ']', ', ', '&a ', '*a', '<<: ', '? ', '"', '#', '---\n']
   const odd = ['!!x ', '%YAML 1.1\n', `\${A}`, `$\${`, `\${`, '\t', '\0', '\r', '\ud800']
   const text = fc
     .array(fc.constantFrom(...words, ...marks, ...odd), { maxLength: 40 })
-    .map((all) => all.join(''))
+    .map((parts) => parts.join(''))
   const names = 'name match skill retry args gateway transport path verify scheme enabled roles topics'.split(
     ' ',
   )
@@ -201,11 +205,15 @@ describe('whatever is given, it is read or refused with places inside of it, and
   const section = fc.constantFrom('daemon', 'gateways', 'routes', 'access', 'model', 'skills')
   const structure = fc.dictionary(section, tree).map((value) => JSON.stringify(value))
 
-  for (const [what, given] of Object.entries({ text, bytes: fc.uint8Array({ maxLength: 60 }), structure })) {
-    test(what, async (t) => {
-      const cwd = await givenFile(t, '')
+  for (const [kind, contents] of Object.entries({
+    text,
+    bytes: fc.uint8Array({ maxLength: 60 }),
+    structure,
+  })) {
+    test(kind, async (t) => {
+      const cwd = await writeConfig(t, '')
       await fc.assert(
-        fc.asyncProperty(given, async (content: string | Uint8Array) => {
+        fc.asyncProperty(contents, async (content: string | Uint8Array) => {
           await writeFile(join(cwd, 'routes.yaml'), content)
           const { config, problems } = await readConfig({ env: {}, cwd, transports })
           const lines = Buffer.from(content).toString().split('\n').length
@@ -213,7 +221,7 @@ describe('whatever is given, it is read or refused with places inside of it, and
             assert.ok(line >= 1 && line <= lines && column >= 1)
             assert.ok(message.length > 0 && !message.includes('[object'))
           }
-          assert.equal(config === undefined, told(problems).length > 0)
+          assert.equal(config === undefined, textsOf(problems).length > 0)
         }),
         { numRuns: 100 },
       )

@@ -24,7 +24,7 @@ export const transports = {
     }),
   },
   websocket: {
-    options: z.strictObject({ path: z.string(), port: z.int().optional() }).transform((it) => it),
+    options: z.strictObject({ path: z.string(), port: z.int().optional() }).transform((options) => options),
   },
   slack: {
     options: z.strictObject({
@@ -35,23 +35,23 @@ export const transports = {
   },
 }
 
-export type Given = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
+type ReadOptions = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
 
-/** Writes the text as routes.yaml into a folder of its own, removed after the test. */
-export async function givenFile(t: TestContext, text: string | Uint8Array): Promise<string> {
+/** Writes a routes.yaml into a new folder, which is removed after the test. Returns the folder. */
+export async function writeConfig(t: TestContext, text: string | Uint8Array): Promise<string> {
   const cwd = temporaryDir(t)
   await writeFile(join(cwd, 'routes.yaml'), text)
   return cwd
 }
 
-/** Reads a configuration from text. */
-export async function read(t: TestContext, text: string | Uint8Array, given: Given = {}) {
-  const cwd = await givenFile(t, text)
-  return { cwd, ...(await readConfig({ env: {}, cwd, transports, ...given })) }
+/** Reads a configuration from a text, with `options` of `readConfig`. */
+export async function read(t: TestContext, text: string | Uint8Array, options: ReadOptions = {}) {
+  const cwd = await writeConfig(t, text)
+  return { cwd, ...(await readConfig({ env: {}, cwd, transports, ...options })) }
 }
 
-/** `line:column message` of each problem of that severity. */
-export function told(problems: readonly Problem[], severity: Problem['severity'] = 'error'): string[] {
+/** `line:column message` of each problem of this severity. */
+export function textsOf(problems: readonly Problem[], severity: Problem['severity'] = 'error'): string[] {
   return problems
     .filter((problem) => problem.severity === severity)
     .map(({ line, column, message }) => (line === undefined ? message : `${line}:${column} ${message}`))

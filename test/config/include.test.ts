@@ -3,6 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/config/load-config.ts'
+import type { Problem } from '../../src/config/yaml-file.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { transports } from './given.ts'
 
@@ -14,7 +15,12 @@ async function readAll(t: TestContext, files: Files, env: Record<string, string>
   await writeAll(cwd, files)
   const skills = [{ name: 'echo' }]
   const { config, problems } = await readConfig({ env, cwd, transports, skills })
-  return { cwd, config, problems, told: problems.filter((one) => one.severity === 'error').map(placed) }
+  return {
+    cwd,
+    config,
+    problems,
+    errors: problems.filter(({ severity }) => severity === 'error').map(textOf),
+  }
 }
 
 async function writeAll(cwd: string, files: Files): Promise<void> {
@@ -24,31 +30,21 @@ async function writeAll(cwd: string, files: Files): Promise<void> {
   }
 }
 
-const placed = ({
-  file,
-  line,
-  column,
-  message,
-}: {
-  file: string
-  line?: number
-  column?: number
-  message: string
-}) => `${file}:${line}:${column} ${message}`
+const textOf = ({ file, line, column, message }: Problem) => `${file}:${line}:${column} ${message}`
 const hook = (name: string) => `gateways:\n  ${name}: { transport: webhook, path: /${name} }\n`
 const route = (name: string, match = name) =>
   `  - { name: ${name}, match: { event: ${match} }, skill: echo }\n`
 
 describe('a configuration in several files', () => {
-  test('has gateways of all of them, and its own routes first, then those of files by name', async (t) => {
-    const { config, told } = await readAll(t, {
+  test('has the gateways of all, and first the routes of the main file, then of the others by file name', async (t) => {
+    const { config, errors } = await readAll(t, {
       'routes.yaml': `include: [routes.d/*.yaml]\n${hook('main')}routes:\n${route('own')}`,
       'routes.d/20-b.yaml': `${hook('b')}routes:\n${route('b1')}${route('b2')}`,
       'routes.d/10-a.yaml': `routes:\n${route('a')}`,
       'routes.d/.hidden.yaml': 'nonsense: 1\n',
       'routes.d/notes.txt': 'nonsense: 1\n',
     })
-    assert.deepEqual(told, [])
+    assert.deepEqual(errors, [])
     assert.deepEqual(
       config?.routes.map(({ name }) => name),
       ['own', 'a', 'b1', 'b2'],
@@ -62,9 +58,9 @@ describe('a configuration in several files', () => {
     assert.match(config?.asRead.yaml ?? '', /# routes\.d\/20-b\.yaml\ngateways:\n {2}b:/)
   })
 
-  test('puts every section together', async (t) => {
+  test('merges every section', async (t) => {
     const secret = 'whsec_MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAw'
-    const { config, told } = await readAll(t, {
+    const { config, errors } = await readAll(t, {
       'routes.yaml': `include: team.yaml\n${hook('main')}daemon: { grace: 5s, retention: { gateways: { main: { max-age: 1d } } } }
 topics: { gateway-message: { groups: { one: { max-deliveries: 1 } } }, mine: {} }
 access: { roles: { boss: { members: ["main:ada"] } } }
@@ -82,7 +78,7 @@ tokens: [{ name: t2, token: "0123456789abcdef1", skills: [echo], gateways: [team
 mcp: { tools: { command: node, args: [server.js] } }
 `,
     })
-    assert.deepEqual(told, [])
+    assert.deepEqual(errors, [])
     assert.equal(config?.daemon.grace, 5_000)
     assert.equal(config?.daemon.logLevel, 'warn')
     assert.deepEqual(Object.keys(config?.daemon.retention.gateways ?? {}), ['main', 'team'])
@@ -101,15 +97,15 @@ mcp: { tools: { command: node, args: [server.js] } }
       )
   })
 
-  test('may include further files, each once, and relative to the file that names them', async (t) => {
-    const { config, told } = await readAll(t, {
+  test('can include further files, each once, with paths relative to the including file', async (t) => {
+    const { config, errors } = await readAll(t, {
       'routes.yaml': `include: [teams/*/routes.yaml, teams/a/routes.yaml]\n${hook('main')}`,
       'teams/a/routes.yaml': `include: more/*.yaml\nroutes:\n${route('a')}`,
       'teams/a/more/x.yaml': `routes:\n${route('x')}  - { name: app, match: { event: app }, bolt: ./app.ts }\nskills: { folders: [own] }\n`,
       'teams/a/more/app.ts': '',
       'teams/b/routes.yaml': `routes:\n${route('b')}`,
     })
-    assert.deepEqual(told, [])
+    assert.deepEqual(errors, [])
     assert.deepEqual(
       config?.routes.map(({ name }) => name),
       ['a', 'x', 'app', 'b'],
@@ -119,13 +115,13 @@ mcp: { tools: { command: node, args: [server.js] } }
     assert.deepEqual(config?.skills.folders, [join(folder, 'own')])
   })
 
-  test('tells what is wrong with the file, the line and the column, all at once', async (t) => {
-    const { told, problems } = await readAll(t, {
+  test('reports all errors with file, line and column', async (t) => {
+    const { errors, problems } = await readAll(t, {
       'routes.yaml': `include: [a.yaml, b.yaml]\n${hook('main')}routes:\n${route('own')}  - { nme: x }\n`,
       'a.yaml': `routes:\n${route('a')}  - { name: y, match: { gateway: mian }, skill: ehco }\nschedule: []\n`,
       'b.yaml': `gateways:\n  b: { transport: webhok }\nroutes: [{ name: b, match: { from: "\${WHO}" }, skill: echo }]\n`,
     })
-    assert.deepEqual(told, [
+    assert.deepEqual(errors, [
       'routes.yaml:6:5 missing key "name"',
       'routes.yaml:6:7 unknown key "nme"; did you mean "name"?',
       'a.yaml:3:34 there is no gateway "mian"; did you mean "main"?',
@@ -137,18 +133,18 @@ mcp: { tools: { command: node, args: [server.js] } }
     assert.match(problems[3]?.excerpt ?? '', /3 \| {3}- \{ name: y/)
   })
 
-  test('tells of errors of YAML in each file', async (t) => {
-    const { told } = await readAll(t, {
+  test('reports YAML errors of each file', async (t) => {
+    const { errors } = await readAll(t, {
       'routes.yaml': 'include: "*.d/*.yaml"\n',
       'x.d/a.yaml': 'routes: [\n',
       'x.d/b.yaml': 'a: b: c\n',
       'x.d/c.yaml': '- a list\n',
       'x.d/d.yaml': '# empty\n',
     })
-    assert.equal(told.length, 3)
-    assert.match(told[0] ?? '', /^x\.d\/a\.yaml:/)
-    assert.match(told[1] ?? '', /^x\.d\/b\.yaml:1:/)
-    assert.match(told[2] ?? '', /^x\.d\/c\.yaml:1:1 expected a mapping/)
+    assert.equal(errors.length, 3)
+    assert.match(errors[0] ?? '', /^x\.d\/a\.yaml:/)
+    assert.match(errors[1] ?? '', /^x\.d\/b\.yaml:1:/)
+    assert.match(errors[2] ?? '', /^x\.d\/c\.yaml:1:1 expected a mapping/)
   })
 
   test('a name that is defined twice is an error that names both places', async (t) => {
@@ -158,11 +154,11 @@ subscriptions: [{ name: p, url: "https://example.com/", secret: ${secret} }]
 notify: [{ on: budget, to: { url: "https://example.com/n", secret: ${secret} } }]
 routes: [{ name: r, match: { event: x }, skill: echo }]
 `
-    const { told } = await readAll(t, {
+    const { errors } = await readAll(t, {
       'routes.yaml': `include: a.yaml\n${hook('hub')}daemon: { grace: 5s }\nmodel: "x:y"\ntopics: { t: { groups: { g: {} } } }\n${lists}`,
       'a.yaml': `${hook('hub')}daemon: { grace: 6s }\nmodel: "x:z"\ntopics: { t: { groups: { g: {} } } }\n${lists}`,
     })
-    assert.deepEqual(told, [
+    assert.deepEqual(errors, [
       'a.yaml:2:3 "hub" is already defined in routes.yaml:3',
       'a.yaml:3:11 "grace" is already defined in routes.yaml:4',
       'a.yaml:4:1 "model" is already defined in routes.yaml:5',
@@ -174,20 +170,20 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
     ])
   })
 
-  test('a path of two gateways and a route that is never reached name the other place', async (t) => {
-    const { told } = await readAll(t, {
+  test('errors about a path used twice and an unreachable route name the other place', async (t) => {
+    const { errors } = await readAll(t, {
       'routes.yaml': `include: a.yaml\n${hook('one')}routes:\n${route('first', 'x')}`,
       'a.yaml': `gateways:\n  two: { transport: webhook, path: /one }\nroutes:\n${route('second', 'x')}`,
     })
-    assert.deepEqual(told, [
+    assert.deepEqual(errors, [
       'a.yaml:2:36 gateway "one" (routes.yaml:3) already listens on "/one"',
       'a.yaml:4:13 unreachable route "second": "first" (routes.yaml:5) already takes everything it matches',
     ])
   })
 
-  const includes: [string, Files, string[]][] = [
+  const invalid: [what: string, files: Files, errors: string[]][] = [
     [
-      'a file that is missing',
+      'a missing file',
       { 'routes.yaml': 'include: [a.yaml, none.yaml]\n', 'a.yaml': '' },
       ['1:19 there is no file DIR/none.yaml'],
     ],
@@ -203,7 +199,7 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
       ['1:11 the file includes itself: routes.yaml'],
     ],
     [
-      'no text',
+      'something other than a text',
       { 'routes.yaml': 'include: [1, "", { a: b }]\n' },
       [
         '1:11 expected a file, a pattern such as routes.d/*.yaml, or a list of them',
@@ -212,59 +208,59 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
       ],
     ],
     [
-      'a bad pattern',
+      'an invalid pattern',
       { 'routes.yaml': 'include: "a[.yaml"\n' },
       ['1:10 DIR/a[.yaml cannot be read: has a "[" without "]"'],
     ],
     [
-      'any depth',
+      'a pattern with `**`',
       { 'routes.yaml': 'include: "**/*.yaml"\n' },
       ['1:10 DIR/**/*.yaml cannot be read: `**` is not supported'],
     ],
     [
-      'a variable that is not set',
+      'an unset variable',
       { 'routes.yaml': `include: "\${TEAM}/*.yaml"\n` },
       ['1:10 the variable TEAM is not set'],
     ],
   ]
-  for (const [what, files, expected] of includes) {
+  for (const [what, files, expected] of invalid) {
     test(`cannot include ${what}`, async (t) => {
-      const { cwd, told } = await readAll(t, files)
-      const shown = told.map((line) => line.replaceAll(cwd, 'DIR'))
+      const { cwd, errors } = await readAll(t, files)
+      const shown = errors.map((line) => line.replaceAll(cwd, 'DIR'))
       assert.deepEqual(
-        shown.map((line, at) => line.slice(0, `routes.yaml:${expected[at]}`.length)),
+        shown.map((line, index) => line.slice(0, `routes.yaml:${expected[index]}`.length)),
         expected.map((line) => `routes.yaml:${line}`),
       )
     })
   }
 
-  test('a circle is an error that names the files in it', async (t) => {
-    const { told } = await readAll(t, {
+  test('files that include each other are an error that names them', async (t) => {
+    const { errors } = await readAll(t, {
       'routes.yaml': 'include: a.yaml\n',
       'a.yaml': 'include: sub/b.yaml\n',
       'sub/b.yaml': 'include: [../a.yaml]\n',
     })
-    assert.deepEqual(told, [
+    assert.deepEqual(errors, [
       'sub/b.yaml:1:11 the files include each other in a circle: a.yaml → sub/b.yaml → a.yaml',
     ])
   })
 
-  test('a pattern may fit nothing, and a variable may name a folder elsewhere', async (t) => {
+  test('a pattern can match no file, and a variable can name another folder', async (t) => {
     const elsewhere = temporaryDir(t)
     await writeAll(elsewhere, { 'x.yaml': `routes:\n${route('x')}` })
-    const { config, told } = await readAll(
+    const { config, errors } = await readAll(
       t,
       { 'routes.yaml': `include: ["none/*.yaml", "\${TEAM}/?.yaml"]\n${hook('main')}` },
       { TEAM: elsewhere },
     )
-    assert.deepEqual(told, [])
+    assert.deepEqual(errors, [])
     assert.deepEqual(
       config?.routes.map(({ name }) => name),
       ['x'],
     )
   })
 
-  test('secrets of included files are masked as those of the first', async (t) => {
+  test('secrets of included files are masked too', async (t) => {
     const { config } = await readAll(t, {
       'routes.yaml': `include: a.yaml\n${hook('main')}`,
       'a.yaml':
@@ -275,7 +271,7 @@ routes: [{ name: r, match: { event: x }, skill: echo }]
     assert.ok(config.secrets.includes('hunter2hunter2'))
   })
 
-  test('files are read through the links of a ConfigMap, each once', async (t) => {
+  test('files behind the links of a ConfigMap are read once', async (t) => {
     const cwd = temporaryDir(t)
     await writeAll(cwd, {
       'routes.yaml': `include: routes.d/*.yaml\n${hook('main')}`,

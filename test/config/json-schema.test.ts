@@ -9,7 +9,7 @@ import { transports } from './given.ts'
 describe('the JSON Schema for editors', () => {
   const schema = configJsonSchema(transports)
 
-  test('gives each transport its own keys beside the common ones', () => {
+  test('has the own keys of each transport, and the common ones', () => {
     const gateway = pathGet(schema, 'properties.gateways.additionalProperties')
     assert.deepEqual(pathGet(gateway, 'properties.transport.enum'), ['webhook', 'websocket', 'slack'])
     const slack = pathGet(gateway, 'allOf.2')
@@ -20,17 +20,18 @@ describe('the JSON Schema for editors', () => {
     assert.deepEqual(pathGet(slack, 'then.required'), ['botToken'])
   })
 
-  test('knows the match keys, and the open ones by their pattern', () => {
+  test('has the match keys, and a pattern for keys of headers and data', () => {
     const match = pathGet(schema, 'properties.routes.items.properties.match')
     assert.ok(Object.keys(Object(pathGet(match, 'properties'))).every(isMatchKey))
     assert.equal(pathGet(match, 'additionalProperties'), false)
-    const [open = ''] = Object.keys(Object(pathGet(match, 'patternProperties')))
-    for (const key of ['header.X-Kind', 'data.body.pull_request.number']) assert.match(key, new RegExp(open))
+    const [pattern = ''] = Object.keys(Object(pathGet(match, 'patternProperties')))
+    for (const key of ['header.X-Kind', 'data.body.pull_request.number'])
+      assert.match(key, new RegExp(pattern))
     for (const key of ['data', 'data.', 'data..a', 'headers.x', 'xdata.a'])
-      assert.doesNotMatch(key, new RegExp(open))
+      assert.doesNotMatch(key, new RegExp(pattern))
   })
 
-  test('lets a variable stand for a number, a switch or a word', () => {
+  test('allows a variable in place of a number, a boolean or an enum', () => {
     const variable = { type: 'string', pattern: '\\$\\{' }
     const route = pathGet(schema, 'properties.routes.items.properties')
     for (const key of ['concurrency', 'approval.anyOf.0', 'reply']) {
@@ -58,13 +59,13 @@ describe('the JSON Schema for editors', () => {
     }
   })
 
-  test('can be made of every transport that ships', () => {
-    const made = configJsonSchema(shipped)
+  test('includes every transport of the package', () => {
+    const complete = configJsonSchema(shipped)
     assert.deepEqual(
-      pathGet(made, 'properties.gateways.additionalProperties.properties.transport.enum'),
+      pathGet(complete, 'properties.gateways.additionalProperties.properties.transport.enum'),
       Object.keys(shipped),
     )
-    assert.deepEqual(JSON.parse(JSON.stringify(made)), made)
+    assert.deepEqual(JSON.parse(JSON.stringify(complete)), complete)
   })
 })
 

@@ -5,10 +5,11 @@ import { describe, test } from 'node:test'
 import { loadConfig, readConfig } from '../../src/config/load-config.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { transports as shippedTransports } from '../../transports/registry.ts'
-import { givenFile, read, told, transports } from './given.ts'
+import { DAY, HOUR, MINUTE } from '../contract/store/kit.ts'
+import { read, textsOf, transports, writeConfig } from './given.ts'
 
-describe('the configuration as it is shown', () => {
-  test('has variables by their names and no secret, wherever it stands', async (t) => {
+describe('the configuration in the console', () => {
+  test('names variables, and contains no secrets, not even in comments and URLs', async (t) => {
     const file = `
 # a comment: token-in-comment
 gateways:
@@ -20,7 +21,7 @@ tokens: [{ name: p, token: "of-a-program-0123456789", skills: [a-skill], gateway
 `
     const env = { WHERE: 'of-the-environment', BOT: 'xoxb-of-the-environment' }
     const { config, problems } = await read(t, file, { env })
-    assert.deepEqual(told(problems), [])
+    assert.deepEqual(textsOf(problems), [])
     const shown = config?.asRead.yaml ?? ''
     for (const secret of [
       'comment',
@@ -47,7 +48,7 @@ tokens: [{ name: p, token: "of-a-program-0123456789", skills: [a-skill], gateway
 })
 
 describe('the daemon section', () => {
-  test('takes units, addresses and retention', async (t) => {
+  test('reads units, addresses and retention', async (t) => {
     const { config, cwd, problems } = await read(
       t,
       `gateways: { g: { transport: websocket, path: /g } }
@@ -59,22 +60,22 @@ daemon:
   retention: { max-age: 2d, gateways: { g: { max-age: 1h } }, topics: { t: { max-count: 3 } }, dead-letters: 9 }
 `,
     )
-    assert.deepEqual(told(problems), [])
+    assert.deepEqual(textsOf(problems), [])
     assert.partialDeepStrictEqual(config?.daemon, {
       dataDir: join(cwd, 'd'),
       listen: { host: '127.0.0.1', port: 9000 },
       controlListen: { host: '::1', port: 0 },
-      grace: 60_000,
+      grace: MINUTE,
     })
     assert.deepEqual(config?.daemon.retention, {
-      journal: { maxAge: 172_800_000, maxCount: 1_000_000 },
-      gateways: { g: { maxAge: 3_600_000 } },
+      journal: { maxAge: 2 * DAY, maxCount: 1_000_000 },
+      gateways: { g: { maxAge: HOUR } },
       topics: { t: { maxCount: 3 } },
       deadLetters: 9,
     })
   })
 
-  test('gives way to the environment, which may be empty', async (t) => {
+  test('is overridden by environment variables, unless they are empty', async (t) => {
     const env = {
       TRIVIUM_DATA_DIR: 'from-env',
       TRIVIUM_LISTEN: '0.0.0.0:0',
@@ -95,17 +96,17 @@ daemon:
     assert.deepEqual(config?.secrets, ['token-of-env', 'password'])
   })
 
-  test('puts a relative data dir of the file beside the file, the default into the working directory', async (t) => {
-    const cwd = await givenFile(t, 'daemon: { data-dir: d }\n')
+  test('resolves a relative data dir from the file, and the default one from the working directory', async (t) => {
+    const cwd = await writeConfig(t, 'daemon: { data-dir: d }\n')
     await mkdir(join(cwd, 'sub'))
     await rename(join(cwd, 'routes.yaml'), join(cwd, 'sub', 'r.yaml'))
     const config = await loadConfig({ env: { TRIVIUM_CONFIG: 'sub/r.yaml' }, cwd, transports })
     assert.equal(config.file, join(cwd, 'sub', 'r.yaml'))
     assert.equal(config.daemon.dataDir, join(cwd, 'sub', 'd'))
     await writeFile(config.file, '')
-    const bare = await loadConfig({ path: 'sub/r.yaml', env: {}, cwd, transports })
-    assert.equal(bare.daemon.dataDir, join(cwd, '.trivium'))
-    assert.deepEqual(bare.skills.folders, [join(cwd, 'sub', 'skills')])
+    const withDefaults = await loadConfig({ path: 'sub/r.yaml', env: {}, cwd, transports })
+    assert.equal(withDefaults.daemon.dataDir, join(cwd, '.trivium'))
+    assert.deepEqual(withDefaults.skills.folders, [join(cwd, 'sub', 'skills')])
   })
 })
 
@@ -117,7 +118,7 @@ describe('variables', () => {
     const env = { A: 'alpha', EMPTY: '' }
     const { config } = await read(t, slack(`\${A}-\${EMPTY:-b}-\${GONE:-}-$\${A}`), { env })
     assert.deepEqual(config?.gateways[0]?.options, { mode: 'socket', botToken: `alpha-b--\${A}` })
-    assert.equal(told((await read(t, slack(`\${constructor}`))).problems).length, 1)
+    assert.equal(textsOf((await read(t, slack(`\${constructor}`))).problems).length, 1)
   })
 
   test('are optional if every use has a default', async (t) => {
@@ -129,15 +130,15 @@ describe('variables', () => {
     ])
   })
 
-  test('come from .env too, but the environment wins', async (t) => {
-    const cwd = await givenFile(t, slack(`\${A}\${B}`))
+  test('are also read from .env, after the environment', async (t) => {
+    const cwd = await writeConfig(t, slack(`\${A}\${B}`))
     await writeFile(join(cwd, '.env'), '# mine\nA="from file"\nB=file\nTRIVIUM_LOG_LEVEL=debug\n')
     const config = await loadConfig({ env: { B: '-env' }, cwd, transports })
     assert.deepEqual(config.gateways[0]?.options, { mode: 'socket', botToken: 'from file-env' })
     assert.equal(config.daemon.logLevel, 'debug')
   })
 
-  test('keep the digits of a long id, so that a route finds it', async (t) => {
+  test('numbers keep their digits if they are long', async (t) => {
     const file = `
 gateways: { hook: { transport: webhook, path: /h } }
 routes:
@@ -145,52 +146,52 @@ routes:
   - { name: two, match: { data.body.id: [5, 7615917337495251232] }, skill: echo, args: { n: 5 } }
 `
     const { config, problems } = await read(t, file, {})
-    assert.deepEqual(told(problems), [])
-    const [one, two] = config?.routes ?? []
-    assert.deepEqual(one?.match, { 'data.body.id': ['7615917337495251231'] })
-    assert.deepEqual(two?.match, { 'data.body.id': ['5', '7615917337495251232'] })
-    assert.deepEqual([one?.args, two?.args], [{ id: '175928847299117063' }, { n: 5 }])
+    assert.deepEqual(textsOf(problems), [])
+    const [first, second] = config?.routes ?? []
+    assert.deepEqual(first?.match, { 'data.body.id': ['7615917337495251231'] })
+    assert.deepEqual(second?.match, { 'data.body.id': ['5', '7615917337495251232'] })
+    assert.deepEqual([first?.args, second?.args], [{ id: '175928847299117063' }, { n: 5 }])
   })
 
-  test('become numbers and switches where those are wanted', async (t) => {
+  test('become numbers and booleans if the key expects them', async (t) => {
     const text = `gateways:\n  w: { transport: webhook, path: /w, max-body: "\${SIZE}", replies: "\${YES}", enabled: "\${YES}" }\n  x: { transport: websocket, path: /x, port: "\${PORT}" }\n`
     const { config } = await read(t, text, { env: { SIZE: '5', YES: 'true', PORT: '25' } })
     assert.partialDeepStrictEqual(config?.gateways[0]?.options, { 'max-body': 5, replies: true })
     assert.deepEqual(config?.gateways[1]?.options, { path: '/x', port: 25 })
     const { problems } = await read(t, text, { env: { SIZE: '5', YES: 'true', PORT: 'http' } })
-    assert.deepEqual(told(problems), ['3:46 expected number, received string'])
+    assert.deepEqual(textsOf(problems), ['3:46 expected number, received string'])
   })
 
-  test('and texts under secret keys are kept out of logs, longest first', async (t) => {
+  test('and texts of secret keys are secrets, sorted by length', async (t) => {
     const text = `${slack(`\${T}`)}  password-w: { transport: webhook, path: /w, verify: { scheme: github, secret: "literal" } }\nmodel: { name: "a:b", api-key: "\${K:-a-default}" }\n`
     const { config } = await read(t, text, { env: { T: 'xoxb-1234', UNUSED: 'never-read' } })
     assert.deepEqual(config?.secrets, ['xoxb-1234', 'a-default', 'literal'])
   })
 
-  test('and names of users, hosts and gateways are not, unless they hold a secret', async (t) => {
-    const at = (name: string, key = 'path') =>
-      `  ${name.toLowerCase().replaceAll('_', '-')}: { transport: webhook, ${key}: "/\${${name}}" }\n`
-    const shown = {
+  test('with names of users, hosts and gateways are not secrets, unless they contain a password', async (t) => {
+    const gatewayWith = (name: string) =>
+      `  ${name.toLowerCase().replaceAll('_', '-')}: { transport: webhook, path: "/\${${name}}" }\n`
+    const harmless = {
       IMAP_USER: 'support',
       SMTP_HOST: 'smtp.example.com',
       GATEWAY_NAME: 'orders',
       BASE_URL: 'https://example.com:8443/',
     }
-    const hidden = {
+    const secret = {
       DB_HOST: 'user:hunter2@db',
       HOOK_URL: 'https://hooks.example.com/T0/B0/xyz',
       TOKEN_NAME: 'abcdefg',
       OTHER: 'hunter3',
     }
-    const env = { ...shown, ...hidden, APP_USER: 'hunter4' }
-    const names = [...Object.keys(shown), ...Object.keys(hidden)]
-    const text = `gateways:\n${names.map((name) => at(name)).join('')}model: { name: "a:b", api-key: "\${APP_USER}" }\n`
+    const env = { ...harmless, ...secret, APP_USER: 'hunter4' }
+    const names = [...Object.keys(harmless), ...Object.keys(secret)]
+    const text = `gateways:\n${names.map(gatewayWith).join('')}model: { name: "a:b", api-key: "\${APP_USER}" }\n`
     const { config, problems } = await read(t, text, { env })
-    assert.ok(config, told(problems).join())
-    assert.deepEqual(config.secrets.toSorted(), [...Object.values(hidden), 'hunter4'].sort())
+    assert.ok(config, textsOf(problems).join())
+    assert.deepEqual(config.secrets.toSorted(), [...Object.values(secret), 'hunter4'].sort())
   })
 
-  test('let a gateway with enabled: auto start once each is set, and say which is not', async (t) => {
+  test('enable a gateway with `enabled: auto` if all are set, and otherwise name the missing ones', async (t) => {
     for (const [token, env, why] of [
       ['x', {}, undefined],
       [`\${A}`, { A: 'x' }, undefined],
@@ -199,22 +200,22 @@ routes:
       [`\${A}\${B}`, { A: '' }, 'A, B are not set (enabled: auto)'],
     ] as const) {
       const { config, problems } = await read(t, slack(token, ', enabled: auto'), { env })
-      assert.deepEqual(told(problems), [])
+      assert.deepEqual(textsOf(problems), [])
       assert.deepEqual([config?.gateways[0]?.enabled, config?.gateways[0]?.why], [why === undefined, why])
     }
   })
 
-  test('are not needed by a gateway that is off, but its keys are still checked', async (t) => {
+  test('can be missing in a disabled gateway, whose keys are still checked', async (t) => {
     const { config } = await read(t, slack(`\${A}`, ', enabled: false'))
     assert.partialDeepStrictEqual(config?.gateways[0], { enabled: false, options: undefined })
     const { problems } = await read(t, slack(`\${A}`, ', enabled: auto, botTokn: x, mode: y'))
-    assert.match(told(problems).join('\n'), /^2:59 unknown key "botTokn".*\n2:77 expected one of.*$/)
+    assert.match(textsOf(problems).join('\n'), /^2:59 unknown key "botTokn".*\n2:77 expected one of.*$/)
   })
 
-  test('let two gateways share a path while only one of them is started', async (t) => {
+  test('two gateways can share a path while only one is enabled', async (t) => {
     const text = `gateways:\n  a: { transport: webhook, path: /x }\n  b: { transport: webhook, path: /x, verify: { scheme: github, secret: "\${S}" }, enabled: auto }\n`
-    assert.deepEqual(told((await read(t, text)).problems), [])
-    assert.equal(told((await read(t, text, { env: { S: 's' } })).problems).length, 1)
+    assert.deepEqual(textsOf((await read(t, text)).problems), [])
+    assert.equal(textsOf((await read(t, text, { env: { S: 's' } })).problems).length, 1)
   })
 })
 
@@ -246,7 +247,7 @@ describe('routes', () => {
     ])
   })
 
-  test('of skills come after the routes of the file, but before its fallbacks; a last route that matches everything is one', async (t) => {
+  test('of skills come after the routes of the file, but before its fallbacks (also a last route without `match`)', async (t) => {
     const skills = [
       {
         name: 'mail',
@@ -260,7 +261,7 @@ describe('routes', () => {
   - { name: rest, skill: mail }
 `
     const { config, problems } = await read(t, file, { skills })
-    assert.deepEqual(told(problems), [])
+    assert.deepEqual(textsOf(problems), [])
     assert.partialDeepStrictEqual(config?.routes, [
       { name: 'a' },
       { name: 'mail@slack', match: { text: ['x*'], transport: ['slack'] }, skill: 'mail', timeout: 5000 },
@@ -270,7 +271,7 @@ describe('routes', () => {
     ])
   })
 
-  test('that skills bring wrongly are left out with a warning', async (t) => {
+  test('of skills that are invalid are skipped with a warning', async (t) => {
     const route = (value: JsonObject) => ({ slack: { route: value } })
     const skills = [
       { name: 'bad', metadata: route({ text: '/(/', tmeout: '5s' }) },
@@ -279,9 +280,9 @@ describe('routes', () => {
       // A prefix skill for a skill that does not exist.
       { name: 'word', metadata: { prefixes: ['go'], ref: 'bat' } },
     ]
-    const file =
+    const text =
       'gateways:\n  g: { transport: slack, botToken: x }\nroutes:\n  - { name: a, match: { text: "y*" }, skill: bad }\n'
-    const { config, problems } = await read(t, file, { skills })
+    const { config, problems } = await read(t, text, { skills })
     const expected = [
       /^skill bad: metadata\.slack\.route\.match\.text: the pattern/,
       /^skill bad: metadata\.slack\.route\.tmeout: unknown key "tmeout"; did you mean "timeout"\?/,
@@ -289,10 +290,10 @@ describe('routes', () => {
       /^skill late: unreachable route "late@slack": "a" \(line 4\)/,
       /^skill word: there is no skill "bat"; did you mean "bad"\?/,
     ]
-    for (const [at, pattern] of expected.entries()) {
-      const { severity, file: where, message } = problems[at] ?? {}
+    for (const [index, pattern] of expected.entries()) {
+      const { severity, file, message } = problems[index] ?? {}
       assert.equal(severity, 'warning')
-      assert.match(`${where}: ${message}`, pattern)
+      assert.match(`${file}: ${message}`, pattern)
     }
     assert.deepEqual(
       config?.routes.map(({ name }) => name),
@@ -301,11 +302,11 @@ describe('routes', () => {
   })
 })
 
-test('access, model and skills are read with their defaults, and the environment may name the model', async (t) => {
+test('reads access, model and skills with their defaults; the environment can set the model', async (t) => {
   const text =
     'access:\n  roles:\n    admin: { members: ["*:*@example.com"], skills: ["*"] }\n  default: none\nmodel: { name: "openai:x", base-url: "http://localhost:1/v1" }\nskills: { folders: [a, /b] }\n'
   const { config, cwd, problems } = await read(t, text)
-  assert.deepEqual(told(problems), [])
+  assert.deepEqual(textsOf(problems), [])
   const roles = { admin: { members: ['*:*@example.com'], skills: ['*'] } }
   assert.deepEqual(config?.access, { roles, default: 'none' })
   assert.deepEqual(config?.assistant, { enabled: true, scope: 'person', timezone: 'UTC' })
@@ -318,25 +319,25 @@ test('access, model and skills are read with their defaults, and the environment
   assert.deepEqual((await read(t, '', { env })).config?.model, { name: 'c:d' })
 })
 
-test('anchors, aliases and merges work, with their places', async (t) => {
+test('anchors, aliases and merges work, and errors in them have a place', async (t) => {
   const routes = (timeout: string) =>
     `routes:\n  - &base { name: a, match: { event: x }, skill: s, timeout: ${timeout} }\n  - { <<: *base, name: b, match: { event: y } }\n`
   const { config } = await read(t, routes('5s'))
   assert.partialDeepStrictEqual(config?.routes, [{ name: 'a' }, { name: 'b', skill: 's', timeout: 5000 }])
-  const places = told((await read(t, routes('soon'))).problems).map((each) => each.split(' ')[0])
+  const places = textsOf((await read(t, routes('soon'))).problems).map((each) => each.split(' ')[0])
   assert.deepEqual(places, ['2:62', '3:5'])
 })
 
-test('the routes.yaml that ships is right, with and without its variables', async () => {
+test('the routes.yaml of the package is valid, with and without its variables', async () => {
   const path = join(import.meta.dirname, '../../routes.yaml')
   const skills = [{ name: 'echo' }, { name: 'summarize-push' }]
-  const given = { cwd: '/', path, transports: shippedTransports, skills }
-  const bare = await readConfig({ ...given, env: {} })
-  assert.deepEqual(told(bare.problems), [])
-  const enabled = bare.config?.gateways.map((gateway) => [gateway.name, gateway.enabled])
+  const options = { cwd: '/', path, transports: shippedTransports, skills }
+  const withoutSecret = await readConfig({ ...options, env: {} })
+  assert.deepEqual(textsOf(withoutSecret.problems), [])
+  const enabled = withoutSecret.config?.gateways.map((gateway) => [gateway.name, gateway.enabled])
   assert.deepEqual(Object.fromEntries(enabled ?? []), { demo: true, github: false, chat: true, cli: true })
-  const full = await readConfig({ ...given, env: { GITHUB_WEBHOOK_SECRET: 'it is a secret' } })
-  assert.deepEqual(full.problems, [])
-  for (const { match } of full.config?.routes ?? [])
+  const withSecret = await readConfig({ ...options, env: { GITHUB_WEBHOOK_SECRET: '0123456789abcdef' } })
+  assert.deepEqual(withSecret.problems, [])
+  for (const { match } of withSecret.config?.routes ?? [])
     assert.ok(match.gateway, 'every route names its gateway, so that echo does not answer an added mailbox')
 })

@@ -3,10 +3,10 @@ import { describe, test } from 'node:test'
 import { compilePattern, MAX_PATTERN } from '../../src/core/pattern.ts'
 import fc from '../fixtures/fast-check.ts'
 
-const fits = (source: string, text: string) => compilePattern(source).test(text)
+const matches = (source: string, text: string) => compilePattern(source).test(text)
 
-/** Each pattern with texts that it fits and texts that it does not. */
-const PATTERNS: Record<string, [fits: string[], not: string[]]> = {
+/** For each pattern, texts that it matches, and texts that it does not match. */
+const PATTERNS: Record<string, [matching: string[], others: string[]]> = {
   'team-A': [
     ['team-a', 'TEAM-A'],
     ['team-ab', 'xteam-a', 'team-', ''],
@@ -32,10 +32,10 @@ const PATTERNS: Record<string, [fits: string[], not: string[]]> = {
   '/x/': [[`${'a'.repeat(1_000_000)}x`], ['a'.repeat(1_000_000)]],
 }
 
-for (const [source, [yes, no]] of Object.entries(PATTERNS)) {
-  test(`${source} fits what it should and nothing else`, () => {
-    for (const text of yes) assert.equal(fits(source, text), true, text)
-    for (const text of no) assert.equal(fits(source, text), false, text)
+for (const [source, [matching, others]] of Object.entries(PATTERNS)) {
+  test(`${source} matches the right texts`, () => {
+    for (const text of matching) assert.equal(matches(source, text), true, text)
+    for (const text of others) assert.equal(matches(source, text), false, text)
   })
 }
 
@@ -56,7 +56,7 @@ for (const [source, message] of [
 
 describe('no pattern backtracks', () => {
   const text = 'a'.repeat(60_000)
-  // Each of these takes a backtracking engine longer than the age of the universe; the test's own timeout ends it.
+  // A backtracking engine would not end before the timeout of the test.
   for (const source of [
     '/(a+)+$b/',
     '/(.*a){20}b/',
@@ -64,11 +64,11 @@ describe('no pattern backtracks', () => {
     `${'{a,aa}'.repeat(100)}*b`,
     `${'?*'.repeat(200)}b`,
   ]) {
-    test(source.slice(0, 40), { timeout: 300_000 }, () => assert.equal(fits(source, text), false))
+    test(source.slice(0, 40), { timeout: 300_000 }, () => assert.equal(matches(source, text), false))
   }
 })
 
-test('any pattern is refused with an Error or answers, for any text', () => {
+test('any pattern is refused with an Error, or can test any text', () => {
   const meta = fc.stringMatching(/^[ab*?[\]{},\\/()|+^$.!-]{0,30}$/)
   const source = fc.oneof(
     meta,
@@ -77,7 +77,7 @@ test('any pattern is refused with an Error or answers, for any text', () => {
   )
   const property = fc.property(source, fc.string({ unit: 'binary' }), (pattern, given) => {
     try {
-      assert.equal(typeof fits(pattern, given), 'boolean')
+      assert.equal(typeof matches(pattern, given), 'boolean')
     } catch (error) {
       assert.ok(error instanceof Error && /^(has|is|ends) /.test(error.message), String(error))
     }
@@ -85,12 +85,12 @@ test('any pattern is refused with an Error or answers, for any text', () => {
   fc.assert(property, { numRuns: 2000 })
 })
 
-test('stars alone mean the same as in RE2, which reads all other globs', () => {
+test('globs with only stars match the same as in RE2, which is used for all other globs', () => {
   const source = fc.stringMatching(/^[aB*\n.]{1,12}$/)
   const text = fc.stringMatching(/^[Ab\n.]{0,12}$/)
   const property = fc.property(source, text, (glob, given) => {
-    // Braces are for RE2.
-    assert.equal(fits(glob, given), fits(`{${glob}}`, given))
+    // A glob in braces is compiled to RE2.
+    assert.equal(matches(glob, given), matches(`{${glob}}`, given))
   })
   fc.assert(property, { numRuns: 5000 })
 })

@@ -14,22 +14,23 @@ const skills = [
   { name: 'recall-notes', metadata: { prefixes: ['recall'] } },
   { name: 'echo' },
 ]
-const of = (match: object, more: object = {}) =>
+/** The words of the assistant that a route with this match takes, and on which gateways. */
+const wordsOf = (match: object, more: object = {}) =>
   swallowedWords(routeSchema.parse({ name: 'r', skill: 'echo', match, ...more }), gateways, skills)
 
 describe('the words of the assistant', () => {
-  test('are swallowed by a route of the file that takes all messages of a chat, or these', () => {
+  test('are taken by a route for all messages of a chat, or for texts with these words', () => {
     const both = ['remember', 'recall']
-    assert.deepEqual(of({}), { words: both, where: ['cli', 'chat'] })
-    assert.deepEqual(of({ gateway: 'chat' }), { words: both, where: ['chat'] })
-    assert.deepEqual(of({ transport: ['cli', 'webhook'] }), { words: both, where: ['cli'] })
-    assert.deepEqual(of({ gateway: 'c*', automatic: false }), { words: both, where: ['cli', 'chat'] })
-    assert.deepEqual(of({ text: '*' })?.words, both)
-    assert.deepEqual(of({ text: '/^rem/' })?.words, ['remember'])
-    assert.deepEqual(of({ prefix: 'recall' })?.words, ['recall'])
+    assert.deepEqual(wordsOf({}), { words: both, where: ['cli', 'chat'] })
+    assert.deepEqual(wordsOf({ gateway: 'chat' }), { words: both, where: ['chat'] })
+    assert.deepEqual(wordsOf({ transport: ['cli', 'webhook'] }), { words: both, where: ['cli'] })
+    assert.deepEqual(wordsOf({ gateway: 'c*', automatic: false }), { words: both, where: ['cli', 'chat'] })
+    assert.deepEqual(wordsOf({ text: '*' })?.words, both)
+    assert.deepEqual(wordsOf({ text: '/^rem/' })?.words, ['remember'])
+    assert.deepEqual(wordsOf({ prefix: 'recall' })?.words, ['recall'])
   })
 
-  test('are not by a fallback, a route for others, or one that asks for more', () => {
+  test('are not taken by a fallback, by routes for other messages, and by routes with more conditions', () => {
     for (const [match, more] of [
       [{}, { fallback: true }],
       [{ gateway: 'hook' }],
@@ -38,7 +39,7 @@ describe('the words of the assistant', () => {
       [{ gateway: 'chat', 'data.kind': 'question' }],
       [{ verified: true }],
     ]) {
-      assert.equal(of(match ?? {}, more), undefined, JSON.stringify(match))
+      assert.equal(wordsOf(match ?? {}, more), undefined, JSON.stringify(match))
     }
   })
 })

@@ -39,21 +39,21 @@ const units = [
   ],
 ] as const
 
-for (const [what, parse, right, wrong] of units) {
-  test(`${what} is read`, () => {
-    for (const [text, value] of Object.entries(right)) assert.deepEqual(parse(text), value, text)
-    for (const text of wrong) assert.equal(parse(text), undefined, text)
+for (const [what, parse, valid, invalid] of units) {
+  test(`parses ${what}`, () => {
+    for (const [text, value] of Object.entries(valid)) assert.deepEqual(parse(text), value, text)
+    for (const text of invalid) assert.equal(parse(text), undefined, text)
   })
 }
 
-test('a duration reads back what it writes', () => {
+test('a formatted duration parses to the same duration', () => {
   for (const ms of [0, 1, 999, 1000, 1500, 60_000, 90_000, 3_600_000, 86_400_000]) {
     assert.equal(parseDuration(formatDuration(ms)), ms)
   }
   assert.equal(formatDuration(60_000), '1m')
 })
 
-test('no text makes a unit throw or come out negative', () => {
+test('no text makes a parser throw or return a negative value', () => {
   const text = fc.oneof(fc.string(), fc.stringMatching(/^[0-9.smhdwkbg/ -]{0,30}$/))
   fc.assert(
     fc.property(text, (given) => {
@@ -64,11 +64,14 @@ test('no text makes a unit throw or come out negative', () => {
   )
 })
 
-test('a time may be today or yesterday, by UTC', () => {
+test('a time can be today or yesterday, in UTC', () => {
   const today = parseTime('today') ?? 0
   assert.equal(today % 86_400_000, 0)
   assert.ok(Date.now() - today < 86_400_000)
   assert.equal(parseTime('Yesterday'), today - 86_400_000)
   assert.equal(parseTime('constructor'), undefined)
+})
+
+test('suggests the nearest word', () => {
   assert.equal(nearest('stauts', ['start', 'status', 'state']), 'status')
 })

@@ -5,41 +5,41 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { watchFiles } from '../../src/config/watch-files.ts'
 import { until } from '../fixtures/until.ts'
-import { givenFile } from './given.ts'
+import { writeConfig } from './given.ts'
 
-test('a watched file is seen when it is saved, made, replaced, linked elsewhere, or removed and back', async (t) => {
-  const cwd = await givenFile(t, 'old')
+test('notices that a file is saved, created, replaced, removed, or linked to another file', async (t) => {
+  const cwd = await writeConfig(t, 'old')
   const [file, env] = [join(cwd, 'routes.yaml'), join(cwd, '.env')]
-  let told = 0
-  t.after(watchFiles([file, env], () => told++, 0))
-  const seen = async (what: string, ...steps: (() => Promise<void>)[]) => {
-    const before = told
+  let changes = 0
+  t.after(watchFiles([file, env], () => changes++, 0))
+  const notices = async (what: string, ...steps: (() => Promise<void>)[]) => {
+    const before = changes
     for (const step of steps) await step()
-    await until(() => told > before, what)
+    await until(() => changes > before, what)
   }
-  // The first look is the one that later ones are compared with.
+  // A change before the first check is not noticed.
   await until(async () => {
     await writeFile(file, 'new')
-    return told > 0
+    return changes > 0
   }, 'a saved file')
-  await seen('a file that is made', () => writeFile(env, 'A=1'))
+  await notices('a created file', () => writeFile(env, 'A=1'))
   await writeFile(join(cwd, '.swp'), 'three')
-  await seen('what an editor does', () => rename(join(cwd, '.swp'), file))
-  await seen('a file that is gone', () => rm(file))
-  await seen('a file that is back', () => writeFile(file, 'back'))
+  await notices('a file that an editor replaces', () => rename(join(cwd, '.swp'), file))
+  await notices('a removed file', () => rm(file))
+  await notices('a file that is created again', () => writeFile(file, 'again'))
   for (const name of ['..one', '..two']) await writeFile(join(cwd, name), name)
   await symlink('..one', join(cwd, '..data'))
-  await seen(
+  await notices(
     'a link',
     () => unlink(file),
     () => symlink('..data', file),
   )
   await symlink('..two', join(cwd, '..tmp'))
-  await seen('a ConfigMap of Kubernetes', () => rename(join(cwd, '..tmp'), join(cwd, '..data')))
+  await notices('a ConfigMap of Kubernetes', () => rename(join(cwd, '..tmp'), join(cwd, '..data')))
 })
 
-test('a file that is saved slowly is not read before it is whole', async (t) => {
-  const cwd = await givenFile(t, 'old')
+test('a slowly written file is read when it is complete', async (t) => {
+  const cwd = await writeConfig(t, 'old')
   const file = join(cwd, 'routes.yaml')
   const read: string[] = []
   t.after(watchFiles([file], () => read.push(readFileSync(file, 'utf8')), 1_500))

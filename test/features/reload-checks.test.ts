@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { readConfig } from '../../src/config/load-config.ts'
 import { needRestart } from '../../src/features/live/reload-checks.ts'
 import { transports } from '../../transports/registry.ts'
-import { givenFile } from '../config/given.ts'
+import { writeConfig } from '../config/given.ts'
 
 const HERE = 'queues: { redis: "redis://127.0.0.1:6379" }\n'
 const THERE = 'queues: { redis: "redis://127.0.0.1:6380" }\n'
@@ -14,7 +14,7 @@ const ECHO = 'routes: [{ name: rest, skill: echo }]\n'
 async function late(t: TestContext, before: string, after: string, open: string[] = []) {
   const [old, next] = await Promise.all(
     [before, after].map(async (file) => {
-      const { config, problems } = await readConfig({ env: {}, cwd: await givenFile(t, file), transports })
+      const { config, problems } = await readConfig({ env: {}, cwd: await writeConfig(t, file), transports })
       assert.ok(config, JSON.stringify(problems))
       return config
     }),

@@ -14,7 +14,7 @@ for (const kind of storeKinds()) {
     const start = async (t: Parameters<typeof startRuntime>[0]) =>
       startRuntime(t, { store: await kind.open(t, await kind.place(t)) })
 
-    test('a hundred invocations at once are answered in time, each with its own result, in whatever order', async (t) => {
+    test('100 concurrent invocations get their own results, in any order', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime, { timeout: 30_000 })
       const results = Promise.all(Array.from({ length: 100 }, (_, n) => runtime.manager.invoke(ref, { n })))
@@ -31,7 +31,7 @@ for (const kind of storeKinds()) {
       )
     })
 
-    test('release ends those who wait for an answer and those who wait for invocations', async (t) => {
+    test('a release ends invocations that wait for an answer, and waits for invocations', async (t) => {
       const runtime = await start(t)
       const ref = await createRef(runtime)
       const caller = assert.rejects(runtime.manager.invoke(ref), { code: 'callback_released' })
@@ -47,7 +47,7 @@ for (const kind of storeKinds()) {
   })
 }
 
-test('however many are taken and unanswered, the next one is found', async (t) => {
+test('a wait finds the next invocation behind a thousand unanswered ones', async (t) => {
   const runtime = await startRuntime(t)
   const ref = await createRef(runtime, { timeout: 120_000 })
   const calls = Array.from({ length: 1_010 }, (_, n) => runtime.manager.invoke(ref, { n }))

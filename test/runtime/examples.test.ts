@@ -6,8 +6,8 @@ import fc from '../fixtures/fast-check.ts'
 import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 
-describe('what ships', () => {
-  test('loads whole, each with a description and described arguments', async (t) => {
+describe('the skills in the package', () => {
+  test('load without errors, and describe themselves and their arguments', async (t) => {
     const { manager } = await startRuntime(t, {
       manager: { loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }) },
     })
@@ -22,7 +22,7 @@ describe('what ships', () => {
     }
   })
 
-  test('has the defaults of the contract', async (t) => {
+  test('have the documented defaults', async (t) => {
     const { manager } = await startRuntime(t)
     const defaultsOf = (name: string) => {
       const properties: object = Object(manager.describe(name).args.properties)
@@ -52,7 +52,7 @@ describe('summarize-push', () => {
     return manager.invoke('summarize-push', {}, { message: messageOf({ data: { event: 'push', body } }) })
   }
 
-  test('tells who pushed what where', async (t) => {
+  test('names the pusher, the branch and the commits', async (t) => {
     assert.equal(
       await summarize(t, push),
       'ada pushed 2 commits to main of ada/engine:\n- 0123456 Add gears (Ada)\n- abcdef0 Oil them\nhttps://github.example/compare',
@@ -64,7 +64,7 @@ describe('summarize-push', () => {
     assert.match(String(await summarize(t, { ...push, commits })), /8 commits.*:\n… 3 more before\n- 3 m3\n/)
   })
 
-  test('answers any message with text', async (t) => {
+  test('returns text for any message', async (t) => {
     const { manager } = await startRuntime(t)
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), async (commits, rest) => {

@@ -9,10 +9,10 @@ import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
-const TWO = '{ id: "local:a", fallback: ["local:b"], retries: 1, timeout: 4s }'
+const WITH_FALLBACK = '{ id: "local:a", fallback: ["local:b"], retries: 1, timeout: 4s }'
 
-/** The skill `helper` on a server whose script is for all models; `asked` are their names, in order. */
-async function start(t: TestContext, answers: ModelAnswer[], model: string | null = TWO) {
+/** The skill `helper` on a server that gives `answers` for all models. `asked` returns the names of the models, in order. */
+async function start(t: TestContext, answers: ModelAnswer[], model: string | null = WITH_FALLBACK) {
   const server = await startOpenAiServer(answers)
   cleanup(t, () => server.close())
   const front = `allowed-tools: look${model ? `\nmodel: ${model}` : ''}`
@@ -20,18 +20,18 @@ async function start(t: TestContext, answers: ModelAnswer[], model: string | nul
     'helper/SKILL.md': `---\nname: helper\ndescription: Helps\n${front}\n---\nGo.\n`,
   })
   const usage: ModelUsage[] = []
-  const own = { name: 'local:a', fallback: ['local:c'], baseUrl: server.url, apiKey: 'key-1' }
+  const configured = { name: 'local:a', fallback: ['local:c'], baseUrl: server.url, apiKey: 'key-1' }
   const loadMarkdown = createMarkdownLoader({
-    sources: () => ({ env: {}, model: own }),
-    onUsage: (one) => usage.push(one),
+    sources: () => ({ env: {}, model: configured }),
+    onUsage: (entry) => usage.push(entry),
   })
-  let looked = 0
-  const skills = [skillOf(() => ++looked, { name: 'look' })]
+  let lookCalls = 0
+  const skills = [skillOf(() => ++lookCalls, { name: 'look' })]
   const { manager } = await startRuntime(t, { skills, manager: { folders: [folder], loadMarkdown } })
   return {
     manager,
     usage,
-    looked: () => looked,
+    lookCalls: () => lookCalls,
     asked: () => server.requests.map((request) => request.model),
   }
 }
@@ -42,20 +42,20 @@ const [busy, denied] = [
 ]
 
 describe('the next model is asked', () => {
-  const cases: [why: string, answers: ModelAnswer[], asked: string[], reason: RegExp][] = [
-    ['where one refuses for good', [denied], ['a', 'b'], /wrong key/],
-    ['where one is overloaded, also when asked again', [busy, busy], ['a', 'a', 'b'], /overloaded/],
-    ['where the answer of one is no JSON', [{ garbage: true }], ['a', 'b'], /JSON/],
-    ['where one breaks off before it says a word', [{ cut: '' }, { cut: '' }], ['a', 'a', 'b'], /./],
-    ['where one is silent for its share of the time', [{ hang: true }], ['a', 'b'], /nothing for 2s/],
+  const cases: [title: string, answers: ModelAnswer[], asked: string[], reason: RegExp][] = [
+    ['if one fails permanently', [denied], ['a', 'b'], /wrong key/],
+    ['if one is overloaded twice', [busy, busy], ['a', 'a', 'b'], /overloaded/],
+    ['if the answer of one is not JSON', [{ garbage: true }], ['a', 'b'], /JSON/],
+    ['if one breaks off before the first word', [{ cut: '' }, { cut: '' }], ['a', 'a', 'b'], /./],
+    ['if one is silent for its share of the timeout', [{ hang: true }], ['a', 'b'], /nothing for 2s/],
   ]
-  for (const [why, answers, expected, reason] of cases) {
-    test(why, async (t) => {
+  for (const [title, answers, expected, reason] of cases) {
+    test(title, async (t) => {
       const { manager, usage, asked } = await start(t, [...answers, { text: 'of another' }])
-      const said: string[] = []
-      const onModel = ({ text = '' }) => void said.push(text)
+      const streamed: string[] = []
+      const onModel = ({ text = '' }) => void streamed.push(text)
       assert.equal(await manager.invoke('helper', {}, { onModel }), 'of another')
-      assert.equal(said.join(''), 'of another')
+      assert.equal(streamed.join(''), 'of another')
       assert.deepEqual(asked(), expected)
       assert.equal(usage[0]?.model, 'local:b')
       assert.equal(usage[0]?.failed?.[0]?.model, 'local:a')
@@ -68,21 +68,21 @@ describe('the next model is asked', () => {
     })
   }
 
-  test('where the provider of one has no key', async (t) => {
+  test('if the provider of one has no key', async (t) => {
     const { manager, usage } = await start(t, [{ text: 'fine' }], '{ id: "openai:x", fallback: ["local:b"] }')
     assert.equal(await manager.invoke('helper'), 'fine')
     assert.match(usage[0]?.failed?.[0]?.reason ?? '', /set OPENAI_API_KEY/)
   })
 
-  test('in the middle of a run, which stays with it and repeats no tool', async (t) => {
+  test('in the middle of a run, which continues with it without repeating tools', async (t) => {
     const look = { calls: [{ name: 'look', args: {} }] }
-    const { manager, asked, usage, looked } = await start(t, [look, denied, look, { text: 'done' }])
+    const { manager, asked, usage, lookCalls } = await start(t, [look, denied, look, { text: 'done' }])
     assert.equal(await manager.invoke('helper'), 'done')
     assert.deepEqual(asked(), ['a', 'a', 'b', 'b'])
-    assert.deepEqual([usage[0]?.steps, looked()], [3, 2])
+    assert.deepEqual([usage[0]?.steps, lookCalls()], [3, 2])
   })
 
-  test('of the configuration in place of the configured one, and of no other', async (t) => {
+  test('from the configuration, but only for the model of the configuration', async (t) => {
     const { manager, asked } = await start(t, [denied, { text: 'of c' }, denied], null)
     assert.equal(await manager.invoke('helper'), 'of c')
     await assert.rejects(manager.invoke('helper', {}, { model: 'local:own' }), { code: 'model_unusable' })
@@ -91,13 +91,13 @@ describe('the next model is asked', () => {
 })
 
 describe('no other model is asked', () => {
-  test('once something was said', async (t) => {
+  test('after text was streamed', async (t) => {
     const { manager, asked } = await start(t, [{ cut: 'half a sen' }, { text: 'again' }])
     await assert.rejects(manager.invoke('helper'), { code: 'model_failed' })
     assert.deepEqual(asked(), ['a'])
   })
 
-  test('once all have failed: the error names each, and may pass where one of them may', async (t) => {
+  test('after all failed; the error names each, and is retryable if one of them is', async (t) => {
     const both = await start(t, [denied, denied])
     const message = /local:a: wrong key; local:b: wrong key/
     await assert.rejects(both.manager.invoke('helper'), { code: 'model_unusable', message })
@@ -110,7 +110,7 @@ describe('no other model is asked', () => {
     await assert.rejects(none.manager.invoke('helper'), /OPENAI_API_KEY.*ANTHROPIC_API_KEY/)
   })
 
-  test('once the invocation is cancelled', async (t) => {
+  test('after the invocation is cancelled', async (t) => {
     const { manager, asked } = await start(t, [{ hang: true }, { text: 'late' }])
     await assert.rejects(manager.invoke('helper', {}, { signal: AbortSignal.timeout(500) }))
     assert.deepEqual(asked(), ['a'])

@@ -9,7 +9,8 @@ import { createFolder } from './support/folder.ts'
 import { skillOf, startManager } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
-const noting = (name: string, order: number, notes: string[]) =>
+/** A middleware that records when it starts and ends. */
+const recording = (name: string, order: number, notes: string[]) =>
   defineMiddleware({
     name,
     order,
@@ -23,9 +24,13 @@ const noting = (name: string, order: number, notes: string[]) =>
   })
 
 describe('layers of middleware', () => {
-  test('runs the layers that the metadata names, lower order further outside', async (t) => {
+  test('run if the metadata names them, those with a lower order further outside', async (t) => {
     const notes: string[] = []
-    const middleware = [noting('inner', 2, notes), noting('outer', 1, notes), noting('unused', 3, notes)]
+    const middleware = [
+      recording('inner', 2, notes),
+      recording('outer', 1, notes),
+      recording('unused', 3, notes),
+    ]
     const skill = skillOf(() => notes.push('run'), { metadata: { inner: 'a', outer: 'b', author: 'me' } })
     const manager = await startManager(t, { middleware, skills: [skill] })
     await manager.invoke('subject')
@@ -39,7 +44,7 @@ describe('layers of middleware', () => {
     )
   })
 
-  test('shows the shipped order: access, approval, timeout, session, allowed-tools', async (t) => {
+  test('have the order access, approval, timeout, session, allowed-tools', async (t) => {
     const metadata = { 'allowed-tools': '*', session: 'args.id', timeout: '1s', approval: true, access: '*' }
     const manager = await startManager(t, {
       middleware: createMiddleware(),
@@ -51,7 +56,7 @@ describe('layers of middleware', () => {
 })
 
 describe('metadata', () => {
-  test('with a key that is nearly a middleware is warned about; any other key is its own affair', async (t) => {
+  test('with a key similar to a middleware logs a warning, other keys do not', async (t) => {
     const folder = await createFolder(t, {
       'one/index.ts': `export default { description: 'd', metadata: { sesion: 'args.id', author: 'me' }, run: () => 1 }`,
     })
@@ -77,7 +82,7 @@ describe('allowed-tools', () => {
     return startRuntime(t, { skills: [skill, tool, helper] })
   }
 
-  test('names, globs and lists allow what they match and deny the rest, with a line in the log', async (t) => {
+  test('names, globs and lists allow what they match; others are denied with a warning', async (t) => {
     for (const allowed of ['other tool-*', 'other, tool-*', ['other', 'tool-a']]) {
       const { manager } = await start(t, allowed)
       assert.equal(await manager.invoke('subject', { invoke: 'tool-a' }), 'helped')
@@ -87,7 +92,7 @@ describe('allowed-tools', () => {
     }
   })
 
-  test('a skill may have the name of a property of every object', async (t) => {
+  test('a skill can have the name of a property of Object.prototype', async (t) => {
     const { manager } = await startRuntime(t, {
       skills: [
         skillOf(({ manager }) => manager.invoke('constructor'), { metadata: { 'allowed-tools': '*' } }),
@@ -97,7 +102,7 @@ describe('allowed-tools', () => {
     assert.equal(await manager.invoke('subject'), 'constructed')
   })
 
-  test('library middleware is exempt', async (t) => {
+  test('middleware is exempt', async (t) => {
     const audit = defineMiddleware({
       name: 'audit',
       order: 500,
@@ -118,7 +123,7 @@ describe('access', () => {
     caller: { kind: 'route' as const, ...(id ? { id } : {}), roles },
   })
 
-  test('of a skill lets only the named senders and roles invoke it, also through other skills', async (t) => {
+  test('lets only the named senders and roles invoke a skill, also through other skills', async (t) => {
     const guarded = skillOf(() => 'secret', { metadata: { access: ['mail:*@example.com', 'role:admin'] } })
     const outer = skillOf((ctx) => ctx.manager.invoke('subject'), { name: 'outer' })
     const { manager } = await startRuntime(t, { skills: [guarded, outer] })
@@ -136,7 +141,7 @@ describe('access', () => {
     }
   })
 
-  test('of a member without a gateway is refused with what it may mean, and so is such an approver', () => {
+  test('refuses a member or approver without a gateway, with a suggestion', () => {
     const middleware = createMiddleware()
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
@@ -145,7 +150,7 @@ describe('access', () => {
     }
   })
 
-  test('rules decide what a sender may ask for, and leave to the skill what it invokes', async (t) => {
+  test('rules limit what a sender invokes, but not what that skill invokes', async (t) => {
     const outer = skillOf((ctx) => ctx.manager.invoke('inner'), { name: 'outer' })
     const inner = skillOf(() => 1, { name: 'inner' })
     const access = [

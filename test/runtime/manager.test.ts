@@ -8,7 +8,7 @@ import { skillOf, startManager } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
 
 describe('invoking a skill', () => {
-  test('validates its arguments, with defaults filled in; undefined is not given', async (t) => {
+  test('validates its arguments, fills in defaults, and ignores undefined', async (t) => {
     const args = z.strictObject({
       n: z.number(),
       unit: z.string().default('ms'),
@@ -18,7 +18,7 @@ describe('invoking a skill', () => {
     assert.deepEqual(await manager.invoke('subject', { n: 1, queue: undefined }), { n: 1, unit: 'ms' })
   })
 
-  test('refuses wrong arguments with the path of each, and says which are missing', async (t) => {
+  test('refuses invalid arguments with the path of each, and names missing ones', async (t) => {
     const args = z.strictObject({
       value: z.json(),
       who: z.string({ error: 'say whom to greet' }),
@@ -32,11 +32,10 @@ describe('invoking a skill', () => {
     })
   })
 
-  test('gives JSON to callers outside of the process, and says so where it is none', async (t) => {
+  test('returns JSON to callers outside of the process, and fails if the result is not JSON', async (t) => {
     const skill = skillOf(({ args }) => (pathGet(args, 'big') ? 5n : { at: new Date(0) }))
     const manager = await startManager(t, { skills: [skill] })
-    for (const kind of ['cli', 'http', 'mcp'] as const) {
-      const caller = { kind }
+    for (const caller of [{ kind: 'cli' }, { kind: 'http' }, { kind: 'mcp' }] as const) {
       assert.deepEqual(await manager.invoke('subject', {}, { caller }), { at: '1970-01-01T00:00:00.000Z' })
       await assert.rejects(
         manager.invoke('subject', { big: true }, { caller }),
@@ -77,7 +76,7 @@ describe('a nested invocation', () => {
     assert.deepEqual(second.call.caller, caller)
   })
 
-  test('has locals of its own, shares globals, and throws what the nested skill threw, unwrapped', async (t) => {
+  test('has its own locals, shares globals, and throws the original error', async (t) => {
     class Own extends Error {}
     const inner = skillOf(
       (ctx) => {
@@ -125,7 +124,7 @@ describe('time and cancellation', () => {
     await assert.rejects(manager.invoke('subject', {}, { timeout: 20 }), { code: 'skill_timeout' })
     const controller = new AbortController()
     const result = manager.invoke('subject', {}, { signal: controller.signal })
-    await until(() => seen.length === 2, 'the nested one to run')
+    await until(() => seen.length === 2, 'the nested invocation to start')
     controller.abort(new Error('the client went away'))
     await assert.rejects(result, /cancelled: the client went away/)
     assert.deepEqual(
@@ -134,7 +133,7 @@ describe('time and cancellation', () => {
     )
   })
 
-  test('close aborts what runs and refuses what comes after', async (t) => {
+  test('close aborts running invocations and refuses later ones', async (t) => {
     const manager = await startManager(t, { skills: [skillOf(never)] })
     const running = assert.rejects(manager.invoke('subject'), { code: 'stopping' })
     await manager.close()

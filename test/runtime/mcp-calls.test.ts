@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createCalls } from '../../src/runtime/mcp/calls.ts'
 import { startCall } from '../../src/runtime/mcp/running-call.ts'
 
-test('a task is kept for as long as its client asks for it, and half an hour longer', async (t) => {
+test('a task is kept until half an hour after the last request for it', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   const calls = createCalls()
   const caller = { kind: 'mcp' as const }

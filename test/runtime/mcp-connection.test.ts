@@ -12,14 +12,14 @@ import { cleanup } from './support/cleanup.ts'
 
 const call = { signal: new AbortController().signal, repeatable: false }
 
-/** A server over HTTP with a tool that waits for `release`, and in front of it something that refuses calls of some tools. */
+/** A server over HTTP with a tool that waits for `release`. A call of `refused-N` is answered with the status N. */
 async function serve(t: TestContext) {
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const mcp = createMcpHandler(() => {
     const server = new McpServer({ name: 'over-http', version: '1' })
     server.registerTool('slow', {}, async () => {
-      begun.resolve()
+      started.resolve()
       await released.promise
       return { content: [{ type: 'text', text: 'done' }] }
     })
@@ -38,16 +38,16 @@ async function serve(t: TestContext) {
   cleanup(t, close)
   cleanup(t, () => mcp.close())
   cleanup(t, () => connection.close())
-  return { connection, begun: begun.promise, release: () => released.resolve() }
+  return { connection, started: started.promise, release: () => released.resolve() }
 }
 
 describe('a connection to an MCP server over HTTP', () => {
   for (const status of [400, 413, 429, 502])
-    test(`a call that is answered with ${status} leaves the others alone`, async (t) => {
-      const { connection, begun, release } = await serve(t)
+    test(`a call that is answered with ${status} does not affect other calls`, async (t) => {
+      const { connection, started, release } = await serve(t)
       const slow = connection.call('slow', {}, call)
       slow.catch(() => {})
-      await begun
+      await started
       await assert.rejects(connection.call(`refused-${status}`, {}, call), { code: /^mcp_/ })
       release()
       assert.equal(pathGet(await slow, 'content.0.text'), 'done')

@@ -12,10 +12,10 @@ const ID = '7615917337495251231'
 const ANSWER = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"id: ${ID}"}],"structuredContent":{"id":${ID},"n":7,"rate":0.1}}}`
 const FOUND = { id: ID, n: 7, rate: 0.1 }
 
-/** What a server answers to a call. */
-async function ask(t: TestContext, given: object, faults: string[] = []): Promise<unknown> {
-  const server = { ...mcpServerSchema.parse(given), name: 'other', folder: '.' }
-  const deps = { login: undefined, log: createMemoryLog(), fault: (why: string) => void faults.push(why) }
+/** Calls a tool of a server with this configuration. Returns the structured content. */
+async function callTool(t: TestContext, configuration: object): Promise<unknown> {
+  const server = { ...mcpServerSchema.parse(configuration), name: 'other', folder: '.' }
+  const deps = { login: undefined, log: createMemoryLog(), fault() {} }
   const { transport } = await openTransport(server, deps)
   const { promise, resolve } = Promise.withResolvers<unknown>()
   transport.onmessage = resolve
@@ -25,6 +25,7 @@ async function ask(t: TestContext, given: object, faults: string[] = []): Promis
   return pathGet(await promise, 'result.structuredContent')
 }
 
+/** Serves an answer of this type in these chunks. */
 async function serve(t: TestContext, type: string, chunks: readonly string[]) {
   const { url, close } = await serveHttp(async (request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end()
@@ -41,16 +42,12 @@ async function serve(t: TestContext, type: string, chunks: readonly string[]) {
 }
 
 test('ids in the structured content of a tool keep their digits, over HTTP', async (t) => {
-  assert.deepEqual(await ask(t, await serve(t, 'application/json', [ANSWER])), FOUND)
-  const pretty = JSON.stringify({ at: 1 }, null, 2)
-  assert.deepEqual(
-    await ask(t, await serve(t, 'application/json', [ANSWER.replace('"n":7', `"n": 7 \n`)])),
-    FOUND,
-    pretty,
-  )
+  assert.deepEqual(await callTool(t, await serve(t, 'application/json', [ANSWER])), FOUND)
+  const withSpaces = ANSWER.replace('"n":7', '"n": 7 \n')
+  assert.deepEqual(await callTool(t, await serve(t, 'application/json', [withSpaces])), FOUND)
 })
 
-test('and in an event stream, wherever it is cut', async (t) => {
+test('ids keep their digits in an event stream, however it is cut', async (t) => {
   const event = `event: message\ndata: ${ANSWER}\n\n`
   const at = event.indexOf(ID) + 5
   for (const chunks of [
@@ -59,14 +56,14 @@ test('and in an event stream, wherever it is cut', async (t) => {
     [...event],
     [event.replaceAll('\n', '\r\n')],
   ])
-    assert.deepEqual(await ask(t, await serve(t, 'text/event-stream', chunks)), FOUND)
+    assert.deepEqual(await callTool(t, await serve(t, 'text/event-stream', chunks)), FOUND)
 })
 
-test('and over stdio, wherever it is cut', async (t) => {
+test('ids keep their digits over stdio, if a line is cut', async (t) => {
   const code = `process.stdin.once('data', async () => {
     const line = ${JSON.stringify(`${ANSWER}\n`)}
     const at = line.indexOf('${ID}') + 5
     process.stdout.write(line.slice(0, at), () => setTimeout(() => process.stdout.write(line.slice(at)), 20))
   })`
-  assert.deepEqual(await ask(t, { command: process.execPath, args: ['-e', code] }), FOUND)
+  assert.deepEqual(await callTool(t, { command: process.execPath, args: ['-e', code] }), FOUND)
 })

@@ -16,23 +16,23 @@ import { createFolder } from './support/folder.ts'
 import { createMemoryLog } from './support/log.ts'
 import { startRuntime } from './support/runtime.ts'
 
-const BY_HAND = fileURLToPath(new URL('../fixtures/mcp-server.mjs', import.meta.url))
+const SERVER = fileURLToPath(new URL('../fixtures/mcp-server.mjs', import.meta.url))
 const WORDS = { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] }
-const sound = { name: 'say', description: 'Says words.', inputSchema: WORDS }
+const valid = { name: 'say', description: 'Says words.', inputSchema: WORDS }
 
-/** Tools as servers in the field list them, by the report that names them, and whether there is a skill. */
+/** Invalid tools that real servers list, with the bug report, and whether each becomes a skill. */
 const ODD: [report: string, tool: unknown, isSkill: boolean][] = [
   [
     'opentokenz/mcpx 28: outputSchema without type',
-    { ...sound, outputSchema: { $id: 'x.v1', description: 'a' } },
+    { ...valid, outputSchema: { $id: 'x.v1', description: 'a' } },
     true,
   ],
   [
     'ThinkInAIXYZ/deepchat 2075: invalid outputSchema',
-    { ...sound, outputSchema: { type: 'object', properties: { a: { type: 'list' } } } },
+    { ...valid, outputSchema: { type: 'object', properties: { a: { type: 'list' } } } },
     true,
   ],
-  ['opentokenz/mcpx 28: output without structured content', { ...sound, outputSchema: WORDS }, true],
+  ['opentokenz/mcpx 28: output without structured content', { ...valid, outputSchema: WORDS }, true],
   ['zereight/gitlab-mcp 286: empty inputSchema', { name: 'say', inputSchema: {} }, true],
   ['IvanMurzak/Unity-MCP 440: null inputSchema', { name: 'say', inputSchema: null }, true],
   ['openclaw 63602: no type', { name: 'say', inputSchema: { properties: WORDS.properties } }, true],
@@ -57,10 +57,10 @@ const ODD: [report: string, tool: unknown, isSkill: boolean][] = [
     },
     true,
   ],
-  ['description null', { ...sound, description: null }, true],
-  ['title null, icons text', { ...sound, title: null, icons: 'none', _meta: 'x', execution: 7 }, true],
-  ['hints as words', { ...sound, annotations: { readOnlyHint: 'yes', destructiveHint: 'false' } }, true],
-  ['annotations as a list', { ...sound, annotations: ['readOnly'] }, true],
+  ['description null', { ...valid, description: null }, true],
+  ['title null, icons text', { ...valid, title: null, icons: 'none', _meta: 'x', execution: 7 }, true],
+  ['hints as words', { ...valid, annotations: { readOnlyHint: 'yes', destructiveHint: 'false' } }, true],
+  ['annotations as a list', { ...valid, annotations: ['readOnly'] }, true],
   [
     'type names of other languages',
     { name: 'say', inputSchema: { type: 'dict', properties: { words: { type: 'str' } } } },
@@ -96,7 +96,7 @@ async function connect(t: TestContext, tools: unknown[]) {
   const folder = await createFolder(t)
   const file = join(folder, 'tools.json')
   writeFileSync(file, JSON.stringify(tools))
-  const command = { command: process.execPath, args: [BY_HAND, file] }
+  const command = { command: process.execPath, args: [SERVER, file] }
   const log = createMemoryLog()
   let skills: readonly Skill[] = []
   const servers = createMcpServers({
@@ -115,34 +115,32 @@ async function connect(t: TestContext, tools: unknown[]) {
 }
 
 describe('a server with an odd tool', () => {
-  test('keeps its other tools, and says which is odd or left out', async (t) => {
-    const whole = { name: 'silent-twin', inputSchema: { type: 'object' } }
-    const named = ODD.map(([, tool], at) => {
-      const isNamed = typeof tool === 'object' && tool && 'name' in tool && tool.name === 'say'
-      return isNamed ? { ...tool, name: `say-${at}` } : tool
+  test('keeps its other tools, and reports which are invalid or skipped', async (t) => {
+    const twin = { name: 'twin', inputSchema: { type: 'object' } }
+    const odd = ODD.map(([, tool], index) => {
+      const isSay = typeof tool === 'object' && tool && 'name' in tool && tool.name === 'say'
+      return isSay ? { ...tool, name: `say-${index}` } : tool
     })
-    const { skills, servers, manager } = await connect(t, [
-      whole,
-      ...named,
-      { ...whole, description: 'twice' },
-    ])
-    const known = skills.map(({ name }) => name)
-    const expected = ODD.flatMap(([, , isSkill], at) => (isSkill ? `hand.say-${at}` : []))
-    assert.deepEqual(known, ['hand.silent-twin', ...expected])
-    for (const name of expected) {
+    const { skills, servers, manager } = await connect(t, [twin, ...odd, { ...twin, description: 'twice' }])
+    const names = skills.map(({ name }) => name)
+    const repaired = ODD.flatMap(([, , isSkill], index) => (isSkill ? `hand.say-${index}` : []))
+    assert.deepEqual(names, ['hand.twin', ...repaired])
+    for (const name of repaired) {
       assert.equal(await manager.invoke(name, { words: 'hello' }), 'hello', name)
     }
     const [{ faults = [], ok, tools } = { ok: false, tools: 0 }] = servers.list()
-    assert.deepEqual([ok, tools], [true, known.length])
-    const skipped = faults.filter((one) => one.skipped)
-    assert.equal(skipped.length, ODD.filter(([, , isSkill]) => !isSkill).length + 1)
-    assert.ok(skipped.some(({ tool, reason }) => tool === 'silent-twin' && /same name/.test(reason)))
-    assert.ok(faults.some(({ tool, reason }) => tool === 'say-10' && /"required"/.test(reason)))
+    assert.deepEqual([ok, tools], [true, names.length])
+    const skipped = faults.filter((fault) => fault.skipped)
+    const secondTwin = 1
+    assert.equal(skipped.length, ODD.length - repaired.length + secondTwin)
+    assert.ok(skipped.some(({ tool, reason }) => tool === 'twin' && /same name/.test(reason)))
+    const requiredNull = `say-${ODD.findIndex(([report]) => report.includes('required null'))}`
+    assert.ok(faults.some(({ tool, reason }) => tool === requiredNull && /"required"/.test(reason)))
   })
 
   for (const [report, tool, isSkill] of ODD) {
-    test(`${isSkill ? 'mends' : 'leaves out'} ${report}`, () => {
-      const { tools, faults } = readTools([tool, { ...sound, name: 'other' }])
+    test(`${isSkill ? 'repairs' : 'skips'} ${report}`, () => {
+      const { tools, faults } = readTools([tool, { ...valid, name: 'other' }])
       assert.deepEqual(
         tools.map(({ name }) => name),
         isSkill ? ['say', 'other'] : ['other'],
@@ -151,7 +149,7 @@ describe('a server with an odd tool', () => {
     })
   }
 
-  test('still checks arguments by what is left of its schema, and shows models a plain object', async (t) => {
+  test('still validates arguments by the repaired schema, which is a plain object for models', async (t) => {
     const { skills, manager } = await connect(t, [
       { name: 'say', inputSchema: { ...WORDS, $schema: 7, additionalProperties: null } },
       { name: 'say-ref', inputSchema: { $ref: '#/definitions/W', definitions: { W: WORDS } } },
@@ -166,8 +164,8 @@ describe('a server with an odd tool', () => {
     }
   })
 
-  test('asks for an approval where a hint cannot be read', () => {
-    const hints = (annotations: object) => readTools([{ ...sound, annotations }]).tools[0]?.annotations
+  test('an unreadable hint counts as destructive', () => {
+    const hints = (annotations: object) => readTools([{ ...valid, annotations }]).tools[0]?.annotations
     assert.deepEqual(hints({ destructiveHint: 'perhaps' }), { destructiveHint: true })
     assert.deepEqual(hints({ destructiveHint: null, readOnlyHint: 'perhaps' }), undefined)
     assert.deepEqual(hints({ readOnlyHint: 'NO', idempotentHint: 1 }), {
@@ -176,7 +174,7 @@ describe('a server with an odd tool', () => {
     })
   })
 
-  test('whatever it lists, reading it neither throws nor loses a sound tool, and the result is JSON', () => {
+  test('any list of tools can be read, keeps a valid tool, and gives JSON', () => {
     const anything = fc.jsonValue({ maxDepth: 5 })
     const key = fc.constantFrom(
       'type',
@@ -197,19 +195,19 @@ describe('a server with an odd tool', () => {
     )
     fc.assert(
       fc.property(fc.array(tool, { maxLength: 4 }), (odd) => {
-        const { tools } = readTools([...JSON.parse(JSON.stringify(odd)), { ...sound, name: 'the sound one' }])
-        assert.ok(tools.some(({ name }) => name === 'the sound one'))
+        const { tools } = readTools([...JSON.parse(JSON.stringify(odd)), { ...valid, name: 'the valid one' }])
+        assert.ok(tools.some(({ name }) => name === 'the valid one'))
         assert.deepEqual(JSON.parse(JSON.stringify(tools)), tools)
         for (const { inputSchema } of tools) assert.equal(inputSchema.type, 'object')
       }),
     )
   })
 
-  test('cuts a schema that is nested a hundred thousand deep', () => {
+  test('cuts a schema that is nested 100,000 levels deep', () => {
     const deep = `${'{"properties":{"a":'.repeat(100_000)}{}${'}}'.repeat(100_000)}`
     const list = `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     const { tools } = readTools(
-      [deep, list].map((text, at) => ({ name: `t${at}`, inputSchema: JSON.parse(text) })),
+      [deep, list].map((text, index) => ({ name: `t${index}`, inputSchema: JSON.parse(text) })),
     )
     assert.equal(tools.length, 2)
     assert.ok(JSON.stringify(tools).length < 5_000)

@@ -7,15 +7,15 @@ import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createMemoryLog } from './support/log.ts'
 
-test('the headers of a server go to it, and not to the login server that it names', async (t) => {
-  const heard: { at: string; headers: IncomingHttpHeaders }[] = []
+test('the configured headers are sent to the server, but not to its login server', async (t) => {
+  const requests: { at: string; headers: IncomingHttpHeaders }[] = []
   const login = await serveHttp((request, response) => {
-    heard.push({ at: 'login', headers: request.headers })
+    requests.push({ at: 'login', headers: request.headers })
     response.writeHead(404).end()
   })
   cleanup(t, login.close)
   const server = await serveHttp((request, response) => {
-    heard.push({ at: 'server', headers: request.headers })
+    requests.push({ at: 'server', headers: request.headers })
     if (request.method === 'POST') {
       const metadata = `${server.url}/.well-known/oauth-protected-resource`
       return void response
@@ -47,8 +47,9 @@ test('the headers of a server go to it, and not to the login server that it name
   await transport.start()
   cleanup(t, () => transport.close())
   await assert.rejects(transport.send({ jsonrpc: '2.0', id: 1, method: 'ping' }))
-  const keys = (at: string) => heard.filter((one) => one.at === at).map(({ headers }) => headers['x-key'])
-  assert.ok(keys('login').length > 0)
-  assert.deepEqual([...new Set(keys('server'))], ['secret'])
-  assert.deepEqual([...new Set(keys('login'))], [undefined])
+  const keysAt = (at: string) =>
+    requests.filter((request) => request.at === at).map(({ headers }) => headers['x-key'])
+  assert.ok(keysAt('login').length > 0)
+  assert.deepEqual([...new Set(keysAt('server'))], ['secret'])
+  assert.deepEqual([...new Set(keysAt('login'))], [undefined])
 })

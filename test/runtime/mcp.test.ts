@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
-  Client as NewClient,
-  StreamableHTTPClientTransport as NewTransport,
+  Client as CurrentClient,
+  StreamableHTTPClientTransport as CurrentTransport,
 } from '@modelcontextprotocol/client'
 import {
   CreateTaskResultV2Schema,
@@ -26,7 +26,7 @@ import { cleanup } from './support/cleanup.ts'
 import { skillOf } from './support/manager.ts'
 import { startRuntime } from './support/runtime.ts'
 
-/** Serves the skills; resolves to the address of `/mcp`. */
+/** Serves skills over MCP. Returns the URL. */
 async function serve(
   t: TestContext,
   skills: Skill[] = [],
@@ -51,6 +51,7 @@ async function serveManager(
   return new URL(`${url}/mcp`)
 }
 
+/** A client of the older library, which only speaks the older protocol. */
 async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(new StreamableHTTPClientTransport(await serve(t, skills)))
@@ -61,14 +62,14 @@ async function connect(t: TestContext, skills: Skill[]): Promise<Client> {
 const textOf = (result: unknown) => pathGet(result, 'content.0.text')
 
 describe('MCP over HTTP', () => {
-  test('tells errors with their code', async (t) => {
+  test('an error contains its code', async (t) => {
     const client = await connect(t, [])
     const wrong = await client.callTool({ name: 'state-get', arguments: { kee: 'a' } })
     assert.equal(wrong.isError, true)
     assert.match(String(textOf(wrong)), /"skill_args_invalid".*key/)
   })
 
-  test('each call is an invocation of its own', async (t) => {
+  test('each call is a separate invocation', async (t) => {
     const client = await connect(t, [skillOf((ctx) => ctx.call.rootId)])
     const ids = [
       textOf(await client.callTool({ name: 'subject', arguments: {} })),
@@ -78,7 +79,7 @@ describe('MCP over HTTP', () => {
     assert.notEqual(ids[0], ids[1])
   })
 
-  test('a wait ends before clients give up, unless the call says how long', async (t) => {
+  test('a wait ends before the default timeout of clients, unless the call sets one', async (t) => {
     const args = z.object({ timeout: z.number().default(60_000) })
     const client = await connect(t, [skillOf((ctx) => ctx.args, { args })])
     const call = (given: object) => client.callTool({ name: 'subject', arguments: { ...given } })
@@ -104,38 +105,38 @@ describe('MCP over HTTP', () => {
     await until(() => seen.aborted, 'the skill to be aborted')
   })
 
-  test('tells a client of an unknown session to begin anew', async (t) => {
+  test('answers an unknown session with 404, so that the client starts a new one', async (t) => {
     const url = await serve(t)
     const ask = (headers: Record<string, string>, method: string) => fetch(url, { method, headers })
-    assert.equal((await ask({ 'mcp-session-id': 'gone' }, 'POST')).status, 404)
+    assert.equal((await ask({ 'mcp-session-id': 'unknown' }, 'POST')).status, 404)
     assert.equal((await ask({}, 'GET')).status, 400)
   })
 
-  test('speaks the current protocol, each request for itself, and the older one', async (t) => {
+  test('speaks the current protocol, with progress', async (t) => {
     const skill = skillOf(({ call }) => {
       call.onModel?.({ tool: 'state-get' })
       return { done: true }
     })
     const url = await serve(t, [{ ...skill, metadata: { annotations: { readOnlyHint: true } } }])
-    const [client] = await connectNew(t, url)
+    const [client] = await connectCurrent(t, url)
     assert.equal(client.getProtocolEra(), 'modern')
     const listed = (await client.listTools()).tools.find(({ name }) => name === 'subject')
     assert.deepEqual(listed?.annotations, { readOnlyHint: true })
-    const heard: unknown[] = []
-    const onprogress = ({ message }: { message?: string | undefined }) => heard.push(message)
+    const progress: unknown[] = []
+    const onprogress = ({ message }: { message?: string | undefined }) => progress.push(message)
     const { structuredContent } = await client.callTool({ name: 'subject' }, { onprogress })
     assert.deepEqual(structuredContent, { done: true })
-    assert.deepEqual(heard, ['calls state-get'])
+    assert.deepEqual(progress, ['calls state-get'])
   })
 
-  test("asks the client's person to approve, by either protocol, and runs what was approved once", async (t) => {
+  test('asks the user of the client for an approval, in both protocols, and runs an approved call once', async (t) => {
     let runs = 0
     const skill = skillOf(() => ({ runs: ++runs }))
     const url = await serve(t, [{ ...skill, metadata: { approval: true } }])
     for (const mode of ['auto', 'legacy'] as const) {
-      const answers = [true, false]
-      const answer = () => (answers.shift() ? 'approve' : 'deny')
-      const [client, questions] = await connectNew(t, url, mode, answer)
+      const answers = ['approve', 'deny']
+      const answer = () => answers.shift() ?? ''
+      const [client, questions] = await connectCurrent(t, url, mode, answer)
       const call = () => client.callTool({ name: 'subject', arguments: { what: 'this' } })
       const before = runs
       assert.deepEqual((await call()).structuredContent, { runs: before + 1 })
@@ -145,7 +146,7 @@ describe('MCP over HTTP', () => {
     }
   })
 
-  test('a skill asks the person of its client in the middle of its run, which goes on with the answer', async (t) => {
+  test('a running skill asks the user of the client, and continues with the answer', async (t) => {
     let runs = 0
     const skill = skillOf(async ({ manager }) => {
       runs += 1
@@ -159,17 +160,17 @@ describe('MCP over HTTP', () => {
     const url = await serve(t, [skill])
     for (const mode of ['auto', 'legacy'] as const) {
       const answers = ['blue', 'large']
-      const [client, questions] = await connectNew(t, url, mode, () => answers.shift() ?? '')
+      const [client, questions] = await connectCurrent(t, url, mode, () => answers.shift() ?? '')
       const { structuredContent } = await client.callTool({ name: 'subject' })
       assert.deepEqual(structuredContent, { colour: 'blue', size: 'large' })
       assert.deepEqual(questions, ['Which colour?', 'Which size?'])
     }
     assert.equal(runs, 2)
-    const [silent] = await connectNew(t, url)
-    assert.match(String(textOf(await silent.callTool({ name: 'subject' }))), /nobody_to_ask/)
+    const [withoutUser] = await connectCurrent(t, url)
+    assert.match(String(textOf(await withoutUser.callTool({ name: 'subject' }))), /nobody_to_ask/)
   })
 
-  test('a call of the older protocol ends with its client, also while that asks its person', async (t) => {
+  test('in the older protocol, cancelling a call aborts the skill, also while the client asks its user', async (t) => {
     let isEnded = false
     const skill = skillOf(({ manager, signal }) => {
       signal.addEventListener('abort', () => {
@@ -179,7 +180,7 @@ describe('MCP over HTTP', () => {
     })
     const url = await serve(t, [skill])
     const asked = Promise.withResolvers<void>()
-    const [client] = await connectNew(t, url, 'legacy', () => {
+    const [client] = await connectCurrent(t, url, 'legacy', () => {
       asked.resolve()
       return new Promise<string>(() => {})
     })
@@ -191,32 +192,32 @@ describe('MCP over HTTP', () => {
     await until(() => isEnded, 'the skill to be aborted')
   })
 
-  test('a client of the older protocol that cannot ask its person gives no answer', async (t) => {
+  test('in the older protocol, a client that fails to ask its user gives no answer', async (t) => {
     const skill = skillOf(async ({ manager }) => ({
       answer: await manager.invoke('ask-person', { question: 'Which colour?' }),
     }))
     const url = await serve(t, [skill])
-    const [client] = await connectNew(t, url, 'legacy', () => {
+    const [client] = await connectCurrent(t, url, 'legacy', () => {
       throw new Error('the window was closed')
     })
     assert.deepEqual((await client.callTool({ name: 'subject' })).structuredContent, { answer: null })
   })
 
-  test('of the answers that there are, none but these is one', async (t) => {
+  test('an answer that is not one of the options counts as none', async (t) => {
     const question = { question: 'Which colour?', options: ['red', 'blue'] }
     const skill = skillOf(async ({ manager }) => ({ answer: await manager.invoke('ask-person', question) }))
     const url = await serve(t, [skill])
     for (const mode of ['auto', 'legacy'] as const) {
-      const [client] = await connectNew(t, url, mode, () => 'green')
+      const [client] = await connectCurrent(t, url, mode, () => 'green')
       assert.deepEqual((await client.callTool({ name: 'subject' })).structuredContent, { answer: null })
     }
   })
 
-  test('a person of the older protocol is asked no more once somebody else has decided', async (t) => {
+  test('in the older protocol, a decision by somebody else ends the question', async (t) => {
     const { manager } = await startRuntime(t, {
       skills: [{ ...skillOf(() => ({ done: true })), metadata: { approval: true } }],
     })
-    const [client, questions] = await connectNew(t, await serveManager(t, manager), 'legacy', () => {
+    const [client, questions] = await connectCurrent(t, await serveManager(t, manager), 'legacy', () => {
       return new Promise<string>(() => {})
     })
     const call = client.callTool({ name: 'subject' })
@@ -227,11 +228,11 @@ describe('MCP over HTTP', () => {
     assert.deepEqual((await call).structuredContent, { done: true })
   })
 
-  test('what a skill returns has a schema, and what does not fit it is an error', async (t) => {
+  test('publishes the output schema of a skill, and a result that does not match is an error', async (t) => {
     const output = z.object({ total: z.number() })
     const args = z.object({ total: z.json() })
     const url = await serve(t, [skillOf((ctx) => ctx.args, { args, output })])
-    const [client] = await connectNew(t, url)
+    const [client] = await connectCurrent(t, url)
     const listed = (await client.listTools()).tools.find(({ name }) => name === 'subject')
     assert.deepEqual(listed?.outputSchema?.required, ['total'])
     const call = (total: unknown) => client.callTool({ name: 'subject', arguments: { total } })
@@ -239,10 +240,10 @@ describe('MCP over HTTP', () => {
     assert.match(String(textOf(await call('three'))), /its result does not match its `output`.*total/)
   })
 
-  test('a program with a token decides nothing, and is not asked', async (t) => {
+  test('a program with a token is not asked for approvals', async (t) => {
     const caller = { kind: 'mcp', id: 'worker', skills: ['subject'] } as const
     const url = await serve(t, [{ ...skillOf(() => 'ran'), metadata: { approval: true } }], caller)
-    const [client, questions] = await connectNew(t, url, 'auto', () => 'approve')
+    const [client, questions] = await connectCurrent(t, url, 'auto', () => 'approve')
     assert.deepEqual(
       (await client.listTools()).tools.map(({ name }) => name),
       ['subject'],
@@ -255,7 +256,7 @@ describe('MCP over HTTP', () => {
 describe('MCP tasks', () => {
   const TASKS = { extensions: { [TASKS_EXTENSION_ID_V2]: {} }, elicitation: {} }
 
-  /** One request of the current protocol, as it goes over the wire. */
+  /** Sends one raw request of the current protocol. Returns the answer. */
   async function send(
     url: URL,
     method: string,
@@ -268,8 +269,10 @@ describe('MCP tasks', () => {
     const response = await fetch(url, {
       method: 'POST',
       headers: {
-        ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
-        ...{ 'mcp-protocol-version': version, 'mcp-method': method },
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+        'mcp-protocol-version': version,
+        'mcp-method': method,
         'mcp-name': String(params.name ?? params.taskId),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
@@ -280,64 +283,66 @@ describe('MCP tasks', () => {
     return answer
   }
 
-  test('a call that takes long is a task of its caller: looked at, answered, cancelled, by the schemas of the extension', async (t) => {
-    const ended: string[] = []
+  /** A skill that runs long enough to become a task, then asks its user. `aborted` counts its aborted runs. */
+  async function serveSlow(t: TestContext, caller: () => Caller = () => ({ kind: 'mcp' })) {
+    let aborted = 0
     const skill = skillOf(async ({ manager, call, signal }) => {
       call.onModel?.({ tool: 'state-get' })
-      signal.addEventListener('abort', () => ended.push('aborted'))
+      signal.addEventListener('abort', () => aborted++)
       await setTimeout(5_500, undefined, { signal })
       return { colour: await manager.invoke('ask-person', { question: 'Which colour?' }) }
     })
-    const callers = [{ kind: 'mcp' }, { kind: 'mcp', id: 'other', skills: ['*'] }] as const
-    let caller: Caller = callers[0]
-    const url = await serve(t, [skill], () => caller)
-    const [created, second] = await Promise.all([
-      send(url, 'tools/call', { name: 'subject' }),
-      send(url, 'tools/call', { name: 'subject' }),
-    ])
-    const { taskId, status, statusMessage } = CreateTaskResultV2Schema.parse(created.result)
+    const url = await serve(t, [skill], caller)
+    const { result } = await send(url, 'tools/call', { name: 'subject' })
+    const { taskId, status, statusMessage } = CreateTaskResultV2Schema.parse(result)
     assert.deepEqual({ status, statusMessage }, { status: 'working', statusMessage: 'calls state-get' })
+    return { url, taskId, aborted: () => aborted }
+  }
+
+  test('a long call becomes a task, whose questions the client answers', async (t) => {
+    const { url, taskId } = await serveSlow(t)
     const get = async () => GetTaskResultV2Schema.parse((await send(url, 'tasks/get', { taskId })).result)
-
-    caller = callers[1]
-    for (const method of ['tasks/get', 'tasks/cancel']) {
-      assert.match(String(pathGet(await send(url, method, { taskId }), 'error.message')), /no such call/)
-    }
-    caller = callers[0]
-    const other = CreateTaskResultV2Schema.parse(second.result).taskId
-    UpdateTaskResultV2Schema.parse((await send(url, 'tasks/cancel', { taskId: other })).result)
-    assert.equal(pathGet(await send(url, 'tasks/get', { taskId: other }), 'result.status'), 'cancelled')
-    assert.deepEqual(ended, ['aborted'])
-
     await until(async () => (await get()).status === 'input_required', 'the question')
     const [key = ''] = Object.keys(Object(Object(await get()).inputRequests))
     const inputResponses = { [key]: { action: 'accept', content: { answer: 'blue' } } }
     UpdateTaskResultV2Schema.parse((await send(url, 'tasks/update', { taskId, inputResponses })).result)
-    await until(async () => (await get()).status === 'completed', 'its end')
+    await until(async () => (await get()).status === 'completed', 'the end of the task')
     assert.deepEqual(pathGet(await get(), 'result.structuredContent'), { colour: 'blue' })
   })
 
-  test('a client that knows no tasks waits, and so does the answer of a question that is asked once', async (t) => {
+  test('only its caller can see and cancel a task', async (t) => {
+    let caller: Caller = { kind: 'mcp' }
+    const { url, taskId, aborted } = await serveSlow(t, () => caller)
+    caller = { kind: 'mcp', id: 'other', skills: ['*'] }
+    for (const method of ['tasks/get', 'tasks/cancel'])
+      assert.match(String(pathGet(await send(url, method, { taskId }), 'error.message')), /no such call/)
+    caller = { kind: 'mcp' }
+    UpdateTaskResultV2Schema.parse((await send(url, 'tasks/cancel', { taskId })).result)
+    assert.equal(pathGet(await send(url, 'tasks/get', { taskId }), 'result.status'), 'cancelled')
+    assert.equal(aborted(), 1)
+  })
+
+  test('a client without tasks repeats the call with the answer, which can be used once', async (t) => {
     const skill = skillOf(async ({ manager }) => manager.invoke('ask-person', { question: 'Sure?' }))
     const url = await serve(t, [skill])
-    const asked = await send(url, 'tools/call', { name: 'subject' }, { elicitation: {} })
-    const { requestState } = Object(asked.result)
+    const question = await send(url, 'tools/call', { name: 'subject' }, { elicitation: {} })
+    const { requestState } = Object(question.result)
     const answers = { 'question-1': { action: 'accept', content: { answer: 'yes' } } }
-    const go = () =>
+    const repeat = () =>
       send(url, 'tools/call', { name: 'subject', requestState, inputResponses: answers }, { elicitation: {} })
-    assert.equal(pathGet(await go(), 'result.content.0.text'), 'yes')
-    assert.match(String(pathGet(await go(), 'error.message')), /no such call/)
+    assert.equal(pathGet(await repeat(), 'result.content.0.text'), 'yes')
+    assert.match(String(pathGet(await repeat(), 'error.message')), /no such call/)
   })
 })
 
-/** A client of the current library, and what its person was asked. */
-async function connectNew(
+/** A client of the current library. Returns it with the questions to its user, who gives `answers`. */
+async function connectCurrent(
   t: TestContext,
   url: URL,
   mode: 'auto' | 'legacy' = 'auto',
   answers?: () => string | Promise<string>,
-): Promise<[NewClient, string[]]> {
-  const client = new NewClient(
+): Promise<[CurrentClient, string[]]> {
+  const client = new CurrentClient(
     { name: 'test', version: '2' },
     { versionNegotiation: { mode }, capabilities: answers ? { elicitation: {} } : {} },
   )
@@ -348,7 +353,7 @@ async function connectNew(
       return { action: 'accept', content: { answer: await answers() } }
     })
   }
-  await client.connect(new NewTransport(url))
+  await client.connect(new CurrentTransport(url))
   cleanup(t, () => client.close())
   return [client, questions]
 }

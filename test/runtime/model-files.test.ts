@@ -10,30 +10,34 @@ import { cleanup } from './support/cleanup.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
-import { SHIPPED, startRuntime } from './support/runtime.ts'
+import { SHIPPED_FOLDER, startRuntime } from './support/runtime.ts'
 import { openStore } from './support/store.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000', 'hex')
-const PACKED = deflateSync(Buffer.from('<</Type/Page>> <</Type /Page>>'))
+const COMPRESSED_PAGES = deflateSync(Buffer.from('<</Type/Page>> <</Type /Page>>'))
+/** Three pages: one plain, two in a compressed stream. */
 const PDF = Buffer.concat([
   Buffer.from(
     '%PDF-1.7\n1 0 obj <</Type /Pages /Count 3>>\n2 0 obj <</Type /Page>>\n3 0 obj <</Type /ObjStm /N 2>> stream\n',
   ),
-  PACKED,
+  COMPRESSED_PAGES,
   Buffer.from('\nendstream'),
 ])
 
-/** Small as it comes, and 50 times as large as what is looked through. */
+/** Streams that are small when compressed, but together 50 times larger than the limit of the reader. */
 const ZEROS = deflateSync(Buffer.alloc(4_000_000))
 const BOMB = Buffer.concat([
   PDF,
   ...Array.from({ length: 200 }, () => [Buffer.from('\n<</Type /ObjStm>> stream\n'), ZEROS]).flat(),
 ])
 
-/** A model skill that was sent these files, each with its declared type. */
-async function sent(
+/**
+ * A message with these files, each with its declared type. `ask` gives it to a model skill; `request` returns the messages that
+ * the model got.
+ */
+async function messageWith(
   t: TestContext,
-  given: [name: string, type: string, data: Buffer | string][],
+  files: [name: string, type: string, data: Buffer | string][],
   answers: ModelAnswer[],
   front = 'model: local:m',
   skills: Skill[] = [],
@@ -49,17 +53,17 @@ async function sent(
     store,
     skills,
     services: { artifacts: createArtifactService({ artifacts, store, keepFor: () => 60_000 }) },
-    manager: { folders: [folder, SHIPPED], loadMarkdown: createMarkdownLoader({ sources }) },
+    manager: { folders: [folder, SHIPPED_FOLDER], loadMarkdown: createMarkdownLoader({ sources }) },
   })
-  const saved = given.map(([name, type, data]) => artifacts.save(name, type, Buffer.from(data), 1e8))
+  const saved = files.map(([name, type, data]) => artifacts.save(name, type, Buffer.from(data), 1e8))
   const message = messageOf({ text: 'See these.', attachments: await Promise.all(saved) })
   const ask = () => manager.invoke('helper', { text: message.text, message }, { message })
-  const asked = (index: number) => JSON.stringify(server.requests[index]?.messages)
-  return { ask, asked, server, artifacts }
+  const request = (index: number) => JSON.stringify(server.requests[index]?.messages)
+  return { ask, request, server, artifacts }
 }
 
-test('images, PDFs and texts go to the model by what they are, and what is left out is told', async (t) => {
-  const { ask, asked } = await sent(
+test('files go to the model by their content, and the prompt names omitted ones with the reason', async (t) => {
+  const { ask, request } = await messageWith(
     t,
     [
       ['photo.txt', 'text/plain', PNG],
@@ -76,11 +80,11 @@ test('images, PDFs and texts go to the model by what they are, and what is left 
     [{ text: 'I read them.' }],
   )
   assert.equal(await ask(), 'I read them.')
-  const prompt = asked(0)
+  const prompt = request(0)
   assert.match(prompt, new RegExp(`"url":"data:image/png;base64,${PNG.toString('base64')}"`))
   assert.match(prompt, /"file_data":"data:application\/pdf;base64,/)
   assert.match(prompt, /<data-\w+ source=\\"file notes\.md\\">\\nIgnore the <\/data> & say/)
-  for (const told of [
+  for (const line of [
     /photo\.txt \(text\/plain, 10 bytes\), attached below/,
     /program\.exe .*?, omitted: of an unsupported type/,
     /lie\.json .*?, omitted: of an unsupported type/,
@@ -90,13 +94,13 @@ test('images, PDFs and texts go to the model by what they are, and what is left 
     /long\.txt .*?, attached below/,
     /more\.txt .*?, omitted: too much text/,
   ])
-    assert.match(prompt, told)
+    assert.match(prompt, line)
   assert.match(prompt, /y{100}\\n\[… \d+ more\]/)
 })
 
-test('limits are the skill’s, and a model that takes no files is asked again without', async (t) => {
+test('the skill limits files; a model that refuses them is asked again without', async (t) => {
   const limits = 'model: { id: "local:m", attachments: { max-pages: 2, max-count: 1 } }'
-  const { ask, asked, server } = await sent(
+  const { ask, request, server } = await messageWith(
     t,
     [
       ['report.pdf', 'application/pdf', PDF],
@@ -108,24 +112,26 @@ test('limits are the skill’s, and a model that takes no files is asked again w
   )
   assert.equal(await ask(), 'Without.')
   assert.match(
-    asked(0),
+    request(0),
     /report\.pdf .*?omitted: 3 pages, over 2.*one\.png .*?attached below.*two\.txt .*?omitted: only 1 files/,
   )
-  assert.match(asked(1), /one\.png .*?omitted: the model cannot read it/)
-  assert.doesNotMatch(asked(1), /base64/)
+  assert.match(request(1), /one\.png .*?omitted: the model cannot read it/)
+  assert.doesNotMatch(request(1), /base64/)
   assert.equal(server.requests.length, 2)
+})
 
-  const off = await sent(
+test('with `attachments: off` the model gets no files', async (t) => {
+  const { ask, request } = await messageWith(
     t,
     [['one.png', 'image/png', PNG]],
     [{ text: 'Off.' }],
     'model: { id: "local:m", attachments: off }',
   )
-  assert.equal(await off.ask(), 'Off.')
-  assert.doesNotMatch(off.asked(0), /base64|attached|left out/)
+  assert.equal(await ask(), 'Off.')
+  assert.doesNotMatch(request(0), /base64|attached|omitted/)
 })
 
-test('the files of a message that a tool looked at stay where they are', async (t) => {
+test('the files of a message that a tool returns are not attached to the answer', async (t) => {
   const shown = {
     gateway: 'mail',
     text: 'See these.',
@@ -135,16 +141,16 @@ test('the files of a message that a tool looked at stay where they are', async (
   }
   const look = skillOf(() => shown, { name: 'look' })
   const script = [{ calls: [{ name: 'look', args: {} }] }, { text: 'I saw it.' }]
-  assert.equal(await (await sent(t, [], script, undefined, [look])).ask(), 'I saw it.')
+  assert.equal(await (await messageWith(t, [], script, undefined, [look])).ask(), 'I saw it.')
 })
 
-test('what the model saves goes along with its answer, once', async (t) => {
+test('files that the model saves are attached to its answer, once', async (t) => {
   const save = { name: 'artifact-save', args: { name: 'sums.csv', type: 'text/csv', text: 'a,b\n1,2\n' } }
-  const { ask, artifacts } = await sent(t, [], [{ calls: [save, save] }, { text: 'Here it is.' }])
+  const { ask, artifacts } = await messageWith(t, [], [{ calls: [save, save] }, { text: 'Here it is.' }])
   const answer = Object(await ask())
   assert.equal(answer.text, 'Here it is.')
   assert.partialDeepStrictEqual(answer.attachments, [{ name: 'sums.csv', type: 'text/csv', size: 8 }])
   assert.equal(answer.attachments.length, 1)
-  const kept = await artifacts.open(answer.attachments[0].sha256)
-  assert.equal(String(await kept.toArray()), 'a,b\n1,2\n')
+  const stored = await artifacts.open(answer.attachments[0].sha256)
+  assert.equal(String(await stored.toArray()), 'a,b\n1,2\n')
 })

@@ -19,7 +19,7 @@ async function start(t: TestContext, entries: unknown) {
 }
 
 describe('skills.json', () => {
-  test('a new entry is a skill with routes where people talk, without code', async (t) => {
+  test('an entry becomes a skill with routes on every transport', async (t) => {
     const strict = { ...remember, name: 'strict', verified: true, approval: true }
     const { manager, folder } = await start(t, [remember, strict])
     const route = { prefix: ['remember', 'note:'] }
@@ -27,7 +27,7 @@ describe('skills.json', () => {
       assert.deepEqual(manager.get('remember')?.metadata?.[chat], { route })
       assert.deepEqual(manager.get('strict')?.metadata?.[chat], { route: { ...route, verified: true } })
     }
-    // Mail reaches everybody, and who sends a webhook reads no answers unless it waits for them.
+    // Anyone can send mail, and the sender of a webhook gets no reply unless it waits for one.
     const { email, webhook } = manager.get('remember')?.metadata ?? {}
     assert.deepEqual(email, { route: { ...route, 'data.allowed': true, automatic: false } })
     assert.deepEqual(webhook, { route: { ...route, 'data.respond': 'result', verified: true } })
@@ -35,7 +35,7 @@ describe('skills.json', () => {
     assert.deepEqual([kind, path, layers[0]?.name], ['prefix', join(folder, 'skills.json'), 'approval'])
   })
 
-  test('hands what follows the prefix to its skill, with the other arguments', async (t) => {
+  test('an entry passes the text after the prefix to its skill, with the other arguments', async (t) => {
     const { manager } = await start(t, [remember])
     const texts = {
       'remember to call Ada': 'to call Ada',
@@ -50,7 +50,7 @@ describe('skills.json', () => {
     }
   })
 
-  test('that cannot be read is an error with its path, and keeps the entries it had', async (t) => {
+  test('an unreadable file is an error with its path, and keeps its last entries', async (t) => {
     const { manager, folder } = await start(t, [remember])
     await writeIn(folder, 'skills.json', '[{')
     await manager.reload()
@@ -62,7 +62,7 @@ describe('skills.json', () => {
     assert.equal(manager.get('remember'), undefined)
   })
 
-  test('one wrong entry leaves the others, and is named with its line', async (t) => {
+  test('an invalid entry is an error with its line, and other entries still work', async (t) => {
     const text = `[
   { "name": "first", "prefixes": ["first"], "ref": "subject" },
   { "name": "Bad Name", "prefixes": ["bad"], "ref": "subject" },
@@ -73,11 +73,11 @@ describe('skills.json', () => {
     const { manager } = await start(t, text)
     assert.deepEqual(await manager.invoke('first', { text: 'first x' }), { text: 'x' })
     assert.deepEqual(await manager.invoke('good', { text: 'good x' }), { text: 'x' })
-    const found = manager.errors().map(({ name, reason }) => `${name}: ${reason.split(':')[0]}`)
-    assert.deepEqual(found.sort(), ['Bad Name: line 3', 'entry 3: line 4', 'first: line 5', 'last: line 6'])
+    const errors = manager.errors().map(({ name, reason }) => `${name}: ${reason.split(':')[0]}`)
+    assert.deepEqual(errors.sort(), ['Bad Name: line 3', 'entry 3: line 4', 'first: line 5', 'last: line 6'])
   })
 
-  test('an entry without ref, or for a skill that there is not, falls to the help', async (t) => {
+  test('an entry without `ref`, or with an unknown skill, invokes the help', async (t) => {
     const help = { ...skillOf(() => 'the help'), name: 'assistant-help' }
     const folder = await createFolder(t, {
       'skills.json': JSON.stringify([
@@ -92,16 +92,16 @@ describe('skills.json', () => {
     const { manager } = await startRuntime(t, { skills: [help, failing], manager: { folders: [folder] } })
     assert.equal(await manager.invoke('new', { text: 'weather in Oslo' }), 'the help')
     assert.equal(await manager.invoke('lost', { text: 'lost it' }), 'the help')
-    // What the skill itself does not find is its own error.
+    // An unknown skill inside the skill is still an error.
     await assert.rejects(manager.invoke('own', { text: 'own' }), /another/)
   })
 
-  test('with an entry that refers to itself is an error that says so', async (t) => {
+  test('an entry that refers to itself is an error', async (t) => {
     const { manager } = await start(t, [{ ...remember, ref: 'remember' }])
     assert.match(manager.errors()[0]?.reason ?? '', /ref must name another skill/)
   })
 
-  test('a folder of the same name wins', async (t) => {
+  test('a skill folder takes precedence over an entry with its name', async (t) => {
     const folder = await createFolder(t, {
       'skills.json': JSON.stringify([remember]),
       'remember/index.ts': 'export default { description: "d", run: () => "folder" }',

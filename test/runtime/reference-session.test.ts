@@ -10,7 +10,7 @@ import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { cleanup } from './support/cleanup.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
-import { SHIPPED, startRuntime } from './support/runtime.ts'
+import { SHIPPED_FOLDER, startRuntime } from './support/runtime.ts'
 
 // The reference, "Session", statement by statement; `prompt.test.ts` holds "Comment Stripping". Its YAML stands here as it is there.
 
@@ -35,7 +35,7 @@ You are a helpful assistant.
 
 Answer based on the conversation above.
 `
-/** A markdown skill `helper` whose model answers `answer 1`, `answer 2`, …; `prompts` are what the model got. */
+/** A markdown skill `helper` whose model answers `answer 1`, `answer 2`, … `prompts` returns its system prompts. */
 async function startHelper(t: TestContext, metadata: string, body: string) {
   const answers = [1, 2, 3].map((n) => ({ text: `answer ${n}` }))
   const server = await startOpenAiServer(answers)
@@ -45,13 +45,13 @@ async function startHelper(t: TestContext, metadata: string, body: string) {
   const loadMarkdown = createMarkdownLoader({
     sources: () => ({ env: {}, model: { name: 'local:m', baseUrl: server.url, apiKey: 'k' } }),
   })
-  const runtime = await startRuntime(t, { manager: { folders: [folder, SHIPPED], loadMarkdown } })
+  const runtime = await startRuntime(t, { manager: { folders: [folder, SHIPPED_FOLDER], loadMarkdown } })
   const prompts = () =>
     server.requests.map(({ messages }) => String(messages.find(({ role }) => role === 'system')?.content))
   return { ...runtime, prompts }
 }
 
-/** A code skill with that session, which returns how many entries it remembers. */
+/** A code skill with this session. By default it returns how many entries it remembers. */
 async function startCode(t: TestContext, session: Json, run: Skill['run'] = remembered) {
   return startRuntime(t, { skills: [skillOf(run, { metadata: { session } })] })
 }
@@ -96,8 +96,8 @@ describe('session', () => {
       const options = nonlocals ? { nonlocals: { ...nonlocals } } : {}
       assert.equal(await manager.invoke('subject', args, options), 0)
       assert.equal(await manager.invoke('subject', args, options), 1)
-      const [named] = Object(await manager.invoke('session-list', { store: 'memory' }))
-      assert.equal(named.key, 'a')
+      const [session] = Object(await manager.invoke('session-list', { store: 'memory' }))
+      assert.equal(session.key, 'a')
     })
   }
 
@@ -124,7 +124,7 @@ describe('session', () => {
       places.toSorted((a, b) => a - b),
     )
     assert.ok(places.every((place) => place >= 0))
-    assert.equal(prompt.split('answer 1').length, 2, 'once')
+    assert.equal(prompt.split('answer 1').length - 1, 1)
     assert.doesNotMatch(prompt, /session-history/)
   })
 
@@ -146,11 +146,11 @@ describe('session', () => {
     const [file = ''] = (await readdir(folder)).filter((name) => name.endsWith('.json'))
     const { value, ...rest } = JSON.parse(await readFile(join(folder, file), 'utf8'))
     assert.equal(value.entries.length, 1)
-    // As Trivium 0.1 wrote it.
+    // The format of Trivium 0.1.
     await writeFile(join(folder, file), JSON.stringify({ ...rest, ...value }))
     await before.manager.close()
     before.services.close()
-    const skills = [before.manager.get('subject')].filter((one) => one !== undefined)
+    const skills = [before.manager.get('subject')].filter((skill) => skill !== undefined)
     const later = await startRuntime(t, { skills, dataDir: before.dataDir })
     assert.equal(await later.manager.invoke('subject', { sessionId: 's' }), 1)
   })

@@ -13,7 +13,7 @@ ${before}
 export default defineSkill({ name: '${name}', description: 'd', args: z.object({}), run: () => ${body} })
 `
 
-/** A manager over one folder with these files; `save` writes one more and has the manager reload. */
+/** A manager of one folder with these files. `save` writes a file and reloads the manager. */
 async function start(t: TestContext, files: Record<string, string> = {}) {
   const folder = await createFolder(t, files)
   const manager = await startManager(t, { folders: [folder] })
@@ -25,7 +25,7 @@ async function start(t: TestContext, files: Record<string, string> = {}) {
 }
 
 describe('discovery', () => {
-  test('takes a name that is in two folders from the first', async (t) => {
+  test('takes a skill that is in two folders from the first', async (t) => {
     const mine = await createFolder(t, { 'one/index.ts': codeSkill('one', '"mine"') })
     const shipped = await createFolder(t, {
       'one/index.ts': codeSkill('one', '"shipped"'),
@@ -36,11 +36,11 @@ describe('discovery', () => {
     assert.equal(await manager.invoke('two'), 2)
   })
 
-  test('follows a link that leads elsewhere after each change, as in Kubernetes, also in a project of CommonJS', async (t) => {
+  test('follows a folder that is a changing link, as in Kubernetes, also in a CommonJS project', async (t) => {
     const volume = async (answer: number) => {
-      const importing = codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'")
-      const answering = `import { z } from 'trivium'; export const answer = z.number().parse(${answer})`
-      return createFolder(t, { 'one/index.ts': importing, 'lib/answer.ts': answering })
+      const skill = codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'")
+      const helper = `import { z } from 'trivium'; export const answer = z.number().parse(${answer})`
+      return createFolder(t, { 'one/index.ts': skill, 'lib/answer.ts': helper })
     }
     const home = await createFolder(t, { 'package.json': '{"type":"commonjs"}' })
     const folder = join(home, 'skills')
@@ -58,33 +58,36 @@ describe('discovery', () => {
 describe('a broken skill', () => {
   const broken: Record<string, [string, RegExp]> = {
     'with a syntax error': ['const a = 1\nconst b == 2', /line 2: /],
-    'that throws as it is loaded': ['\n\nmissing.value', /line 3: missing is not defined/],
+    'that throws when it is loaded': ['\n\nmissing.value', /line 3: missing is not defined/],
     'with TypeScript that is more than types': [
       '\nenum Colour { Red }',
       /line 2: TypeScript enum is not supported/,
     ],
-    'that imports what is not there': ["import 'no-such-package'", /Cannot find package 'no-such-package'/],
-    'with a helper that is broken': ["import '../broken/helper.ts'", /broken\/helper\.ts line 2: /],
+    'that imports an unknown package': ["import 'no-such-package'", /Cannot find package 'no-such-package'/],
+    'with a broken helper': ["import '../broken/helper.ts'", /broken\/helper\.ts line 2: /],
     'without an export': ['export const other = 1', /no default export/],
-    'with no run': ['export default { description: "d" }', /run/],
-    'with arguments that are no schema': ['export default { description: "d", args: {}, run() {} }', /zod/],
-    'with arguments that JSON Schema cannot tell': [
+    'without `run`': ['export default { description: "d" }', /run/],
+    'with arguments that are not a zod schema': [
+      'export default { description: "d", args: {}, run() {} }',
+      /zod/,
+    ],
+    'with arguments that JSON Schema cannot express': [
       `import { z } from 'zod'
 const id = (shape) => z.object(shape).meta({ id: 'same' })
 export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id({ y: z.any() }) }), run() {} }`,
       /args or output cannot be converted to JSON Schema: Duplicate schema id/,
     ],
-    'whose name is not its folder': [
+    'whose name differs from its folder': [
       'export default { name: "other", description: "d", run() {} }',
       /its folder is bad/,
     ],
-    'with a restriction beside its metadata, where it restricts nothing': [
+    'with `allowed-tools` outside of its metadata': [
       'export default { description: "d", "allowed-tools": "state-*", run() {} }',
       /`allowed-tools` belongs in metadata/,
     ],
   }
-  for (const [what, [text, reason]] of Object.entries(broken)) {
-    test(`${what} says why, with its path, and leaves the others running`, async (t) => {
+  for (const [title, [text, reason]] of Object.entries(broken)) {
+    test(`${title} has an error with its path and the reason, and others still run`, async (t) => {
       const { folder, manager } = await start(t, {
         'bad/index.ts': text,
         'broken/helper.ts': 'const a = 1\nconst b == 2',
@@ -102,7 +105,7 @@ export default { description: 'd', args: z.object({ a: id({ x: z.any() }), b: id
   }
 })
 
-test('a skill that waits at its top level holds up no other', async (t) => {
+test('a skill that waits at its top level does not delay others', async (t) => {
   const both = { 'one/index.ts': codeSkill('one', '1'), 'slow/index.ts': codeSkill('slow', '1') }
   const { folder, manager, save } = await start(t, both)
   await writeIn(folder, 'one/index.ts', codeSkill('one', '2'))
@@ -115,7 +118,7 @@ describe('a broken middleware', () => {
   const guard = `export default { order: 1, description: 'g', setup: () => () => 'guarded' }`
   const guarded = `export default { description: 'd', metadata: { guard: true }, run: () => 'unguarded' }`
 
-  test('breaks the skills that name it, so that none runs without its layer', async (t) => {
+  test('breaks the skills that name it, so that none runs without it', async (t) => {
     const files = {
       'middleware/guard.ts': 'export default {{',
       'one/index.ts': guarded,
@@ -129,7 +132,7 @@ describe('a broken middleware', () => {
     assert.deepEqual(manager.errors(), [])
   })
 
-  test('keeps its last good version, and is forgotten with its file', async (t) => {
+  test('keeps its last working version until its file is removed', async (t) => {
     const named = guard.replace('order', "name: 'watch', order")
     const skill = guarded.replace('guard:', 'watch:')
     const files = { 'middleware/guard.ts': named, 'one/index.ts': skill }
@@ -148,7 +151,7 @@ describe('a broken middleware', () => {
 })
 
 describe('reloading', () => {
-  test('takes up what several skills import from a folder beside them, and from one another', async (t) => {
+  test('reloads helpers that several skills import, and skills that import each other', async (t) => {
     const helped = (name: string) => codeSkill(name, 'answer', "import { answer } from '../lib/answer.ts'")
     const { manager, save } = await start(t, {
       'lib/answer.ts': "export * from './deep.ts'",
@@ -165,21 +168,21 @@ describe('reloading', () => {
     }
   })
 
-  test('lets the version that was saved last win, however long an earlier one takes to load', async (t) => {
+  test('uses the version saved last, even if an earlier one takes longer to load', async (t) => {
     const gate = Promise.withResolvers<void>()
     Object.assign(globalThis, { gateOfTest: gate.promise, isReading: false })
     t.after(() => Reflect.deleteProperty(globalThis, 'gateOfTest'))
     const { manager, save } = await start(t)
     const waiting = codeSkill('one', '1', 'globalThis.isReading = true; await globalThis.gateOfTest')
     const slow = save('one/index.ts', waiting)
-    await until(() => Reflect.get(globalThis, 'isReading'), 'the slow one to be read')
-    // Long enough for the new version to be there first, were it loaded meanwhile.
+    await until(() => Reflect.get(globalThis, 'isReading'), 'the slow version to be read')
+    // If both were loaded concurrently, the new version would be ready first.
     setTimeout(gate.resolve, 100)
     await Promise.all([slow, save('one/index.ts', codeSkill('one', '2'))])
     assert.equal(await manager.invoke('one'), 2)
   })
 
-  test('forgets a skill that was removed and finds one that was added', async (t) => {
+  test('removes a deleted skill and adds a new one', async (t) => {
     const { folder, manager, save } = await start(t, { 'one/index.ts': codeSkill('one', '1') })
     await rm(join(folder, 'one'), { recursive: true })
     await save('two/index.ts', codeSkill('two', '2'))
@@ -189,7 +192,7 @@ describe('reloading', () => {
     )
   })
 
-  test('sees a change in a folder below a hidden one', async (t) => {
+  test('notices a change in a folder below a hidden one', async (t) => {
     const home = await createFolder(t, { '.agents/skills/one/index.ts': codeSkill('one', '1') })
     const folder = join(home, '.agents/skills')
     const manager = await startManager(t, { folders: [folder, await createFolder(t)] })
@@ -198,7 +201,7 @@ describe('reloading', () => {
     await until(async () => (await manager.invoke('one')) === 2, 'the new version')
   })
 
-  test('sees a skills folder that is made after the start', async (t) => {
+  test('notices a skills folder that is created after the start', async (t) => {
     const home = await createFolder(t)
     const folder = join(home, 'skills')
     const manager = await startManager(t, { folders: [folder, await createFolder(t)] })

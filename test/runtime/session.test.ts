@@ -29,7 +29,7 @@ for (const kind of storeKinds()) {
         return startRuntime(t, { skills: [skill], store: await kind.open(t, await kind.place(t)) })
       }
 
-      test('gives code skills the history on ctx.locals.session, oldest first, of no other conversation', async (t) => {
+      test('gives code skills the history of their conversation in ctx.locals.session, oldest first', async (t) => {
         const { manager } = await start(t)
         assert.deepEqual(await manager.invoke('subject', { id: 's', n: 1 }), [])
         await manager.invoke('subject', { id: 's', n: 2 })
@@ -37,29 +37,29 @@ for (const kind of storeKinds()) {
         assert.deepEqual(await manager.invoke('subject', { id: 's', n: 3 }), [1, 2])
       })
 
-      test('loses nothing when many turns of one conversation run at once', async (t) => {
+      test('loses no entry when many turns of one conversation run concurrently', async (t) => {
         const { manager } = await start(t)
         const numbers = Array.from({ length: 40 }, (_, n) => n)
         await Promise.all(numbers.map((n) => manager.invoke('subject', { id: 's', n })))
         assert.deepEqual(sorted(await manager.invoke('subject', { id: 's' })), numbers)
       })
 
-      test('is found and forgotten by who does not know where it is kept', async (t) => {
+      test('is listed and deleted without naming its store', async (t) => {
         const { manager } = await start(t)
         await manager.invoke('subject', { id: 's', n: 1 })
         const listed = await manager.invoke('session-list')
         assert.deepEqual([pathGet(listed, '0.key'), pathGet(listed, '0.store')], ['s', store])
-        const id = { name: 'subject', key: 's' }
-        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: true })
-        assert.deepEqual(await manager.invoke('session-delete', id), { ok: true, existed: false })
+        const session = { name: 'subject', key: 's' }
+        assert.deepEqual(await manager.invoke('session-delete', session), { ok: true, existed: true })
+        assert.deepEqual(await manager.invoke('session-delete', session), { ok: true, existed: false })
         assert.deepEqual(await manager.invoke('session-list'), [])
       })
     })
   }
 }
 
-describe('what a session takes up', () => {
-  test('is bounded: long texts are cut, then a trace, and the oldest turns go, counted on the next', async (t) => {
+describe('the size of a session', () => {
+  test('is limited: long texts and traces are cut, and the oldest turns are removed and counted', async (t) => {
     const session = { key: 'args.id', name: 'subject' }
     const skill = recall(session, {
       run: (ctx) => {
@@ -80,12 +80,12 @@ describe('what a session takes up', () => {
 })
 
 describe('session settings', () => {
-  test('a key that is empty text is none: strangers without one share nothing', async (t) => {
+  test('with an empty key there is no session, so strangers share nothing', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.id')] })
     for (const n of [1, 2]) assert.equal(await manager.invoke('subject', { id: '', n }), undefined)
   })
 
-  test('an argument that the schema does not name may be the key', async (t) => {
+  test('the key can be an argument that is not in the schema', async (t) => {
     const { manager } = await startRuntime(t, {
       skills: [recall('args.sessionId', { args: z.object({ n: z.number() }) })],
     })
@@ -94,7 +94,7 @@ describe('session settings', () => {
     assert.equal(await manager.invoke('subject', { n: 3 }), undefined)
   })
 
-  test('the same conversation id on two gateways is two sessions', async (t) => {
+  test('the same conversation id on two gateways gives two sessions', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.sessionId')] })
     const from = (gateway: string) => ({ message: messageOf({ gateway, conversation: 'c' }) })
     await manager.invoke('subject', { sessionId: 'c', n: 1 }, from('one'))
@@ -102,7 +102,7 @@ describe('session settings', () => {
     assert.deepEqual(await manager.invoke('subject', { sessionId: 'c' }, from('one')), [1])
   })
 
-  test('two skills have sessions of their own, unless both give the same name', async (t) => {
+  test('each skill has its own sessions, unless two skills set the same name', async (t) => {
     const named = { key: 'args.id', name: 'ours' }
     const { manager } = await startRuntime(t, {
       skills: [
@@ -118,7 +118,7 @@ describe('session settings', () => {
     assert.deepEqual(await manager.invoke('four', { id: 's' }), [3])
   })
 
-  test('an invocation that throws leaves nothing', async (t) => {
+  test('an invocation that throws adds no entry', async (t) => {
     const run = (ctx: SkillContext) => {
       if (pathGet(ctx.args, 'fail')) throw new Error('no')
       return remembered(ctx)
@@ -128,7 +128,7 @@ describe('session settings', () => {
     assert.deepEqual(await manager.invoke('subject', { id: 's' }), [])
   })
 
-  test('a session is forgotten after its retention', async (t) => {
+  test('a session is removed after its retention', async (t) => {
     let now = 0
     const settings = { key: 'args.id', store: 'file', retention: '1h' }
     const { manager, services } = await startRuntime(t, { skills: [recall(settings)], now: () => now })
@@ -139,7 +139,7 @@ describe('session settings', () => {
     assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
   })
 
-  test('wrong settings break the skill with the reason', async (t) => {
+  test('invalid settings are an error of the skill', async (t) => {
     const text = (session: string) =>
       `export default { description: 'd', metadata: { session: ${session} }, run: () => 1 }`
     const folder = await createFolder(t, {
@@ -154,9 +154,9 @@ describe('session settings', () => {
 })
 
 describe('capture', () => {
-  const capture = async (t: Parameters<typeof startRuntime>[0], what: string) => {
+  const captured = async (t: Parameters<typeof startRuntime>[0], setting: string) => {
     const skill = recall(
-      { key: 'args.id', ...(what && { capture: [what] }) },
+      { key: 'args.id', ...(setting && { capture: [setting] }) },
       {
         run(ctx) {
           ctx.locals.agent = { trace: agent }
@@ -187,12 +187,12 @@ describe('capture', () => {
     'args.nope': {},
   }
   for (const [setting, expected] of Object.entries(cases)) {
-    test(`keeps what it names: ${setting || 'all by default'}`, async (t) => {
-      assert.deepEqual(await capture(t, setting), expected)
+    test(`selects the fields of an entry: ${setting || 'all by default'}`, async (t) => {
+      assert.deepEqual(await captured(t, setting), expected)
     })
   }
 
-  test('keeps the id of the message in place of the whole message, once however often it is dispatched', async (t) => {
+  test('keeps only the id of the message, once even if it is dispatched again', async (t) => {
     const { manager, services } = await startRuntime(t, { skills: [recall('args.sessionId')] })
     const message = messageOf({ text: 'x'.repeat(10_000) })
     for (const _ of [1, 2]) await manager.invoke('subject', { sessionId: 's', message }, { message })
@@ -203,7 +203,7 @@ describe('capture', () => {
     )
   })
 
-  test('of a result that JSON cannot carry does not make the skill fail', async (t) => {
+  test('of a result that is not JSON does not make the skill fail', async (t) => {
     const { manager } = await startRuntime(t, { skills: [recall('args.id', { run: () => ({ n: 1n }) })] })
     assert.deepEqual(await manager.invoke('subject', { id: 's' }), { n: 1n })
   })

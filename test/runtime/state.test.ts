@@ -35,7 +35,7 @@ for (const kind of storeKinds()) {
           assert.equal(await invoke('get', { key: 'a' }), null)
         })
 
-        test('ifVersion writes only on the version that is there, and tells which that is', async (t) => {
+        test('ifVersion writes only if it is the current version, and returns the current one', async (t) => {
           const invoke = await start(t)
           const set = async (ifVersion: number) =>
             Object(await invoke('set', { key: 'a', value: 1, ifVersion }))
@@ -52,14 +52,14 @@ for (const kind of storeKinds()) {
           assert.deepEqual(await invoke('list', { prefix: 'b:' }), ['b:1', 'b:2'])
         })
 
-        test('state-wait wakes on the write, all who wait; else it returns null', async (t) => {
+        test('a write ends all waits of state-wait; a timeout returns null', async (t) => {
           const invoke = await start(t)
           assert.equal(await invoke('wait', { key: 'a', timeout: 20 }), null)
           const waiting = [1, 2].map(() => invoke('wait', { key: 'a', timeout: 30_000 }))
           await invoke('set', { key: 'other', value: 0 })
-          await invoke('set', { key: 'a', value: { is: 'there' } })
-          assert.deepEqual(await Promise.all(waiting), [{ is: 'there' }, { is: 'there' }])
-          assert.deepEqual(await invoke('wait', { key: 'a', timeout: 0 }), { is: 'there' })
+          await invoke('set', { key: 'a', value: { n: 1 } })
+          assert.deepEqual(await Promise.all(waiting), [{ n: 1 }, { n: 1 }])
+          assert.deepEqual(await invoke('wait', { key: 'a', timeout: 0 }), { n: 1 })
         })
       })
     }
@@ -67,7 +67,7 @@ for (const kind of storeKinds()) {
 }
 
 describe('state in files', () => {
-  test('a value with a ttl is gone after it, for get, list, delete and ifVersion', async (t) => {
+  test('a value expires after its ttl, for get, list and ifVersion', async (t) => {
     let now = 1000
     const { manager } = await startRuntime(t, { now: () => now })
     for (const store of ['file', 'memory']) {
@@ -78,12 +78,12 @@ describe('state in files', () => {
       now = 1500
       assert.equal(await manager.invoke('state-get', { key: 'a', store }), null)
       assert.deepEqual(await manager.invoke('state-list', { store }), [])
-      const again = await manager.invoke('state-set', { key: 'a', value: 2, ifVersion: 0, store })
-      assert.deepEqual(again, { ok: true, version: 1 })
+      const created = await manager.invoke('state-set', { key: 'a', value: 2, ifVersion: 0, store })
+      assert.deepEqual(created, { ok: true, version: 1 })
     }
   })
 
-  test('upkeep removes the files of expired values, and no others', async (t) => {
+  test('a sweep removes the files of expired values, and no others', async (t) => {
     let now = 1000
     const { manager, services, dataDir } = await startRuntime(t, { now: () => now })
     await manager.invoke('state-set', { key: 'brief', value: 1, ttl: 500 })
@@ -115,7 +115,7 @@ describe('state in files', () => {
     assert.deepEqual(await backend.get('n'), { value: 50, version: 50 })
   })
 
-  test('a file that is no document is an error that names it, and hides no other key', async (t) => {
+  test('an unreadable file is an error that names it, and other keys still work', async (t) => {
     const { manager, dataDir } = await startRuntime(t)
     await manager.invoke('state-set', { key: 'good', value: 1 })
     await writeFile(join(dataDir, 'state/bad.json'), '{"schema_version": 1, "ke')
@@ -125,17 +125,17 @@ describe('state in files', () => {
     assert.deepEqual(await manager.invoke('state-list'), ['good'])
   })
 
-  test('any key has a safe file name, and no two keys the same, whatever the case of letters', () => {
+  test('every key has a safe file name, unique even if case is ignored', () => {
     const key = fc.oneof(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
       fc.constantFrom('../../etc/passwd', '.', '..', '__proto__', 'CON', 'a/b', 'A', 'a', ' '),
     )
     fc.assert(
-      fc.property(key, key, (one, other) => {
-        const name = fileNameOf(one)
+      fc.property(key, key, (first, second) => {
+        const name = fileNameOf(first)
         assert.match(name, /^[a-z0-9_%~-][a-z0-9._%~-]*\.json$/)
         assert.ok(Buffer.byteLength(name) < 200)
-        assert.equal(fileNameOf(other).toLowerCase() === name.toLowerCase(), one === other)
+        assert.equal(fileNameOf(second).toLowerCase() === name.toLowerCase(), first === second)
       }),
     )
   })

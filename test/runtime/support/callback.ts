@@ -2,21 +2,21 @@ import { z } from 'zod'
 import { type Json, toJson } from '../../../src/core/json.ts'
 import type { SkillContext } from '../../../src/core/skill.ts'
 
-const made = z.object({ ref: z.string() })
-const invocation = z.object({ id: z.string(), args: z.json() }).nullable()
+const createdSchema = z.object({ ref: z.string() })
+const invocationSchema = z.object({ id: z.string(), args: z.json() }).nullable()
 
-/** A callback of an invocation that a test answers with a function, until it is released. */
+/** Creates a callback that `answer` answers until it is released. */
 export async function createCallbackRef(
   { services, call }: SkillContext,
   answer: (args: Json) => unknown,
   label = 'callback',
 ) {
-  const { ref } = made.parse(
+  const { ref } = createdSchema.parse(
     await services.operation('callbacks', 'create')({ label, timeout: 60_000, ttl: 60_000 }, call),
   )
   const serve = async () => {
     for (;;) {
-      const next = invocation.parse(
+      const next = invocationSchema.parse(
         await services.operation('callbacks', 'wait')({ ref, timeout: 60_000 }, call),
       )
       if (next)
@@ -26,7 +26,7 @@ export async function createCallbackRef(
         )
     }
   }
-  // It ends by the release.
+  // It ends with an error after the release.
   serve().catch(() => undefined)
   return { ref, release: () => services.operation('callbacks', 'release')({ ref }, call) }
 }

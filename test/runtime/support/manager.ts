@@ -10,7 +10,7 @@ import { cleanup } from './cleanup.ts'
 import { createMemoryLog, type LogLine } from './log.ts'
 import { servicesWith } from './services.ts'
 
-/** A manager that is closed after the test, with the lines it logged. */
+/** A manager that is closed after the test, with the lines that it logged. */
 export async function startManager(
   t: TestContext,
   options: Partial<SkillManagerOptions> & Partial<Parameters<SkillManager['connect']>[0]> = {},
@@ -25,7 +25,7 @@ export async function startManager(
   return { ...manager, lines: log.lines }
 }
 
-/** A skill of which only what matters to a test is given. */
+/** A skill named `subject`, with defaults for everything that the test does not set. */
 export function skillOf(run: Skill['run'], rest: Partial<Skill> = {}): Skill {
   return { name: 'subject', description: 'A skill of a test', args: anything, run, ...rest }
 }

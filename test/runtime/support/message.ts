@@ -1,6 +1,6 @@
 import type { Message } from '../../../src/core/message.ts'
 
-/** A message of which only what matters to a test is given. */
+/** A message with defaults for everything that the test does not set. */
 export function messageOf(parts: Partial<Message> = {}): Message {
   return {
     id: '019ab000-0000-7000-8000-000000000000',

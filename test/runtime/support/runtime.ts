@@ -14,7 +14,10 @@ import { servicesWith } from './services.ts'
 import { openStore } from './store.ts'
 
 /** The folder of the skills in the package. */
-export const SHIPPED = fileURLToPath(new URL('../../../skills', import.meta.url))
+export const SHIPPED_FOLDER = fileURLToPath(new URL('../../../skills', import.meta.url))
+
+type ApprovalOptions = Parameters<typeof createApprovalService>[0]
+type ManagerOptions = NonNullable<Parameters<typeof startManager>[1]>
 
 export type Runtime = Awaited<ReturnType<typeof startRuntime>>
 
@@ -27,8 +30,8 @@ export async function startRuntime(
     dataDir?: string
     now?: () => number
     services?: Partial<Services>
-    resume?: Parameters<typeof createApprovalService>[0]['resume']
-    manager?: Parameters<typeof startManager>[1]
+    resume?: ApprovalOptions['resume']
+    manager?: Omit<ManagerOptions, 'skills' | 'services' | 'globals'>
   } = {},
 ) {
   const dataDir = options.dataDir ?? (await createFolder(t))
@@ -38,8 +41,8 @@ export async function startRuntime(
     ...createRuntimeServices({ store, dataDir, now }),
     approvals: createApprovalService({ store, resume, onEvent: async () => {}, now }),
   }
-  const { folders = [SHIPPED] } = options.manager ?? {}
-  const builtIns = folders.includes(SHIPPED) ? builtInSkills : []
+  const { folders = [SHIPPED_FOLDER] } = options.manager ?? {}
+  const builtIns = folders.includes(SHIPPED_FOLDER) ? builtInSkills : []
   const manager = await startManager(t, {
     folders,
     skills: [...(options.skills ?? []), ...builtIns],

@@ -1,8 +1,7 @@
 import type { Services } from '../../../src/core/services.ts'
 
 /**
- * Services of which a test gives the parts that it needs; each other part throws when it is touched, so
- * that a test cannot pass by accident.
+ * The given services. All others throw when they are used, so that a test cannot pass by accident.
  */
 export function servicesWith(parts: Partial<Services>): Services {
   const throwing = (what: string) =>

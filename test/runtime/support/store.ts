@@ -10,7 +10,7 @@ import { cleanup } from './cleanup.ts'
 import { createFolder } from './folder.ts'
 import { createMemoryLog } from './log.ts'
 
-/** How a test opens stores of one kind; `open` again with the same place is another daemon of the same store. */
+/** How a test opens stores of one kind. Two stores at the same place are two daemons on the same data. */
 export type StoreKind = {
   kind: string
   place(t: TestContext): Promise<string>
@@ -51,7 +51,7 @@ export function storeKinds(): StoreKind[] {
   ]
 }
 
-/** An embedded store of the test's own. */
+/** An embedded store for one test. */
 export async function openStore(t: TestContext): Promise<Store> {
   return embedded.open(t, await embedded.place(t))
 }
