@@ -13,7 +13,7 @@ import {
   humanHistogram,
   humanMessages,
 } from './printers/messages.ts'
-import { humanErase, humanExport } from './printers/people.ts'
+import { humanCounted, humanErase, humanExport } from './printers/people.ts'
 import { readable } from './printers/readable.ts'
 import { humanSend } from './printers/send.ts'
 import {
@@ -75,6 +75,7 @@ const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => stri
   'message-replay': actions.humanReplay,
   'conversation-list': humanConversations,
   'conversation-show': humanConversation,
+  'person-count': humanCounted,
   'person-export': humanExport,
   'person-erase': humanErase,
   'gateway-pause': actions.humanPause,

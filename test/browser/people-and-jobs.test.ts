@@ -49,6 +49,19 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await page.getByText('3 messages', { exact: true }).waitFor()
   })
 
+  test('recent senders are there before an id is typed, and their last messages before the count', async () => {
+    await show('people')
+    const senders = page.getByRole('region', { name: 'Recent senders' })
+    await senders.getByRole('row').filter({ hasText: ADA }).getByText('3', { exact: true }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('senders')
+    await senders.getByRole('button', { name: 'bob@example.com' }).click()
+    await page.getByRole('link', { name: /hello from bob/ }).waitFor()
+    await row('messages').getByText('1', { exact: true }).waitFor()
+    const audit = JSON.stringify(await daemon.invoke('audit-list', {}))
+    assert.doesNotMatch(audit, /person-(erase|count)/)
+  })
+
   test('a message leads to its sender, whose export is a file of all retained events', async () => {
     await show('messages')
     await page.getByRole('listitem').filter({ hasText: ADA }).first().click()

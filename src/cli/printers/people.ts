@@ -13,6 +13,17 @@ export function humanExport(result: Json): string {
   ].join('\n')
 }
 
+/** `person-count`: all, or what is counted so far. */
+export function humanCounted(result: Json): string {
+  const { done, at, counts, total } = Object(result)
+  const many = counted(Number(total), 'record')
+  if (done === true)
+    return Number(total) === 0
+      ? 'Nothing is kept about this person.'
+      : `${countTable(Object(counts))}\n\n${many}.`
+  return `${many} so far, now reading: ${at}. Run it again to see more.`
+}
+
 /** `person-erase`: the job, or what it would erase. */
 export function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)

@@ -1,9 +1,21 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { Jobs, startedJobs } from '../lib/jobs.js'
 import { now } from '../lib/live.js'
-import { act, ask, Badge, Empty, StoreAway, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import {
+  Age,
+  act,
+  ask,
+  Badge,
+  Empty,
+  Gist,
+  Outcome,
+  StoreAway,
+  useLoaded,
+  useOnce,
+  Wait,
+} from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 
@@ -32,7 +44,7 @@ export function PeoplePage({ query }) {
     <header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
     <${Who} who=${who} show=${show} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Jobs} isSelected=${isErasing} />`}
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Senders} show=${show} /><${Jobs} isSelected=${isErasing} />`}
   </section>`
 }
 
@@ -69,19 +81,85 @@ function Who({ who, show }) {
   </form>`
 }
 
+/** Interval (ms) at which a running count is asked for. */
+const AGAIN = 1_000
+
+/** The count of what is kept: its parts while it runs, and the whole. */
+function useCount(who) {
+  const [held, setHeld] = useState({})
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const end = new AbortController()
+    const ask = async () => {
+      let value
+      do {
+        value = await invoke('person-count', { identity: who, wait: AGAIN }, end.signal)
+        if (!end.signal.aborted) setHeld({ value, at: Date.now() })
+      } while (!value.done && !end.signal.aborted)
+    }
+    ask().catch((error) => end.signal.aborted || setHeld({ error }))
+    return () => end.abort()
+  }, [who.join(SEPARATOR), turn])
+  return { ...held, reload: () => setTurn((last) => last + 1) }
+}
+
 function Person({ who }) {
-  const loaded = useLoaded(
-    (signal) => invoke('person-erase', { identity: who }, signal),
-    [who.join(SEPARATOR)],
-  )
+  const loaded = useCount(who)
   const { value, error, reload } = loaded
   if (error) return html`<${Wait} of=${{ ...loaded, value: undefined }} what="what is kept" />`
-  if (!value)
-    return html`<p class="dim" aria-busy="true" role="status">Counting what is kept. All places are read, which takes a while with many messages.</p>`
-  const { counts, total } = value
-  return html`<h2>What is kept</h2>
-    ${total === 0 ? html`<${Nothing} who=${who} />` : html`<${Kept} who=${who} counts=${counts} total=${total} reload=${reload} />`}
+  const isKept = value && value.total > 0
+  return html`<${LastMessages} who=${who} />
+    <h2>What is kept</h2>
+    ${!value?.done && html`<${Progress} of=${value} />`}
+    ${value?.done && value.total === 0 && html`<${Nothing} who=${who} />`}
+    ${isKept && html`<${Kept} who=${who} counts=${value.counts} total=${value.total} done=${value.done} reload=${reload} />`}
     <${Jobs} isSelected=${isErasing} ended=${reload} />`
+}
+
+function Progress({ of }) {
+  const { places = { read: 0, all: 1 }, at = 'the messages of the person', startedAt } = of ?? {}
+  return html`<div class="counting" role="status" aria-busy="true"><progress max=${places.all} value=${places.read} aria-label="Progress"></progress>
+    <p class="dim">Reading all places: now ${at}, ${places.read} of ${places.all}${startedAt !== undefined && html`, for <${Age} at=${startedAt} />`}. The count goes on while you look at other things.</p></div>`
+}
+
+const FEW = 5
+
+/** The newest messages of a person, which are there at once. */
+function LastMessages({ who }) {
+  const search = fromWords(who)
+  const { value } = useLoaded((signal) => invoke('message-search', { search, limit: FEW }, signal), [search])
+  const messages = value?.messages ?? []
+  if (messages.length === 0) return null
+  return html`<h2>Last messages</h2><ul class="plain">${messages.map(
+    (message) =>
+      html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}><${Age} at=${message.at} /> <${Gist} of=${message} /></a> <span class="dim">${message.gateway}</span> <${Outcome} outcome=${message.outcome} /></li>`,
+  )}</ul>${value?.next !== undefined && html`<p><a href=${link('messages', { search })}>All their messages</a></p>`}`
+}
+
+/** Number of newest messages whose senders are shown. */
+const LATEST = 200
+
+/** Who wrote last: a start, where no address is known. */
+function Senders({ show }) {
+  const loaded = useLoaded((signal) => invoke('message-search', { limit: LATEST }, signal), [])
+  const people = new Map()
+  for (const { gateway, from, at } of loaded.value?.messages ?? []) {
+    const name = from.address ?? from.id
+    if (!name) continue
+    const identity = `${gateway}:${from.external ? 'external:' : ''}${name}`
+    const known = people.get(identity) ?? { identity, gateway, name, shown: from.name, at, messages: 0 }
+    people.set(identity, { ...known, messages: known.messages + 1 })
+  }
+  const all = [...people.values()]
+  return html`<h2>Recent senders</h2><${Wait} of=${loaded} what="the recent senders" />
+    ${loaded.value && all.length === 0 && html`<p class="dim">Nobody has written yet.</p>`}
+    ${
+      all.length > 0 &&
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
+      <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th></tr></thead>
+      <tbody>${all.map(({ identity, gateway, name, shown, at, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}>${shown && shown !== name ? `${shown} · ${name}` : name}</button></td><td>${gateway}</td><td class="number">${messages}</td><td><${Age} at=${at} /> ago</td></tr>`)}</tbody></table></div>
+      <p class="dim">Of the newest ${LATEST} messages.</p>`
+    }`
 }
 
 function Nothing({ who }) {
@@ -91,20 +169,20 @@ function Nothing({ who }) {
   <//>`
 }
 
-function Kept({ who, counts, total, reload }) {
+function Kept({ who, counts, total, done, reload }) {
   const places = Object.entries(counts).filter(([, many]) => many > 0)
   const empty = Object.keys(counts).filter((place) => counts[place] === 0)
   return html`<div class="buttons person-actions">
       <${Export} who=${who} />
-      <button changes type="button" class="danger" onClick=${() => erase(who, counts, total, reload)}>Erase …</button>
+      <button changes type="button" class="danger" disabled=${!done} title=${done ? undefined : 'After the count'} onClick=${() => erase(who, counts, total, reload)}>Erase …</button>
       <a class="button" href=${link('messages', { search: fromWords(who) })}>Their messages</a>
     </div>
     <div class="scrolls" tabindex="0" role="region" aria-label="What is kept"><table class="kept">
-      <caption>${count(total, 'record')} in ${count(places.length, 'place')}</caption>
+      <caption>${count(total, 'record')} in ${count(places.length, 'place')}${done ? '' : ' so far'}</caption>
       <thead><tr><th scope="col">place</th><th scope="col" class="number">records</th></tr></thead>
       <tbody>${places.map(([place, many]) => html`<tr key=${place}><td>${place} <span class="dim">${PLACES[place] ?? ''}</span></td><td class="number">${many.toLocaleString('en')}</td></tr>`)}</tbody>
     </table></div>
-    ${empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
+    ${done && empty.length > 0 && html`<p class="dim">Nothing in: ${empty.join(', ')}.</p>`}`
 }
 
 /** The search for messages accepts one sender. */

@@ -18,6 +18,12 @@ const identities = z
 
 /** The stored data about one person, for operators only: `person-…`. They throw `forbidden`. */
 export const people = {
+  count: closed({
+    identity: identities,
+    wait: wait.default(60_000).describe('Wait up to this many ms for the end; without it, call again'),
+  }).describe(
+    'Counts the stored data about one person, by place. Before the end, returns what is counted so far.',
+  ),
   export: closed({
     identity: identities,
     attachments: z.boolean().default(true).describe('Include the files that they sent, in base64'),

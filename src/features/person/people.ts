@@ -14,6 +14,7 @@ import { DAY, GIB } from '../../core/units.ts'
 import type { LongWork } from '../../engine/long-work.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import { collectPerson, type ErasableArtifacts, type Scopes } from './collect.ts'
+import { countOf, createCounting } from './counting.ts'
 import { createDataDirs } from './data-dirs.ts'
 import { createEraseKind, KIND } from './erase.ts'
 import type * as operations from './operations.ts'
@@ -70,21 +71,25 @@ export function createPeople(deps: PeopleDeps) {
       signal,
     })
   const dirs = createDataDirs({ ...deps, kv: store.kv, isShared: store.kind === 'redis', subjectOf })
+  const counting = createCounting({ places, collect, subjectOf, now })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
+  const { isKnown, requireKnown } = knownGateways(deps.gateways)
   /** Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
-    for (const identity of identities) {
-      const { gateway } = partsOf(identity)
-      if (gateway === ANY_GATEWAY || deps.gateways().includes(gateway)) continue
+    for (const identity of identities.filter((each) => !isKnown(each))) {
       const subject = subjectOf(await collect([identity], signal))
-      if (sumOf(await countsOf(places, subject, signal)) > 0) continue
-      const hint = didYouMean(gateway, deps.gateways())
-      throw new TriviumError('not_found', { path: `gateway ${gateway}`, hint })
+      if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnown([identity])
     }
   }
 
   const service = {
+    async count({ identity, wait }, call) {
+      requireOperator(call, 'Counting the data of a person')
+      const counted = await counting.ask(identity, wait, call.signal)
+      if (counted.done && counted.total === 0) requireKnown(identity)
+      return counted
+    },
     async export({ identity, attachments }, call) {
       requireOperator(call, 'Exporting a person')
       await requireGateways(identity, call.signal)
@@ -93,12 +98,8 @@ export function createPeople(deps: PeopleDeps) {
       const counts: Record<string, number> = {}
       const lines = linesOf(places, subject, identity, now(), counts, call.signal)
       const name = `person-${new Date(now()).toISOString().slice(0, 10)}.jsonl`
-      const file = await deps.artifacts.save(
-        name,
-        'application/jsonl',
-        Readable.from(lines),
-        MAX_EXPORT_BYTES,
-      )
+      const content = Readable.from(lines)
+      const file = await deps.artifacts.save(name, 'application/jsonl', content, MAX_EXPORT_BYTES)
       const { sha256 } = file
       await store.kv.set(EXPORT_PREFIX + sha256, { identities: identity, sha256 }, { ttl: EXPORT_TTL })
       return { file, counts, total: sumOf(counts) }
@@ -116,7 +117,29 @@ export function createPeople(deps: PeopleDeps) {
     },
   } satisfies ServiceOf<typeof operations.people>
 
-  return { service, start: dirs.start, stop: dirs.stop }
+  return {
+    service,
+    start: dirs.start,
+    stop() {
+      counting.stop()
+      return dirs.stop()
+    },
+  }
+}
+
+/** Whether identities are of gateways in routes.yaml. `requireKnown` throws `not_found` for the first that is not. */
+function knownGateways(gateways: () => readonly string[]) {
+  const isKnown = (identity: string) => {
+    const { gateway } = partsOf(identity)
+    return gateway === ANY_GATEWAY || gateways().includes(gateway)
+  }
+  const requireKnown = (identities: readonly string[]) => {
+    const unknown = identities.find((identity) => !isKnown(identity))
+    if (unknown === undefined) return
+    const { gateway } = partsOf(unknown)
+    throw new TriviumError('not_found', { path: `gateway ${gateway}`, hint: didYouMean(gateway, gateways()) })
+  }
+  return { isKnown, requireKnown }
 }
 
 /** The person without earlier exports, which a new export does not include. */
@@ -137,14 +160,7 @@ function sumOf(counts: Record<string, number>): number {
 /** Number of records about a person, by place. */
 async function countsOf(places: readonly Place[], subject: Subject, signal: AbortSignal) {
   const counts: Record<string, number> = {}
-  for (const { name, records } of places) {
-    let count = 0
-    for await (const _ of records(subject)) {
-      signal.throwIfAborted()
-      count++
-    }
-    counts[name] = count
-  }
+  for (const place of places) counts[place.name] = await countOf(place, subject, signal)
   return counts
 }
 

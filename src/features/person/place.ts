@@ -11,6 +11,8 @@ export type Place = {
   where: 'store' | 'data dir'
   /** All data about the person, for the export. */
   records(subject: Subject): AsyncIterable<Json>
+  /** The number of records, where it is known without reading them. */
+  count?(subject: Subject): Promise<number>
   /** Erases the data; yields the number of records erased at each step. Can be repeated. */
   erase(subject: Subject): AsyncIterable<number>
 }
@@ -24,13 +26,15 @@ type Definition<T> = {
   /** The data as JSON, for the export. */
   record(found: T, subject: Subject): Json | Promise<Json>
   erase(found: readonly T[], subject: Subject): Promise<unknown>
+  count?(subject: Subject): Promise<number>
 }
 
 /** Makes a place from its definition. */
-export function definePlace<T>({ name, where, find, record, erase }: Definition<T>): Place {
+export function definePlace<T>({ name, where, find, record, erase, count }: Definition<T>): Place {
   return {
     name,
     where,
+    ...(count && { count }),
     async *records(subject) {
       for await (const batch of find(subject)) for (const found of batch) yield await record(found, subject)
     },

@@ -11,6 +11,8 @@ import { definePlace, type Place, type Subject } from './place.ts'
 type Stores = Pick<Store, 'journal' | 'jobs' | 'topics' | 'erasing'>
 
 const PAGE_SIZE = 200
+/** Messages whose outcomes are read together. */
+const COUNTED_AT_ONCE = 500
 const MESSAGE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 /** Replaces the name of an erased person in entries that stay. */
@@ -44,6 +46,15 @@ export function createJournalPlace({ journal, erasing }: Stores): Place {
       }
     },
     record: (found) => toJson(found),
+    async count({ person }) {
+      const ids = [...person.messages]
+      let count = 0
+      for (let at = 0; at < ids.length; at += COUNTED_AT_ONCE) {
+        const outcomes = await journal.outcomes(ids.slice(at, at + COUNTED_AT_ONCE))
+        count += outcomes.filter((outcome) => outcome !== undefined).length
+      }
+      return count
+    },
     erase: (found) => erasing.dropMessages(found.map(({ message }) => message.id)),
   })
 }

@@ -1,0 +1,113 @@
+import { waitFor } from '../../lib/wait-for.ts'
+import type { Person } from './person.ts'
+import type { Place, Subject } from './place.ts'
+
+/** How long (ms) a count goes on without anybody who asks for it, and how long its result is given again. */
+const UNASKED = 30_000
+const FRESH = 5_000
+/** Counts in memory. */
+const MOST = 20
+
+/** The records about a person so far. `at`: the place that is being read; absent at the end. Times in Unix ms. */
+export type PersonCount = {
+  counts: Record<string, number>
+  total: number
+  done: boolean
+  startedAt: number
+  places: { read: number; all: number }
+  at?: string
+}
+
+type Counting = {
+  shown: PersonCount
+  askedAt: number
+  endedAt?: number
+  error?: unknown
+  end: AbortController
+  wake: Set<() => void>
+}
+
+/** Counts the records about people in the background, so that a caller can ask how far it is. */
+export function createCounting(deps: {
+  places: readonly Place[]
+  collect(identities: readonly string[], signal: AbortSignal): Promise<Person>
+  subjectOf(person: Person): Subject
+  now(): number
+}) {
+  const { places, now } = deps
+  const all = new Map<string, Counting>()
+
+  const run = async (identities: readonly string[], counting: Counting) => {
+    const { shown, end } = counting
+    const subject = deps.subjectOf(await deps.collect(identities, end.signal))
+    for (const place of places) {
+      shown.at = place.name
+      if (now() - counting.askedAt > UNASKED) end.abort()
+      const count = await countOf(place, subject, end.signal)
+      shown.counts[place.name] = count
+      shown.total += count
+      shown.places.read++
+    }
+    delete shown.at
+  }
+  const start = (key: string, identities: readonly string[]): Counting => {
+    const shown: PersonCount = {
+      ...{ counts: {}, total: 0, done: false, startedAt: now() },
+      ...{ places: { read: 0, all: places.length }, at: 'the messages of the person' },
+    }
+    const counting: Counting = { shown, askedAt: now(), end: new AbortController(), wake: new Set() }
+    all.set(key, counting)
+    const [oldest] = all.size > MOST ? all.keys() : []
+    if (oldest !== undefined) stop(oldest)
+    void run(identities, counting)
+      .catch((error: unknown) => {
+        counting.error = error
+        all.delete(key)
+      })
+      .finally(() => {
+        shown.done = true
+        counting.endedAt = now()
+        for (const wake of counting.wake) wake()
+      })
+    return counting
+  }
+  const stop = (key: string) => {
+    all.get(key)?.end.abort()
+    all.delete(key)
+  }
+  const isFresh = ({ endedAt }: Counting) => endedAt === undefined || now() - endedAt < FRESH
+
+  return {
+    /** The count of a person so far, after its end or at the latest after `wait` ms. Throws what it failed with. */
+    async ask(identities: readonly string[], wait: number, signal: AbortSignal): Promise<PersonCount> {
+      const key = identities.toSorted().join('\n')
+      const known = all.get(key)
+      const counting = known && isFresh(known) ? known : start(key, identities)
+      counting.askedAt = now()
+      await waitFor<true>({
+        attempt: async () => (counting.shown.done ? { value: true } : {}),
+        watch(wake) {
+          counting.wake.add(wake)
+          return () => counting.wake.delete(wake)
+        },
+        timeout: wait,
+        signal,
+      })
+      if (counting.error !== undefined) throw counting.error
+      return structuredClone(counting.shown)
+    },
+    stop: () => [...all.keys()].forEach(stop),
+  }
+}
+
+/** The number of records about a person in a place. */
+export async function countOf(place: Place, subject: Subject, signal: AbortSignal): Promise<number> {
+  signal.throwIfAborted()
+  if (place.count) return place.count(subject)
+  let count = 0
+  for await (const _ of place.records(subject)) {
+    signal.throwIfAborted()
+    count++
+  }
+  return count
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createCounting } from '../../src/features/person/counting.ts'
+import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
+import type { Place } from '../../src/features/person/place.ts'
+
+const ADA: Person = {
+  identities: ['shop:ada@example.com'],
+  messages: new Set(['1', '2', '3']),
+  conversations: new Set(),
+  files: new Set(),
+}
+const NEVER = new AbortController().signal
+
+/** A place with so many records, which are there once `ready` is. */
+function placeOf(name: string, records: number, ready: Promise<unknown> = Promise.resolve()): Place {
+  return {
+    name,
+    where: 'store',
+    async *records() {
+      await ready
+      for (let n = 0; n < records; n++) yield n
+    },
+    async *erase() {},
+  }
+}
+
+/** Counts in places. `collected`: how often the person was looked for. */
+function countingOf(places: readonly Place[], failure?: Error) {
+  const collected = { times: 0 }
+  let time = 1_000
+  const counting = createCounting({
+    places,
+    async collect() {
+      collected.times++
+      if (failure) throw failure
+      return ADA
+    },
+    subjectOf: (person) => ({
+      person,
+      about: createReferences(
+        person,
+        createIdentities(person.identities, () => false),
+      ),
+    }),
+    now: () => time,
+  })
+  const pass = (ms: number) => {
+    time += ms
+  }
+  return { ...counting, collected, pass }
+}
+
+describe('the count of what is kept about a person', () => {
+  test('it says how far it is, goes on without its caller, and is made once for all who ask', async () => {
+    const slow = Promise.withResolvers<void>()
+    const { ask, collected, pass } = countingOf([placeOf('jobs', 2), placeOf('events', 5, slow.promise)])
+    const first = await ask(ADA.identities, 0, NEVER)
+    assert.equal(first.done, false)
+    let partial = await ask(ADA.identities, 0, NEVER)
+    while (partial.at !== 'events') partial = await ask(ADA.identities, 0, NEVER)
+    assert.partialDeepStrictEqual(partial, { done: false, counts: { jobs: 2 }, places: { read: 1, all: 2 } })
+    const waiting = ask(ADA.identities, 60_000, NEVER)
+    slow.resolve()
+    const whole = await waiting
+    assert.deepEqual(whole.counts, { jobs: 2, events: 5 })
+    assert.partialDeepStrictEqual(whole, { done: true, total: 7, places: { read: 2, all: 2 } })
+    assert.equal(whole.at, undefined)
+    assert.deepEqual(await ask(ADA.identities, 0, NEVER), whole)
+    assert.equal(collected.times, 1)
+    pass(10_000)
+    await ask(ADA.identities, 60_000, NEVER)
+    assert.equal(collected.times, 2)
+  })
+
+  test('a place that knows its number is not read, and a failure reaches who asked', async () => {
+    const known: Place = { ...placeOf('messages', 99), count: async ({ person }) => person.messages.size }
+    const { counts } = await countingOf([known]).ask(ADA.identities, 60_000, NEVER)
+    assert.deepEqual(counts, { messages: 3 })
+    const failing = countingOf([known], new Error('the store is away'))
+    await assert.rejects(failing.ask(ADA.identities, 60_000, NEVER), /the store is away/)
+  })
+})
