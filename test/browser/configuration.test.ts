@@ -22,7 +22,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   site.write('routes.d/bank.yaml', MORE)
   const daemon = await site.start()
-  const { page, show, press, shots } = await openConsole(() => daemon)
+  const { page, show, press, answer, shots } = await openConsole(() => daemon)
   const file = page.getByRole('region', { name: 'routes.yaml as read' })
   const lines = () => file.locator('.line-text').allTextContents()
 
@@ -81,5 +81,26 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     )
     assert.deepEqual(await faultsOf(page), [])
     await shots('configuration-routes')
+  })
+
+  test('a route has a page with its lines, what it took, its last messages and its pause', async () => {
+    await page.getByRole('link', { name: 'rest', exact: true }).click()
+    await page.getByRole('heading', { name: /^rest route/ }).waitFor()
+    await page.getByText('In routes.yaml, line 11').waitFor()
+    const code = page.getByRole('region', { name: 'The route rest' })
+    assert.equal(await code.locator('.line-number').getAttribute('data-line'), '11')
+    assert.match(
+      String(await code.locator('.line-text').textContent()),
+      /name: rest, match: \{ gateway: shop/,
+    )
+    await page.getByRole('region', { name: 'Last messages' }).getByRole('link').first().waitFor()
+    await press('Pause route rest')
+    await answer('Pause')
+    await page.getByRole('button', { name: 'Resume route rest' }).click()
+    await page.getByRole('button', { name: 'Pause route rest' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('route')
+    await show('configuration/nothing')
+    await page.getByText('There is no route of this name.').waitFor()
   })
 })

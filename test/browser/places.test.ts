@@ -125,7 +125,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
   })
 
   test('an address that is none says so, and shows where one can go', async () => {
-    for (const address of ['mesages', 'now/and/then', 'configuration/x']) {
+    for (const address of ['mesages', 'now/and/then', 'cost/x']) {
       await page.goto(`${daemon.control}/#/${address}`)
       await page.getByRole('heading', { name: 'There is no such page' }).waitFor()
       assert.match(await page.title(), /No such page/)

@@ -1,12 +1,12 @@
 import { html } from './html.js'
 import { tokensOf } from './yaml.js'
 
-/** A YAML file with line numbers and colours. `marked`: lines to highlight. */
-export function Yaml({ text, label, marked = [] }) {
+/** A YAML file, or its lines from `first` on, with line numbers and colours. `marked`: lines to highlight. */
+export function Yaml({ text, label, marked = [], first = 1 }) {
   const lines = tokensOf(text)
   return html`<div class="code" tabindex="0" role="region" aria-label=${label}><table><tbody>${lines.map(
     (tokens, at) =>
-      html`<tr key=${at} id=${`line-${at + 1}`} class=${marked.includes(at + 1) ? 'marked' : ''}><td class="line-number" data-line=${at + 1}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
+      html`<tr key=${at} id=${`line-${at + first}`} class=${marked.includes(at + first) ? 'marked' : ''}><td class="line-number" data-line=${at + first}></td><td class="line-text">${coloured(tokens)}</td></tr>`,
   )}</tbody></table></div>`
 }
 

@@ -71,7 +71,7 @@ function useEntries(text) {
       ...actions(),
       ...routes.map(({ name, skill }) => ({
         ...{ kind: 'route', name, about: skill && `to ${skill}` },
-        run: to('configuration'),
+        run: to(['configuration', name]),
       })),
       ...skills.map(({ name, description }) => ({
         kind: 'skill',

@@ -27,16 +27,29 @@ const WAITS = {
   conversation: 'Its messages are accepted, but wait: no skill runs for them.',
 }
 
-/** Asks for a reason, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. */
+/** When a pause ends by itself. */
+const ENDS = [
+  ['', 'it is resumed'],
+  ['15m', 'in 15 minutes'],
+  ['1h', 'in an hour'],
+  ['4h', 'in 4 hours'],
+  ['24h', 'in a day'],
+]
+
+/** Asks for a reason and an end, then pauses. Resolves with whether it is paused. `of`: arguments of the operation. */
 export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   let reason = ''
+  let end = ''
   const body = html`<p>${WAITS[kind]}</p>
     <label>Reason (optional) <input data-confirms maxlength="200" onInput=${(event) => {
       reason = event.target.value.trim()
-    }} /></label>`
+    }} /></label>
+    <label>Until <select onChange=${(event) => {
+      end = event.target.value
+    }}>${ENDS.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label>`
   if (!(await ask({ title: `${action}: ${kind} ${name}?`, body, action }))) return false
   return act(async () => {
-    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }) })
+    await invoke(`${kind}-pause`, { ...of, ...(reason && { reason }), ...(end && { for: end }) })
     return WAITS[kind]
   })
 }

@@ -66,3 +66,30 @@ function valuesIn(text, kind) {
     .filter(Boolean)
     .map((part) => ({ kind: part.startsWith('${') ? 'variable' : kind, text: part }))
 }
+
+/**
+ * The lines of a route in a file, by its name: `{ line, text }`, or `{}` where it is not. A route without a name has none
+ * here.
+ */
+export function routeIn(yaml, name) {
+  const lines = yaml.split('\n')
+  const begin = lines.findIndex((line) => /^routes:/.test(line))
+  if (begin < 0) return {}
+  const end = lines.findIndex((line, at) => at > begin && /^[\w"']/.test(line))
+  const last = end < 0 ? lines.length : end
+  const starts = []
+  for (let at = begin + 1; at < last; at++)
+    if (/^ *- /.test(lines[at]) && lines[at].search(/\S/) <= 2) starts.push(at)
+  for (const [index, start] of starts.entries()) {
+    const part = lines.slice(start, starts[index + 1] ?? last)
+    if (part.some((line) => nameIn(line) === name))
+      return { line: start + 1, text: part.join('\n').trimEnd() }
+  }
+  return {}
+}
+
+/** The value of `name:` in a line. */
+function nameIn(line) {
+  const [, quoted, bare] = /(?:^|[\s{,])name:\s*(?:["']([^"']*)["']|([^\s,}#]+))/.exec(line) ?? []
+  return quoted ?? bare
+}

@@ -1,15 +1,21 @@
-import { useState } from 'preact/hooks'
 import { call } from '../lib/api.js'
 import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, act, ask, Badge, Copy, Facts, span, useLoaded, Wait } from '../lib/parts.js'
-import { link } from '../lib/router.js'
+import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
+import { RoutePage } from './route.js'
 
-/** The configuration: routes.yaml as loaded, and the result of the last reload. */
-export function ConfigurationPage() {
+/** The configuration: routes.yaml as loaded, and the result of the last reload; or one of its routes. */
+export function ConfigurationPage({ path: [route], query }) {
+  return route === undefined
+    ? html`<${AllPage} query=${query} />`
+    : html`<${RoutePage} key=${route} name=${route} />`
+}
+
+function AllPage({ query }) {
   const { at = 0, ok } = now.value?.configuration ?? {}
   const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at, ok])
   const { value, reload } = loaded
@@ -30,13 +36,12 @@ export function ConfigurationPage() {
     <header class="bar"><h1 id="title">Configuration</h1>
       <div class="buttons"><button changes type="button" onClick=${readAgain}>Reload …</button></div></header>
     <${Wait} of=${loaded} what="the configuration" />
-    ${value && html`<${Shown} configuration=${value} />`}
+    ${value && html`<${Shown} configuration=${value} query=${query} />`}
   </section>`
 }
 
-function Shown({ configuration }) {
+function Shown({ configuration, query: { show: what = 'file' } }) {
   const { files, variables, inForce, warnings, reload, previous } = configuration
-  const [what, setWhat] = useState('file')
   const tabs = [
     ['file', files.length > 1 ? 'Files' : 'File'],
     ['change', 'Last change'],
@@ -50,7 +55,7 @@ function Shown({ configuration }) {
     }
     <div class="columns configuration">
       <div>
-        <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => setWhat(name)}>${title}</button>`)}</p>
+        <p class="segments" role="group" aria-label="What is shown">${tabs.map(([name, title]) => html`<button key=${name} type="button" aria-pressed=${what === name} onClick=${() => replace('configuration', name === 'file' ? {} : { show: name })}>${title}</button>`)}</p>
         ${what === 'file' && html`<${Files} files=${files} warnings=${warnings} readAt=${reload.goodAt} />`}
         ${what === 'change' && html`<${Change} files=${files} previous=${previous} changedAt=${reload.goodAt} since=${configuration.countedSince} />`}
         ${what === 'routes' && html`<${RouteTable} routes=${configuration.routes} since=${configuration.countedSince} />`}
@@ -122,11 +127,14 @@ function RouteTable({ routes = [], since }) {
 }
 
 function RouteRows({ label, routes }) {
+  const paused = new Set(
+    (now.value?.troubles ?? []).filter(({ code }) => code === 'paused').map(({ where }) => where.route),
+  )
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
     <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th></tr></thead>
     <tbody>${routes.map(
       ({ name, match, skill, queue, bolt, hour, day, lastAt }) => html`<tr key=${name}>
-        <td><b>${name}</b></td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
+        <td><a data-row href=${link(['configuration', name])}>${name}</a>${paused.has(name) && html` <${Badge} kind="warn">paused<//>`}</td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
         <td class="number">${hour.toLocaleString('en')}</td><td class="number">${day.toLocaleString('en')}</td>
         <td>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td></tr>`,

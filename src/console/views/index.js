@@ -70,7 +70,7 @@ export const VIEWS = [
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
   { path: 'people', title: 'People', begins: true, parts: 0, Page: later.page('PeoplePage') },
   { path: 'audit', title: 'Audit', parts: 0, Page: later.page('AuditPage') },
-  { path: 'configuration', title: 'Configuration', parts: 0, Page: later.page('ConfigurationPage') },
+  { path: 'configuration', title: 'Configuration', parts: 1, Page: later.page('ConfigurationPage') },
 ]
 
 for (const { path, title } of VIEWS) titles.set(path, title)

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
@@ -16,7 +16,12 @@ export function PausedPage() {
     <header class="bar"><h1 id="title">Paused</h1></header>
     <${Wait} of=${loaded} what="what is paused" />
     ${value?.length === 0 && html`<${Empty} title="Nothing is paused.">Messages of what is paused are accepted and wait.<//>`}
-    ${value?.length > 0 && html`<ul class="paused-list">${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</ul>`}
+    ${
+      value?.length > 0 &&
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="paused-table">
+      <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col"></th></tr></thead>
+      <tbody>${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</tbody></table></div>`
+    }
     <h2>Pause something</h2>
     <${PauseForm} done=${reload} />
   </section>`
@@ -27,7 +32,7 @@ const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 /** How each kind is resumed, and its page. */
 const KINDS = {
   gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
-  route: ({ name }) => ({ args: { route: name }, at: 'configuration' }),
+  route: ({ name }) => ({ args: { route: name }, at: ['configuration', name] }),
   skill: ({ name }) => ({ args: { skill: name }, at: ['skills', name] }),
   conversation: ({ gateway, name }) => ({
     args: { gateway, conversation: name },
@@ -47,12 +52,16 @@ function Paused({ pause, done }) {
     })
     done()
   }
-  return html`<li class="card">
-    <div><p class="pause-head"><${Badge} kind="warn">${kind}<//> ${at ? html`<a href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</p>
-    <p class="dim">${since !== undefined && html`For <${Age} at=${since} />`}${by && ` by ${by}`}${reason && `: ${reason}`}${until !== undefined && `; ends in ${span(Math.max(0, until - Date.now()))}`}${drop && '; messages are recorded as handled by a person'}</p></div>
-    <button changes type="button" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button>
-  </li>`
+  return html`<tr>
+    <td><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
+    <td class="whole-words">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td>${by ?? ''}</td>
+    <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
+    <td class="whole-words">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`${new Date(until).toLocaleString('en-GB', TIME)} <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
+    <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
+  </tr>`
 }
+
+const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }
 
 /** Gateways, routes and skills by name. Conversations are taken over in their own view. */
 function PauseForm({ done }) {
@@ -78,8 +87,8 @@ function PauseForm({ done }) {
       setKind(event.target.value)
       setName('')
     }}><option value="route">route</option><option value="skill">skill</option><option value="gateway">gateway</option></select></label>
-    <label>Name <input required list="pause-names" autocomplete="off" value=${name} onInput=${(event) => setName(event.target.value)} />
-      <datalist id="pause-names">${names.map((each) => html`<option key=${each} value=${each}></option>`)}</datalist></label>
+    <label>Name <select required value=${name} onChange=${(event) => setName(event.target.value)}>
+      <option value="" disabled>choose …</option>${names.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>
     <button changes class="primary">Pause …</button>
   </form>
   <p class="hint">A conversation is paused with <i>Take over</i> in its own view; a push under <a href=${link('queues')}>Groups and queues</a>.</p>`

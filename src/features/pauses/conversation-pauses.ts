@@ -15,11 +15,13 @@ export function createConversationPauses(
     journal: Pick<Journal, 'search'>
     requireKnown(gateway: string): void
     /** The common fields of a new pause. */
-    fieldsOf(call: Call, reason: string | undefined): { since: number; by: string; reason?: string }
-    now(): number
+    fieldsOf(
+      call: Call,
+      fields: { reason?: string; for?: number },
+    ): { since: number; by: string; reason?: string; until?: number }
   },
 ): Pick<ServiceOf<typeof operations.pauses>, 'conversation-pause' | 'conversation-resume'> {
-  const { pauses, begin, end, fieldsOf, requireKnown, now } = deps
+  const { pauses, begin, end, fieldsOf, requireKnown } = deps
   /** The gateway of a conversation's newest message. Throws `not_found` if it has none. */
   const findGateway = async (conversation: string, gateway?: string) => {
     if (gateway !== undefined) requireKnown(gateway)
@@ -34,11 +36,10 @@ export function createConversationPauses(
   }
 
   return {
-    async 'conversation-pause'({ conversation: name, gateway: ofArgs, for: ms, drop, reason }, call) {
+    async 'conversation-pause'({ conversation: name, gateway: ofArgs, drop, ...fields }, call) {
       const gateway = await findGateway(name, ofArgs)
       requireGateway(call.caller, gateway)
-      const until = ms === undefined ? undefined : now() + ms
-      const rest = { ...fieldsOf(call, reason), ...defined({ until, drop: drop || undefined }) }
+      const rest = { ...fieldsOf(call, fields), ...defined({ drop: drop || undefined }) }
       return begin({ kind: 'conversation', gateway, name, ...rest })
     },
     async 'conversation-resume'({ conversation: name, gateway: ofArgs }, call) {

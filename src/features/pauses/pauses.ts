@@ -65,7 +65,7 @@ export function createPauses(deps: {
         cancels: cancels.filter((one) => !isOld(one)),
       }))
     const timesLeft = state.pauses
-      .map((one) => (one.kind === 'conversation' && one.until ? one.until - now() : 0))
+      .map(({ until }) => (until === undefined ? 0 : until - now()))
       .filter((ms) => ms > 0)
     return Math.min(POLL_INTERVAL, ...timesLeft)
   }

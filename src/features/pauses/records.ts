@@ -7,11 +7,13 @@ const common = {
   since: z.number(),
   by: z.string(),
   reason: z.string().exactOptional(),
+  /** When it ends by itself (Unix ms). */
+  until: z.number().exactOptional(),
 }
 
 /**
- * One pause. That of a conversation ends at `until` (Unix ms); with `drop`, its messages do not wait but
- * are recorded as handled by a person.
+ * One pause. With `drop`, the messages of a conversation do not wait but are recorded as handled by a
+ * person.
  */
 const pauseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
@@ -20,7 +22,6 @@ const pauseSchema = z.discriminatedUnion('kind', [
     gateway: z.string(),
     name: z.string(),
     ...common,
-    until: z.number().exactOptional(),
     drop: z.boolean().exactOptional(),
   }),
 ])

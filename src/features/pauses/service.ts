@@ -32,10 +32,10 @@ export function createPauseService(deps: {
   const requireKnown = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
-  const fieldsOf = (call: Call, reason: string | undefined) => ({
+  const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => ({
     since: now(),
     by: call.caller.id ?? call.caller.kind,
-    ...defined({ reason }),
+    ...defined({ reason, until: ms === undefined ? undefined : now() + ms }),
   })
   const requireRoute = (name: string) => {
     const names = deps.router.routes().map((route) => route.name)
@@ -43,23 +43,23 @@ export function createPauseService(deps: {
       throw new TriviumError('not_found', { path: `route ${name}`, hint: didYouMean(name, names) })
   }
   return {
-    async 'gateway-pause'({ gateway: name, reason }, call) {
+    async 'gateway-pause'({ gateway: name, ...fields }, call) {
       requireGateway(call.caller, name)
       requireKnown(name)
-      return begin({ kind: 'gateway', name, ...fieldsOf(call, reason) })
+      return begin({ kind: 'gateway', name, ...fieldsOf(call, fields) })
     },
     async 'gateway-resume'({ gateway: name }, call) {
       requireGateway(call.caller, name)
       return end({ kind: 'gateway', name }, () => requireKnown(name))
     },
-    async 'route-pause'({ route: name, reason }, call) {
+    async 'route-pause'({ route: name, ...fields }, call) {
       requireRoute(name)
-      return begin({ kind: 'route', name, ...fieldsOf(call, reason) })
+      return begin({ kind: 'route', name, ...fieldsOf(call, fields) })
     },
     'route-resume': ({ route: name }) => end({ kind: 'route', name }, () => requireRoute(name)),
-    async 'skill-pause'({ skill: name, reason }, call) {
+    async 'skill-pause'({ skill: name, ...fields }, call) {
       await deps.permit(name, call)
-      return begin({ kind: 'skill', name, ...fieldsOf(call, reason) })
+      return begin({ kind: 'skill', name, ...fieldsOf(call, fields) })
     },
     'skill-resume': ({ skill: name }, call) => end({ kind: 'skill', name }, () => deps.permit(name, call)),
     ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnown }),

@@ -13,7 +13,7 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
   /** Gateways, routes and skills by name; conversations as `gateway/conversation`. */
   let names: Record<Pause['kind'], Map<string, Pause>> = byKind([])
 
-  const isExpired = (pause: Pause) => pause.kind === 'conversation' && (pause.until ?? Infinity) <= now()
+  const isExpired = (pause: Pause) => (pause.until ?? Infinity) <= now()
   const find = (kind: Pause['kind'], name: string) => {
     const found = names[kind].get(name)
     return found && !isExpired(found) ? found : undefined

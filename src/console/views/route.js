@@ -1,0 +1,70 @@
+import { call, invoke } from '../lib/api.js'
+import { Yaml } from '../lib/code.js'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { Age, Badge, Empty, took, useLoaded, Wait } from '../lib/parts.js'
+import { Pause } from '../lib/pause.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { routeIn } from '../lib/yaml.js'
+
+/** Number of its last messages that are shown. */
+const FEW = 20
+
+/** One route: its lines in the configuration, how many messages it took, the last ones, and its pause. */
+export function RoutePage({ name }) {
+  const { at = 0 } = now.value?.configuration ?? {}
+  const loaded = useLoaded((signal) => call('GET', '/v1/configuration', undefined, signal), [at])
+  const { value } = loaded
+  const route = value?.routes?.find((each) => each.name === name)
+  const place = value?.files?.map((file) => ({ file, ...routeIn(file.yaml, name) })).find(({ text }) => text)
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="configuration" title="Configuration" />
+    <${Wait} of=${loaded} what="the configuration" />
+    ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route of this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
+    ${route && html`<${Shown} route=${route} place=${place} since=${value.countedSince} />`}
+  </section>`
+}
+
+function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
+  const target = skill
+    ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
+    : queue
+      ? `the queue ${queue}`
+      : bolt
+        ? `the app ${bolt}`
+        : 'nothing'
+  return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
+    <p>Its messages go to ${target}.</p>
+    <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
+      <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
+    <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
+    ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
+    ${skill && html`<h2>Last messages</h2><${Runs} route=${name} skill=${skill} />`}`
+}
+
+function Figure({ name, value }) {
+  return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
+}
+
+/** The last runs of its skill that the route began, with their messages. */
+function Runs({ route, skill }) {
+  const loaded = useLoaded((signal) => invoke('skill-usage', { name: skill, since: '7d' }, signal), [skill])
+  const runs = (loaded.value?.recent ?? []).filter(({ by }) => by === `route ${route}`).slice(0, FEW)
+  return html`<${Wait} of=${loaded} what="its messages" />
+    ${loaded.value && runs.length === 0 && html`<p class="dim">No message of it ran lately.</p>`}
+    ${
+      runs.length > 0 &&
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="Last messages"><table class="runs">
+      <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">message</th></tr></thead>
+      <tbody>${runs.map(
+        (
+          { at, ms, messageId, code, error },
+          index,
+        ) => html`<tr key=${`${at} ${index}`}><td><${Age} at=${at} /> ago</td>
+        <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
+        <td class="number">${took(ms)}</td><td>${messageId && html`<a data-row href=${link(['messages', messageId])}>…${messageId.slice(-8)}</a>`}</td></tr>`,
+      )}</tbody></table></div>`
+    }`
+}
