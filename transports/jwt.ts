@@ -10,7 +10,7 @@ const TIMEOUT_MS = 5_000
 /** Minimum pause between two fetches because of an unknown key. */
 const COOLDOWN_MS = 30_000
 
-type TokenKey = KeyObject | Uint8Array
+export type TokenKey = KeyObject | Uint8Array
 type TokenKeys = () => Promise<readonly (TokenKey | JWTVerifyGetKey)[]>
 
 /**

@@ -39,17 +39,26 @@ export const jwt = z
       .describe(
         'The claim with the SHA-256 of the body, in hex or base64. Without it, a token verifies the sender but not the body.',
       ),
+    detached: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the token is a detached signature of the body (`HEADER..SIGNATURE`), without claims.',
+      ),
     tolerance: duration
       .default(5 * MINUTE)
       .describe('Clock tolerance, and maximum age of tokens without expiry.'),
   })
   .superRefine((options, context) => {
     const report = (message: string) => context.addIssue({ code: 'custom', message, input: options })
-    const { secret, jwks, audience, claims } = options
+    const { secret, jwks, audience, claims, detached } = options
     const keySources = [secret, jwks, options['public-key']].filter((source) => source !== undefined)
     if (keySources.length !== 1) report('expected one of secret, public-key and jwks: what proves the tokens')
     const restrictions = [audience, claims, options['body-hash']]
-    if (jwks !== undefined && restrictions.every((option) => option === undefined))
+    const isUnrestricted = restrictions.every((option) => option === undefined)
+    if (detached && (!isUnrestricted || options.issuer !== undefined))
+      report('a detached signature has no claims: leave out audience, issuer, claims and body-hash')
+    if (jwks !== undefined && !detached && isUnrestricted)
       report('jwks needs audience (or claims, or body-hash): an issuer signs tokens for others too')
     if (secret?.some((one) => attempt(() => keyOfSecret(one, options['secret-encoding'])) === undefined))
       report(`expected a secret in ${options['secret-encoding']}`)

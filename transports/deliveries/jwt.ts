@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { reasonOf, TriviumError } from '../../src/core/errors.ts'
 import { BY_PUBLIC_KEY, BY_SECRET, createTokenKeys, reasonForToken } from '../jwt.ts'
 import { keysIn } from '../keys.ts'
+import { faultOfDetached } from './detached.ts'
 import type { JwtOptions } from './jwt-options.ts'
 import type { Delivery, VerifierDeps } from './verifier-types.ts'
 
@@ -15,7 +16,7 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
   const bodyHash = options['body-hash']
   const keysOf = createTokenKeys(options.jwks, keysIn(options))
   return async ({ headers, raw }: Delivery): Promise<string | undefined> => {
-    const token = tokenIn(headers, options.header)
+    const token = tokenIn(headers, options.header, options.detached)
     if (token === undefined) return `the header ${options.header} has no token`
     const { jwtVerify, errors } = await import('jose')
     const rules = {
@@ -28,6 +29,10 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
     let reason: string | undefined
     for (const key of await keysOf()) {
       try {
+        if (options.detached) {
+          const { algorithms } = rules
+          return await faultOfDetached(token, raw, key, { algorithms, tolerance, now: now() })
+        }
         // The library has separate overloads for keys and functions.
         const verified =
           typeof key === 'function' ? jwtVerify(token, key, rules) : jwtVerify(token, key, rules)
@@ -55,11 +60,12 @@ export function createJwtCheck(options: JwtOptions, { gateway, now }: VerifierDe
   }
 }
 
-function tokenIn(headers: IncomingHttpHeaders, name: string): string | undefined {
+const TOKEN = /^(?:bearer +)?([\w-]+\.[\w-]+\.[\w-]+) *$/i
+const DETACHED = /^([\w-]+\.\.[\w-]+) *$/
+
+function tokenIn(headers: IncomingHttpHeaders, name: string, isDetached: boolean): string | undefined {
   const value = headers[name]
-  const [, token] =
-    /^(?:bearer +)?([\w-]+\.[\w-]+\.[\w-]+) *$/i.exec(typeof value === 'string' ? value : '') ?? []
-  return token
+  return (isDetached ? DETACHED : TOKEN).exec(typeof value === 'string' ? value : '')?.[1]
 }
 
 function isHashOf(raw: Buffer, given: unknown): boolean {

@@ -31,7 +31,7 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
     case 'basic':
       return EVERYTHING
     case 'jwt':
-      return { ...NOTHING, body: verify['body-hash'] !== undefined, sender: true }
+      return { ...NOTHING, body: verify.detached || verify['body-hash'] !== undefined, sender: true }
     case 'sns':
       return { ...NOTHING, fields: SNS_SIGNED }
     case 'hmac':

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
-import { exportJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { exportJWK, FlattenedSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { serveHttp } from '../../fixtures/http-server.ts'
 import { json, startWebhook } from './harness.ts'
 
@@ -139,5 +140,66 @@ describe('verify: jwt', () => {
     assert.equal((await post(await byKey(CLAIMS)))[0], 202)
     assert.equal((await post(await byKey(CLAIMS, other.privateKey)))[0], 401)
     assert.equal((await post(await bySecret(CLAIMS, String(pem))))[0], 401)
+  })
+})
+
+describe('a detached signature of the body', () => {
+  const text = '{"order":"ü","id":7}'
+  const detached = async (header: object, body = text, key = rsa.privateKey) => {
+    const payload = new TextEncoder().encode(body)
+    const jws = await new FlattenedSign(payload)
+      .setProtectedHeader({ alg: 'RS256', kid: 'k1', ...header })
+      .sign(key)
+    return `${jws.protected}..${jws.signature}`
+  }
+  /** Not encoded, as Saleor and Constant Contact sign (RFC 7797). */
+  const plain = { b64: false, crit: ['b64'] }
+
+  test('is checked with the keys of a JWKS or a public key, and proves the body', async (t) => {
+    const { jwks } = await serveKeys(t)
+    const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' })
+    for (const source of [{ jwks }, { 'public-key': pem }]) {
+      const { post, last } = await start({ detached: true, header: 'Saleor-Signature', ...source })
+      for (const header of [{}, plain, { ...plain, ts: now - 60 }]) {
+        const [status, message] = await post(await detached(header), text, 'saleor-signature')
+        assert.deepEqual([status, message], [202, ''], JSON.stringify(header))
+      }
+      assert.equal(last().from.verified, true)
+      for (const [token, body, reason] of [
+        [await detached(plain), `${text} `, /signature of its token does not match/],
+        [await detached(plain, text, other.privateKey), text, /signature of its token does not match/],
+        [await detached({ ...plain, ts: now - 600 }), text, /600 s old/],
+        [await byKey(CLAIMS), text, /has no token/],
+        ['', text, /has no token/],
+        [
+          (await detached(plain)).replace('..', `.${Buffer.from(text).toString('base64url')}.`),
+          text,
+          /has no token/,
+        ],
+      ] as const) {
+        const [status, message] = await post(token, body, 'saleor-signature')
+        assert.equal(status, 401, message)
+        assert.match(message, reason)
+      }
+    }
+  })
+
+  test('with a secret is no signature by a key, nor the other way round', async () => {
+    const pem = String(rsa.publicKey.export({ type: 'spki', format: 'pem' }))
+    const { post } = await start({ detached: true, 'public-key': pem })
+    const jws = await new FlattenedSign(new TextEncoder().encode(text))
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(Buffer.from(pem))
+    assert.equal((await post(`${jws.protected}..${jws.signature}`, text))[0], 401)
+  })
+
+  test('has no claims that could be required', () => {
+    const verify = {
+      scheme: 'jwt',
+      'public-key': String(rsa.publicKey.export({ type: 'spki', format: 'pem' })),
+      detached: true,
+    }
+    for (const more of [{ audience: 'a' }, { claims: { a: 1 } }, { 'body-hash': 'h' }, { issuer: 'i' }])
+      assert.equal(webhookOptions.safeParse({ path: '/x', verify: { ...verify, ...more } }).success, false)
   })
 })
