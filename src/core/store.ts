@@ -165,15 +165,16 @@ export type Topics = {
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
   /**
    * Consumes events and returns their number. The id of a gap (`missedIn`) clears the missed count that reads report.
-   * `areRead`: the caller read all of them from this topic, so only the newest needs to be checked.
+   * `areRead`: the caller read all of them from this topic, so only the newest needs to be checked. `round`: the round in which they
+   * were read. Events that were redelivered since then are not consumed.
    */
-  ack(topic: string, group: string, ids: readonly string[], areRead?: boolean): Promise<number>
+  ack(topic: string, group: string, ids: readonly string[], as?: AckOptions): Promise<number>
   /** Releases events, which become visible again after `delay` ms at their old position. Returns their number. */
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
   /** Extends leases to `lease` ms from now. Returns how many; expired leases are not extended. */
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
-  /** Redelivers a consumed event to the group, with its delivery count reset. False: the group or the event is gone. */
-  restore(topic: string, group: string, id: string): Promise<boolean>
+  /** Redelivers an event that the group has read in a new `round`, with its delivery count reset. False: the group or the event is gone. */
+  restore(topic: string, group: string, id: string, round: number): Promise<boolean>
   /** Reads without a group: events after a position (0: the start), with their positions. */
   tail(topic: string, after: number, max: number, partition?: number): Promise<Page<PlacedEvent>>
   /** The position of the newest event; 0 for an empty topic. Positions increase by one. */
@@ -195,7 +196,11 @@ export type GroupRead = {
   after?: number
   /** Count deliveries of each event under a lease. */
   isCounted?: boolean
+  /** Return the round of each event. Repeated deliveries keep it; `restore`, `seek` and a recreated group start another one. */
+  withRounds?: boolean
 }
+
+export type AckOptions = { areRead?: boolean; round?: number }
 
 /** `missed`: events that expired before this group read them. Reported once; peeks report it until acknowledged. */
 export type GroupBatch = Page<Event> & {
@@ -203,6 +208,7 @@ export type GroupBatch = Page<Event> & {
   nextVisible?: number
   /** With a counted lease: the delivery number of each event. */
   deliveries?: number[]
+  rounds?: number[]
 }
 
 export type GroupInfo = { topic: string; group: string; lag: number; pending: number }

@@ -38,7 +38,7 @@ export function createGroupDeliveries(deps: {
     const wasBuried = (await kv.get(mark))?.value === buriedAt
     // A daemon that died right after setting the mark leaves an expired claim (`lost`).
     if (lost === 0 && wasBuried) {
-      if (!(await topics.restore(topic, group, event.id)))
+      if (!(await topics.restore(topic, group, event.id, Number(buriedAt))))
         throw new TriviumError('event_not_found', { id: event.id, topic, group })
       await kv.delete(mark)
       return { outcome: 'done' }

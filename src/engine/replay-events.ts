@@ -31,6 +31,8 @@ const dataSchema = z.object({
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
   /** Number of redelivered events. */
   shown: z.number(),
+  /** The round of the redelivered events. A step that is repeated after a crash has the same. */
+  round: z.number().default(1),
 })
 type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
@@ -39,7 +41,8 @@ type Topics = Store['topics']
 export type ReplayCount = { events: number; firstAt?: number; lastAt?: number }
 
 /** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
-export function createReplayEvents({ topics, work }: { topics: Topics; work: LongWork }) {
+export function createReplayEvents(deps: { topics: Topics; work: LongWork; now(): number }) {
+  const { topics, work, now } = deps
   work.offer(replayKind(topics))
   const partsOf = (topic: string, range: EventRange) => {
     requireRange(range)
@@ -52,7 +55,7 @@ export function createReplayEvents({ topics, work }: { topics: Topics; work: Lon
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
-      const data: Data = { topic, group, parts, shown: 0 }
+      const data: Data = { topic, group, parts, shown: 0, round: now() }
       const { since, until, from, to } = range
       const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
       const target = { topic, group, ...asked }
@@ -147,14 +150,14 @@ function replayKind(topics: Topics): WorkKind {
 /** Redelivers the next events of a part and advances its position. Returns the number of redelivered events. */
 async function redeliver(
   topics: Topics,
-  { topic, group }: Pick<Data, 'topic' | 'group'>,
+  { topic, group, round }: Pick<Data, 'topic' | 'group' | 'round'>,
   part: Data['parts'][number],
   partition: number,
 ): Promise<number> {
   const max = Math.min(STEP, part.last - part.after)
   const { items: found } = await topics.tail(topic, part.after, max, partition)
   const wanted = found.filter(({ position }) => position <= part.last)
-  const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id)))
+  const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id, round)))
   // Retention may have deleted an event, or somebody the group.
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
   const isEnd = wanted.length === 0 || wanted.length < found.length

@@ -2,8 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Signal, Store } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { createLoop } from '../lib/loop.ts'
 import { wantedOf } from './event-filter.ts'
+import { deliveryId, roundsOf } from './event-rounds.ts'
 import type { createGroupSettings } from './group-settings.ts'
 import {
   CHANGED,
@@ -32,7 +34,10 @@ type RunnerOptions = {
   now(): number
 }
 
-/** Turns each event of a subscription into a durable job, in order: leased, added under its id (so once, even after a crash), then acked. */
+/**
+ * Turns each event of a subscription into a durable job, in order: leased, added under its id and round, then acked. A delivery that is
+ * repeated after a crash has the same round, and runs once. A redelivery by an operator has another one, and runs again.
+ */
 export function createSubscriptionRunner(options: RunnerOptions) {
   const { store, log, now } = options
   const running = new Map<string, { value: Json; end(): Promise<void> }>()
@@ -94,21 +99,28 @@ async function handOver(
   { topic, group, ...skill }: Subscription,
   { store, settings, now }: Pick<RunnerOptions, 'store' | 'settings' | 'now'>,
 ): Promise<'again' | number> {
-  const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE } as const
+  const read = { group, max: BATCH, mode: 'lease', lease: HANDOVER_LEASE, withRounds: true } as const
   const [batch] = await store.topics.read(topic, [read])
   const all = batch ? withGap(topic, batch, now(), 'lease') : []
   if (all.length === 0) return batch?.nextVisible ? batch.nextVisible - now() : READ_AGAIN
   const events = await wantedOf(all, await settings.of(topic, group), store.journal)
   const lane = `${topic}/${group}`
+  const rounds = roundsOf(batch)
   const jobs = events.map((event) => ({
-    id: `${lane}/${event.id}`,
+    id: deliveryId(`${lane}/${event.id}`, rounds.get(event.id)),
     lane,
     group: skill.ref,
     data: toJson({ ...skill, event }),
   }))
   await store.jobs.add(QUEUE, jobs)
-  const ids = all.map(({ id }) => id)
-  await store.topics.ack(topic, group, ids)
+  // An event that was redelivered meanwhile stays unread.
+  for (const [round, some] of Map.groupBy(all, ({ id }) => rounds.get(id)))
+    await store.topics.ack(
+      topic,
+      group,
+      some.map(({ id }) => id),
+      defined({ round }),
+    )
   return 'again'
 }
 

@@ -30,6 +30,7 @@ function eventsOn(store: Store) {
     replay: createReplayEvents({
       topics: store.topics,
       work: createLongWork({ ...partsOf(store), store, owner: 'a' }),
+      now: Date.now,
     }),
     now: Date.now,
   })
@@ -250,7 +251,11 @@ describe('a subscription with a ref', () => {
     })
     await subscribe({ queue: 'q', ref: 'work' })
     const id = await emit(1)
-    const letter = await until(() => store.jobs.deadLetters.get(`${TOPIC}/q/${id}`), 'the dead letter')
+    const letter = await until(
+      async () => (await store.jobs.deadLetters.list({ limit: 9 })).items[0],
+      'the dead letter',
+    )
+    assert.ok(letter.id.startsWith(`${TOPIC}/q/${id}`))
     assert.equal(letter.reason, 'permanent')
   })
 })

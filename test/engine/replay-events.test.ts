@@ -26,7 +26,7 @@ function daemonOn(t: TestContext, store: Store, owner: string) {
       const job = await show(id)
       return job.state === 'running' ? undefined : job
     }, `the end of ${id}`)
-  return { ...work, show, ended, replay: createReplayEvents({ topics: store.topics, work }) }
+  return { ...work, show, ended, replay: createReplayEvents({ topics: store.topics, work, now: Date.now }) }
 }
 
 /** Adds `count` events and consumes them with the group `analytics`. Returns their ids, oldest first. */

@@ -78,7 +78,7 @@ async function pushing(
   const log = createMemoryLog()
   const work = createLongWork({ store, owner, log, now })
   cleanup(t, () => work.stop())
-  const replay = createReplayEvents({ topics: store.topics, work })
+  const replay = createReplayEvents({ topics: store.topics, work, now: Date.now })
   const push = createPush({
     ...{ store, replay, owner, pushed, log, now },
     known: () => ({ gateway: ['in'], transport: ['webhook'] }),

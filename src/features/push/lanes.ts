@@ -1,9 +1,13 @@
 import type { Event } from '../../core/event.ts'
 import type { NewJob } from '../../core/store.ts'
+import { deliveryId } from '../../engine/event-rounds.ts'
 import { putLast } from '../../lib/put-last.ts'
 import { conversationOf } from './wire.ts'
 
 export type Lanes = ReturnType<typeof createLanes>
+
+/** An event, and the round in which it was read (see `GroupRead`); a gap has none. */
+export type Delivery = { event: Event; round: number | undefined }
 
 /** Remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
 const MOST_KNOWN_LANES = 1_000
@@ -15,12 +19,11 @@ const UNKNOWN = '?'
 
 /**
  * The events of one subscription that were read and not sent yet, in order per lane, and which
- * lanes have jobs. An event of a lane with jobs becomes a job too. `replay`: the number of the
- * current replay, which distinguishes its jobs from earlier ones.
+ * lanes have jobs. An event of a lane with jobs becomes a job too.
  */
-export function createLanes(subscription: string, queue: string, replay: number | undefined) {
+export function createLanes(subscription: string, queue: string) {
   /** Unsent events by lane, oldest first. */
-  const lanes = new Map<string, Event[]>()
+  const lanes = new Map<string, Delivery[]>()
   /** Lanes with events, of which none is being sent. */
   const ready: string[] = []
   /** The last job of each lane. When it has ended, all earlier ones have too. */
@@ -28,18 +31,18 @@ export function createLanes(subscription: string, queue: string, replay: number 
   /** The state of all other lanes: they may have older jobs. */
   let otherLanes = UNKNOWN
   /** Jobs to be added to the queue. */
-  const newJobs: (NewJob & { data: { event: Event } })[] = []
+  const newJobs: (Delivery & { job: NewJob })[] = []
   let unsent = 0
   const isFree = (lane: string) => (lastJobs.get(lane) ?? otherLanes) === FREE
 
   /** Turns events into jobs. `failure`: why the first one could not be pushed. */
-  const addJobs = (events: readonly Event[], failure?: string) => {
-    for (const [index, event] of events.entries()) {
-      const id = replay === undefined ? `${queue}/${event.id}` : `${queue}/${event.id}.${replay}`
+  const addJobs = (deliveries: readonly Delivery[], failure?: string) => {
+    for (const [index, { event, round }] of deliveries.entries()) {
+      const id = deliveryId(`${queue}/${event.id}`, round)
       const lane = laneOf(event)
       putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
       const data = index === 0 && failure !== undefined ? { event, failure } : { event }
-      newJobs.push({ id, lane, group: subscription, data })
+      newJobs.push({ event, round, job: { id, lane, group: subscription, data } })
     }
   }
 
@@ -57,16 +60,16 @@ export function createLanes(subscription: string, queue: string, replay: number 
     },
     /** Number of events that wait or are being sent. */
     unsent: () => unsent,
-    add(event: Event): void {
+    add(delivery: Delivery): void {
       unsent++
-      const lane = laneOf(event)
-      if (addTo(lanes, lane, event)) ready.push(lane)
+      const lane = laneOf(delivery.event)
+      if (addTo(lanes, lane, delivery)) ready.push(lane)
     },
     /** The first event of a lane that is ready; the lane is no longer ready then. */
-    next(): { lane: string; event: Event } | undefined {
+    next(): { lane: string; delivery: Delivery } | undefined {
       for (let lane = ready.shift(); lane !== undefined; lane = ready.shift()) {
-        const event = lanes.get(lane)?.[0]
-        if (event) return { lane, event }
+        const delivery = lanes.get(lane)?.[0]
+        if (delivery) return { lane, delivery }
       }
       return undefined
     },
@@ -96,13 +99,13 @@ export function createLanes(subscription: string, queue: string, replay: number 
 }
 
 /** Adds an event to its lane. Returns whether the lane is new. */
-function addTo(lanes: Map<string, Event[]>, lane: string, event: Event): boolean {
-  const events = lanes.get(lane)
-  if (!events) {
-    lanes.set(lane, [event])
+function addTo(lanes: Map<string, Delivery[]>, lane: string, delivery: Delivery): boolean {
+  const deliveries = lanes.get(lane)
+  if (!deliveries) {
+    lanes.set(lane, [delivery])
     return true
   }
-  events.push(event)
+  deliveries.push(delivery)
   return false
 }
 

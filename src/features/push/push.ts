@@ -73,12 +73,9 @@ export function createPush(deps: PushDeps) {
       return { ok: true }
     },
     async replay({ name, dryRun, ...range }, call) {
-      const { topic, records } = find(name)
+      const { topic } = find(name)
       if (dryRun) return { ...(await deps.replay.count(topic, range)), dryRun }
       await store.topics.subscribe(topic, name, 'now')
-      // Written before events are redelivered, so that events that were jobs before become jobs
-      // again.
-      await records.change((control) => ({ ...control, replay: { since: 0, number: now() } }))
       const job = await deps.replay.begin({ topic, group: name, subscription: name, range }, call)
       return { ok: true, job }
     },

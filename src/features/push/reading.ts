@@ -3,8 +3,10 @@ import type { Event } from '../../core/event.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, Topics } from '../../core/store.ts'
 import { isStoreAway } from '../../engine/attempts.ts'
+import { roundsOf } from '../../engine/event-rounds.ts'
 import { withGap } from '../../engine/with-gap.ts'
-import { type Lanes, laneOf } from './lanes.ts'
+import { defined } from '../../lib/defined.ts'
+import { type Delivery, type Lanes, laneOf } from './lanes.ts'
 import type { Control, Records } from './records.ts'
 
 /**
@@ -59,17 +61,18 @@ export function createReading(deps: ReadingDeps) {
 
   const take = async (from: Partition, batch: GroupBatch = { items: [], more: false, missed: 0 }) => {
     const events = withGap(topic, batch, now(), 'peek')
-    const fresh = events.filter(({ id }) => !pending.has(id))
+    const rounds = roundsOf(batch)
+    const toDelivery = (event: Event) => ({ event, round: rounds.get(event.id) })
+    const fresh = events.filter((event) => !pending.has(toDelivery(event)))
     const [first] = fresh
-    // Check `control` before the first event: a pause is written before the events it holds back,
-    // and a replay before its group restarts.
+    // Check `control` before the first event: a pause is written before the events it holds back.
     if (first && !isDeepStrictEqual(await deps.records.control(), deps.control)) return
     const isGap = first !== undefined && missedIn(first.id) > 0
     let isAllTaken = !isGap
     const wanted = deps.wants && !isGap ? await Promise.all(fresh.map(deps.wants)) : []
     // A gap is taken alone: its id changes when other events are acknowledged.
     for (const [index, event] of (isGap ? [first] : fresh).entries()) {
-      if (pending.add(event, wanted[index] !== false, isGap)) from.hasMore = true
+      if (pending.add(toDelivery(event), wanted[index] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
     // A read returns few large events at a time, so only an empty one marks the end.
@@ -106,7 +109,7 @@ export function createReading(deps: ReadingDeps) {
         each.readTo = 0
         each.retryAt = 0
         each.isBehind &&= after > 0
-        return { group, max, mode: 'peek', partition, after } as const
+        return { group, max, mode: 'peek', partition, after, withRounds: true } as const
       })
       const settled = await Promise.allSettled(reads.map((read) => topics.read(topic, [read])))
       requireSome(settled, partitions.length)
@@ -135,55 +138,69 @@ function requireSome(settled: readonly PromiseSettledResult<unknown>[], partitio
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
   const unexpected = failures.find((each) => !isStoreAway(each))
   if (unexpected !== undefined) throw unexpected
-  if (failures.length === partitions) throw failures[0]
+  if (failures.length >= partitions) throw failures[0]
 }
 
+/** An event to acknowledge. */
+type Done = { id: string; round: number | undefined }
+
 /** The events that were read but are not acknowledged yet: in lanes, or done. */
-function createPending({ topics, topic, group, control, lanes, mayBecomeJob, now }: ReadingDeps) {
-  const { since } = control.replay ?? { since: 0 }
-  /** Ids that were read and are not acknowledged, with those in `done` and `unreachable`. */
-  const pending = new Set<string>()
-  /** Ids that only need an acknowledgement. */
-  const done: string[] = []
-  /** Ids that are done, but whose shard was unreachable. */
-  let unreachable: { ids: string[]; retryAt: number } = { ids: [], retryAt: 0 }
+function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: ReadingDeps) {
+  /** The rounds of ids that were read and are not acknowledged, with those in `done` and `unreachable`. */
+  const pending = new Map<string, number | undefined>()
+  /** Those that only need an acknowledgement. */
+  const done: Done[] = []
+  /** Those that are done, but whose shard was unreachable. */
+  let unreachable: { items: Done[]; retryAt: number } = { items: [], retryAt: 0 }
   let ackedAt = 0
-  /** Number of ids that are being acknowledged. */
+  /** Number of events that are being acknowledged. */
   let acking = 0
-  /** Groups ids by partition, so that reachable shards need not wait for others. */
-  const byPartition = (ids: string[]) => {
-    if (ids.length === 0) return []
-    if (topics.partitions(topic) === 1) return [ids]
-    return [...Map.groupBy(ids, (id) => topics.placeOf(topic, id)?.partition ?? 0).values()]
+  /** Groups events by partition, so that reachable shards need not wait for others, and by round. */
+  const inParts = (items: Done[]) => {
+    const partitionOf = (id: string) => topics.placeOf(topic, id)?.partition ?? 0
+    const keyOf = ({ id, round }: Done) => `${topics.partitions(topic) === 1 ? 0 : partitionOf(id)} ${round}`
+    return [...Map.groupBy(items, keyOf).values()]
+  }
+  /** An event that was redelivered meanwhile stays unread. */
+  const ackPart = (part: readonly Done[]) => {
+    const as = { areRead: true, ...defined({ round: part[0]?.round }) }
+    return topics.ack(
+      topic,
+      group,
+      part.map(({ id }) => id),
+      as,
+    )
   }
   return {
-    has: (id: string) => pending.has(id),
+    /** Whether an event was read in the same round. */
+    has: ({ event: { id }, round }: Delivery) => pending.has(id) && pending.get(id) === round,
     /** Adds an event or a gap; false if it has to be read again later. */
-    add(event: Event, isWanted: boolean, isGap: boolean): boolean {
+    add(delivery: Delivery, isWanted: boolean, isGap: boolean): boolean {
+      const { event, round } = delivery
       const lane = laneOf(event)
       const isFree = lanes.isFree(lane)
-      if (!isWanted || event.timestamp < since) done.push(event.id)
-      else if (isGap || (!isFree && mayBecomeJob(lane))) lanes.addJobs([event])
+      if (!isWanted) done.push({ id: event.id, round })
+      else if (isGap || (!isFree && mayBecomeJob(lane))) lanes.addJobs([delivery])
       else if (!isFree) return false
-      else lanes.add(event)
-      pending.add(event.id)
+      else lanes.add(delivery)
+      pending.set(event.id, round)
       return true
     },
     /** An event was sent, or has become a job. */
-    done: (event: Event) => void done.push(event.id),
+    done: ({ event: { id }, round }: Delivery) => void done.push({ id, round }),
     doneCount: () => done.length,
     /** Events that need nothing more, and that the group still counts as unread. */
-    settledCount: () => done.length + acking + unreachable.ids.length,
+    settledCount: () => done.length + acking + unreachable.items.length,
     isAckDue: () => done.length >= ACK_BATCH || now() >= ackedAt + ACK_INTERVAL,
     /** When the unreachable ids are acknowledged again: one time, or none. */
-    retryTimes: () => (unreachable.ids.length > 0 ? [unreachable.retryAt] : []),
+    retryTimes: () => (unreachable.items.length > 0 ? [unreachable.retryAt] : []),
     async ack(): Promise<void> {
       ackedAt = now()
       const isRetryDue = unreachable.retryAt <= performance.now()
-      const parts = byPartition([...done.splice(0), ...(isRetryDue ? unreachable.ids.splice(0) : [])])
-      const count = parts.reduce((sum, ids) => sum + ids.length, 0)
+      const parts = inParts([...done.splice(0), ...(isRetryDue ? unreachable.items.splice(0) : [])])
+      const count = parts.reduce((sum, part) => sum + part.length, 0)
       acking += count
-      const settled = await Promise.allSettled(parts.map((ids) => topics.ack(topic, group, ids, true)))
+      const settled = await Promise.allSettled(parts.map(ackPart))
       acking -= count
       try {
         requireSome(settled, topics.partitions(topic))
@@ -191,9 +208,12 @@ function createPending({ topics, topic, group, control, lanes, mayBecomeJob, now
         done.push(...parts.flat())
         throw error
       }
-      for (const [index, ids] of parts.entries()) {
-        if (settled[index]?.status === 'fulfilled') for (const id of ids) pending.delete(id)
-        else unreachable = { ids: [...unreachable.ids, ...ids], retryAt: performance.now() + SHARD_PAUSE }
+      for (const [index, part] of parts.entries()) {
+        if (settled[index]?.status === 'fulfilled') {
+          for (const { id, round } of part) if (pending.get(id) === round) pending.delete(id)
+        } else {
+          unreachable = { items: [...unreachable.items, ...part], retryAt: performance.now() + SHARD_PAUSE }
+        }
       }
     },
   }

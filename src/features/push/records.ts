@@ -8,8 +8,6 @@ const controlSchema = z.object({
   stopped: z
     .object({ why: z.enum(['paused', 'gone']), by: z.string(), at: z.number().exactOptional() })
     .exactOptional(),
-  /** Only events since `since` (Unix ms). `number` distinguishes the jobs of this replay. */
-  replay: z.object({ since: z.number(), number: z.number() }).exactOptional(),
   /** The last resumption (Unix ms): the change restarts a subscription that is failing. */
   resumedAt: z.number().default(0),
 })

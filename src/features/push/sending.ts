@@ -10,7 +10,7 @@ import { createWorker } from '../../engine/worker.ts'
 import { createLoop, createWakeSignal } from '../../lib/loop.ts'
 import { createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
-import { createLanes } from './lanes.ts'
+import { createLanes, type Delivery } from './lanes.ts'
 import { type Answer, createPoster } from './post.ts'
 import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
 import { type Control, queueOf, type Records } from './records.ts'
@@ -98,7 +98,7 @@ async function makeParts(
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
   const circuit = createCircuit(concurrency, now)
-  const lanes = createLanes(name, queue, control.replay?.number)
+  const lanes = createLanes(name, queue)
   const state = createState(concurrency)
   /**
    * While the receiver fails, events of lanes with unknown state do not become jobs, except one per
@@ -190,19 +190,20 @@ function sendMore(parts: Parts): void {
   while (parts.state.inFlight < parts.capacity()) {
     const next = parts.lanes.next()
     if (!next) return
-    send(parts, next.lane, next.event)
+    send(parts, next.lane, next.delivery)
   }
 }
 
 /** Makes the first attempt at an event. */
-function send(parts: Parts, lane: string, event: Event): void {
+function send(parts: Parts, lane: string, delivery: Delivery): void {
   const { state, lanes, reading } = parts
+  const { event } = delivery
   const at = parts.deps.now()
   state.inFlight++
   parts.post(event, (answer) => {
     const result = parts.record(event, 1, at, answer)
     state.inFlight--
-    if (result.reason === undefined) reading.done(event)
+    if (result.reason === undefined) reading.done(delivery)
     lanes.ended(lane, result)
     if (state.inFlight === 0) state.drained.wake()
     sendMore(parts)
@@ -217,9 +218,9 @@ function createSendLoop(parts: Parts) {
   const { store } = parts.deps
 
   const storeJobs = async () => {
-    const jobs = [...lanes.newJobs]
+    const jobs = lanes.newJobs.map(({ job }) => job)
     if (jobs.length > 0) await store.jobs.add(queue, jobs)
-    for (const { data } of lanes.newJobs.splice(0, jobs.length)) reading.done(data.event)
+    for (const delivery of lanes.newJobs.splice(0, jobs.length)) reading.done(delivery)
   }
   return createLoop({
     async step() {

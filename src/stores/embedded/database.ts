@@ -13,7 +13,7 @@ export const LONG_LOG = 3_000
 const KEPT_LOG = 4_100
 
 /** The schema version. Each version has a file that migrates from the previous one. */
-const VERSION = 5
+const VERSION = 6
 
 /**
  * Opens `<dir>/trivium.db` and migrates its schema, each step in its own transaction. New files are readable by their owner only.

@@ -177,6 +177,7 @@ function createTopicRemoval(
         if (!topic) return
         sql.run`DELETE FROM event WHERE topic = ${topic.id}`
         sql.run`DELETE FROM pending WHERE consumer IN (SELECT id FROM consumer WHERE topic = ${topic.id})`
+        sql.run`DELETE FROM redelivered WHERE consumer IN (SELECT id FROM consumer WHERE topic = ${topic.id})`
         sql.run`DELETE FROM consumer WHERE topic = ${topic.id}`
         sql.run`DELETE FROM topic WHERE id = ${topic.id}`
       }),

@@ -31,6 +31,11 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
     const missed = group.missed + back.gone
     const left = isPeek ? { consumed: group.consumed, missed } : { consumed: end, missed: 0 }
     const until = now + storable(lease)
+    const rounds = request.withRounds && shown.map(({ position }) => rows.roundOf(group, position))
+    if (mode === 'consume') {
+      for (const { position } of back.items) rows.endRound(group, position)
+      rows.endRounds(group, end)
+    }
     const deliveries = mode === 'lease' ? shown.map(({ position }) => rows.lease(group, position, until)) : []
     if (left.consumed !== group.consumed || left.missed !== group.missed || now - group.used > HOUR)
       rows.save({ ...group, ...left, used: now })
@@ -42,6 +47,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
       missed: missed + gone,
       ...(nextVisible !== undefined && { nextVisible }),
       ...(request.isCounted && { deliveries }),
+      ...(rounds && { rounds }),
     }
   }
 
@@ -58,6 +64,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
       const isThere = next?.position === position
       if (isThere) there.push(next)
       if (!isThere || mode === 'consume') rows.consume(group, position)
+      if (!isThere) rows.endRound(group, position)
     }
     return { items: there, more, gone: items.length - there.length }
   }

@@ -1,8 +1,9 @@
+import { createGroupRounds, type RoundsOfGroup } from './group-rounds.ts'
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
 
 /** Positions up to `consumed` (column `next`) are consumed, except those in `pending`. */
-type GroupRow = { id: number; consumed: number; missed: number; used: number; hasPending: 0 | 1 }
+type GroupRow = RoundsOfGroup & { missed: number; used: number; hasPending: 0 | 1 }
 export type Group = GroupRow & { topic: TopicRow }
 /** A topic and one of its groups. */
 type InfoRow = TopicRow & { group: string; consumed: number; pending: number }
@@ -11,21 +12,26 @@ export type GroupRows = ReturnType<typeof createGroupRows>
 
 /** The rows of consumer groups, and of their pending events. Synchronous. */
 export function createGroupRows({ sql }: Parts, log: TopicLog) {
+  const rounds = createGroupRounds({ sql })
   return {
+    ...rounds,
     find(topic: TopicRow | undefined, name: string): Group | undefined {
       if (!topic) return undefined
-      const row = sql.get<GroupRow>`SELECT id, next AS consumed, missed, used,
-          EXISTS (SELECT 1 FROM pending WHERE consumer = consumer.id) AS hasPending
+      const row = sql.get<GroupRow>`SELECT id, next AS consumed, missed, used, round,
+          EXISTS (SELECT 1 FROM pending WHERE consumer = consumer.id) AS hasPending,
+          EXISTS (SELECT 1 FROM redelivered WHERE consumer = consumer.id) AS hasRounds
         FROM consumer WHERE topic = ${topic.id} AND name = ${name}`
       return row && { ...row, topic }
     },
     /** Creates the group if it is new, and updates the time of its last use. */
     open: (topic: TopicRow, name: string, consumed: number, now: number) =>
-      sql.run`INSERT INTO consumer (topic, name, next, used) VALUES (${topic.id}, ${name}, ${consumed}, ${now})
+      sql.run`INSERT INTO consumer (topic, name, next, used, round)
+        VALUES (${topic.id}, ${name}, ${consumed}, ${now}, ${now})
         ON CONFLICT (topic, name) DO UPDATE SET used = excluded.used`,
-    save: ({ id, consumed, missed, used }: Group) =>
-      sql.run`UPDATE consumer SET next = ${consumed}, missed = ${missed}, used = ${used} WHERE id = ${id}`,
+    save: ({ id, consumed, missed, used, round }: Group) =>
+      sql.run`UPDATE consumer SET next = ${consumed}, missed = ${missed}, used = ${used}, round = ${round} WHERE id = ${id}`,
     remove(group: Group): void {
+      rounds.forgetRounds(group)
       sql.run`DELETE FROM pending WHERE consumer = ${group.id}`
       sql.run`DELETE FROM consumer WHERE id = ${group.id}`
     },

@@ -2,6 +2,8 @@ import { positionOf } from '../../core/message-id.ts'
 import type { Group, GroupRows } from './group-rows.ts'
 import type { TopicLog } from './topic-log.ts'
 
+type Settling = { until?: number; round?: number | undefined }
+
 const NONE: ReadonlySet<number> = new Set()
 
 /** Consumes events of a group, or hides them from it. Inside a transaction only. */
@@ -42,17 +44,25 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
   }
 
   return {
-    /** Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. Returns their number. */
-    settle(group: Group, ids: readonly string[], until?: number): number {
+    /**
+     * Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. With `round`, only events
+     * of that round. Returns their number.
+     */
+    settle(group: Group, ids: readonly string[], { until, round }: Settling = {}): number {
       const { consumed } = group
-      const found = new Set(log.positionsOf(group.topic, new Set(ids)))
+      const isOfRound = (at: number) => round === undefined || rows.roundOf(group, at) === round
+      const found = new Set(log.positionsOf(group.topic, new Set(ids)).filter(isOfRound))
       // Events that were read and have expired since do not count as missed.
       const gone = until === undefined ? goneOf(group, ids, found) : NONE
       const open = [...found, ...gone].filter((at) => at > consumed || rows.isPending(group, at))
       advance(group, Math.max(...open, consumed), found, gone)
       for (const position of open) {
-        if (until !== undefined) rows.hide(group, position, until)
-        else if (position <= consumed) rows.consume(group, position)
+        if (until !== undefined) {
+          rows.hide(group, position, until)
+          continue
+        }
+        if (position <= consumed) rows.consume(group, position)
+        rows.endRound(group, position)
       }
       return open.length
     },

@@ -15,6 +15,8 @@ export function createRemoval({ sql, counters, ready }: Parts) {
     for (const { id } of sql.all<Numbered>`SELECT id FROM consumer WHERE topic = ${topic}`) {
       const lost = sql.run`DELETE FROM pending WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
         (SELECT 1 FROM place WHERE topic = ${topic} AND place.position = pending.position)`
+      sql.run`DELETE FROM redelivered WHERE consumer = ${id} AND position <= ${to} AND NOT EXISTS
+        (SELECT 1 FROM place WHERE topic = ${topic} AND place.position = redelivered.position)`
       if (lost > 0) sql.run`UPDATE consumer SET missed = missed + ${lost} WHERE id = ${id}`
     }
   }

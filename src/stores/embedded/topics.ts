@@ -77,7 +77,10 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
     seek: (topic, name, to) =>
       within(topic, name, false, (group) => {
         rows.forget(group)
-        rows.save({ ...group, consumed: positionBefore(log, group.topic, to), missed: 0, used: now() })
+        rows.forgetRounds(group)
+        const used = now()
+        const round = Math.max(used, group.round + 1)
+        rows.save({ ...group, consumed: positionBefore(log, group.topic, to), missed: 0, used, round })
         signals.raise(`topic:${topic}`)
         return true
       }),
@@ -92,14 +95,14 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
           return group && readOne(group, request, after)
         })
       }),
-    ack: (topic, name, ids) =>
+    ack: (topic, name, ids, { round } = {}) =>
       within(topic, name, 0, (group) => {
         const missed = [...new Set(ids)].reduce((sum, id) => sum + missedIn(id), 0)
-        return settle(group, ids) + (missed > 0 ? forgive(group, missed) : 0)
+        return settle(group, ids, { round }) + (missed > 0 ? forgive(group, missed) : 0)
       }),
     nack: (topic, name, ids, delay) =>
       within(topic, name, 0, (group) => {
-        const count = settle(group, ids, delay > 0 ? now() + storable(delay) : 0)
+        const count = settle(group, ids, { until: delay > 0 ? now() + storable(delay) : 0 })
         if (count > 0) signals.raise(`topic:${topic}`)
         return count
       }),
@@ -109,10 +112,11 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         const positions = log.positionsOf(group.topic, new Set(ids))
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
       }),
-    restore: (topic, name, id) =>
+    restore: (topic, name, id, round) =>
       within(topic, name, false, (group) => {
         const [position] = log.positionsOf(group.topic, new Set([id]))
         if (position === undefined) return false
+        rows.redeliver(group, position, round)
         // Unread events are delivered anyway.
         if (position <= group.consumed) rows.renew(group, position)
         signals.raise(`topic:${topic}`)

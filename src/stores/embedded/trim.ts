@@ -21,7 +21,10 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
   function clearAway(policy: Retention): number {
     let removed = keys.sweep(now())
     const unused = sql.all<Numbered>`DELETE FROM consumer WHERE used < ${now() - groupAge(policy)} RETURNING id`
-    for (const { id } of unused) sql.run`DELETE FROM pending WHERE consumer = ${id}`
+    for (const { id } of unused) {
+      sql.run`DELETE FROM pending WHERE consumer = ${id}`
+      sql.run`DELETE FROM redelivered WHERE consumer = ${id}`
+    }
     for (const { id } of sql.all<Numbered>`SELECT id FROM queue`) {
       const excess = Math.min(SLICE, counters.get(`dead ${id}`) - (policy.deadLetters ?? 5_000))
       if (excess <= 0) continue

@@ -20,6 +20,7 @@ type GroupAnswer = [
   held: number,
   isLeft: number,
   counts: number[],
+  rounds: number[],
   ...positions: number[],
 ]
 /** Events by position, and their size in characters. */
@@ -56,7 +57,7 @@ export function createTopicRead(
     const log = `${roots.topic(topic)}journal`
     const batches: (BoundedBatch | undefined)[] = []
     for (const [index, answer] of answers.entries()) {
-      const [, , , , , ...positions] = answer ?? []
+      const [, , , , , , ...positions] = answer ?? []
       const unknown = windows(positions.filter((position) => !known.events.has(position)))
       const isFew = ([from]: Window) => from === positions[0] || known.size <= LARGE
       for (let next = unknown[0]; next && isFew(next); next = unknown[0]) {
@@ -81,9 +82,10 @@ function toBatch(
   isCut: boolean,
   now: number,
 ): BoundedBatch {
-  const [missed, wait, held, isLeft, counts, ...positions] = answer
+  const [missed, wait, held, isLeft, counts, allRounds, ...positions] = answer
   const items = positions.flatMap((position) => known.get(position) ?? [])
-  const deliveries = counts.filter((_, at) => known.has(positions[at] ?? 0))
+  const isThere = (_: number, at: number) => known.has(positions[at] ?? 0)
+  const [deliveries, rounds] = [counts.filter(isThere), allRounds.filter(isThere)]
   return {
     items,
     more: isCut || isLeft === 1,
@@ -91,6 +93,7 @@ function toBatch(
     size,
     ...defined({ held: held || undefined, nextVisible: wait < 0 ? undefined : now + wait }),
     ...(counts.length > 0 && { deliveries }),
+    ...(allRounds.length > 0 && { rounds }),
   }
 }
 
@@ -107,7 +110,8 @@ function windows(positions: readonly number[]): Window[] {
   return found
 }
 
-function argsOfRead({ group, max, mode, lease = 0, after = 0, until, isCounted }: BoundedRead): Args {
+function argsOfRead({ group, max, mode, lease = 0, after = 0, until, ...asks }: BoundedRead): Args {
   const time = mode === 'peek' ? after : storable(lease)
-  return [group, Math.min(max, MAX_EVENTS), mode, time, until ?? '', isCounted ? 1 : '']
+  const flags = [asks.isCounted ? 1 : '', asks.withRounds ? 1 : '']
+  return [group, Math.min(max, MAX_EVENTS), mode, time, until ?? '', ...flags]
 }

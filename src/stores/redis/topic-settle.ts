@@ -1,16 +1,16 @@
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { idParts } from '../../core/message-id.ts'
-import type { Topics } from '../../core/store.ts'
+import type { AckOptions, Topics } from '../../core/store.ts'
 import { storable } from '../shared/values.ts'
 import { inBatches } from './batches.ts'
 import type { Server } from './scripts.ts'
 
 /** What to do with the events. Times in ms. */
 type Action =
-  | { what: 'consume'; areRead?: boolean | undefined }
+  | ({ what: 'consume' } & AckOptions)
   | { what: 'return'; delay: number }
   | { what: 'extend'; lease: number }
-  | { what: 'restore' }
+  | { what: 'restore'; round: number }
 
 /** Settles events that a group has read: done, returned after a delay, or hidden for longer. */
 export function createTopicSettle({
@@ -33,17 +33,21 @@ export function createTopicSettle({
   }
 
   return {
-    ack: (topic, group, ids, areRead) => settle(topic, group, ids, { what: 'consume', areRead }),
+    ack: (topic, group, ids, as) => settle(topic, group, ids, { what: 'consume', ...as }),
     nack: (topic, group, ids, delay) => settle(topic, group, ids, { what: 'return', delay }),
     extend: (topic, group, ids, lease) => settle(topic, group, ids, { what: 'extend', lease }),
-    restore: async (topic, group, id) => (await settle(topic, group, [id], { what: 'restore' })) === 1,
+    restore: async (topic, group, id, round) =>
+      (await settle(topic, group, [id], { what: 'restore', round })) === 1,
   }
 }
 
-/** The arguments of `lua/topic-settle.lua` for an action: the topic (empty to consume), a delay, and a mode. */
-function argsOf(topic: string, action: Action): [topic: string, delay: number, mode: string] {
-  if (action.what === 'consume') return ['', 0, action.areRead ? 'read' : '']
-  if (action.what === 'return') return [topic, storable(action.delay), '']
-  if (action.what === 'extend') return [topic, storable(action.lease), 'extend']
-  return [topic, 0, 'restore']
+/** The arguments of `lua/topic-settle.lua` for an action: the topic (empty to consume), a delay, a mode, and a round. */
+function argsOf(
+  topic: string,
+  action: Action,
+): [topic: string, delay: number, mode: string, round: number | ''] {
+  if (action.what === 'consume') return ['', 0, action.areRead ? 'read' : '', action.round ?? '']
+  if (action.what === 'return') return [topic, storable(action.delay), '', '']
+  if (action.what === 'extend') return [topic, storable(action.lease), 'extend', '']
+  return [topic, 0, 'restore', action.round]
 }

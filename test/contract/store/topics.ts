@@ -27,11 +27,11 @@ export function topicsContract(factory: StoreFactory): void {
       assert.deepEqual(await lease(), [['a'], [3]])
       await store.topics.ack('counted', 'g', [id])
       assert.deepEqual(await lease(), [['b'], [1]])
-      assert.equal(await store.topics.restore('counted', 'g', id), true)
+      assert.equal(await store.topics.restore('counted', 'g', id, 1), true)
       assert.deepEqual(await lease(), [['a'], [1]])
       await store.topics.ack('counted', 'g', [id, other])
       assert.deepEqual(await lease(), [[], []])
-      assert.equal(await store.topics.restore('counted', 'none', id), false)
+      assert.equal(await store.topics.restore('counted', 'none', id, 1), false)
     },
     '`extend` leases events from now, except those whose lease has expired': async ({ store, advance }) => {
       for (const topic of ['t', MESSAGE_TOPIC]) {
@@ -188,7 +188,7 @@ export function topicsContract(factory: StoreFactory): void {
     'with `areRead`, a newest event that the store lost is not counted': async ({ store }) => {
       await store.topics.subscribe('t', 'g', 'start')
       const [a = '', , c = ''] = await publishAll(store, 't', ['a', 'b', 'c'])
-      assert.equal(await store.topics.ack('t', 'g', [a, forge(c)], true), 1)
+      assert.equal(await store.topics.ack('t', 'g', [a, forge(c)], { areRead: true }), 1)
       assert.deepEqual(dataOf(await readGroup(store, 't', 'g', 'peek')), ['b', 'c'])
     },
     'unsubscribing removes the group with its leases': async ({ store }) => {
@@ -226,6 +226,37 @@ export function topicsContract(factory: StoreFactory): void {
         'the position of the other group is unchanged',
       )
     },
+    'a seek and a recreated group begin another round, and what was read before it cannot be acknowledged':
+      async ({ store }) => {
+        for (const topic of ['t', MESSAGE_TOPIC]) {
+          await store.topics.subscribe(topic, 'g', 'start')
+          const ids =
+            topic === 't' ? await publishAll(store, 't', ['a', 'b']) : await acceptAll(store, ['a', 'b'])
+          const rounds = async () => {
+            const request = { group: 'g', max: 9, mode: 'peek', withRounds: true } as const
+            const [batch] = await store.topics.read(topic, [request])
+            assert.equal(batch?.rounds?.length, 2, topic)
+            return batch?.rounds ?? []
+          }
+          const before = await rounds()
+          assert.deepEqual(await rounds(), before, 'a repeated read')
+          await store.topics.seek(topic, 'g', 'start')
+          const sought = await rounds()
+          await store.topics.seek(topic, 'g', 'start')
+          const again = await rounds()
+          await store.topics.unsubscribe(topic, 'g')
+          await store.topics.subscribe(topic, 'g', 'start')
+          const seen = [before, sought, again].flat()
+          assert.ok(sought.every((round) => !before.includes(round)))
+          assert.ok(again.every((round) => ![...before, ...sought].includes(round)))
+          for (const round of new Set(seen)) {
+            const current = new Set(await rounds())
+            if (!current.has(round)) assert.equal(await store.topics.ack(topic, 'g', ids, { round }), 0)
+          }
+          for (const round of new Set(await rounds())) await store.topics.ack(topic, 'g', ids, { round })
+          assert.deepEqual((await readGroup(store, topic, 'g', 'peek')).items, [])
+        }
+      },
     'seek does not create an unknown group': async ({ store }) => {
       await publishAll(store, 't', ['a'])
       assert.equal(await store.topics.seek('t', 'g', 'start'), false)

@@ -43,6 +43,8 @@ const DOWNGRADE = `
   DROP INDEX journal_conversation;
   CREATE INDEX journal_conversation ON journal (conversation) WHERE conversation IS NOT NULL;
   DROP TABLE taken_ahead;
+  DROP TABLE redelivered;
+  ALTER TABLE consumer DROP COLUMN round;
   ALTER TABLE pending DROP COLUMN deliveries;
   ALTER TABLE consumer DROP COLUMN used;
   PRAGMA user_version = 1`
@@ -101,7 +103,7 @@ describe('opening the embedded store', () => {
     db.close()
     await assert.rejects(openStore(dir), {
       code: 'store_version',
-      message: /version 99; this Trivium knows up to 5/,
+      message: /version 99; this Trivium knows up to 6/,
     })
   })
 

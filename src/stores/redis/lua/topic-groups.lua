@@ -16,7 +16,7 @@ end
 
 local function remove(name)
   local keys = keys_of(name)
-  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed, keys.deliveries)
+  redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed, keys.deliveries, keys.rounds)
   redis.call('SREM', root .. 'odd', name)
   redis.call('ZREM', root .. 'used', name)
   return redis.call('HDEL', root .. 'groups', name)
@@ -28,7 +28,11 @@ end
 
 local function subscribe()
   touch({ group })
-  return redis.call('HSETNX', root .. 'groups', group, place())
+  if redis.call('HEXISTS', root .. 'groups', group) == 1 then return 0 end
+  local to = place()
+  begin_round(keys_of(group))
+  redis.call('HSET', root .. 'groups', group, to)
+  return 1
 end
 
 -- Commands that can fail come before the first relevant write. The group's other keys are removed after it has its new position.
@@ -38,6 +42,7 @@ local function seek()
   local to = place()
   redis.call('SISMEMBER', root .. 'odd', group)
   touch({ group })
+  begin_round(keys)
   redis.call('HSET', root .. 'groups', group, to)
   redis.call('UNLINK', keys.hidden, keys.back, keys.ahead, keys.missed, keys.deliveries)
   redis.call('SREM', root .. 'odd', group)

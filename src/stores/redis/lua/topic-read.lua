@@ -4,12 +4,13 @@
 --
 -- ARGV[3…5]  daemon, number of this call, and numbers of unanswered calls, as in `lib/unheard.lua`
 -- ARGV[6]    the topic
--- ARGV[7…]   six values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or for a peek the position
+-- ARGV[7…]   seven values per request: group; limit; `consume`, `peek` or `lease`; lease in ms, or for a peek the position
 --            after which it begins; return no event whose id has a later time (Unix ms), or empty; 1 to count deliveries, or
---            empty. Without requests, only unanswered calls are processed
+--            empty; 1 to return rounds, or empty. Without requests, only unanswered calls are processed
 -- Returns    the entries, fewer than requested if they are large (except for peeks); then per request false (no such group), or
 --            {number of missed events, ms until a hidden event becomes visible or -1, time of the first event that was held
---            back or 0, 1 if there may be more, else 0, {delivery number of each event, if counted}, positions…}
+--            back or 0, 1 if there may be more, else 0, {delivery number of each event, if counted}, {round of each event, if asked
+--            for}, positions…}
 -- Guarantees: an event that is consumed or leased goes to no other read of the group, unless the call is reported as unanswered.
 --            Then it is delivered again, before unread events and after those that others have read meanwhile.
 
@@ -28,7 +29,7 @@ end)
 if #ARGV == 6 then return false end
 
 local names = {}
-for i = 7, #ARGV, 6 do names[#names + 1] = ARGV[i] end
+for i = 7, #ARGV, 7 do names[#names + 1] = ARGV[i] end
 local nexts = redis.call('HMGET', root .. 'groups', unpack(names))
 local odds = redis.call('SMISMEMBER', root .. 'odd', unpack(names))
 local last = last_position()
@@ -94,6 +95,7 @@ local function read_back(group, keys, max, after, positions, till)
       else
         missed = missed + redis.call('ZREM', keys.back, text)
         redis.call('HDEL', keys.deliveries, text)
+        redis.call('HDEL', keys.rounds, text)
       end
     end
   until missed == before
@@ -161,9 +163,17 @@ local function is_back_left(keys, mode, positions, after)
   return redis.call('ZCOUNT', keys.back, '(' .. from, '+inf') > 0
 end
 
+local function rounds_of(group, positions)
+  local rounds = {}
+  if #positions == 0 then return rounds end
+  local found = redis.call('HMGET', keys_of(group).rounds, 'all', unpack(positions))
+  for i = 1, #positions do rounds[i] = tonumber(found[i + 1] or found[1] or 0) end
+  return rounds
+end
+
 local handed, moved = {}, {}
 
-local function serve(group, max, mode, lease, till, is_counted)
+local function serve(group, max, mode, lease, till, is_counted, with_rounds)
   if not next_of[group] then return false end
   held = nil
   local keys = odd[group] and keys_of(group)
@@ -183,9 +193,13 @@ local function serve(group, max, mode, lease, till, is_counted)
   -- Missed events are reported once; by peeks until they are acknowledged.
   local before = keys and tonumber(redis.call(mode == 'peek' and 'GET' or 'GETDEL', keys.missed) or nil) or 0
   if mode == 'peek' then missed = 0 end
+  local rounds = with_rounds and rounds_of(group, positions) or {}
   if mode == 'consume' and #positions > 0 then
     handed[#handed + 1] = { group, positions }
-    if keys then redis.call('HDEL', keys.deliveries, unpack(positions)) end
+    if keys then
+      redis.call('HDEL', keys.deliveries, unpack(positions))
+      redis.call('HDEL', keys.rounds, unpack(positions))
+    end
   end
   local counts = {}
   if mode == 'lease' and #positions > 0 then
@@ -201,13 +215,13 @@ local function serve(group, max, mode, lease, till, is_counted)
   local soonest = keys and tonumber(redis.call('ZRANGE', keys.hidden, 0, 0, 'WITHSCORES')[2])
   if keys and not soonest then tidy(group, keys) end
   local wait = soonest and math.max(0, soonest - now) or -1
-  return { before + missed + gone, wait, held or 0, left and 1 or 0, counts, unpack(positions) }
+  return { before + missed + gone, wait, held or 0, left and 1 or 0, counts, rounds, unpack(positions) }
 end
 
 local answers, writes = {}, {}
-for i = 7, #ARGV, 6 do
-  answers[#answers + 1] =
-    serve(ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]), ARGV[i + 5] == '1')
+for i = 7, #ARGV, 7 do
+  local max, till = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 4])
+  answers[#answers + 1] = serve(ARGV[i], max, ARGV[i + 2], ARGV[i + 3], till, ARGV[i + 5] == '1', ARGV[i + 6] == '1')
 end
 if #handed > 0 then remember_handed(ARGV[3], ARGV[4], handed) end
 for group, position in pairs(moved) do

@@ -7,8 +7,9 @@
 -- ARGV[6]   empty, or one of
 --           `read` (to consume): the caller has read these events here, so only the newest must be checked for its id
 --           `extend`: only events whose lease has not expired; the delay is their new lease
---           `restore`: makes consumed events visible again
--- ARGV[7…]  per event, oldest first: position, time and tail of its id, separated by spaces. With position 0, the tail is a number
+--           `restore`: makes consumed events visible again, in a new round
+-- ARGV[7]   to consume: empty, or the round in which the events were read; others are not consumed. To restore: the new round
+-- ARGV[8…]  per event, oldest first: position, time and tail of its id, separated by spaces. With position 0, the tail is a number
 --           of missed events that a peek reported, to acknowledge
 -- Returns   the number of events to which it applied
 -- Guarantees: an event is consumed once; idempotent.
@@ -29,8 +30,18 @@ local skips = redis.call('EXISTS', keys.ahead) > 0
 local later = {}
 
 local counts = redis.call('EXISTS', keys.deliveries) == 1
+local round = ARGV[7]
+local round_of_all = redis.call('HGET', keys.rounds, 'all') or '0'
+-- Whether events have rounds of their own.
+local differ = redis.call('HLEN', keys.rounds) > 1
+
+local function is_redelivered(position)
+  return round ~= '' and (differ and redis.call('HGET', keys.rounds, position) or round_of_all) ~= round
+end
 
 local function consume(position)
+  if is_redelivered(position) then return false end
+  if differ then redis.call('HDEL', keys.rounds, position) end
   if counts then redis.call('HDEL', keys.deliveries, position) end
   if holds and redis.call('ZREM', keys.hidden, position) + redis.call('ZREM', keys.back, position) > 0 then return true end
   if not is_unread(position) then return false end
@@ -107,6 +118,7 @@ end
 local function restore(position)
   redis.call('HDEL', keys.deliveries, position)
   if position > last then return false end
+  redis.call('HSET', keys.rounds, position, round)
   show(keys, position, next_position)
   return true
 end
@@ -115,7 +127,7 @@ local reported = {}
 local settle, count = topic == '' and consume or give_back, 0
 if ARGV[6] == 'extend' then settle = extend elseif ARGV[6] == 'restore' then settle = restore end
 local is_known = ARGV[6] == 'read' and entry_with_id(parts_of(ARGV[#ARGV]))
-for i = 7, #ARGV do
+for i = 8, #ARGV do
   local position, time, tail = parts_of(ARGV[i])
   if position == '0' then
     reported[#reported + 1] = tonumber(tail)

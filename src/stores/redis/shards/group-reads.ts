@@ -63,7 +63,7 @@ export function createGroupReads(
     // The first shard knows whether there is such a group.
     if (!away.includes(0) && answers[0] === undefined) return undefined
     const batches = answers.filter((batch) => batch !== undefined)
-    return batches.length === 0 ? undefined : peeked(batches, request.max)
+    return batches.length === 0 ? undefined : peeked(batches, request)
   }
 
   return {
@@ -76,9 +76,10 @@ export function createGroupReads(
 }
 
 /** Collects the results of one read, shard by shard. */
-function createFound({ max, isCounted }: GroupRead) {
+function createFound({ max, isCounted, withRounds }: GroupRead) {
   const items: Event[] = []
   const deliveries: number[] = []
+  const rounds: number[] = []
   let missed = 0
   let size = 0
   let isThere = true
@@ -97,23 +98,33 @@ function createFound({ max, isCounted }: GroupRead) {
     add(batch: BoundedBatch): void {
       items.push(...batch.items)
       deliveries.push(...(batch.deliveries ?? []))
+      rounds.push(...(batch.rounds ?? []))
       missed += batch.missed
       size += batch.size
     },
     /** `more`: a shard that seemed empty may have events. */
     batch(more: boolean): GroupBatch | undefined {
       if (!isThere && items.length === 0) return undefined
-      return { items, more, missed, ...(isCounted && { deliveries }), ...defined({ nextVisible }) }
+      const asked = { ...(isCounted && { deliveries }), ...(withRounds && { rounds }) }
+      return { items, more, missed, ...asked, ...defined({ nextVisible }) }
     },
   }
 }
 
 /** Merges the results of a peek at all shards, by age. */
-function peeked(batches: readonly GroupBatch[], max: number): GroupBatch {
-  const all = batches.flatMap((batch) => batch.items).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const items = all.slice(0, max)
-  const more = items.length < all.length || batches.some((batch) => batch.more)
+function peeked(batches: readonly GroupBatch[], { max, withRounds }: GroupRead): GroupBatch {
+  const all = batches
+    .flatMap(({ items, rounds }) => items.map((event, at) => ({ event, round: rounds?.[at] ?? 0 })))
+    .sort((a, b) => (a.event.id < b.event.id ? -1 : 1))
+  const shown = all.slice(0, max)
+  const more = shown.length < all.length || batches.some((batch) => batch.more)
   const missed = batches.reduce((sum, batch) => sum + batch.missed, 0)
   const visible = batches.flatMap(({ nextVisible }) => nextVisible ?? [])
-  return { items, more, missed, ...(visible.length > 0 && { nextVisible: Math.min(...visible) }) }
+  return {
+    items: shown.map(({ event }) => event),
+    more,
+    missed,
+    ...(visible.length > 0 && { nextVisible: Math.min(...visible) }),
+    ...(withRounds && { rounds: shown.map(({ round }) => round) }),
+  }
 }

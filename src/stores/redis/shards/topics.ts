@@ -71,13 +71,13 @@ export function createShardedTopics(
     groups: (only, partition) => groupsOf(shards, only, partition),
     read: (topic, requests) =>
       topic === MESSAGE_TOPIC ? Promise.all(requests.map(read)) : others.read(topic, requests),
-    ack: (topic, group, ids, areRead) =>
-      settle(topic, group, ids, true, (topics, some) => topics.ack(topic, group, some, areRead)),
+    ack: (topic, group, ids, as) =>
+      settle(topic, group, ids, true, (topics, some) => topics.ack(topic, group, some, as)),
     nack: (topic, group, ids, delay) =>
       settle(topic, group, ids, false, (topics, some) => topics.nack(topic, group, some, delay)),
     extend: (topic, group, ids, lease) =>
       settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
-    restore: (topic, group, id) => at(partitionOf(layout, topic, id)).restore(topic, group, id),
+    restore: (topic, group, id, round) => at(partitionOf(layout, topic, id)).restore(topic, group, id, round),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }

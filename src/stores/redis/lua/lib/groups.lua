@@ -6,10 +6,11 @@
 --   ahead:<group>       zset of positions from the next one on that reading skips: acknowledged, or hidden
 --   missed:<group>      number of removed events before the next position that were not reported yet
 --   deliveries:<group>  hash: per leased position, how often it was delivered, if that is counted
+--   rounds:<group>      hash: `all` is the round in which the group reads, and per redelivered position its own round until it is consumed
 --   used                zset of all groups by the time of their last use (accurate to the hour)
 local function keys_of(group)
   local keys = {}
-  for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed', 'deliveries' }) do keys[name] = root .. name .. ':' .. group end
+  for _, name in ipairs({ 'hidden', 'back', 'ahead', 'missed', 'deliveries', 'rounds' }) do keys[name] = root .. name .. ':' .. group end
   return keys
 end
 
@@ -25,9 +26,10 @@ local function last_position()
   return tonumber(redis.call('HGET', root .. 'meta', 'end') or 0)
 end
 
--- Removes a group from `odd` if it has none of these keys any more.
+-- Removes a group from `odd` if it has none of these keys any more, and no event with a round of its own.
 local function tidy(group, keys)
-  if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead, keys.missed) == 0 then redis.call('SREM', root .. 'odd', group) end
+  if redis.call('EXISTS', keys.hidden, keys.back, keys.ahead, keys.missed) > 0 then return end
+  if redis.call('HLEN', keys.rounds) <= 1 then redis.call('SREM', root .. 'odd', group) end
 end
 
 -- Makes a hidden position visible: reading will reach it, or else it is put into `back`.
@@ -38,4 +40,11 @@ local function show(keys, position, next_position)
   else
     redis.call('ZADD', keys.back, position, position)
   end
+end
+
+-- Begins a new round for all events of a group.
+local function begin_round(keys)
+  local before = tonumber(redis.call('HGET', keys.rounds, 'all') or 0)
+  redis.call('DEL', keys.rounds)
+  redis.call('HSET', keys.rounds, 'all', math.max(now, before + 1))
 end

@@ -1,0 +1,14 @@
+import type { GroupBatch } from '../core/store.ts'
+
+/** The rounds of the events of a read, by event id. */
+export function roundsOf(batch: GroupBatch | undefined): ReadonlyMap<string, number> {
+  return new Map(batch?.items.map(({ id }, at) => [id, batch.rounds?.[at] ?? 0]))
+}
+
+/**
+ * The id of a job for one delivery of an event. A queue accepts an id once within seven days, so a repeated delivery adds nothing,
+ * and an event that an operator redelivers is a new job. Groups older than rounds are in round 0.
+ */
+export function deliveryId(name: string, round = 0): string {
+  return round === 0 ? name : `${name}.${round}`
+}
