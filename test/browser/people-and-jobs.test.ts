@@ -65,7 +65,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
   test('a message leads to its sender, whose export is a file of all retained events', async () => {
     await show('messages')
     await page.getByRole('listitem').filter({ hasText: ADA }).first().click()
-    await page.getByRole('link', { name: 'what is kept' }).click()
+    await page.getByRole('link', { name: 'see this person' }).click()
     await row('messages').waitFor()
     await press('Export …')
     await answer('Export')

@@ -71,6 +71,8 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
         const said = view.startsWith('people') ? main.getByText(/^Counting what is kept/) : waits
         if (view !== 'queues') await said.waitFor()
         if (view === 'messages') {
+          // The code of the view may still be on its way too.
+          await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor()
           assert.deepEqual(await faultsOf(page), [])
           await shots('slow-messages')
         }

@@ -13,7 +13,7 @@ gateways:
 const PICKY = "{ name: picky, match: { gateway: picky, text: 'please*' }, skill: echo }"
 const ROUTE = `
 routes:
-  - { name: all, match: { gateway: demo }, skill: echo }
+  - { name: all, match: { gateway: demo }, skill: echo, reply: none }
 `
 
 for (const store of ['embedded', 'redis'] as const) {
