@@ -1,14 +1,13 @@
 import { relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { transports } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
-import { neededParts } from '../config/needed-parts.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
-import { type Environs, exitCodeOf, loadFor, SAME_SIGNAL_WITHIN } from './command.ts'
+import { type Environs, exitCodeOf, SAME_SIGNAL_WITHIN } from './command.ts'
 import { offerParts } from './install-parts.ts'
+import { needsFor } from './needs.ts'
 import { watchNpmParent } from './npm-parent.ts'
 import { makeServed } from './serve.ts'
 import { createSystemdNotifier } from './systemd.ts'
@@ -19,7 +18,7 @@ import type { Terminal } from './terminal.ts'
  * Resolves with the exit code.
  */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
-  await offerParts(neededParts(await loadFor(environs), transports), terminal)
+  await offerParts(await needsFor(environs), terminal)
   const began = performance.now()
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served

@@ -7,11 +7,8 @@ export type Needs = Partial<Record<Part, string[]>>
 
 type Kinds = Readonly<Record<string, Pick<TransportKind, 'part'>>>
 
-/**
- * The optional parts that a configuration needs, without those for models that skills name
- * themselves.
- */
-export function neededParts(config: Config, kinds: Kinds): Needs {
+/** The optional parts that a configuration needs. `skillsWithModel`: skills that name a model of their own. */
+export function neededParts(config: Config, kinds: Kinds, skillsWithModel: readonly string[]): Needs {
   const needs: Needs = {}
   const add = (part: Part | undefined, by: string) => {
     if (part) needs[part] = [...(needs[part] ?? []), by]
@@ -23,6 +20,7 @@ export function neededParts(config: Config, kinds: Kinds): Needs {
     if (queue !== undefined) add('queues', `route ${name}`)
     if (model !== undefined) add('model', `route ${name}`)
   }
+  for (const name of skillsWithModel) add('model', `skill ${name}`)
   if (config.model) add('model', '`model`')
   if (config.transcribe) add('model', '`transcribe`')
   for (const { name } of config.mcp.servers) add('mcp', `MCP server ${name}`)

@@ -258,6 +258,14 @@ routes: [{ name: rest, skill: echo }]`
     })
   }
 
+  test('starts no daemon whose skills name a model that it could not call', async () => {
+    const site = openSite({ routes: 'gateways: {}\n', bin })
+    site.write('skills/greet/SKILL.md', '---\ndescription: Greets.\nmodel: openai:gpt\n---\nGreet them.\n')
+    const { code, err } = await site.run(['start'])
+    assert.equal(code, 2)
+    assert.ok(err.includes('The part model is not installed (needed by skill greet)'), err)
+  })
+
   test('has a part once `trivium parts install` has run', async (t) => {
     const redis = await startRedisServer()
     const model = await startOpenAiServer([{ text: 'Good morning.' }])

@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { transports } from '../../../transports/registry.ts'
 import { readDotenv } from '../../config/environment.ts'
-import { missingParts, type Needs, neededParts } from '../../config/needed-parts.ts'
+import { missingParts, type Needs } from '../../config/needed-parts.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { outdatedPackages, PART_NAMES, partMissing } from '../../core/parts.ts'
@@ -12,6 +11,7 @@ import { counted } from '../../lib/counted.ts'
 import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
+import { needsOf } from '../needs.ts'
 import { paint, show, table } from '../terminal.ts'
 
 export const addDoctor: AddCommand = (program, context) => {
@@ -59,7 +59,7 @@ async function checkConfig(environs: Environs): Promise<JsonObject[]> {
     { name: 'configuration', ok: true, detail: others ? `${file}, with ${others}` : file },
     ...(await checkDotenv(environs)),
     ...checkPrefixFile(dirname(file)),
-    ...checkParts(neededParts(config, transports)),
+    ...checkParts(await needsOf(config)),
     { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
   ]
 }

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { transports } from '../../../transports/registry.ts'
 import { configPath } from '../../config/load-config.ts'
-import { missingParts, neededParts } from '../../config/needed-parts.ts'
+import { missingParts } from '../../config/needed-parts.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Part } from '../../core/parts.ts'
 import { ownFolder, ownSpec } from '../../lib/packages.ts'
-import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
+import { type AddCommand, type Environs, ownFile, usage } from '../command.ts'
+import { needsFor } from '../needs.ts'
 import { show } from '../terminal.ts'
 
 /** Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them. */
@@ -86,8 +86,7 @@ function specFor(dir: string): string {
 
 /** The optional parts that a routes.yaml needs and that are not installed; empty if it cannot be read. */
 async function missingOf(environs: Environs): Promise<Part[]> {
-  const config = await loadFor(environs).catch(() => undefined)
-  return config ? missingParts(neededParts(config, transports)) : []
+  return missingParts(await needsFor(environs).catch(() => ({})))
 }
 
 /** Creates a file; returns false if it already exists. Throws `usage` if it cannot be written. */

@@ -1,16 +1,16 @@
-import { type Needs, neededParts } from '../../config/needed-parts.ts'
 import { missingPackages, outdatedPackages, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
 import { noSuch } from '../../lib/nearest.ts'
-import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
+import { type AddCommand, usage } from '../command.ts'
 import { installParts } from '../install-parts.ts'
+import { needsFor } from '../needs.ts'
 import { show, table } from '../terminal.ts'
 
 export const addParts: AddCommand = (program, context) => {
   const parts = program
     .command('parts')
-    .description('the optional parts: which are installed, and which routes.yaml needs')
+    .description('the optional parts: which are installed, and which are needed')
     .action(async () => {
-      const needs = await needsOf(context.environs())
+      const needs = await needsFor(context.environs())
       const list = PART_NAMES.map((name) => ({
         name,
         what: PARTS[name].what,
@@ -28,10 +28,10 @@ export const addParts: AddCommand = (program, context) => {
   parts
     .command('install [names...]')
     .description(
-      'install parts in their tested versions, with the package manager of the project; without names, those that routes.yaml needs',
+      'install parts in their tested versions, with the package manager of the project; without names, those that routes.yaml and the skills need',
     )
     .action(async (names: string[]) => {
-      const needs = names.length > 0 ? {} : await needsOf(context.environs())
+      const needs = names.length > 0 ? {} : await needsFor(context.environs())
       const wanted = names.length > 0 ? names.map(partOf) : PART_NAMES.filter((part) => needs[part])
       const terminal = context.terminal()
       const installed = await installParts(wanted, (line) => terminal.err(`${line}\n`))
@@ -44,11 +44,6 @@ export const addParts: AddCommand = (program, context) => {
 function stateOf(part: Part, neededBy: readonly string[]): string {
   if (missingPackages(part).length > 0) return neededBy.length > 0 ? 'MISSING' : 'not installed'
   return outdatedPackages(part).length > 0 ? 'installed, older than tested' : 'installed'
-}
-
-async function needsOf(environs: Environs): Promise<Needs> {
-  const { transports } = await import('../../../transports/registry.ts')
-  return neededParts(await loadFor(environs), transports)
 }
 
 function partOf(name: string): Part {

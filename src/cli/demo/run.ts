@@ -1,13 +1,12 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { transports } from '../../../transports/registry.ts'
 import { controlToken } from '../../api/token.ts'
-import { neededParts } from '../../config/needed-parts.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { type Environs, loadFor, ownFile } from '../command.ts'
+import { type Environs, ownFile } from '../command.ts'
 import { writeDataFile } from '../data-dir.ts'
 import { offerParts } from '../install-parts.ts'
+import { needsFor } from '../needs.ts'
 import { createOwnDaemon } from '../own-daemon.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
 import { createDay, turnClockBack } from './day.ts'
@@ -39,7 +38,7 @@ export async function runDemo(
   const jumpTo = turnClockBack()
   // No variables of the caller, so that this daemon cannot reach any of their systems.
   const environs: Environs = { env: {}, cwd: dir, version }
-  await offerParts(neededParts(await loadFor(environs), transports), terminal)
+  await offerParts(await needsFor(environs), terminal)
   const discardLog = { write() {} }
   const { daemon } = await createOwnDaemon(environs, {
     mode: 'serve',
