@@ -13,8 +13,8 @@ const LONGEST_FILE = 400
 const LONGEST_FUNCTION = 80
 
 /**
- * The rooms, layer by layer. A file may import what is in its own room and in the layers below; rooms of one layer do not
- * import each other. `*` is one name: each folder of `src/features/` is a room.
+ * The rooms by layer. A file can import files of its own room and of lower layers; rooms of one layer do not import each
+ * other. `*` stands for one name: each folder in `src/features/` is a room.
  */
 const LAYERS: string[][] = [
   ['src/main.ts'],
@@ -23,7 +23,7 @@ const LAYERS: string[][] = [
   ['src/daemon/'],
   ['src/api/', 'src/public.ts'],
   ['src/features/*/'],
-  // What other features keep their state with.
+  // Other features keep their state in documents.
   ['src/features/documents/'],
   [
     'src/engine/',
@@ -35,18 +35,18 @@ const LAYERS: string[][] = [
     'transports/*/',
     'skills/*/',
   ],
-  // Bodies of HTTP deliveries and their proof, for each transport that has a webhook.
+  // Parsing and verification of HTTP deliveries, for every transport with a webhook.
   ['transports/deliveries/'],
   ['src/stores/shared/', 'transports/*.ts'],
   ['src/core/'],
   ['src/lib/'],
 ]
 
-/** Imports that the layers allow and the house does not: only the composition root and the command name transports. */
+/** Imports that are forbidden although the layers allow them: only the composition root and the command name transports. */
 const CLOSED: { to: RegExp; except: RegExp }[] = [
   { to: /^transports\/registry\.ts$/, except: /^src\/(daemon|cli|main\.ts)/ },
   { to: /^transports\/[^/]+\/index\.ts$/, except: /^transports\// },
-  // Who gives a transport what it needs of the daemon knows its `host.ts`.
+  // The types in `host.ts` are for those who provide a transport with its dependencies.
   { to: /^transports\/(?!\w+\/host\.ts)/, except: /^(transports\/|src\/(daemon|cli|main\.ts))/ },
   { to: /^skills\//, except: /^skills\// },
 ]
@@ -64,7 +64,7 @@ const sources = globSync('{src,transports,skills,ops,test}/**/*.{ts,mjs}', { cwd
 const product = sources.filter(
   (file) => /^(src|transports|skills)\//.test(file) && !file.endsWith('.test.ts'),
 )
-/** The console is JavaScript. */
+/** The product with the console, which is JavaScript. */
 const scripts = [...product, ...globSync('src/console/**/*.js', { cwd: root }).sort()]
 const imports = sources.flatMap(importsOf)
 
@@ -79,7 +79,7 @@ describe('architecture', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('the ports know no package of a store, a queue or a transport', () => {
+  test('src/core imports no package of a store, a queue or a transport', () => {
     const allowed = /^(node:|zod$|re2js$|croner$)/
     const foreign = product
       .filter((file) => file.startsWith('src/core/'))
@@ -88,7 +88,7 @@ describe('architecture', () => {
     assert.deepEqual(foreign, [], 'a type of a package belongs to the room that uses it')
   })
 
-  test('core has no schemas of arguments or of routes.yaml', () => {
+  test('src/core has no schemas of arguments or of routes.yaml', () => {
     const allowed = Object.values(CORE_SCHEMAS).flatMap((names) => names.split(' '))
     const found = product.filter((file) => file.startsWith('src/core/') && makesSchemas(file))
     assert.deepEqual(
@@ -99,15 +99,15 @@ describe('architecture', () => {
   })
 
   test('every source file belongs to a room', () => {
-    const homeless = product.filter((file) => roomOf(file) === undefined)
-    assert.deepEqual(homeless, [], 'move these into a room, or describe the new room in this test')
+    const withoutRoom = product.filter((file) => roomOf(file) === undefined)
+    assert.deepEqual(withoutRoom, [], 'move these into a room, or describe the new room in this test')
   })
 
-  test('no files import each other in a circle, not even types or late', () => {
+  test('no files import each other in a circle, including type and late imports', () => {
     assert.deepEqual(findCircles(imports), [], 'move what they share into a file of its own')
   })
 
-  test('no folders beside each other import each other in a circle', () => {
+  test('no sibling folders import each other in a circle', () => {
     const between = imports.filter(({ from }) => product.includes(from)).flatMap(betweenFolders)
     assert.deepEqual(findCircles(between), [], 'move what they share into a folder of its own')
   })
@@ -127,7 +127,7 @@ describe('architecture', () => {
     assert.deepEqual(long, [])
   })
 
-  test('no file of the tree names a package registry or a folder of one machine', () => {
+  test('no file names a package registry or an absolute path of a machine', () => {
     const ignored = ['node_modules', '.git', ...read('.gitignore').split('\n')]
       .filter((line) => line !== '')
       .map((line) => line.replace(/\/$/, ''))
@@ -138,7 +138,7 @@ describe('architecture', () => {
     })
       .filter((entry) => entry.isFile() && !/\.(png|ico|log|db|gz|node)$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name).slice(root.length))
-    const machine = [
+    const patterns = [
       /\bregistry\.(npmjs|yarnpkg|npmmirror)\b/,
       /\bdeb\.debian\b/,
       /(?<![\w.$}/-])\/(work|tmp)\/\w/,
@@ -146,8 +146,8 @@ describe('architecture', () => {
     const found = texts.flatMap((file) =>
       read(file)
         .split('\n')
-        .flatMap((line, at) =>
-          machine.some((pattern) => pattern.test(line)) ? [`${file}:${at + 1} ${line.trim()}`] : [],
+        .flatMap((line, index) =>
+          patterns.some((pattern) => pattern.test(line)) ? [`${file}:${index + 1} ${line.trim()}`] : [],
         ),
     )
     assert.deepEqual(found, [], 'use os.tmpdir(), a path relative to the file, or no host at all')
@@ -169,14 +169,14 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8')
 }
 
-/** The relative imports of a file with paths from the root. */
+/** The relative imports of a file, as paths from the root. */
 function importsOf(file: string): Import[] {
   return specifiersOf(file)
     .filter((specifier) => /^\.{1,2}\//.test(specifier))
     .map((specifier) => ({ from: file, to: normalize(join(dirname(file), specifier)) }))
 }
 
-/** Whether a file uses zod for more than types. */
+/** Whether a file imports values of zod, not only types. */
 function makesSchemas(file: string): boolean {
   const { module } = parseSync(file, read(file))
   return module.staticImports.some(
@@ -188,7 +188,7 @@ function packagesOf(file: string): string[] {
   return specifiersOf(file).filter((specifier) => !specifier.startsWith('.'))
 }
 
-/** What a file imports: static, types too, and late (`import()`). */
+/** The specifiers of all imports of a file: static, of types, and late (`import()`). */
 function specifiersOf(file: string): string[] {
   const source = read(file)
   const { module } = parseSync(file, source)
@@ -203,7 +203,7 @@ function specifiersOf(file: string): string[] {
   return [...new Set([...early, ...quoted])]
 }
 
-/** An import between two folders that have the same parent, as those folders. The parts of the root are layers. */
+/** An import between two sibling folders, as those folders. Not those of the root, which are layers. */
 function betweenFolders({ from, to }: Import): Import[] {
   const [own, other] = [from.split('/'), to.split('/')]
   const shared = own.findIndex((name, index) => name !== other[index])
@@ -211,7 +211,7 @@ function betweenFolders({ from, to }: Import): Import[] {
   return [{ from: own.slice(0, shared + 1).join('/'), to: other.slice(0, shared + 1).join('/') }]
 }
 
-/** The functions of a file that are too long, by their names. A function without a name has that of what holds it. */
+/** The functions of a file that are too long. A function without a name has the name of its parent. */
 function longFunctionsIn(file: string): { place: string; lines: number }[] {
   const source = read(file)
   const found: { place: string; lines: number }[] = []

@@ -10,21 +10,21 @@ const SECTION =
   /^### `(\w+)`\n\nHTTP (\d+) · exit code (\d) · retry: (yes|no)\n\n(?:.+\n)+\n\*\*What to do:\*\* /gm
 
 const rows = [...readFileSync(join(root, 'docs/errors.md'), 'utf8').matchAll(SECTION)].map(
-  ([, code = '', status, exit, again]) => ({ code, status: Number(status), exit: Number(exit), again }),
+  ([, code = '', status, exit, retry]) => ({ code, status: Number(status), exit: Number(exit), retry }),
 )
 
 describe('docs/errors.md', () => {
-  test('says the same as the catalogue: each code once, with its status, exit code and whether to try again', () => {
+  test('lists each code of the catalogue once, with its status, exit code and whether to retry', () => {
     const documented = rows.sort((a, b) => a.code.localeCompare(b.code))
     const real = Object.entries(catalogue)
-      .map(([code, { status, exit, retryable }]) => ({ code, status, exit, again: retryable ? 'yes' : 'no' }))
+      .map(([code, { status, exit, retryable }]) => ({ code, status, exit, retry: retryable ? 'yes' : 'no' }))
       .sort((a, b) => a.code.localeCompare(b.code))
     assert.deepEqual(documented, real, 'change docs/errors.md')
   })
 })
 
 describe('the error catalogue', () => {
-  test('holds no code that nothing throws', () => {
+  test('contains only codes that are used', () => {
     const sources = globSync('{src,transports,skills}/**/*.ts', { cwd: root })
       .filter((file) => file !== join('src', 'core', 'errors.ts'))
       .map((file) => readFileSync(join(root, file), 'utf8'))
@@ -34,7 +34,7 @@ describe('the error catalogue', () => {
     assert.deepEqual(unused, [], 'remove these from src/core/errors.ts and docs/errors.md')
   })
 
-  test('gives each code a status and an exit code that exist, and messages that are sentences', () => {
+  test('has valid statuses and exit codes, and messages that are sentences', () => {
     for (const [code, { status, exit, message }] of Object.entries(catalogue)) {
       assert.ok(status === 202 || (status >= 400 && status < 600), `${code}: HTTP status ${status}`)
       assert.ok(exit >= 1 && exit <= 4, `${code}: exit code ${exit}`)
@@ -46,7 +46,7 @@ describe('the error catalogue', () => {
     }
   })
 
-  test('asks nobody to repeat what can only fail again', () => {
+  test('marks only temporary errors as retryable', () => {
     const temporary = new Set([202, 409, 429, 499, 500, 502, 503, 504, 507])
     const wrong = Object.entries(catalogue).filter(
       ([, { status, retryable }]) => retryable && !temporary.has(status),

@@ -21,7 +21,7 @@ const TOKEN = 'open-sesame-please'
 
 type Answer = { status: number; headers: Headers; body: string }
 
-/** A control listener whose daemon answers with what it was asked. */
+/** A control listener without a daemon: skills return their name and arguments. */
 async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const calls: { name: string; args: unknown; by: InvokeOptions }[] = []
   const deps: ControlDeps = {
@@ -38,7 +38,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     version: '1.2.3',
     async invoke(name, args, by) {
       calls.push({ name, args, by })
-      return name === 'silent' ? undefined : { name, args: Object(args) }
+      return name === 'no-result' ? undefined : { name, args: Object(args) }
     },
     skills: () => [{ name: 'echo' }],
     describe: (name) => ({ name }),
@@ -55,7 +55,7 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
     artifacts: servicesWith({}).artifacts,
     ready: async () => ({ ok: true, detail: {} }),
     metrics: async () => ({ type: 'text/plain', body: 'up 1\n' }),
-    mcp: () => assert.fail('nobody asked for it'),
+    mcp: () => assert.fail('MCP is not used here'),
     ...parts,
   }
   const app = createControlApi(deps)
@@ -76,45 +76,48 @@ async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
 
 const json = ({ body }: Answer) => JSON.parse(body)
 
-test('a reader that reads too slowly is told how much it missed, and gets no queue of its own', async (t) => {
+test('a slow reader of the stream loses events, and learns how many', async (t) => {
   const sent = 3_000
-  const { promise: begun, resolve: begin } = Promise.withResolvers<Reader>()
+  const { promise: connected, resolve: onReader } = Promise.withResolvers<Reader>()
   const read = (reader: Reader) => {
-    begin(reader)
+    onReader(reader)
     return () => {}
   }
   const { url } = await stage(t, { read })
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.after(() => socket.destroy())
   socket.write(`GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
-  const reader = await begun
+  const reader = await connected
   for (let n = 0; n < sent; n++) reader.send('message', { n, text: 'x'.repeat(10_000) }, String(n))
   let text = ''
   const counted = () => {
     const missed = [...text.matchAll(/"missed":(\d+)/g)].reduce((sum, [, count]) => sum + Number(count), 0)
-    return { shown: text.match(/event: message/g)?.length ?? 0, missed }
+    return { received: text.match(/event: message/g)?.length ?? 0, missed }
   }
   socket.on('data', (data) => (text += data))
   await until(() => {
     reader.missed(0)
-    const { shown, missed } = counted()
-    return missed > 0 && shown + missed === sent
-  }, 'all that was sent, shown or told')
+    const { received, missed } = counted()
+    return missed > 0 && received + missed === sent
+  }, 'all events, received or missed')
 })
 
-describe('the description of the control API', () => {
-  const [name, description] = ['trap', '<script src="https://elsewhere.example/x.js">']
-  const trap = { name, description, args: { type: 'object', properties: { '<b>': { default: '"</td>' } } } }
-  const real = builtInSkills.map((skill) => ({ ...skill, args: skillJsonSchema(skill) }))
-  const skills = () => toJson([...real, trap])
+describe('the OpenAPI document', () => {
+  const hostile = {
+    name: 'hostile',
+    description: '<script src="https://elsewhere.example/x.js">',
+    args: { type: 'object', properties: { '<b>': { default: '"</td>' } } },
+  }
+  const builtIns = builtInSkills.map((skill) => ({ ...skill, args: skillJsonSchema(skill) }))
+  const skills = () => toJson([...builtIns, hostile])
 
-  test('is OpenAPI 3.1 with every call, as an outside validator reads it', async (t) => {
+  test('is valid OpenAPI 3.1 with every route', async (t) => {
     const { app, ask } = await stage(t, { skills })
     const document = json(await ask('GET', '/openapi.json'))
     const { valid, errors } = await new Validator().validate(document)
     assert.ok(valid, JSON.stringify(errors))
     for (const [, path = ''] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-      assert.notEqual(pathGet(document, path.replaceAll('/', '.')), undefined, `nothing is at ${path}`)
+      assert.notEqual(pathGet(document, path.replaceAll('/', '.')), undefined, `${path} exists`)
     }
     const { text, messageId } = document.components.schemas['gateway-send'].properties
     assert.deepEqual([text.type, messageId.type], ['string', 'string'])
@@ -126,18 +129,18 @@ describe('the description of the control API', () => {
     }
   })
 
-  test('is a page that shows each skill and loads nothing, whatever skills call themselves', async (t) => {
+  test('has a page that shows each skill, escapes it and loads nothing', async (t) => {
     const { ask } = await stage(t, { skills })
     const { status, body, headers } = await ask('GET', '/docs')
     assert.equal(status, 200)
     assert.match(String(headers.get('content-type')), /^text\/html/)
-    for (const { name } of real) assert.ok(body.includes(`POST /v1/skills/${name}<`), name)
+    for (const { name } of builtIns) assert.ok(body.includes(`POST /v1/skills/${name}<`), name)
     assert.doesNotMatch(body, /<script|<b>|"<\/td>|(src|href)="http/)
   })
 })
 
 describe('the control listener', () => {
-  test('serves the console, and forbids it everything but itself', async (t) => {
+  test('serves the console with a restrictive content security policy', async (t) => {
     const { ask } = await stage(t)
     const page = await ask('GET', '/')
     assert.equal(page.status, 200)
@@ -146,7 +149,7 @@ describe('the control listener', () => {
     assert.equal(page.headers.get('x-powered-by'), null)
   })
 
-  test('proves the token to programs on this machine, and to nobody behind a proxy', async (t) => {
+  test('proves the token to programs on this machine, but not through a proxy', async (t) => {
     const { get } = await stage(t)
     assert.equal((await get('/v1/proof/n')).status, 200)
     for (const [name, value] of Object.entries({
@@ -163,11 +166,11 @@ describe('the control listener', () => {
       assert.equal((await get('/v1/proof/n', { [name]: value })).status, 401, name)
   })
 
-  test('runs a skill for an operator, without letting it see the credentials', async (t) => {
+  test('runs a skill for an operator, and hides the credentials from it', async (t) => {
     const { post, calls } = await stage(t)
     const answer = await post('/v1/skills/echo', '{"a":1}', { cookie: 'c=1', 'x-own': 'yes' })
     assert.deepEqual(json(answer), { result: { name: 'echo', args: { a: 1 } } })
-    assert.deepEqual(json(await post('/v1/skills/silent', '{}')), { result: null })
+    assert.deepEqual(json(await post('/v1/skills/no-result', '{}')), { result: null })
     await post('/v1/skills/echo', '{}', { 'x-trivium-client': 'ann@host' })
     const [http, , cli] = calls
     assert.deepEqual(http?.by.caller, { kind: 'http', id: 'control', roles: ['operator'] })
@@ -177,7 +180,7 @@ describe('the control listener', () => {
     assert.deepEqual([cli?.by.caller?.kind, cli?.by.caller?.id], ['cli', 'ann@host'])
   })
 
-  test('keeps the digits of long ids in arguments, and refuses what is no JSON', async (t) => {
+  test('keeps the digits of long ids in arguments, and refuses invalid JSON', async (t) => {
     const { post, calls } = await stage(t)
     const answer = await post('/v1/skills/echo', '{"id":7615917337495251231,"n":[1.5,-9007199254740993]}')
     const args = { id: '7615917337495251231', n: [1.5, '-9007199254740993'] }
@@ -190,7 +193,7 @@ describe('the control listener', () => {
     assert.deepEqual(calls.at(-1)?.args, {})
   })
 
-  test('tells when to come back while the store is away', async (t) => {
+  test('answers with Retry-After while the store is unavailable', async (t) => {
     const { get } = await stage(t, {
       status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
     })

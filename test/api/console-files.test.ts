@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import express from 'express'
 import { createConsoleFiles } from '../../src/api/console-files.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 
-/** By node:http, which neither unpacks what comes nor tidies the path. */
+/** A request by node:http, which does not decompress the answer or normalise the path. */
 async function ask(url: string, path: string, headers: Record<string, string> = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number
@@ -27,8 +27,9 @@ describe('the files of the console', async () => {
   const page = String((await ask(url, '/')).body)
   const [, app = ''] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
 
-  test('have names that change with their content, are compressed, and are kept for good', async (t) => {
-    t.after(close)
+  after(close)
+
+  test('have names with a hash, are compressed, and can be cached permanently', async () => {
     assert.match(app, /^\/console\/app-[\dA-Z]{8}\.js$/)
     const plain = await ask(url, app)
     assert.equal(plain.status, 200)
@@ -45,10 +46,15 @@ describe('the files of the console', async () => {
       (await ask(url, app, { 'accept-encoding': 'identity' })).headers['content-encoding'],
       undefined,
     )
-    const named = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
-    assert.equal(named.length, 4, 'few answers: icon, styles, and two files of scripts')
-    for (const path of named) assert.equal((await ask(url, path)).status, 200, path)
+  })
 
+  test('of the first view are four: icon, styles, and two scripts', async () => {
+    const paths = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path = '']) => path)
+    assert.equal(paths.length, 4)
+    for (const path of paths) assert.equal((await ask(url, path)).status, 200, path)
+  })
+
+  test('are the only files that are served', async () => {
     const folder = '/console/'
     for (const path of [
       '/app.js',

@@ -19,9 +19,12 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
     return { status: response.status, error: Object(await response.json()).error }
   }
 
-  test('name each argument by its path, beside a message that says the same in one line', async () => {
+  test('name each argument by its path; the message contains the same in one line', async () => {
     const { status, error } = await ask('POST', '/v1/skills/pay', {
-      ...{ amount: 501, to: { city: 7 }, currency: 'EURO', adress: 'x' },
+      amount: 501,
+      to: { city: 7 },
+      currency: 'EURO',
+      adress: 'x',
     })
     assert.equal(status, 422)
     assert.deepEqual(error, {
@@ -36,12 +39,12 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
         { path: 'adress', message: 'unknown argument' },
       ],
     })
-    const { error: whole } = await ask('POST', '/v1/skills/pay', [1])
-    assert.equal(whole.details.length, 1)
-    assert.equal(whole.details[0].path, '')
+    const { error: ofList } = await ask('POST', '/v1/skills/pay', [1])
+    assert.equal(ofList.details.length, 1)
+    assert.equal(ofList.details[0].path, '')
   })
 
-  test('are there for what is no skill, and for a setting that a skill checks itself', async () => {
+  test('are also returned by other routes, and for arguments that a skill itself checks', async () => {
     const message = await ask('POST', '/v1/messages', { text: 7 })
     assert.equal(message.error.code, 'bad_request')
     assert.deepEqual(message.error.details.map(Object.values), [
@@ -55,11 +58,9 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
       ['search'],
     )
     const push = await ask('POST', '/v1/skills/subscription-create', {
-      ...{
-        name: 'crm',
-        url: 'https://example.com',
-        oauth: { tokenUrl: 'x', clientId: 'a', clientSecret: 'b' },
-      },
+      name: 'crm',
+      url: 'https://example.com',
+      oauth: { tokenUrl: 'x', clientId: 'a', clientSecret: 'b' },
     })
     assert.deepEqual(
       push.error.details.map(({ path }: { path: string }) => path),
@@ -67,16 +68,16 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
     )
   })
 
-  test('are no part of other errors, and are described', async () => {
+  test('are absent from other errors, and part of the OpenAPI document', async () => {
     const { error } = await ask('POST', '/v1/skills/nothing', {})
     assert.deepEqual(Object.keys(error), ['code', 'message'])
     const { control, token } = suite.daemon
-    const found = await fetch(`${control}/openapi.json`, { headers: { authorization: `Bearer ${token}` } })
-    const { properties } = Object(await found.json()).components.schemas.Error
+    const response = await fetch(`${control}/openapi.json`, { headers: { authorization: `Bearer ${token}` } })
+    const { properties } = Object(await response.json()).components.schemas.Error
     assert.deepEqual(Object.keys(properties.details.items.properties), ['path', 'message'])
   })
 
-  test('are flags on the command line, and as over HTTP with --json', async () => {
+  test('name flags on the command line, and are the same as over HTTP with --json', async () => {
     const { site } = suite
     const { code, err } = await site.run([
       'pay',

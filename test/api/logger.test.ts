@@ -14,7 +14,7 @@ function logging(options: { secrets?: string[]; pretty?: boolean }) {
 }
 
 describe('the log', () => {
-  test('hides fields that name secrets, and values that are secrets wherever they stand, escaped too', () => {
+  test('masks fields that name secrets, and secret values anywhere, even escaped', () => {
     for (const pretty of [false, true]) {
       // A JSON line escapes quotes and backslashes.
       const { log, text } = logging({ secrets: ['hunter2-hunter2', 'pa"ss\\word'], pretty })
@@ -29,12 +29,12 @@ describe('the log', () => {
     }
   })
 
-  test('keeps lines that machines read as JSON, and shows people the fields in one line', () => {
-    const machine = logging({ secrets: ['ends-in\\'] })
-    machine.log.warn({ gateway: 'demo' }, 'hello ends-in\\')
-    assert.equal(JSON.parse(machine.text()).gateway, 'demo')
-    const person = logging({ pretty: true })
-    person.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
-    assert.match(person.text(), /^\d\d:\d\d:\d\d warn {2}hello {2}gateway=demo text="two words"\n$/)
+  test('writes JSON lines, or with `pretty` one readable line with the fields', () => {
+    const json = logging({ secrets: ['ends-in\\'] })
+    json.log.warn({ gateway: 'demo' }, 'hello ends-in\\')
+    assert.equal(JSON.parse(json.text()).gateway, 'demo')
+    const pretty = logging({ pretty: true })
+    pretty.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
+    assert.match(pretty.text(), /^\d\d:\d\d:\d\d warn {2}hello {2}gateway=demo text="two words"\n$/)
   })
 })

@@ -9,7 +9,7 @@ const refund = schemaOf(
   z.object({ amount: z.number(), order: z.object({ id: z.string() }), note: z.string().optional() }),
 )
 
-test('a title names arguments in braces, also inner ones, and doubled braces are braces', () => {
+test('a title contains arguments in braces, also nested ones; doubled braces give braces', () => {
   const args = { amount: 20.5, order: { id: '4711' }, note: '' }
   assert.equal(
     renderTitle('Refund {amount} · order {order.id} {{sic}}, {note}', args),
@@ -18,7 +18,7 @@ test('a title names arguments in braces, also inner ones, and doubled braces are
   assert.equal(renderTitle('Refund {order}', args), 'Refund {"id":"4711"}')
 })
 
-test('an argument that the skill does not take is a fault that says which one was meant', () => {
+test('an unknown argument is refused with a suggestion', () => {
   assert.equal(titleFault('Refund {amount} · {order.id}', refund), undefined)
   assert.equal(titleFault('Refund {amuont}', refund), 'there is no argument "amuont"; did you mean "amount"?')
   assert.equal(titleFault('Refund {order.nr}', refund), 'there is no argument "order.nr"; known: id')
@@ -26,15 +26,15 @@ test('an argument that the skill does not take is a fault that says which one wa
     assert.notEqual(titleFault(title, refund), undefined, title)
 })
 
-test('a skill that takes anything may be asked about anything', () => {
+test('any argument is allowed for a skill that takes any', () => {
   assert.equal(titleFault('{text} {whatever.else}', schemaOf(z.looseObject({}))), undefined)
   assert.equal(titleFault('{text} {other}', schemaOf(z.looseObject({ text: z.string() }))), undefined)
   assert.equal(titleFault('{a.b}', schemaOf(z.object({ a: z.record(z.string(), z.string()) }))), undefined)
 })
 
-test('what strangers write cannot break the line, turn the text around, hide itself or make a link', () => {
-  const evil = 'a\nb\r\u001b[2J\u202egnp\u200b`c` [here](http://evil.example)'
-  const title = renderTitle('Pay {text}!', { text: evil })
+test('values cannot break the line, reverse or hide text, or make a link', () => {
+  const hostile = 'a\nb\r\u001b[2J\u202egnp\u200b`c` [here](http://evil.example)'
+  const title = renderTitle('Pay {text}!', { text: hostile })
   assert.doesNotMatch(title, /[\p{Cc}\u200b-\u200f\u202a-\u202e`]/u)
   assert.ok(!title.includes(']('), title)
   assert.ok(title.startsWith('Pay a b '), title)

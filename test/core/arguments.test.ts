@@ -8,21 +8,21 @@ import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 const UNBOUNDED = new Set(['state-set ifVersion', 'workbench-update expect', 'audit-list before'])
 
 test('every number that a built-in skill takes has a stated maximum', () => {
-  let seen = 0
+  let checked = 0
   for (const skill of builtInSkills) {
     const { properties = {} } = Object(skillJsonSchema(skill))
     for (const [name, property] of Object.entries<{ type?: string; maximum?: number }>(properties)) {
       const isNumber = property.type === 'integer' || property.type === 'number'
       if (!isNumber || UNBOUNDED.has(`${skill.name} ${name}`)) continue
-      seen++
+      checked++
       assert.ok(
         (property.maximum ?? Number.POSITIVE_INFINITY) <= TEN_YEARS,
         `${skill.name} ${name}: ${property.maximum}`,
       )
-      const over = skill.args.safeParse({ [name]: (property.maximum ?? 0) + 1 })
-      const issue = over.error?.issues.find(({ path }) => path[0] === name)
+      const aboveMaximum = skill.args.safeParse({ [name]: (property.maximum ?? 0) + 1 })
+      const issue = aboveMaximum.error?.issues.find(({ path }) => path[0] === name)
       assert.match(String(issue?.message), /at most|<=/, `${skill.name} ${name}`)
     }
   }
-  assert.ok(seen > 20)
+  assert.ok(checked > 20)
 })

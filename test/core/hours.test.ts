@@ -3,11 +3,11 @@ import { describe, test } from 'node:test'
 import { compileHours } from '../../src/core/hours.ts'
 import fc from '../fixtures/fast-check.ts'
 
-const fits = (hours: string, time: string) => compileHours(hours).fits(Date.parse(time))
+const contains = (hours: string, time: string) => compileHours(hours).fits(Date.parse(time))
 
 describe('hours', () => {
-  /** What is written, times that are in it, and times that are not. 2026-11-27 is a Friday. */
-  const cases: [string, string[], string[]][] = [
+  // 2026-11-27 is a Friday.
+  const cases: [hours: string, inside: string[], outside: string[]][] = [
     [
       'Mon-Fri 09:00-17:00',
       ['2026-11-27T09:00Z', '2026-11-27T16:59:59.999Z'],
@@ -31,7 +31,7 @@ describe('hours', () => {
     ],
     ['Monday, wednesday 10:00 - 11:00', ['2026-11-30T10:30Z', '2026-12-02T10:30Z'], ['2026-12-01T10:30Z']],
     ['Mon–Fri 9:00–17:00', ['2026-11-27T12:00Z'], ['2026-11-28T12:00Z']],
-    // A night belongs to the day on which it begins.
+    // A range over midnight belongs to the day on which it begins.
     [
       'Fri 22:00-06:00',
       ['2026-11-27T22:00Z', '2026-11-28T05:59Z'],
@@ -48,32 +48,32 @@ describe('hours', () => {
   ]
   for (const [hours, inside, outside] of cases) {
     test(`of ${hours}`, () => {
-      for (const time of inside) assert.ok(fits(hours, time), `${time} is in`)
-      for (const time of outside) assert.ok(!fits(hours, time), `${time} is not in`)
+      for (const time of inside) assert.ok(contains(hours, time), `${time} is inside`)
+      for (const time of outside) assert.ok(!contains(hours, time), `${time} is outside`)
     })
   }
 
-  test('follow the clock on the wall when it goes forward and back', () => {
+  test('follow local time when the clock goes forward or back', () => {
     // On 2026-03-29 Berlin goes from 02:00 to 03:00, at 01:00Z; on 2026-10-25 from 03:00 to 02:00, at 01:00Z.
     const skipped = 'Sun 02:00-03:00 Europe/Berlin'
-    for (const time of ['2026-03-29T00:59Z', '2026-03-29T01:00Z']) assert.ok(!fits(skipped, time), time)
+    for (const time of ['2026-03-29T00:59Z', '2026-03-29T01:00Z']) assert.ok(!contains(skipped, time), time)
     for (const time of ['2026-10-25T00:00Z', '2026-10-25T00:59Z', '2026-10-25T01:00Z', '2026-10-25T01:59Z'])
-      assert.ok(fits(skipped, time), time)
-    assert.ok(!fits(skipped, '2026-10-25T02:00Z'))
+      assert.ok(contains(skipped, time), time)
+    assert.ok(!contains(skipped, '2026-10-25T02:00Z'))
     const night = 'Sat 22:00-06:00 Europe/Berlin'
-    assert.ok(fits(night, '2026-03-29T03:59Z'), 'the short night ends at six')
-    assert.ok(!fits(night, '2026-03-29T04:00Z'))
-    assert.ok(fits(night, '2026-10-25T04:59Z'), 'and so does the long one')
-    assert.ok(!fits(night, '2026-10-25T05:00Z'))
+    assert.ok(contains(night, '2026-03-29T03:59Z'), 'the short night ends at 06:00')
+    assert.ok(!contains(night, '2026-03-29T04:00Z'))
+    assert.ok(contains(night, '2026-10-25T04:59Z'), 'the long night ends at 06:00')
+    assert.ok(!contains(night, '2026-10-25T05:00Z'))
   })
 
-  test('show a time as the clock does there', () => {
+  test('show a time in their time zone', () => {
     const time = Date.parse('2026-11-27T23:05Z')
     assert.equal(compileHours('Mon-Fri').clock(time), 'Fri 23:05 UTC')
     assert.equal(compileHours('Mon-Fri Europe/Berlin').clock(time), 'Sat 00:05 Europe/Berlin')
   })
 
-  test('and their opposite share every minute, in every order of looking', () => {
+  test('contain a minute if and only if the complementary hours do not', () => {
     const [day, night] = [
       compileHours('07:30-19:45 America/New_York'),
       compileHours('19:45-07:30 America/New_York'),
@@ -82,7 +82,7 @@ describe('hours', () => {
     fc.assert(fc.property(minute, (time) => day.fits(time) !== night.fits(time)))
   })
 
-  test('fit no time that is none, and do not throw', () => {
+  test('do not contain invalid times, and do not throw', () => {
     for (const time of [Number.NaN, Number.POSITIVE_INFINITY, 9e15])
       assert.ok(!compileHours('00:00-24:00').fits(time))
   })
@@ -93,7 +93,7 @@ describe('hours', () => {
     ['Mon-Fri 9am-5pm', /"9am-5pm" is not a time range/],
     ['Mon-Fri 09:00-25:00', /"09:00-25:00" is not a time range within 00:00-24:00/],
     ['Mon-Fri 09:60-17:00', /is not a time range within 00:00-24:00/],
-    // What kube-downscaler takes silently, and then does not do.
+    // kube-downscaler accepts this without any effect.
     ['Sat-Sun 03:00-03:00 UTC', /begins and ends at the same time; write 00:00-24:00 for the whole day/],
     ['Mon-Fryday 09:00-17:00', /"Fryday" is neither a day, .*; did you mean "Friday"\?/],
     ['Mon-Fri 09:00-17:00 Europe/Berln', /no time zone "Europe\/Berln"; did you mean "Europe\/Berlin"\?/],

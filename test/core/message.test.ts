@@ -23,7 +23,7 @@ const time = fc.integer({ min: 0, max: 2 ** 47 })
 const position = fc.integer({ min: 0, max: 2 ** 40 - 1 })
 
 describe('ids', () => {
-  test('give back the time and the position that they were made from', () => {
+  test('contain their time and position', () => {
     fc.assert(
       fc.property(time, position, fc.integer({ min: 0, max: 2 ** 34 - 1 }), (ms, at, random) => {
         const id = makeId(ms, at, random)
@@ -45,33 +45,33 @@ describe('ids', () => {
   })
 })
 
-describe('a message on the store', () => {
+describe('an encoded message', () => {
   const odd = fc.constantFrom('\ud800', 'a\0b', '\n', 'a\nb\n', '')
   const text = fc.oneof(fc.string({ unit: 'binary' }), odd)
-  test('comes back as it was, whatever its text and data hold', () => {
+  test('decodes to the same message, with any text and data', () => {
     fc.assert(
       fc.property(text, fc.json(), fc.option(fc.string()), (text, json, subject) => {
         const data: JsonObject = { value: JSON.parse(json) }
         const message = messageOf({ text, data, ...(subject === null ? {} : { subject }) })
-        const back = decodeMessage(HEAD, encodeMessage(message))
-        assert.equal(back.text, text)
-        assert.deepEqual(back.data, data)
-        assert.equal(back.subject, message.subject)
+        const decoded = decodeMessage(HEAD, encodeMessage(message))
+        assert.equal(decoded.text, text)
+        assert.deepEqual(decoded.data, data)
+        assert.equal(decoded.subject, message.subject)
       }),
     )
   })
 
-  test('carries a JSON body once, and has it twice when it is read', () => {
+  test('contains a JSON body once, which is decoded as text and data', () => {
     const body = { marker: 'only-once', list: [1, 2] }
     const text = JSON.stringify(body)
     const payload = encodeMessage(messageOf({ text, data: { format: 'json', body, event: 'push' } }))
     assert.equal(payload.split('only-once').length - 1, 1)
-    const back = decodeMessage(HEAD, payload)
-    assert.deepEqual(back.data, { format: 'json', body, event: 'push' })
-    assert.equal(back.text, text)
+    const decoded = decodeMessage(HEAD, payload)
+    assert.deepEqual(decoded.data, { format: 'json', body, event: 'push' })
+    assert.equal(decoded.text, text)
   })
 
-  test('is readable although its text is no JSON after all', () => {
+  test('can be decoded even if its text is not JSON', () => {
     const payload = encodeMessage(messageOf({ text: '{half', data: { format: 'json', body: null } }))
     assert.equal(decodeMessage(HEAD, payload).data.body, '{half')
   })

@@ -26,7 +26,7 @@ describe('search words', () => {
     assert.deepEqual(parseSearch('  '), { words: [] })
   })
 
-  test('leave addresses, times and quoted keys as texts', () => {
+  test('can be URLs, times and quoted keys', () => {
     assert.deepEqual(parseSearch('https://example.org/a?b=c at 10:30'), {
       words: ['https://example.org/a?b=c', 'at', '10:30'],
     })
@@ -38,8 +38,8 @@ describe('search words', () => {
     })
   })
 
-  test('say what is wrong, and what is understood', () => {
-    const wrong: [string, RegExp][] = [
+  test('are refused with the reason and the known keys', () => {
+    const invalid: [search: string, message: RegExp][] = [
       [
         'form:ada',
         /form: is not a known key; did you mean from:\? Known keys are from: status: gateway: .*"form:ada"/,
@@ -54,6 +54,6 @@ describe('search words', () => {
       ['from:a from:b', /from: is given twice/],
       ['"no end', /a quotation mark is not closed/],
     ]
-    for (const [text, message] of wrong) assert.throws(() => parseSearch(text), { message }, text)
+    for (const [text, message] of invalid) assert.throws(() => parseSearch(text), { message }, text)
   })
 })

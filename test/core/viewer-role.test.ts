@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { VIEWER_SKILLS } from '../../src/core/viewer-role.ts'
 import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 
-/** What a viewer may not do: each changes something, or reads what may hold a secret or takes it from somebody else. */
+/** Skills that a viewer cannot use: they change something, consume messages, or read possible secrets. */
 const REFUSED = `
   event-emit event-subscribe event-unsubscribe event-seek event-replay event-wait event-ack event-extend
   gateway-receive gateway-ack gateway-nack gateway-extend gateway-send gateway-reconnect gateway-pause gateway-resume
@@ -20,7 +20,7 @@ const REFUSED = `
   .trim()
   .split(/\s+/)
 
-test('a viewer has every built-in skill that only reads, and none that changes something', () => {
+test('a viewer has every built-in skill that only reads, and no others', () => {
   const names = builtInSkills.map(({ name }) => name)
   assert.deepEqual(
     names.filter((name) => VIEWER_SKILLS.includes(name) === REFUSED.includes(name)),

@@ -13,10 +13,10 @@ after(async () => {
 
 async function start() {
   let time = Date.now()
-  const counted: string[] = []
+  const counts: string[] = []
   const log = createMemoryLog()
   const refusals = createRefusals({
-    count: (gateway, reason) => counted.push(`${gateway} ${reason}`),
+    count: (gateway, reason) => counts.push(`${gateway} ${reason}`),
     secrets: () => [],
     log,
     now: () => time,
@@ -36,33 +36,36 @@ async function start() {
   return {
     send,
     list,
-    counted,
+    counts,
     lines: log.lines,
-    later: (ms: number) => {
+    advance: (ms: number) => {
       time += ms
     },
   }
 }
 
-describe('a request for a path that no gateway has', () => {
-  test('is listed, counted and logged, with its path and the nearest one, and without its query', async () => {
-    for (const [path, near] of [
+describe('a request for an unknown path', () => {
+  test('is listed, counted and logged with its path and a suggestion, but without its query', async () => {
+    for (const [path, nearest] of [
       ['/hooks/demoo', '/hooks/demo'],
       ['/hook/github?token=abc', '/hooks/github'],
       ['/hooks/demo/', '/hooks/demo'],
     ] as const) {
-      const { send, list, counted, lines } = await start()
+      const { send, list, counts, lines } = await start()
       assert.equal(await send(path), 404)
-      const [one] = list()
-      assert.ok(one)
-      assert.equal(one.why, `no gateway listens at ${path.split('?')[0]} (POST). Did you mean ${near}?`)
-      assert.equal(one.from, '127.0.0.1')
-      assert.deepEqual(counted, ['- not_found'])
+      const [refusal] = list()
+      assert.ok(refusal)
+      assert.equal(
+        refusal.why,
+        `no gateway listens at ${path.split('?')[0]} (POST). Did you mean ${nearest}?`,
+      )
+      assert.equal(refusal.from, '127.0.0.1')
+      assert.deepEqual(counts, ['- not_found'])
       assert.match(JSON.stringify(lines), /no gateway listens at/)
     }
   })
 
-  test('is listed with the paths that there are where none is near, and a GET is not', async () => {
+  test('is listed with all paths if none is similar; GET requests then are not', async () => {
     const { send, list } = await start()
     await send('/wp-login.php', 'GET')
     await send('/favicon.ico', 'HEAD')
@@ -78,20 +81,20 @@ describe('a request for a path that no gateway has', () => {
     assert.equal(list().length, 2)
   })
 
-  test('is not listed where a gateway listens', async () => {
-    const { send, list, counted } = await start()
+  test('is not listed if a gateway has the path', async () => {
+    const { send, list, counts } = await start()
     assert.equal(await send('/hooks/demo?x=1'), 200)
-    assert.deepEqual([list(), counted], [[], []])
+    assert.deepEqual([list(), counts], [[], []])
   })
 
-  test('takes little: a flood of long paths is cut, and only some of it is recorded', async () => {
-    const { send, list, counted, later } = await start()
+  test('is cut if it is long, and recorded at most 20 times a minute', async () => {
+    const { send, list, counts, advance } = await start()
     for (let index = 0; index < 100; index++) assert.equal(await send(`/${index}/${'x'.repeat(2_000)}`), 404)
-    assert.equal(counted.length, 20)
-    assert.equal(new Set(counted).size, 1)
+    assert.equal(counts.length, 20)
+    assert.equal(new Set(counts).size, 1)
     assert.ok(list().every(({ why = '' }) => why.length < 400))
-    later(60_000)
+    advance(60_000)
     await send('/hooks/demoo')
-    assert.equal(counted.length, 21)
+    assert.equal(counts.length, 21)
   })
 })

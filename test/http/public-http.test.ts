@@ -28,8 +28,8 @@ async function start(options: Partial<PublicHttpOptions> = {}) {
   return { http, port, url: `http://127.0.0.1:${port}` }
 }
 
-/** A connection, and all that comes back on it. */
-async function raw(url: string) {
+/** Opens a connection and collects what the server sends on it. */
+async function connectRaw(url: string) {
   const socket = openSocket(url)
   let text = ''
   socket.setEncoding('utf8')
@@ -43,27 +43,27 @@ async function raw(url: string) {
 }
 
 describe('the public listener', () => {
-  test('logs each request where that is wanted: how it ended, and not its query', async () => {
+  test('with `logsEach` logs each request with its status, but without its query', async () => {
     const log = createMemoryLog()
     const { http, url } = await start({ log, logsEach: true })
     http.mount('/fails', () => Promise.reject(new TriviumError('unauthorized')))
     await fetch(`${url}/echo?key=hidden`, { method: 'POST', body: 'hello' })
     for (const path of ['fails', 'none']) await fetch(`${url}/${path}`)
-    await until(() => log.lines.length === 3, 'a line for each')
-    const told = log.lines.map(({ level, fields }) => [
+    await until(() => log.lines.length === 3, 'a line per request')
+    const logged = log.lines.map(({ level, fields }) => [
       level,
       Object(fields).method,
       Object(fields).path,
       Object(fields).status,
     ])
-    assert.deepEqual(told, [
+    assert.deepEqual(logged, [
       ['debug', 'POST', '/echo', 200],
       ['debug', 'GET', '/fails', 401],
       ['debug', 'GET', '/none', 404],
     ])
   })
 
-  test('serves a POST that offers h2c as plain HTTP, and the absolute form of a target', async () => {
+  test('serves a POST with an h2c upgrade over HTTP/1.1, and a target in absolute form', async () => {
     const { url } = await start()
     for (const [target, upgrade] of [
       ['/echo', 'Connection: Upgrade, close\r\nUpgrade: h2c'],
@@ -76,21 +76,21 @@ describe('the public listener', () => {
     }
   })
 
-  test('cuts a peer that sends its head or its body too slowly, and one that sends nothing', async () => {
+  test('disconnects clients that send their head or body too slowly, or nothing', async () => {
     const { url } = await start({ headersTimeout: 200, requestTimeout: 400 })
-    const mute = await raw(url)
+    const silentClient = await connectRaw(url)
     const head = 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n'
     for (const bytes of [head, `${head}\r\nhe`]) {
       const answer = await sendRaw(url, bytes, 10_000, 10_000)
       assert.partialDeepStrictEqual(answer, { statuses: [408], closed: true })
     }
-    await mute.ended
+    await silentClient.ended
   })
 
   test('refuses connections beyond its limit and takes new ones when old ones end', async () => {
     const { http, url } = await start({ maxConnections: 2 })
-    const first = await raw(url)
-    const second = await raw(url)
+    const first = await connectRaw(url)
+    const second = await connectRaw(url)
     await until(() => http.connections() === 2, 'two connections')
     await once(openSocket(url), 'close')
     first.socket.destroy()
@@ -99,19 +99,20 @@ describe('the public listener', () => {
     assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
   })
 
-  test('hangs up on a refused sender whose body does not end', async () => {
+  test('disconnects a refused client whose body does not end', async () => {
     const { url } = await start()
-    const { socket, received, ended } = await raw(url)
+    const { socket, received, ended } = await connectRaw(url)
     socket.write('POST /nowhere HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
     const sending = setInterval(() => socket.write('3\r\nabc\r\n'), 20)
-    // What is written meanwhile may be answered with a reset. Node itself would hang up after a minute.
+    // Node itself would disconnect after a minute.
+    // Later writes may fail with a reset.
     ended.catch(() => {})
-    await until(() => socket.closed, 'the end of the connection', 20_000)
+    await until(() => socket.closed, 'the end of the connection')
     clearInterval(sending)
     assert.match(received(), /^HTTP\/1.1 404 /)
   })
 
-  test('answers 500 where a handler throws, and lives', async () => {
+  test('answers 500 if a handler throws, and keeps running', async () => {
     const { http, url } = await start()
     http.mount('/broken', () => {
       throw new Error('oops')
@@ -120,11 +121,11 @@ describe('the public listener', () => {
     assert.equal((await fetch(`${url}/echo`, { method: 'POST', body: 'hi' })).status, 200)
   })
 
-  test('close answers what is in flight, ends idle connections and frees the port', async () => {
+  test('close waits for requests in progress, ends idle connections and frees the port', async () => {
     const { http, url } = await start()
     const { promise: entered, resolve: enter } = Promise.withResolvers<() => void>()
     http.mount('/slow', (_, response) => enter(() => void response.end('late')))
-    const idle = await raw(url)
+    const idle = await connectRaw(url)
     const inFlight = fetch(`${url}/slow`)
     const finish = await entered
     const closed = http.close(600_000)
@@ -135,17 +136,17 @@ describe('the public listener', () => {
     await assert.rejects(fetch(`${url}/echo`))
   })
 
-  test('close cuts what is still open after the grace', async () => {
+  test('close ends open connections after the grace period', async () => {
     const { http, url } = await start()
     http.upgrade('/ws', async (_, socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n'))
-    const peer = await raw(url)
+    const peer = await connectRaw(url)
     peer.socket.write('GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
     await until(() => peer.received().includes('101'), 'the upgrade')
     await http.close(100)
     await peer.ended
   })
 
-  test('says where an address is taken', async () => {
+  test('rejects with cannot_listen if the address is in use', async () => {
     const { port } = await start()
     const second = createPublicHttp({ log: silent })
     await assert.rejects(second.listen({ host: '127.0.0.1', port }), { code: 'cannot_listen', exit: 1 })

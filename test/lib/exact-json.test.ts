@@ -4,12 +4,15 @@ import { parseExact } from '../../src/lib/exact-json.ts'
 import fc from '../fixtures/fast-check.ts'
 import { inTime } from '../fixtures/in-time.ts'
 
-describe('JSON without lost digits', () => {
-  test('ids beyond 2^53 become strings with their digits, and everything else is as JSON.parse has it', () => {
-    const cases: [string, unknown][] = [
+describe('parseExact', () => {
+  test('returns numbers beyond 2^53 as strings, and everything else as JSON.parse', () => {
+    const cases: [json: string, value: unknown][] = [
       // A TikTok video, a post on X, a snowflake of Discord, a Shopify order, a number of Twitter's documentation.
       ['{"id":7615917337495251231}', { id: '7615917337495251231' }],
-      ['{"id":1871609825485357264,"id_str":"1871609825485357264"}', both('1871609825485357264')],
+      [
+        '{"id":1871609825485357264,"id_str":"1871609825485357264"}',
+        { id: '1871609825485357264', id_str: '1871609825485357264' },
+      ],
       ['[175928847299117063,-175928847299117064]', ['175928847299117063', '-175928847299117064']],
       ['{"order_id":820982911946154508,"total":"9.90"}', { order_id: '820982911946154508', total: '9.90' }],
       ['10765432100123456789', '10765432100123456789'],
@@ -30,29 +33,29 @@ describe('JSON without lost digits', () => {
     for (const [text, expected] of cases) assert.deepEqual(parseExact(text), expected, text)
   })
 
-  test('invalid JSON is still refused, whatever long number it has', () => {
+  test('refuses invalid JSON, also with long numbers', () => {
     for (const text of ['01234567890123456789', '[12345678901234567890', '{"a":+12345678901234567890}', '']) {
       assert.throws(() => parseExact(text), SyntaxError, text)
     }
   })
 
-  test('any integers in any place are told apart, and short ones stay numbers', () => {
+  test('keeps any long integers distinct, and short ones as numbers', () => {
     const integer = fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n })
     const filling = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text))
     const space = fc.constantFrom('', ' ', '\n\t')
     fc.assert(
       fc.property(fc.array(fc.tuple(filling, space, integer)), (items) => {
-        const text = `[${items.map(([one, gap, id]) => `{"text":${one},"id":${gap}${id}}`).join(',')}]`
-        const expected = items.map(([one, , id]) => ({
-          text: JSON.parse(one),
+        const json = `[${items.map(([text, gap, id]) => `{"text":${text},"id":${gap}${id}}`).join(',')}]`
+        const expected = items.map(([text, , id]) => ({
+          text: JSON.parse(text),
           id: Number.isSafeInteger(Number(id)) ? Number(id) : String(id),
         }))
-        assert.deepEqual(parseExact(text), expected)
+        assert.deepEqual(parseExact(json), expected)
       }),
     )
   })
 
-  test('whatever JSON.parse reads keeps its meaning', () => {
+  test('agrees with JSON.parse for any JSON', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), (text) => {
         const [read, plain] = [parseExact(text), JSON.parse(text)].map((value) =>
@@ -63,7 +66,7 @@ describe('JSON without lost digits', () => {
     )
   })
 
-  test('nothing in a hostile text takes more than linear time', async () => {
+  test('takes linear time for hostile texts', async () => {
     const size = 2_000_000
     const texts = [
       `[${'1234567890123456,'.repeat(size / 17)}1]`,
@@ -76,11 +79,7 @@ describe('JSON without lost digits', () => {
   })
 })
 
-function both(id: string) {
-  return { id, id_str: id }
-}
-
-/** Replaces every number, and every text with a long one, by the text that JavaScript writes for it. */
+/** Replaces numbers, and strings of long numbers, by the string that JavaScript gives for the number. */
 function asWritten(_name: string, value: unknown): unknown {
   const isLong = typeof value === 'string' && /^-?\d[\d.]{15}/.test(value)
   return typeof value === 'number' || isLong ? String(Number(value)) : value

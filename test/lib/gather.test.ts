@@ -9,31 +9,31 @@ const gatherer = (every: number, max = 100) => {
   return { calls, ...createGatherer({ every, max, run }) }
 }
 
-describe('items that are gathered', () => {
-  test('are passed on together after a while', async () => {
+describe('gathered items', () => {
+  test('are passed on together after `every` ms', async () => {
     const { add, calls } = gatherer(5)
-    for (const one of [1, 2, 3]) add(one)
+    for (const item of [1, 2, 3]) add(item)
     assert.deepEqual(calls, [])
-    await until(() => calls.length > 0, 'the end of the while')
+    await until(() => calls.length > 0, 'the call')
     assert.deepEqual(calls, [[1, 2, 3]])
   })
 
-  test('are passed on at once where they are many', () => {
+  test('are passed on immediately when there are `max`', () => {
     const { add, calls, flush } = gatherer(60_000, 2)
-    for (const one of [1, 2, 3]) add(one)
+    for (const item of [1, 2, 3]) add(item)
     assert.deepEqual(calls, [[1, 2]])
     return flush()
   })
 
-  test('are passed on by a flush, which waits for what was passed on before', async () => {
+  test('are passed on by a flush, which also waits for earlier calls', async () => {
     const held = Promise.withResolvers<void>()
     const ended: number[] = []
     const { add, flush } = createGatherer<number>({
       every: 60_000,
       max: 1,
-      async run([one = 0]) {
-        if (one === 1) await held.promise
-        ended.push(one)
+      async run([item = 0]) {
+        if (item === 1) await held.promise
+        ended.push(item)
       },
     })
     add(1)

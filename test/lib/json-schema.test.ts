@@ -1,4 +1,4 @@
-// Own process: it looks at what is loaded.
+// Own process: it checks which packages are loaded.
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
@@ -10,15 +10,22 @@ import { temporaryDir } from '../fixtures/folder.ts'
 const time = '2026-05-06T12:00:00.000Z'
 const note = { id: 'memory-1', text: 'x', channel: 'cli', owner: 'cli', time }
 const schedule = {
-  ...{ id: 'schedule-1', name: 'n', cron: '0 9 * * 1', timezone: 'UTC', misfire: 'once' as const },
-  ...{ skill: 'echo', args: { deep: [{ a: null }] }, channel: 'cli', created: time },
+  id: 'schedule-1',
+  name: 'n',
+  cron: '0 9 * * 1',
+  timezone: 'UTC',
+  misfire: 'once' as const,
+  skill: 'echo',
+  args: { deep: [{ a: null }] },
+  channel: 'cli',
+  created: time,
   by: { id: 'a', roles: ['b'] },
 }
-/** What is loaded of these packages. */
-const loaded = (name: RegExp) =>
+/** Loaded files whose path matches. */
+const loadedFiles = (name: RegExp) =>
   Object.keys(createRequire(import.meta.url).cache).filter((path) => name.test(path))
 
-test('a start needs neither a compiler of JSON Schema for a good state.json nor RE2 for stars', async (t) => {
+test('a valid state.json does not load Ajv, and globs of stars do not load RE2', async (t) => {
   const dir = temporaryDir(t)
   const manager = createStateManager({ dir, documents: [assistantDocument] })
   t.after(() => manager.close())
@@ -30,20 +37,20 @@ test('a start needs neither a compiler of JSON Schema for a good state.json nor 
   })
   assert.equal((await state.load()).document.schedules[0]?.name, 'n')
   assert.ok(compilePattern('deploy*now').test('deploy it now'))
-  assert.deepEqual(loaded(/node_modules\/(ajv|re2js)/), [])
+  assert.deepEqual(loadedFiles(/node_modules\/(ajv|re2js)/), [])
 
-  // What is wrong is told as before, by the schema.
-  const wrong = (memory: object) =>
+  // Invalid documents are validated by Ajv.
+  const updateWith = (memory: object) =>
     state.update((draft) => void Object.assign(draft, { memory: [{ ...note, ...memory }] }))
   for (const [memory, path] of [
     [{ time: 'yesterday' }, /\/memory\/0\/time must match format "date-time"/],
     [{ time: '2026-02-30T00:00:00Z' }, /\/memory\/0\/time must match format/],
     [{ more: 1 }, /\/memory\/0\/more must NOT have additional properties/],
   ] as const)
-    await assert.rejects(wrong(memory), { code: 'state_invalid', message: path })
+    await assert.rejects(updateWith(memory), { code: 'state_invalid', message: path })
   await assert.rejects(
     state.update((draft) => void Object.assign(draft, { schedules: [{ ...schedule, askedBy: {} }] })),
     { code: 'state_invalid', message: /\/schedules\/0\/askedBy\/id must have/ },
   )
-  assert.ok(loaded(/node_modules\/ajv/).length > 0)
+  assert.ok(loadedFiles(/node_modules\/ajv/).length > 0)
 })

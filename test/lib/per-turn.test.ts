@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
 import { perTurn } from '../../src/lib/per-turn.ts'
 
-describe('what is passed on once a turn', () => {
-  test('is all that the promises of the turn add, and nothing of the next turn', async () => {
+describe('perTurn', () => {
+  test('passes on the items of one turn together, including those added by promises', async () => {
     const calls: string[][] = []
     const add = perTurn((items: string[]) => void calls.push(items))
     const { port1, port2 } = new MessageChannel()

@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { answerQuickly } from '../../src/lib/quick-answer.ts'
 import { sendRaw } from '../chaos/raw-http.ts'
 
-/** What `answerQuickly` promises: the bytes of node:http. */
-function answerUsually(response: ServerResponse, status: number, type: string, text: string) {
+/** The answer of node:http, which `answerQuickly` must equal byte by byte. */
+function answerByNode(response: ServerResponse, status: number, type: string, text: string) {
   const length = String(Buffer.byteLength(text))
   response.writeHead(status, [
     'Content-Type',
@@ -25,18 +25,18 @@ const answers: [status: number, type: string, text: string][] = [
   [200, 'text/plain; charset=utf-8', 'grüße 🎉'],
   [404, 'application/json', 'line\r\nbreak'],
 ]
-const requests: [what: string, bytes: (path: string) => string][] = [
+const requests: [title: string, bytes: (path: string) => string][] = [
   ['a kept connection', (path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`],
   ['HEAD', (path) => `HEAD ${path} HTTP/1.1\r\nHost: h\r\n\r\n`],
   ['Connection: close', (path) => `GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`],
   ['HTTP/1.0', (path) => `GET ${path} HTTP/1.0\r\n\r\n`],
-  ['HTTP/1.0 that keeps', (path) => `GET ${path} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`],
+  ['HTTP/1.0 with keep-alive', (path) => `GET ${path} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n`],
   ['a body', (path) => `POST ${path} HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi`],
   [
     '100-continue',
     (path) => `POST ${path} HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi`,
   ],
-  ['two at once', (path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`.repeat(2)],
+  ['two pipelined requests', (path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`.repeat(2)],
 ]
 
 const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ const server = createServer((request, response) => {
   assert.ok(answer)
   if (searchParams.has('extra')) response.setHeader('X-Extra', '1')
   if (pathname === '/quick') answerQuickly(response, ...answer)
-  else answerUsually(response, ...answer)
+  else answerByNode(response, ...answer)
 })
 let url = ''
 before(async () => {
@@ -58,23 +58,24 @@ after(() => {
   server.close()
 })
 
-async function received(bytes: string): Promise<string> {
+/** Sends bytes, and returns the answer without its date. */
+async function answerTo(bytes: string): Promise<string> {
   const { text } = await sendRaw(url, bytes, 5_000, 60)
   return text.replaceAll(/^Date: .*$/gm, 'Date: then')
 }
 
 describe('quick answers', () => {
-  for (const [what, bytes] of requests) {
-    test(`are the bytes that node:http sends: ${what}`, async () => {
+  for (const [title, bytes] of requests) {
+    test(`equal those of node:http: ${title}`, async () => {
       for (const query of answers.flatMap((_, n) => [`n=${n}`, `n=${n}&extra=1`])) {
-        const usual = await received(bytes(`/usual?${query}`))
-        assert.match(usual, /^HTTP\/1\.1 /)
-        assert.equal(await received(bytes(`/quick?${query}`)), usual, query)
+        const expected = await answerTo(bytes(`/node?${query}`))
+        assert.match(expected, /^HTTP\/1\.1 /)
+        assert.equal(await answerTo(bytes(`/quick?${query}`)), expected, query)
       }
     })
   }
 
-  test('say the time', async () => {
+  test('contain the current time', async () => {
     const text = (await sendRaw(url, 'GET /quick?n=0 HTTP/1.1\r\nHost: h\r\n\r\n', 5_000, 60)).text
     const [, date = ''] = /^Date: (.*)$/m.exec(text) ?? []
     assert.ok(Math.abs(Date.parse(date) - Date.now()) < 5_000, date)

@@ -12,60 +12,61 @@ function stage() {
     () => START + elapsed + ahead,
     () => elapsed,
   )
-  /** How far the clock is from the time that has really passed, after so many ms with a look at each second. */
-  const after = (ms: number) => {
+  /** Lets `ms` pass, reading the clock every second. Returns its deviation from the real time. */
+  const deviationAfter = (ms: number) => {
     for (let left = ms; left > 0; left -= SECOND) {
       elapsed += Math.min(left, SECOND)
       now()
     }
     return now() - (START + elapsed)
   }
+  /** Sets the wall clock this far ahead of the real time. */
   const set = (ms: number) => {
     ahead = ms
   }
-  return { after, set }
+  return { deviationAfter, set }
 }
 
 describe('the steady clock', () => {
   test('ignores a wall clock that is a day ahead, or an hour back, for six seconds', () => {
     for (const jump of [DAY, -HOUR]) {
-      const { after, set } = stage()
+      const { deviationAfter, set } = stage()
       set(jump)
-      assert.equal(after(6 * SECOND), 0)
+      assert.equal(deviationAfter(6 * SECOND), 0)
       set(0)
-      assert.equal(after(HOUR), 0)
+      assert.equal(deviationAfter(HOUR), 0)
     }
   })
 
-  test('follows a jump that lasts, within a minute', () => {
+  test('follows a lasting jump within a minute', () => {
     for (const jump of [DAY, -HOUR]) {
-      const { after, set } = stage()
+      const { deviationAfter, set } = stage()
       set(jump)
-      assert.equal(after(20 * SECOND), 0)
-      assert.equal(after(40 * SECOND), jump)
+      assert.equal(deviationAfter(20 * SECOND), 0)
+      assert.equal(deviationAfter(40 * SECOND), jump)
       set(0)
-      assert.equal(after(60 * SECOND), 0)
+      assert.equal(deviationAfter(60 * SECOND), 0)
     }
   })
 
-  test('follows small corrections immediately, and a clock that wanders stays near it', () => {
-    const { after, set } = stage()
+  test('follows many small corrections immediately', () => {
+    const { deviationAfter, set } = stage()
     for (let step = 1; step <= 100; step++) {
       set(step * 500)
-      assert.equal(after(SECOND), step * 500)
+      assert.equal(deviationAfter(SECOND), step * 500)
     }
   })
 
-  test('waits anew where one jump follows another', () => {
-    const { after, set } = stage()
+  test('waits again after a second jump', () => {
+    const { deviationAfter, set } = stage()
     set(DAY)
-    after(20 * SECOND)
+    deviationAfter(20 * SECOND)
     set(2 * DAY)
-    assert.equal(after(20 * SECOND), 0)
-    assert.equal(after(20 * SECOND), 2 * DAY)
+    assert.equal(deviationAfter(20 * SECOND), 0)
+    assert.equal(deviationAfter(20 * SECOND), 2 * DAY)
   })
 
-  test('is the time of the system to begin with', () => {
+  test('starts with the time of the system', () => {
     assert.ok(Math.abs(createSteadyClock()() - Date.now()) < SECOND)
     assert.ok(Number.isInteger(createSteadyClock()()))
   })

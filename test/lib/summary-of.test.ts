@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { summaryOf } from '../../src/lib/summary-of.ts'
 
-describe('the summary of what a program sent', () => {
-  test('says of a payment (as Stripe sends it) how much and how it stands, and no ids', () => {
+describe('the summary of a JSON message', () => {
+  test('contains the amount and status of a Stripe payment, but no ids', () => {
     const event = {
       id: 'evt_3MtwBwLkdIwHu7ix28a3tqPa',
       object: 'event',
@@ -27,7 +27,7 @@ describe('the summary of what a program sent', () => {
     assert.equal(summaryOf(event), 'Order 4711 · amount: 2000 · currency: usd · status: succeeded')
   })
 
-  test('says of an issue (as GitHub sends it) its title, what was done, and who did it', () => {
+  test('contains the title, action and state of a GitHub issue', () => {
     const event = {
       action: 'opened',
       issue: {
@@ -45,7 +45,7 @@ describe('the summary of what a program sent', () => {
     assert.equal(summaryOf(event), 'Found a bug · action: opened · number: 1347 · state: open')
   })
 
-  test('says of an order (as Shopify sends it) its name and its price', () => {
+  test('contains an item and the prices of a Shopify order', () => {
     const event = {
       id: '820982911946154508',
       admin_graphql_api_id: 'gid://shopify/Order/820982911946154508',
@@ -60,15 +60,15 @@ describe('the summary of what a program sent', () => {
     assert.equal(summaryOf(event), 'IPod Nano - 8GB · currency: USD · total_price: 398.00 · price: 199.00')
   })
 
-  test('is one line, bounded, and absent where nothing is for people', () => {
+  test('is one line of limited length, and undefined without readable values', () => {
     assert.equal(summaryOf({ text: 'Hello,\n\nhow are you?' }), 'Hello, how are you?')
     assert.equal(summaryOf({ id: 'evt_1234567890', ok: true, at: '2026-11-21T10:00:00Z' }), undefined)
     assert.equal(summaryOf('text'), undefined)
     assert.equal(summaryOf({ text: 'x'.repeat(5_000) })?.length, 120)
-    const wide = { list: Array.from({ length: 100_000 }, (_, at) => ({ [`name${at}`]: 'x' })) }
+    const wide = { list: Array.from({ length: 100_000 }, (_, index) => ({ [`name${index}`]: 'x' })) }
     assert.ok(summaryOf(wide))
     let deep: object = { title: 'far down' }
-    for (let at = 0; at < 100_000; at++) deep = { deep }
+    for (let level = 0; level < 100_000; level++) deep = { deep }
     assert.equal(summaryOf(deep), undefined)
   })
 })

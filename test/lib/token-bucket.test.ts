@@ -4,7 +4,7 @@ import { createTokenBucket } from '../../src/lib/token-bucket.ts'
 import fc from '../fixtures/fast-check.ts'
 
 describe('a token bucket', () => {
-  test('never gives more than its count in any window plus what refills in it', () => {
+  test('gives at most its count, plus what refills, in any window', () => {
     const rate = { count: 5, per: 100 }
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 200 }), (steps) => {
@@ -23,7 +23,7 @@ describe('a token bucket', () => {
     )
   })
 
-  test('a clock that was set back neither empties nor fills it', () => {
+  test('is not emptied or filled by a clock that is set back', () => {
     let time = 1_000_000
     const take = createTokenBucket({ count: 2, per: 1_000 }, () => time)
     take()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DAY } from '../../src/core/units.ts'
 import { waitFor } from '../../src/lib/wait-for.ts'
 
-test('what is waited for misses no wake-up that comes while it looks', async () => {
+test('a wait does not miss a wake-up during an attempt', async () => {
   const listeners = new Set<() => void>()
   let value: number | undefined
   let attempts = 0
@@ -10,7 +11,7 @@ test('what is waited for misses no wake-up that comes while it looks', async () 
   const found = await waitFor<number>({
     async attempt() {
       const before = value
-      // It comes just after the first look found nothing, and before the wait begins.
+      // The value arrives after the first attempt read it, and before the wait begins.
       if (++attempts === 1) {
         value = 7
         for (const wake of listeners) wake()
@@ -24,12 +25,12 @@ test('what is waited for misses no wake-up that comes while it looks', async () 
     timeout: 20_000,
   })
   assert.deepEqual([found, attempts], [7, 2])
-  // At its timeout it looks once more.
+  // The attempt at the timeout would also find the value.
   assert.ok(performance.now() - began < 10_000, 'the wake-up was missed')
 })
 
-test('a retry is neither held nor hurried by a wall clock that jumps', async (t) => {
-  for (const jump of [-86_400_000, 86_400_000]) {
+test('a jump of the wall clock neither delays nor hastens a retry', async (t) => {
+  for (const jump of [-DAY, DAY]) {
     const real = Date.now.bind(Date)
     const jumping = t.mock.method(Date, 'now', () => real() + jump)
     let attempts = 0
