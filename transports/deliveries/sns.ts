@@ -1,8 +1,9 @@
-import { verify, X509Certificate } from 'node:crypto'
-import { reasonOf, TriviumError } from '../../src/core/errors.ts'
+import { verify } from 'node:crypto'
+import { TriviumError } from '../../src/core/errors.ts'
 import { parseForeignJson } from '../../src/core/foreign-json.ts'
 import { isJsonObject, type JsonObject, parseJson, textAt } from '../../src/core/json.ts'
 import { attempt } from '../../src/lib/attempt.ts'
+import { createCertificates, isCurrent, requestFrom } from './certificates.ts'
 import { type ReadableDelivery, valueAt } from './pointers.ts'
 import { json, type Preset } from './preset.ts'
 import type { SnsOptions } from './sns-options.ts'
@@ -30,13 +31,6 @@ const CONFIRMATION = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Toke
 /** The fields that are signed in both kinds. */
 export const SNS_SIGNED = NOTIFICATION.filter((name) => CONFIRMATION.includes(name))
 const HASHES: Record<string, string> = { 1: 'sha1', 2: 'sha256' }
-/** Of a request to Amazon. */
-const TIMEOUT_MS = 5_000
-const MAX_RESPONSE_BYTES = 64 * 1024
-/** Maximum number of cached certificates, and of concurrent requests. Amazon has one per region. */
-const MAX_CERTIFICATES = 20
-/** Pause before a certificate is requested again after a failure. */
-const RETRY_DELAY_MS = 10_000
 const CERTIFICATE_PATH = /^\/SimpleNotificationService-[\w-]{1,80}\.pem$/
 
 /**
@@ -59,9 +53,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
       if (!address || !isAmazon(address, topic) || !CERTIFICATE_PATH.test(address.pathname))
         return 'its SigningCertURL is not an address of SNS in the region of the topic'
       const certificate = await certificateAt(address)
-      const today = new Date(now())
-      if (certificate.validFromDate > today || certificate.validToDate < today)
-        return 'the certificate of its signature is not valid now'
+      if (!isCurrent(certificate, now())) return 'the certificate of its signature is not valid now'
       const names = fieldOf('Type') === 'Notification' ? NOTIFICATION : CONFIRMATION
       const signed = names.flatMap((name) => (typeof message[name] === 'string' ? [name, message[name]] : []))
       const text = Buffer.from(signed.map((line) => `${line}\n`).join(''))
@@ -91,7 +83,7 @@ export function createSnsVerifier(options: SnsOptions, deps: VerifierDeps): Veri
           gateway,
           reason: 'its SubscribeURL is not an address of SNS',
         })
-      await request(address, gateway)
+      await requestFrom(address, gateway)
       log.info({ topic }, 'an SNS subscription was confirmed')
       return json({ confirmed: topic })
     },
@@ -108,70 +100,4 @@ function isAmazon({ protocol, host, username, password }: URL, topic: string): b
   const [, partition = '', , region = ''] = topic.split(':')
   const end = partition === 'aws-cn' ? 'amazonaws.com.cn' : 'amazonaws.com'
   return protocol === 'https:' && host === `sns.${region}.${end}` && username + password === ''
-}
-
-/**
- * Certificates by URL, each fetched once. Strangers can name many URLs, so few are fetched at a
- * time, and a failed one is not fetched again for a while.
- */
-function createCertificates({ gateway, now }: VerifierDeps) {
-  const cached = new Map<string, X509Certificate>()
-  const pending = new Map<string, Promise<X509Certificate>>()
-  const failed = new Map<string, { at: number; error: unknown }>()
-  const fetchFrom = async (address: URL): Promise<X509Certificate> => {
-    const { href } = address
-    try {
-      const certificate = new X509Certificate(await request(address, gateway))
-      setLimited(cached, href, certificate)
-      failed.delete(href)
-      return certificate
-    } catch (error) {
-      setLimited(failed, href, { at: now(), error })
-      throw error
-    } finally {
-      pending.delete(href)
-    }
-  }
-  return async (address: URL): Promise<X509Certificate> => {
-    const { href } = address
-    const failure = failed.get(href)
-    if (failure && now() - failure.at < RETRY_DELAY_MS) throw failure.error
-    const existing = cached.get(href) ?? pending.get(href)
-    if (existing) return existing
-    if (pending.size >= MAX_CERTIFICATES) {
-      throw new TriviumError('keys_unavailable', {
-        gateway,
-        reason: `${MAX_CERTIFICATES} certificates are being fetched`,
-      })
-    }
-    const fetched = fetchFrom(address)
-    pending.set(href, fetched)
-    return fetched
-  }
-}
-
-/** Adds an entry. Removes the oldest one if there are too many. */
-function setLimited<T>(map: Map<string, T>, key: string, value: T): void {
-  const [oldest] = map.keys()
-  if (oldest !== undefined && map.size >= MAX_CERTIFICATES) map.delete(oldest)
-  map.set(key, value)
-}
-
-/** Requests a URL of Amazon. Throws `keys_unavailable`. */
-async function request(address: URL, gateway: string): Promise<Buffer> {
-  try {
-    const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) })
-    if (!response.ok) throw new Error(`${address.host} answered ${response.status}`)
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length
-      if (size > MAX_RESPONSE_BYTES)
-        throw new Error(`${address.host} answered with more than ${MAX_RESPONSE_BYTES} bytes`)
-      chunks.push(chunk)
-    }
-    return Buffer.concat(chunks)
-  } catch (cause) {
-    throw new TriviumError('keys_unavailable', { gateway, reason: reasonOf(cause) }, { cause })
-  }
 }

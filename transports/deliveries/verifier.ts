@@ -6,6 +6,7 @@ import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../..
 import { anyPublicKey, keyOfSecret } from '../keys.ts'
 import { type BodyOption, decodeBody } from './decode-body.ts'
 import { createJwtCheck } from './jwt.ts'
+import { createPaypalVerifier, PAYPAL } from './paypal.ts'
 import { valueAt } from './pointers.ts'
 import type { Preset } from './preset.ts'
 import { PRESETS } from './presets.ts'
@@ -16,7 +17,7 @@ import type { Verify } from './verify.ts'
 
 /** The preset of a gateway's provider; undefined for general schemes. */
 export function presetOf({ scheme }: Verify): Preset | undefined {
-  const known: Partial<Record<Verify['scheme'], Preset>> = { ...PRESETS, sns: SNS }
+  const known: Partial<Record<Verify['scheme'], Preset>> = { ...PRESETS, sns: SNS, paypal: PAYPAL }
   return known[scheme]
 }
 
@@ -49,6 +50,8 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
       }
     case 'sns':
       return createSnsVerifier(options, deps)
+    case 'paypal':
+      return createPaypalVerifier(options, deps)
     case 'hmac':
     case 'public-key':
       return withPreset(schemePreset(options), options, deps)

@@ -5,6 +5,7 @@ import { PLACEHOLDERS, signsBody, unknownPlaceholders } from '../../src/lib/sign
 import { anyPublicKey, keyOfSecret, SECRET_ENCODINGS } from '../keys.ts'
 import { secretsOf } from '../options.ts'
 import { jwt } from './jwt-options.ts'
+import { paypal } from './paypal.ts'
 import type { Preset } from './preset.ts'
 import { PRESETS } from './presets.ts'
 import { sns } from './sns-options.ts'
@@ -171,6 +172,7 @@ export const verify = z.discriminatedUnion('scheme', [
   signedByKey.superRefine(checkSignatureOptions),
   jwt,
   sns,
+  paypal,
   z.strictObject({ scheme: z.literal('header'), header: headerName, secret }),
   z.strictObject({
     scheme: z.literal('query'),

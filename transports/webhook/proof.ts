@@ -30,6 +30,8 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
     case 'bearer':
     case 'basic':
       return EVERYTHING
+    case 'paypal':
+      return NOTHING
     case 'jwt':
       return { ...NOTHING, body: verify.detached || verify['body-hash'] !== undefined, sender: true }
     case 'sns':

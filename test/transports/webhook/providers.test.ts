@@ -9,12 +9,18 @@ import { valueAt } from '../../../transports/deliveries/pointers.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
+import { PAYPAL_SAMPLE } from './providers/paypal.ts'
 import { PRESET_SAMPLES } from './providers/presets.ts'
 import { RECIPE_SAMPLES } from './providers/recipes.ts'
 import { NOW, type Sample, SECRET } from './providers/sample.ts'
 import { SNS_SAMPLE, SUBSCRIBE_URL } from './providers/sns.ts'
 
-const SAMPLES: Record<string, Sample> = { ...PRESET_SAMPLES, ...RECIPE_SAMPLES, 'Amazon SNS': SNS_SAMPLE }
+const SAMPLES: Record<string, Sample> = {
+  ...PRESET_SAMPLES,
+  ...RECIPE_SAMPLES,
+  'Amazon SNS': SNS_SAMPLE,
+  PayPal: PAYPAL_SAMPLE,
+}
 
 /** `also`: what else happens; only of presets. */
 type Row = { provider: string; verify: Record<string, unknown>; key: string; also: string }
@@ -42,6 +48,7 @@ const PRESET_KEYS: Record<string, string> = {
   'OpenAI, Resend, Svix': '`header.webhook-id`',
   Paddle: '`data.body.event_id`',
   PagerDuty: '`data.body.event.id`',
+  PayPal: '`header.paypal-transmission-id`',
   'SendGrid (events)': '`data.body.sg_event_id`',
   Shopify: '`header.x-shopify-webhook-id`',
   Slack: '`data.body.team_id`:`data.body.event_id`',
@@ -112,7 +119,7 @@ function keyIn(cell: string, headers: Record<string, string>, sent: string): str
 async function start({ verify, key }: Row, sample: Sample) {
   const isPreset = !['hmac', 'jwt', 'basic', 'bearer', 'header'].includes(String(verify.scheme))
   const secret = { secret: sample.secret ?? SECRET }
-  const needsSecret = verify.jwks === undefined && verify.scheme !== 'sns'
+  const needsSecret = verify.jwks === undefined && !['sns', 'paypal'].includes(String(verify.scheme))
   const pointer = isPreset || key === '–' ? {} : { key: key.replaceAll('`', '') }
   const hook = await startWebhook(
     { verify: { ...verify, ...(needsSecret && secret), ...sample.own }, ...pointer },
@@ -153,9 +160,9 @@ describe('a provider in docs/webhook-providers.md', () => {
   before(() => {
     mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
       const { href, hostname } = new URL(String(address))
-      if (!hostname.endsWith('.amazonaws.com')) return realFetch(address, init)
+      if (!/\.(?:amazonaws|paypal)\.com$/.test(hostname)) return realFetch(address, init)
       asked.push(href)
-      return new Response(href.endsWith('.pem') ? CERTIFICATE : '<ConfirmSubscriptionResponse/>')
+      return new Response(/\.pem$|\/certs\//.test(href) ? CERTIFICATE : '<ConfirmSubscriptionResponse/>')
     })
   })
   after(() => mock.restoreAll())
@@ -182,7 +189,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
       const count = store.messages.length
       // These sign a few fields, or a token: nothing that names a sender.
-      const isPartial = /^(Adyen|Mailgun)/.test(row.provider)
+      const isPartial = /^(Adyen|Mailgun|PayPal)/.test(row.provider)
       assert.equal(message?.from.verified, isPartial ? undefined : true)
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
