@@ -23,7 +23,12 @@ const headerValue = z
   )
 
 const headers = z
-  .record(z.string(), z.union([headerValue, z.array(headerValue).max(MAX_HEADER_VALUES)]))
+  .record(
+    z.string(),
+    z
+      .union([headerValue, z.array(headerValue).max(MAX_HEADER_VALUES)])
+      .describe('The value of this header, or a list of its values.'),
+  )
   .superRefine((fields, context) => {
     const fault = (message: string) => context.addIssue({ code: 'custom', message, input: fields })
     const names = Object.keys(fields)
@@ -35,8 +40,8 @@ const headers = z
 
 const httpSchema = z.strictObject({
   status: z.int('expected a number from 200 to 599').min(200).max(599).default(200),
-  headers: headers.default({}),
-  body: z.json().optional(),
+  headers: headers.default({}).describe('Headers of the response, up to 8 KB in total.'),
+  body: z.json().optional().describe('A text, or any other value, which is sent as JSON.'),
 })
 
 /** A validated HTTP response from a skill. */
@@ -77,7 +82,14 @@ function bodyFault(status: number, body: string): string | undefined {
 export const acceptedAnswer = z.union([
   z.string().transform((body) => ({ status: 200, headers: {}, body })),
   httpSchema
-    .extend({ status: z.int('expected a number from 200 to 299').min(200).max(299).default(200) })
+    .extend({
+      status: z
+        .int('expected a number from 200 to 299')
+        .min(200)
+        .max(299)
+        .default(200)
+        .describe('The status, which says that all is well.'),
+    })
     .superRefine(({ status, body }, context) => {
       const message = bodyFault(status, bodyText(body))
       if (message) context.addIssue({ code: 'custom', path: ['body'], message, input: body })
