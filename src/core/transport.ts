@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex, Readable } from 'node:stream'
 import { type ZodType, z } from 'zod'
 import { type Json, type JsonObject, jsonObjectSchema } from './json.ts'
+import type { TriviumError } from './errors.ts'
 import type { Log } from './log.ts'
 import { type Accepted, type Attachment, attachmentSchema, type Message, type NewMessage } from './message.ts'
 import type { Part } from './parts.ts'
@@ -223,6 +224,18 @@ export type PublicHttp = {
    * with `overloaded` while the unfinished bodies of all senders exceed their limit. Never settles if the sender disconnects.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
+  /**
+   * The same without a promise, which would cost a tick per request. `take` is called in the turn in which the body ends, and
+   * must not throw. `failed` is called in a later turn.
+   */
+  takeBody(
+    request: IncomingMessage,
+    about: { limit: number; gateway: string },
+    take: (body: Buffer) => void,
+    failed: (error: TriviumError) => void,
+  ): void
+  /** Answers a request with an error, as if its handler had thrown it. */
+  fail(request: IncomingMessage, response: ServerResponse, error: unknown): void
   /** The public address, if `public-url` is set. */
   publicUrl?(): string | undefined
   /** Whether the listener is on loopback only. Then requests from web pages to open gateways are refused. */

@@ -52,7 +52,7 @@ export function createPublicHttp(given: PublicHttpOptions) {
       headers.upgrade?.toLowerCase() === 'websocket' &&
       paths.get(pathOf(url)).upgrade !== undefined,
   })
-  const { serve, serveUpgrade, leave } = createServing({ server, paths, log, logsEach, missed })
+  const { serve, serveUpgrade, fail, leave } = createServing({ server, paths, log, logsEach, missed })
   server.on('request', logsEach ? logRequests(log, serve) : serve)
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
@@ -67,7 +67,8 @@ export function createPublicHttp(given: PublicHttpOptions) {
     upgrade: (path: string, upgrade: UpgradeHandler) => paths.add(path, { upgrade }),
     isLocal: isLoopback(host),
     ...(publicUrl && { publicUrl }),
-    readBody: createBodyReader(bodies),
+    ...createBodyReader(bodies),
+    fail,
     /** Resolves with the actual address. Throws `cannot_listen` if it is taken or not local. */
     listen: (address: Address) => listenOn(server, address, 'TRIVIUM_LISTEN'),
     isListening: () => server.listening,

@@ -1,4 +1,4 @@
-import { TriviumError } from '../core/errors.ts'
+import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { PublicHttp } from '../core/transport.ts'
 import { WholeRequest } from './whole-request.ts'
 
@@ -9,35 +9,41 @@ const SMALL = 16 * 1024
 const LEAST = 1024
 const FULL = { what: 'The listener', limit: 'unfinished bodies', seconds: 1 }
 
-/** Makes the body reader for all gateways. A single body may reach its own limit, regardless of `total`. */
-export function createBodyReader(total = TOTAL): PublicHttp['readBody'] {
+/** Makes the body readers for all gateways. A single body may reach its own limit, regardless of `total`. */
+export function createBodyReader(total = TOTAL): Pick<PublicHttp, 'readBody' | 'takeBody'> {
   const memory: Memory = { held: 0, total }
-  return (request, limit, gateway) =>
-    new Promise((resolve, reject) => {
-      if (!(request instanceof WholeRequest)) return reject(new TypeError('not a request of this listener'))
-      const announced = Number(request.headers['content-length'] ?? -1)
-      if (announced > limit) return reject(new TriviumError('body_too_large', { limit, gateway }))
-      let whole: Buffer = EMPTY
-      let pieces: Pieces | undefined
-      request.takeBody((piece) => {
-        if (piece === null) {
-          request.takeBody(undefined)
-          return resolve(pieces ? pieces.end() : whole)
-        }
-        // Most bodies come in one piece, and need nothing more.
-        if (piece.length === announced) {
-          whole = piece
-          return
-        }
-        pieces ??= gatherPieces(request, memory, limit)
-        const refusal = pieces.add(piece)
-        if (refusal === undefined) return
+
+  const takeBody: PublicHttp['takeBody'] = (request, { limit, gateway }, take, failed) => {
+    const refuse = (error: unknown) => queueMicrotask(() => failed(toTriviumError(error)))
+    if (!(request instanceof WholeRequest)) return refuse(new TypeError('not a request of this listener'))
+    const announced = Number(request.headers['content-length'] ?? -1)
+    if (announced > limit) return refuse(new TriviumError('body_too_large', { limit, gateway }))
+    let whole: Buffer = EMPTY
+    let pieces: Pieces | undefined
+    request.takeBody((piece) => {
+      if (piece === null) {
         request.takeBody(undefined)
-        pieces.end()
-        const values = refusal === 'overloaded' ? FULL : { limit, gateway }
-        reject(new TriviumError(refusal, values))
-      })
+        return take(pieces ? pieces.end() : whole)
+      }
+      // Most bodies come in one piece, and need nothing more.
+      if (piece.length === announced) {
+        whole = piece
+        return
+      }
+      pieces ??= gatherPieces(request, memory, limit)
+      const refusal = pieces.add(piece)
+      if (refusal === undefined) return
+      request.takeBody(undefined)
+      pieces.end()
+      refuse(new TriviumError(refusal, refusal === 'overloaded' ? FULL : { limit, gateway }))
     })
+  }
+
+  return {
+    takeBody,
+    readBody: (request, limit, gateway) =>
+      new Promise((resolve, reject) => takeBody(request, { limit, gateway }, resolve, reject)),
+  }
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -21,6 +21,7 @@ export function createServing(options: {
   return {
     serve,
     serveUpgrade,
+    fail,
     /** From now on, responses ask clients to reconnect. */
     leave(): void {
       isLeaving = true

@@ -18,6 +18,8 @@ export type Answers = ReturnType<typeof createAnswers>
 export function createAnswers(options: WebhookOptions, deps: TransportDeps, preset: Preset | undefined) {
   const closing = new AbortController()
   const configured = options.answer && readHttpAnswer(deps.gateway, options.answer)
+  const isAwaited = options.respond === 'result'
+  const isPlain = !isAwaited && !configured && preset?.answer === undefined
 
   function acknowledge(response: ServerResponse, delivery: AcceptedDelivery, body: Json | undefined) {
     if (configured && delivery.reply === undefined) return writeHttpAnswer(response, configured)
@@ -48,7 +50,9 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     /** Answers a delivery of one message. */
     one(response: ServerResponse, { id, duplicate }: Accepted, message: NewMessage, body?: Json): void {
       const delivery = duplicate ? { id, duplicate } : { id }
-      if (options.respond === 'result') void answerLater(response, delivery, message, body)
+      // Most deliveries. An id needs no escaping.
+      if (isPlain && !duplicate) answer(response, { status: 202, text: `{"id":"${id}"}` })
+      else if (isAwaited) void answerLater(response, delivery, message, body)
       else acknowledge(response, delivery, body)
     },
     /** Answers a delivery of several messages, or of none. */

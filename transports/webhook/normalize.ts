@@ -10,7 +10,8 @@ import type { Preset } from '../deliveries/preset.ts'
 import { requirePartCount, requireTotalSize } from '../deliveries/split.ts'
 import { presetOf } from '../deliveries/verifier.ts'
 import type { WebhookOptions } from './config.ts'
-import { cloudEventKey, createPartReader, type Fields, joinedKey, SENDER, splitterFor } from './part-view.ts'
+import { configured, configuredKey, createFromReader } from './configured.ts'
+import { cloudEventKey, createPartReader, type Fields, splitterFor } from './part-view.ts'
 import { createSenderFinder, proofOf } from './proof.ts'
 
 /** The messages of a delivery: one, or with `isSplit` one per element (possibly none). */
@@ -86,39 +87,36 @@ function createDeliveryReader(
     .join(' ')
   const secretParameter = verify.scheme === 'query' ? verify.name : undefined
   const isAwaited = options.respond === 'result'
-  return (
-    request: IncomingMessage,
-    { format, text, body }: DecodedBody,
-    role?: 'list' | 'element',
-  ): Fields => {
+  const event = configured(options.event)
+  const key = configuredKey(options.key)
+  const conversation = configured(options.conversation)
+  const configuredText = configured(options.text, textAt)
+  const findFrom = createFromReader(options.from, preset, findSender)
+  const deliveryKey = (delivery: ReadableDelivery) =>
+    valueAt(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
+  return (request: IncomingMessage, decoded: DecodedBody, role?: 'list' | 'element'): Fields => {
     const { headers } = request
+    const { format, body } = decoded
     const data: JsonObject = { headers: usefulHeaders(headers, signatureHeader), format }
     if (isAwaited) data.respond = 'result'
     if (body !== undefined) data.body = body
     if (request.method !== undefined && request.method !== 'POST') data.method = request.method
     if (request.url?.includes('?')) Object.assign(data, usefulQuery(request, secretParameter))
-    const delivery = { headers, body, text }
-    const inData = { headers, body: data, text }
-    const isElement = role === 'element'
-    const configured = (pointer?: string) =>
-      valueAt(pointer?.replace(/^data\./, ''), inData) ?? (isElement ? valueAt(pointer, delivery) : undefined)
-    const deliveryKey = () => valueAt(preset?.key, delivery) ?? keyOf(delivery, keyHeaders)
+    const delivery = { headers, body, text: decoded.text }
+    const views = {
+      delivery,
+      inData: { headers, body: data, text: decoded.text },
+      isElement: role === 'element',
+    }
     return {
       data,
-      text,
-      event: configured(options.event) ?? valueAt(preset?.event, delivery) ?? eventOf(delivery),
+      text: decoded.text,
+      event: event?.(views) ?? valueAt(preset?.event, delivery) ?? eventOf(delivery),
       // With `split`, falls back to the id of the delivery.
-      key: options.key ? (joinedKey(options.key, configured) ?? (role && deliveryKey())) : deliveryKey(),
-      conversation: options.conversation
-        ? configured(options.conversation)
-        : valueAt(preset?.conversation, delivery),
-      configuredText:
-        textAt(options.text, inData) ?? (isElement ? textAt(options.text, delivery) : undefined),
-      from:
-        findSender(options.from?.replace(/^data\./, ''), 'data', inData) ??
-        (isElement ? findSender(options.from, 'body', delivery) : undefined) ??
-        findSender(preset?.from, 'body', delivery) ??
-        findSender(SENDER, 'body', delivery),
+      key: key ? (key(views) ?? (role && deliveryKey(delivery))) : deliveryKey(delivery),
+      conversation: conversation ? conversation(views) : valueAt(preset?.conversation, delivery),
+      configuredText: configuredText?.(views),
+      from: findFrom(views),
     }
   }
 }

@@ -43,6 +43,12 @@ export function createPartReader(
   preset: Split | undefined,
   findSender: ReturnType<typeof createSenderFinder>,
 ) {
+  const senders = [
+    findSender(options.from, 'element'),
+    findSender(preset?.from, 'element'),
+    findSender(SENDER, 'element'),
+  ]
+  const configuredSender = findSender(options.from?.replace(/^data\./, ''), 'data')
   return (headers: IncomingHttpHeaders, part: Part, position: Position, whole: Fields): Fields => {
     const { body, envelope } = part
     const text = JSON.stringify(body)
@@ -73,14 +79,20 @@ export function createPartReader(
       // A preset that splits deliveries knows all conversations of its elements.
       conversation: hasPresetOnly ? conversation : (conversation ?? whole.conversation),
       configuredText: textAt(options.text, inData) ?? textAt(options.text, element),
-      from:
-        findSender(options.from?.replace(/^data\./, ''), 'data', inData) ??
-        findSender(options.from, 'element', element) ??
-        findSender(preset?.from, 'element', element) ??
-        findSender(SENDER, 'element', element) ??
-        whole.from,
+      from: configuredSender(inData) ?? firstOf(senders, element) ?? whole.from,
     }
   }
+}
+
+function firstOf(
+  senders: readonly ReturnType<ReturnType<typeof createSenderFinder>>[],
+  element: ReadableDelivery,
+) {
+  for (const find of senders) {
+    const sender = find(element)
+    if (sender) return sender
+  }
+  return undefined
 }
 
 /** A key of several values, which all have to be there; undefined otherwise. */

@@ -74,27 +74,27 @@ export type Sender = { id: string; isProven: boolean }
 /** The base of pointers: `data`, the body, or an element. */
 type Base = 'data' | 'body' | 'element'
 
-/** Makes a function that finds the sender by the first matching pointer. */
+/** Prepares pointers to the sender, for many deliveries; the first that leads to a value counts. */
 export function createSenderFinder(proof: Proof) {
-  /** Cache of split pointers: a gateway has only a few, and uses them for each delivery. */
-  const cache = new Map<string, string[]>()
-  const split = (pointers: string) => {
-    const list = cache.get(pointers) ?? pointers.split(' ')
-    cache.set(pointers, list)
-    return list
-  }
-  return (pointers: Preset['from'], base: Base, delivery: ReadableDelivery): Sender | undefined => {
-    if (pointers === undefined) return undefined
+  return (pointers: Preset['from'], base: Base): ((delivery: ReadableDelivery) => Sender | undefined) => {
+    if (pointers === undefined) return () => undefined
     // Functions of presets read signed data only.
     if (typeof pointers === 'function') {
-      const id = pointers(delivery)
-      return id === undefined ? undefined : { id, isProven: true }
+      return (delivery) => {
+        const id = pointers(delivery)
+        return id === undefined ? undefined : { id, isProven: true }
+      }
     }
-    for (const pointer of split(pointers)) {
-      const id = valueAt(pointer, delivery)
-      if (id !== undefined) return { id, isProven: isProven(proof, pointer, base) }
+    const places = pointers
+      .split(' ')
+      .map((pointer) => ({ pointer, isProven: isProven(proof, pointer, base) }))
+    return (delivery) => {
+      for (const { pointer, isProven } of places) {
+        const id = valueAt(pointer, delivery)
+        if (id !== undefined) return { id, isProven }
+      }
+      return undefined
     }
-    return undefined
   }
 }
 

@@ -15,7 +15,7 @@ import { createNormalizer, type Normalized } from './normalize.ts'
 /** The messages of a delivery, and its body. */
 export type ReadResult = Normalized & { body: Json | undefined }
 /** The messages, or the response to a handshake of a sender. */
-type Outcome = ReadResult | { greeting: Answer }
+export type Outcome = ReadResult | { greeting: Answer }
 
 /** A decompressed body, raw and decoded. */
 type DecompressedBody = { bytes: Buffer; decoded: DecodedBody }

@@ -1,19 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { stoppingError, TriviumError, toTriviumError } from '../../src/core/errors.ts'
-import type { TransportDeps } from '../../src/core/transport.ts'
+import type { ServerResponse } from 'node:http'
+import { stoppingError, TriviumError } from '../../src/core/errors.ts'
+import type { RequestHandler, TransportDeps } from '../../src/core/transport.ts'
 import { formatDuration } from '../../src/core/units.ts'
-import { queryOf } from '../../src/lib/http.ts'
 import type { createInFlight } from '../../src/lib/in-flight.ts'
 import { createTokenBucket } from '../../src/lib/token-bucket.ts'
-import type { Preset, PresetOptions } from '../deliveries/preset.ts'
+import type { Preset } from '../deliveries/preset.ts'
 import type { createRefusedDeliveries } from '../deliveries/refused-deliveries.ts'
-import type { Verifier } from '../deliveries/verifier-types.ts'
-import { refuseForeign } from '../options.ts'
+import type { Delivery, Verifier } from '../deliveries/verifier-types.ts'
 import { type Answers, answer } from './answers.ts'
-import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
-import { answerProbe, isProbe, requireMethod } from './methods.ts'
-import { createReader } from './read-delivery.ts'
+import { createHeadCheck } from './head-check.ts'
+import { createReader, type Outcome } from './read-delivery.ts'
+import { createSteps, type Visit } from './steps.ts'
 
 /** The parts of a gateway that its requests pass through. */
 export type GatewayParts = {
@@ -26,82 +24,99 @@ export type GatewayParts = {
 }
 
 /**
- * Makes the handler of requests: method, body, signature, rate limit, accept, response, in this order.
- * Only authentic requests count towards the rate limit. Nothing is acknowledged before `accept`
- * resolves. A thrown error becomes the response.
+ * Makes the handler of requests. Each request passes the steps below in this order: method, body, signature, rate limit,
+ * reading, accept, response. Only authentic requests count towards the rate limit. Nothing is acknowledged before `accept`
+ * resolves. A thrown error becomes the response. Steps are functions instead of one `async` function, whose promises would
+ * cost each request several ticks.
  */
-export function createServe(options: WebhookOptions, deps: TransportDeps, parts: GatewayParts) {
+export function createServe(
+  options: WebhookOptions,
+  deps: TransportDeps,
+  parts: GatewayParts,
+): RequestHandler {
   const { gateway, http } = deps
   const { verifier, preset, refusedDeliveries, answers, accepting } = parts
-  const presetOptions: PresetOptions = { secret: [], ...options.verify }
-  const challenge = options.challenge && createChallenge(options.challenge, presetOptions.secret[0])
+  const { challenge, requireProof, isAnsweredByHead } = createHeadCheck(options, deps, parts)
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
-  const limit = options['max-body']
-  const isUnsigned = options.verify.scheme === 'none'
+  const about = { limit: options['max-body'], gateway }
+  const { run, proceed, fail } = createSteps(deps, accepting)
 
-  function requireProof(response: ServerResponse, reason: string | undefined) {
-    if (reason === undefined) return
-    if (verifier.challenge) response.setHeader('WWW-Authenticate', verifier.challenge)
-    throw new TriviumError('signature_invalid', { gateway, reason })
+  function begin(visit: Visit) {
+    const { request, response } = visit
+    if (isAnsweredByHead(request, response)) return
+    const take = (raw: Buffer) => run(visit, withBody, raw)
+    http.takeBody(request, about, take, (error) => fail(visit, error))
   }
 
-  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let stage: 'verify' | 'read' | 'accept' = 'verify'
-    let raw: Buffer | undefined
-    /** The id of the kept delivery, for trying another secret on it. */
-    let refusedId: string | undefined
-    try {
-      const { method = '', url = '', headers } = request
-      const greeting = preset?.greet?.(method, queryOf(request), presetOptions)
-      if (typeof greeting === 'object') return answer(response, greeting)
-      requireProof(response, greeting)
-      if (isProbe(method)) return answerProbe(request, response, options.methods)
-      if (challenge?.answerByHead(request, response)) return
-      requireMethod(method, options.path, options.methods, response)
-      if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
-      raw = await http.readBody(request, limit, gateway)
-      if (challenge?.answerByBody(request, response, raw)) return
-      if (reader.isSignedUnpacked(request)) raw = await reader.decompress(request, raw)
-      const delivery = { method, headers, raw, url }
-      // Awaiting only promises saves a tick per request.
-      const checked = verifier.check(delivery)
-      const failure = checked instanceof Promise ? await checked : checked
-      if (failure !== undefined) refusedId = refusedDeliveries.keep(delivery)
-      requireProof(response, failure)
-      raw = verifier.conceal?.(raw) ?? raw
-      requireToken(response)
-      if (accepting.isStopping()) throw stoppingError()
-      accepting.enter()
-      stage = 'read'
-      const reading = reader.read(request, raw)
-      const result = reading instanceof Promise ? await reading : reading
-      if ('greeting' in result) return answer(response, result.greeting)
-      stage = 'accept'
-      const { messages, isSplit, body } = result
-      const [message] = messages
-      if (isSplit || !message) answers.all(response, await deps.acceptAll(messages), body)
-      else answers.one(response, await deps.accept(message), message, body)
-    } catch (error) {
-      const { code, message: why } = toTriviumError(error)
-      // `accept` reports its own refusals.
-      const from = request.socket.remoteAddress
-      if (stage !== 'accept') deps.refused(code, { from, why, body: raw, id: refusedId })
-      throw error
-    } finally {
-      if (stage !== 'verify') accepting.leave()
+  function withBody(visit: Visit, raw: Buffer) {
+    const { request, response } = visit
+    visit.raw = raw
+    if (challenge?.answerByBody(request, response, raw)) return
+    if (reader.isSignedUnpacked(request)) proceed(visit, reader.decompress(request, raw), verify)
+    else verify(visit, raw)
+  }
+
+  function verify(visit: Visit, raw: Buffer) {
+    const { method = '', url = '', headers } = visit.request
+    visit.raw = raw
+    const delivery = { method, headers, raw, url }
+    const failure = verifier.check(delivery)
+    if (failure === undefined) read(visit, raw)
+    else proceed(visit, failure, (_, found) => refuseOrRead(visit, delivery, found))
+  }
+
+  function refuseOrRead(visit: Visit, delivery: Delivery, failure: string | undefined) {
+    if (failure !== undefined) visit.refusedId = refusedDeliveries.keep(delivery)
+    requireProof(visit.response, failure)
+    read(visit, delivery.raw)
+  }
+
+  function read(visit: Visit, signed: Buffer) {
+    const raw = verifier.conceal?.(signed) ?? signed
+    visit.raw = raw
+    requireToken(visit.response)
+    if (accepting.isStopping()) throw stoppingError()
+    accepting.enter()
+    visit.stage = 'read'
+    proceed(visit, reader.read(visit.request, raw), accept)
+  }
+
+  function accept(visit: Visit, result: Outcome) {
+    const { response } = visit
+    if ('greeting' in result) {
+      answer(response, result.greeting)
+      return accepting.leave()
     }
+    visit.stage = 'accept'
+    const { messages, isSplit, body } = result
+    const [message] = messages
+    if (isSplit || !message) {
+      return proceed(visit, deps.acceptAll(messages), (_, accepted) => {
+        answers.all(response, accepted, body)
+        accepting.leave()
+      })
+    }
+    proceed(visit, deps.accept(message), (_, accepted) => {
+      answers.one(response, accepted, message, body)
+      accepting.leave()
+    })
+  }
+
+  return (request, response) => {
+    run({ request, response, stage: 'verify', raw: undefined, refusedId: undefined }, begin, undefined)
   }
 }
 
 /** Throws `rate_limited`, with `Retry-After`. */
 function createRateLimit(limit: WebhookOptions['rate-limit'], { gateway, now }: TransportDeps) {
+  if (limit === 'off') return () => {}
   const takeToken = createTokenBucket(limit, now)
   return (response: ServerResponse) => {
     const wait = takeToken()
     if (wait === 0) return
     response.setHeader('Retry-After', Math.ceil(wait / 1000))
-    const rate = limit === 'off' ? '' : `${limit.count} deliveries in ${formatDuration(limit.per)}`
+    const rate = `${limit.count} deliveries in ${formatDuration(limit.per)}`
     throw new TriviumError('rate_limited', { gateway, rate })
   }
 }

@@ -127,10 +127,10 @@ describe('a sender is verified only where what says so is signed', () => {
       const proof = proofOf(Object(options), preset)
       const find = createSenderFinder(proof)
       const headers = { 'x-shopify-shop-domain': 'ada' }
-      const sender = find('id header.x-shopify-shop-domain', 'body', { headers, body: { id: '1' }, text: '' })
+      const sender = find('id header.x-shopify-shop-domain', 'body')({ headers, body: { id: '1' }, text: '' })
       assert.equal(sender?.id, '1')
       if (!sender.isProven) unproven.push(name)
-      const shop = find('header.x-shopify-shop-domain', 'body', { headers, text: '' })
+      const shop = find('header.x-shopify-shop-domain', 'body')({ headers, text: '' })
       const isSecret = /gitlab|telegram|microsoft-graph/.test(name)
       assert.equal(shop?.isProven, isSecret, name)
     }

@@ -1,0 +1,41 @@
+import { type ReadableDelivery, valueAt } from '../deliveries/pointers.ts'
+import type { Preset } from '../deliveries/preset.ts'
+import { joinedKey, SENDER } from './part-view.ts'
+import type { createSenderFinder, Sender } from './proof.ts'
+
+/**
+ * A delivery as pointers see it: `inData` from the `data` of its message, `delivery` from its body. `isElement`: the
+ * body is the single element of a gateway with `split`, so that options also apply to it.
+ */
+export type Views = { inData: ReadableDelivery; delivery: ReadableDelivery; isElement: boolean }
+
+/** Prepares an option of a gateway that is a path in `data`. Undefined without the option, which then costs nothing. */
+export function configured(
+  pointer: string | undefined,
+  read: (path: string, from: ReadableDelivery) => string | undefined = valueAt,
+) {
+  if (pointer === undefined) return undefined
+  const path = pointer.replace(/^data\./, '')
+  return ({ inData, delivery, isElement }: Views): string | undefined =>
+    read(path, inData) ?? (isElement ? read(pointer, delivery) : undefined)
+}
+
+/** The same for a key of one or several paths. */
+export function configuredKey(pointers: string | readonly string[] | undefined) {
+  if (pointers === undefined || typeof pointers === 'string') return configured(pointers)
+  return (views: Views): string | undefined => joinedKey(pointers, (pointer) => configured(pointer)?.(views))
+}
+
+/** Makes a function that finds the sender: by the option `from`, else where the provider, or most providers, name it. */
+export function createFromReader(
+  option: string | undefined,
+  preset: Preset | undefined,
+  findSender: ReturnType<typeof createSenderFinder>,
+) {
+  const byOption = findSender(option?.replace(/^data\./, ''), 'data')
+  const ofElement = findSender(option, 'body')
+  const byPreset = findSender(preset?.from, 'body')
+  const usual = findSender(SENDER, 'body')
+  return ({ inData, delivery, isElement }: Views): Sender | undefined =>
+    byOption(inData) ?? (isElement ? ofElement(delivery) : undefined) ?? byPreset(delivery) ?? usual(delivery)
+}

@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { TriviumError } from '../../src/core/errors.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import { queryOf } from '../../src/lib/http.ts'
+import type { Preset, PresetOptions } from '../deliveries/preset.ts'
+import type { Verifier } from '../deliveries/verifier-types.ts'
+import { refuseForeign } from '../options.ts'
+import { answer } from './answers.ts'
+import { createChallenge } from './challenge.ts'
+import type { WebhookOptions } from './config.ts'
+import { answerProbe, isProbe, requireMethod } from './methods.ts'
+
+/** The checks of a request before its body is read. */
+export function createHeadCheck(
+  options: WebhookOptions,
+  { gateway, http }: TransportDeps,
+  { preset, verifier }: { preset: Preset | undefined; verifier: Verifier },
+) {
+  const presetOptions: PresetOptions = { secret: [], ...options.verify }
+  const challenge = options.challenge && createChallenge(options.challenge, presetOptions.secret[0])
+  const greet = preset?.greet
+  const isUnsigned = options.verify.scheme === 'none'
+
+  /** Throws `signature_invalid` if there is a reason. */
+  function requireProof(response: ServerResponse, reason: string | undefined) {
+    if (reason === undefined) return
+    if (verifier.challenge) response.setHeader('WWW-Authenticate', verifier.challenge)
+    throw new TriviumError('signature_invalid', { gateway, reason })
+  }
+
+  /** Answers the requests by which providers check an address. Throws for other requests that are no deliveries. */
+  function isAnsweredByHead(request: IncomingMessage, response: ServerResponse): boolean {
+    const { method = '' } = request
+    const greeting = greet?.(method, queryOf(request), presetOptions)
+    if (typeof greeting === 'object') {
+      answer(response, greeting)
+      return true
+    }
+    requireProof(response, greeting)
+    if (isProbe(method)) {
+      answerProbe(request, response, options.methods)
+      return true
+    }
+    if (challenge?.answerByHead(request, response)) return true
+    requireMethod(method, options.path, options.methods, response)
+    if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
+    return false
+  }
+
+  return { challenge, requireProof, isAnsweredByHead }
+}

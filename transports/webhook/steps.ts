@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { toTriviumError } from '../../src/core/errors.ts'
+import type { TransportDeps } from '../../src/core/transport.ts'
+import type { createInFlight } from '../../src/lib/in-flight.ts'
+
+/** A request on its way through the gateway. `refusedId`: of the kept delivery, for trying another secret on it. */
+export type Visit = {
+  request: IncomingMessage
+  response: ServerResponse
+  stage: 'verify' | 'read' | 'accept'
+  raw: Buffer | undefined
+  refusedId: string | undefined
+}
+
+/** A step of a visit. It may throw. */
+type Step<T> = (visit: Visit, value: T) => void
+
+/** Runs the steps of visits. An error ends a visit, and becomes the response. */
+export function createSteps(
+  deps: TransportDeps,
+  accepting: Pick<ReturnType<typeof createInFlight>, 'leave'>,
+) {
+  function run<T>(visit: Visit, step: Step<T>, value: T): void {
+    try {
+      step(visit, value)
+    } catch (error) {
+      fail(visit, error)
+    }
+  }
+
+  function fail({ request, response, stage, raw, refusedId }: Visit, error: unknown) {
+    const { code, message: why } = toTriviumError(error)
+    // `accept` reports its own refusals.
+    const from = request.socket.remoteAddress
+    if (stage !== 'accept') deps.refused(code, { from, why, body: raw, id: refusedId })
+    if (stage !== 'verify') accepting.leave()
+    deps.http.fail(request, response, error)
+  }
+
+  return {
+    run,
+    fail,
+    /** Continues with a value, which is awaited only if it is a promise. */
+    proceed<T>(visit: Visit, value: T | Promise<T>, step: Step<T>): void {
+      if (value instanceof Promise) {
+        value.then(
+          (found) => run(visit, step, found),
+          (error: unknown) => fail(visit, error),
+        )
+      } else step(visit, value)
+    },
+  }
+}
