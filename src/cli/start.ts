@@ -5,6 +5,7 @@ import type { Config } from '../config/load-config.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
+import { keepTickShape } from '../lib/tick-shape.ts'
 import { type Environs, exitCodeOf, SAME_SIGNAL_WITHIN } from './command.ts'
 import { offerParts } from './install-parts.ts'
 import { needsFor } from './needs.ts'
@@ -30,6 +31,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   })
   try {
     const addresses = await served.open()
+    keepTickShape()
     // Makes V8 keep less free memory. Set after loading, because before it would slow the start by a
     // fifth.
     setFlagsFromString('--heap-growing-percent=50')

@@ -36,8 +36,10 @@ export function pathGet(value: unknown, path: string | readonly string[]): unkno
 }
 
 function ownAt(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
-  return (value as Record<string, unknown>)[name]
+  if (typeof value !== 'object' || value === null) return undefined
+  const found = (value as Record<string, unknown>)[name]
+  // Most names are absent, which is the cheaper question.
+  return found !== undefined && Object.hasOwn(value, name) ? found : undefined
 }
 
 /** The non-empty string at a dotted path, else undefined. */

@@ -163,9 +163,10 @@ function createDispatchWorker(base: Foundation, parts: Parts, transcript: Transc
     mustNotMerge: isDecision,
     isUnordered: (route) => route === HANDOVER_CLICK,
     isUrgent: gateways.isUrgent,
-    unrouted(message) {
-      base.unrouted.countUnrouted(message.gateway)
-      return transcript.received(message)
+    unrouted(messages) {
+      for (const [gateway, { length }] of Map.groupBy(messages, (message) => message.gateway))
+        base.unrouted.countUnrouted(gateway, length)
+      return Promise.all(messages.flatMap((message) => transcript.received(message) ?? []))
     },
     steered: transcript.received,
     ended: (message) => void roads.events.releaseOwn(message.id),

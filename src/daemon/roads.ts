@@ -45,9 +45,9 @@ export function createRoads(
   const { events, ...groups } = createEventsRoad({ ...base, ...parts, groupSettings })
   const acceptance = createAccept({
     journal,
-    accepted(gateway, duplicate) {
-      metrics.accepted(gateway, duplicate)
-      refusals.accepted(gateway)
+    accepted(gateway, { fresh, duplicates }) {
+      metrics.accepted(gateway, fresh, duplicates)
+      refusals.accepted(gateway, fresh + duplicates)
     },
     refused: refusals.add,
     maxPending: MAX_PENDING,

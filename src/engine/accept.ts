@@ -15,22 +15,20 @@ const MAX_HELD = 64 * 1024 * 1024
  */
 export function createAccept(options: {
   journal: Pick<Journal, 'accept'>
-  accepted(gateway: string, duplicate: boolean): void
+  /** Called for the messages of a batch, by gateway. */
+  accepted(gateway: string, count: { fresh: number; duplicates: number }): void
   refused(gateway: string, reason: string, what: Refused): void
   maxPending: number
   maxBacklog: number
 }) {
   const { journal } = options
   const load = createLoad(options)
+  const { report, reportRefusal } = createReports(options)
 
   const store = async (messages: readonly NewMessage[], isAtomic = false) => {
     try {
       const answers = await (isAtomic ? journal.accept(messages, true) : journal.accept(messages))
-      messages.forEach((message, index) => {
-        const { error, duplicate = false } = answers[index] ?? {}
-        if (error) reportRefusal(message, toTriviumError(error))
-        else options.accepted(message.gateway, duplicate)
-      })
+      report(messages, answers)
       return answers
     } catch (error) {
       for (const message of messages) reportRefusal(message, toTriviumError(error))
@@ -44,9 +42,6 @@ export function createAccept(options: {
     run: store,
     failed: ({ error }) => error,
   })
-
-  const reportRefusal = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
-    options.refused(gateway, code, { from: from.address ?? from.id, why, body })
 
   return {
     /** Resolves when the message is durable and on all three roads. Throws `overloaded` or `store_unavailable`: upstream must retry. */
@@ -81,6 +76,32 @@ export function createAccept(options: {
     /** Reports how many accepted messages wait for dispatch. Above the limit, new messages are refused. */
     setBacklog: load.setBacklog,
     idle: batcher.idle,
+  }
+}
+
+/** Reports the outcomes of messages. */
+function createReports(options: Pick<Parameters<typeof createAccept>[0], 'accepted' | 'refused'>) {
+  const reportRefusal = ({ gateway, from, text: body }: NewMessage, { code, message: why }: TriviumError) =>
+    options.refused(gateway, code, { from: from.address ?? from.id, why, body })
+  return {
+    reportRefusal,
+    /** Counts neighbours of one gateway together: counting each message would cost as much as matching it. */
+    report(messages: readonly NewMessage[], answers: readonly Accepted[]): void {
+      let gateway = messages[0]?.gateway ?? ''
+      let count = { fresh: 0, duplicates: 0 }
+      for (const [index, message] of messages.entries()) {
+        const { error, duplicate = false } = answers[index] ?? {}
+        if (message.gateway !== gateway) {
+          options.accepted(gateway, count)
+          gateway = message.gateway
+          count = { fresh: 0, duplicates: 0 }
+        }
+        if (error) reportRefusal(message, toTriviumError(error))
+        else if (duplicate) count.duplicates++
+        else count.fresh++
+      }
+      options.accepted(gateway, count)
+    },
   }
 }
 

@@ -29,11 +29,9 @@ export type Target = (dispatch: Dispatch) => Promise<unknown>
 
 /** Durations in seconds. */
 type DispatchMetrics = {
-  dispatched(
-    route: string,
-    outcome: 'done' | 'retry' | 'dead' | 'unrouted' | 'dropped',
-    seconds: number,
-  ): void
+  dispatched(route: string, outcome: 'done' | 'retry' | 'dead' | 'dropped', seconds: number): void
+  /** Messages that no route matches. */
+  unrouted(count: number): void
   latency(gateway: string, seconds: number): void
 }
 
@@ -57,7 +55,7 @@ export type DispatchOptions = {
   handled?(dispatch: Dispatch): Note | undefined
   /** Runs the target of a route, a skill or a queue job. Must end soon after `signal` aborts. */
   invoke: Target
-  unrouted?(message: Message): unknown
+  unrouted?(messages: readonly Message[]): unknown
   /** Called for a message that is passed to a running model. */
   steered?(message: Message): unknown
   /** Called when a message needs no more attempts, to clean up after its invocations. */

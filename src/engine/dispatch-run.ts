@@ -60,7 +60,7 @@ export function createRun(options: DispatchOptions, routing: RouteTable) {
   }
 
   async function unrouted(message: Message): Promise<RunOutcome> {
-    await options.unrouted?.(message)
+    await options.unrouted?.([message])
     const notes: Note[] = [{ at: now(), road: 'dispatch', what: 'unrouted' }]
     return { outcome: 'done', result: { outcome: 'unrouted', replies: 0 }, notes }
   }

@@ -37,10 +37,11 @@ export function createDispatch(options: DispatchOptions) {
       // Only jobs with the name of their route are merged.
       return route && merges && options.mustNotMerge?.(message) ? NO_ROUTE_YET : route
     },
-    unrouted(message) {
-      metrics.dispatched('', 'unrouted', 0)
-      void options.unrouted?.(message)
-      log.debug({ messageId: message.id, gateway: message.gateway }, 'no route matches the message')
+    unrouted(messages) {
+      metrics.unrouted(messages.length)
+      void options.unrouted?.(messages)
+      for (const { id: messageId, gateway } of messages)
+        log.debug({ messageId, gateway }, 'no route matches the message')
     },
   })
   const worker = createWorker({

@@ -12,8 +12,8 @@ export function createNameTally(now: () => number) {
   const names = new Map<string, { counts: Float64Array; span: number; lastAt: number }>()
 
   return {
-    /** Called for each message, so it must be cheap. */
-    count(name: string): void {
+    /** Called for each message or batch, so it must be cheap. */
+    count(name: string, by = 1): void {
       const at = now()
       let known = names.get(name)
       if (!known) {
@@ -23,7 +23,7 @@ export function createNameTally(now: () => number) {
       move(known, at)
       known.lastAt = at
       const index = known.span % SPANS_PER_DAY
-      known.counts[index] = (known.counts[index] ?? 0) + 1
+      known.counts[index] = (known.counts[index] ?? 0) + by
     },
     /** The counts of the last hour and day. Names without a message in a day are left out. */
     list(): NameCount[] {

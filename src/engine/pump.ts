@@ -12,7 +12,8 @@ export type Pumped = 'jobs' | 'unrouted' | 'nothing'
 export function createPump(options: {
   journal: Pick<Journal, 'unpumped' | 'pumped'>
   match(message: Message): RoutePlan | undefined
-  unrouted(message: Message): void
+  /** Called with the messages of a batch that no route matches. */
+  unrouted(messages: readonly Message[]): void
 }) {
   const { journal, match, unrouted } = options
   /** Count of signals, and its value when the journal was last read to the end. */
@@ -43,7 +44,7 @@ export function createPump(options: {
       // Another daemon was faster, so there are jobs to claim.
       if (last && !(await journal.pumped(cursor, last.id, jobs))) return 'jobs'
       if (!more) signalsAtEnd = before
-      for (const message of unmatched) unrouted(message)
+      if (unmatched.length > 0) unrouted(unmatched)
       if (jobs.length > 0) return 'jobs'
       return more ? 'unrouted' : 'nothing'
     },

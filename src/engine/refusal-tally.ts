@@ -43,8 +43,9 @@ export function createRefusalTally(now: () => number) {
   const good = new Map<string, { minutes: Minutes; last: number }>()
 
   return {
-    /** Called for each accepted message, so it must be cheap. */
-    accepted(gateway: string): void {
+    /** Counts accepted messages. Called for each batch of them, so it must be cheap. */
+    accepted(gateway: string, count = 1): void {
+      if (count === 0) return
       const at = now()
       let known = good.get(gateway)
       if (!known) {
@@ -52,7 +53,7 @@ export function createRefusalTally(now: () => number) {
         good.set(gateway, known)
       }
       known.last = at
-      add(known.minutes, at)
+      add(known.minutes, at, count)
     },
     refused(gateway: string, reason: string, { from, why }: Refused): void {
       const at = now()
@@ -66,7 +67,7 @@ export function createRefusalTally(now: () => number) {
       const isGoodBetween = (good.get(gateway)?.last ?? 0) > known.last
       known.sinceGood = isGoodBetween ? 1 : known.sinceGood + 1
       known.last = at
-      add(known.minutes, at)
+      add(known.minutes, at, 1)
       countName(known.from, from)
       countName(known.why, why)
     },
@@ -119,10 +120,10 @@ function move(minutes: Minutes, at: number): void {
   minutes.minute = minute
 }
 
-function add(minutes: Minutes, at: number): void {
+function add(minutes: Minutes, at: number, count: number): void {
   move(minutes, at)
   const index = minutes.minute % MINUTES
-  minutes.counts[index] = (minutes.counts[index] ?? 0) + 1
+  minutes.counts[index] = (minutes.counts[index] ?? 0) + count
 }
 
 /** Sum over the last hour, from the minute of `since`. */

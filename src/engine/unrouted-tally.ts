@@ -15,7 +15,7 @@ export function createUnroutedTally(hasRoute: (gateway: string) => boolean, now:
   const unrouted = createNameTally(now)
   const taken = createNameTally(now)
   return {
-    /** Counts a message of this gateway without a route. */
+    /** Counts messages of this gateway without a route. */
     countUnrouted: unrouted.count,
     /** Counts a message of this gateway that `gateway-receive` took. */
     countTaken: taken.count,

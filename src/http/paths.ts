@@ -9,8 +9,16 @@ export type Paths = ReturnType<typeof createPaths>
 /** The handlers by exact path: one map lookup per request. */
 export function createPaths() {
   const entries = new Map<string, Entry>()
+  /** The last path and its handlers. Most requests repeat it, and a map has to hash each new text first. */
+  let last: { path: string; entry: Entry } = { path: '', entry: {} }
+  const forgetLast = () => {
+    last = { path: '', entry: {} }
+  }
   return {
-    get: (path: string): Entry => entries.get(path) ?? {},
+    get(path: string): Entry {
+      if (path !== last.path) last = { path, entry: entries.get(path) ?? {} }
+      return last.entry
+    },
     has: (path: string) => entries.has(path),
     all: () => [...entries.keys()],
     /** Returns the function that removes them. Throws `config_invalid` if the path is taken. */
@@ -20,8 +28,10 @@ export function createPaths() {
         throw new TriviumError('config_invalid', { details })
       }
       entries.set(path, entry)
+      forgetLast()
       return () => {
         if (entries.get(path) === entry) entries.delete(path)
+        forgetLast()
       }
     },
   }

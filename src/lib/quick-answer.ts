@@ -9,17 +9,26 @@ type Inner = { _header: string | null; _expect_continue: boolean; _keepAliveTime
  * page.
  */
 export function answerQuickly(response: ServerResponse, status: number, type: string, text: string): void {
-  const head = ASCII.test(text) ? headFor(response, status, type, text.length) : undefined
-  if (head === undefined) {
-    const length = String(Buffer.byteLength(text))
-    const fields = ['Content-Type', type, 'Content-Length', length, 'X-Content-Type-Options', 'nosniff']
-    response.writeHead(status, fields).end(text)
-    return
+  if (ASCII.test(text)) answerAscii(response, status, type, text)
+  else answerPlainly(response, status, type, text)
+}
+
+/** The same for a text that is known to be printable ASCII. */
+export function answerAscii(response: ServerResponse, status: number, type: string, text: string): void {
+  const head = headFor(response, status, type, text.length)
+  if (head === undefined) answerPlainly(response, status, type, text)
+  else {
+    response.statusCode = status
+    innerOf(response)._header = head
+    // Latin-1 is written faster than UTF-8, and is the same for ASCII.
+    response.end(text, 'latin1')
   }
-  response.statusCode = status
-  innerOf(response)._header = head
-  // Latin-1 is written faster than UTF-8, and is the same for ASCII.
-  response.end(text, 'latin1')
+}
+
+function answerPlainly(response: ServerResponse, status: number, type: string, text: string): void {
+  const length = String(Buffer.byteLength(text))
+  const fields = ['Content-Type', type, 'Content-Length', length, 'X-Content-Type-Options', 'nosniff']
+  response.writeHead(status, fields).end(text)
 }
 
 const ASCII = /^[\x20-\x7e]*$/

@@ -38,6 +38,37 @@ describe('accept', () => {
     assert.deepEqual(ids, ids.toSorted())
   })
 
+  test('counts the messages of a batch by gateway, refused ones apart', async (t) => {
+    const store = await openStore(t)
+    const journal = {
+      async accept(messages: readonly NewMessage[]): Promise<Accepted[]> {
+        const answers = await store.journal.accept(messages)
+        return answers.map((answer, index) => (index === 3 ? { ...answer, error: new Error('no') } : answer))
+      },
+    }
+    const counts: unknown[] = []
+    const { accept } = createAccept({
+      journal,
+      accepted: (gateway, { fresh, duplicates }) => counts.push([gateway, fresh, duplicates]),
+      refused: (gateway, reason) => counts.push([gateway, reason]),
+      maxPending: 100,
+      maxBacklog: 100,
+    })
+    const names = ['a', 'a', 'b', 'b', 'a', 'a']
+    const sent = names.map((gateway, index) => accept(newMessage({ gateway, key: `${index % 5}` })))
+    const settled = await Promise.allSettled(sent)
+    assert.deepEqual(
+      settled.map(({ status }) => status === 'fulfilled'),
+      [true, true, true, false, true, true],
+    )
+    assert.deepEqual(counts, [
+      ['a', 2, 0],
+      ['b', 'internal'],
+      ['b', 1, 0],
+      ['a', 1, 1],
+    ])
+  })
+
   test('refuses messages above the limits of number and size in memory, and accepts more later', async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const journal = {

@@ -44,7 +44,11 @@ async function stage(
         },
         ended: (message) => ended.push(message.id),
         outbox,
-        metrics: { dispatched: (route, outcome) => counts.push(`${route} ${outcome}`), latency() {} },
+        metrics: {
+          dispatched: (route, outcome) => counts.push(`${route} ${outcome}`),
+          unrouted: (count) => counts.push(`${count} unrouted`),
+          latency() {},
+        },
       }),
     )
   const accept = async (parts: Partial<NewMessage> = {}) => {
@@ -275,7 +279,7 @@ describe('dispatch', () => {
     const id = await accept()
     await until(async () => (await store.journal.outcomes([id]))[0] === 'unrouted', 'the outcome')
     await until(() => counts.length > 0, 'a count')
-    assert.deepEqual(counts, [' unrouted'])
+    assert.deepEqual(counts, ['1 unrouted'])
     assert.deepEqual(await store.journal.history(id), [], 'no note is written')
     const awaited = await accept({ data: { respond: 'result' } })
     await until(() => store.jobs.end(DISPATCH_QUEUE, awaited), 'the end of the job')

@@ -35,7 +35,7 @@ async function stage(
       outbox,
       router: createRouter(routes),
       invoke: async (dispatch) => invoke(dispatch),
-      metrics: { dispatched() {}, latency() {} },
+      metrics: { dispatched() {}, unrouted() {}, latency() {} },
     }),
   )
   const submitMessage = (parts: Partial<Submission> = {}) =>

@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../src/core/json.ts'
 import type { Accepted, NewMessage } from '../../src/core/message.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 import { attempt } from '../../src/lib/attempt.ts'
-import { answerQuickly } from '../../src/lib/quick-answer.ts'
+import { answerAscii, answerQuickly } from '../../src/lib/quick-answer.ts'
 import type { AcceptedDelivery, Answer, Preset } from '../deliveries/preset.ts'
 import { awaitReply } from '../reply-to-request.ts'
 import type { WebhookOptions } from './config.ts'
@@ -50,8 +50,8 @@ export function createAnswers(options: WebhookOptions, deps: TransportDeps, pres
     /** Answers a delivery of one message. */
     one(response: ServerResponse, { id, duplicate }: Accepted, message: NewMessage, body?: Json): void {
       const delivery = duplicate ? { id, duplicate } : { id }
-      // Most deliveries. An id needs no escaping.
-      if (isPlain && !duplicate) answer(response, { status: 202, text: `{"id":"${id}"}` })
+      // Most deliveries. An id is ASCII, and needs no escaping.
+      if (isPlain && !duplicate) answerAscii(response, 202, 'application/json', `{"id":"${id}"}`)
       else if (isAwaited) void answerLater(response, delivery, message, body)
       else acknowledge(response, delivery, body)
     },

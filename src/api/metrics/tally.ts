@@ -31,10 +31,10 @@ export function createTally(
   })
   return {
     counter,
-    /** Adds one for these values of the labels. */
-    add(value1: string, value2 = ''): void {
+    /** Adds a number for these values of the labels. */
+    add(count: number, value1: string, value2 = ''): void {
       const bySecond = sums.get(value1) ?? new Map<string, number>()
-      bySecond.set(value2, (bySecond.get(value2) ?? 0) + 1)
+      bySecond.set(value2, (bySecond.get(value2) ?? 0) + count)
       sums.set(value1, bySecond)
     },
   }

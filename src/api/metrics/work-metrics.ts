@@ -39,18 +39,22 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
   const pushSecondsOf = perLabel((subscription) => pushSeconds.labels({ subscription }))
 
   return {
-    accepted: (gateway: string, duplicate: boolean) => (duplicate ? duplicates : accepted).add(gateway),
+    accepted(gateway: string, fresh: number, repeated: number) {
+      if (fresh > 0) accepted.add(fresh, gateway)
+      if (repeated > 0) duplicates.add(repeated, gateway)
+    },
     refused: (gateway: string, reason: string) => refused.inc({ gateway, reason }),
     dispatch: {
       dispatched(route: string, outcome: string, took: number) {
-        dispatched.add(route, outcome)
-        if (outcome !== 'unrouted') secondsOf(route).observe(took)
+        dispatched.add(1, route, outcome)
+        secondsOf(route).observe(took)
       },
+      unrouted: (count: number) => dispatched.add(count, '', 'unrouted'),
       latency: (gateway: string, took: number) => latencyOf(gateway).observe(took),
     },
     taken: (gateway: string) => taken.inc({ gateway }),
     pushed(subscription: string, outcome: string, took?: number) {
-      pushed.add(subscription, outcome)
+      pushed.add(1, subscription, outcome)
       if (took !== undefined) pushSecondsOf(subscription).observe(took)
     },
     sent(gateway: string, outcome: string, took?: { attempt: number; total: number }) {

@@ -9,7 +9,7 @@ export function createAppend(parts: Parts, fresh: FreshMessages) {
 
   function appendOne(message: NewMessage, now: number, hash: Buffer | undefined): string {
     const seq = counters.add('journal', 1)
-    const id = makeId(parts.idTime(), seq)
+    const id = makeId(parts.idTime(now), seq)
     const gateway = gateways.number(message.gateway)
     const conversation = message.conversation ?? null
     const receivedAt = message.receivedAt ?? now

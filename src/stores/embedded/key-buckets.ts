@@ -44,12 +44,14 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
     },
     /** The number of the key with a hash. */
     find(hash: Buffer): number | undefined {
-      const start = bucketOf(hash) * room
+      const bucket = bucketOf(hash)
+      const start = bucket * room
       const wanted = hash.readInt32LE(8)
       // Newest first: a key reused after seven days may exist twice.
-      for (let at = start + countOf(bucketOf(hash)) - 1; at >= start; at--) {
+      for (let at = start + countOf(bucket) - 1; at >= start; at--) {
+        if (bits[at] !== wanted) continue
         const row = rows[at] ?? 0
-        if (bits[at] === wanted && list.isOf(row, hash)) return row
+        if (list.isOf(row, hash)) return row
       }
       return undefined
     },

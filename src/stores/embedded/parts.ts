@@ -47,9 +47,9 @@ export function createParts(db: DatabaseSync, writer: Writer, address: string, o
     keys: createRememberedKeys(sql, writer),
     followClock,
     signals,
-    /** The time for the next id: like `now`, but monotonic, so that ids sort in journal order. */
-    idTime: () => {
-      lastTime = Math.max(lastTime, now())
+    /** The time for the next ids: `now`, but monotonic, so that ids sort in journal order. */
+    idTime: (at = now()) => {
+      lastTime = Math.max(lastTime, at)
       return lastTime
     },
     /** Runs a read and turns a database failure into `store_unavailable`. */

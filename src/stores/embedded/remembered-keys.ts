@@ -11,7 +11,8 @@ import type { Writer } from './writer.ts'
 export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
   const keys = createKeyMemory(sql, writer, capacity)
   return {
-    hash: keyHash,
+    /** Valid until the next call. */
+    hash: createKeyHash(),
     /** The id that a key produced, if it is younger than seven days at `now`. */
     find: (key: Buffer, now: number): string | undefined => {
       const bytes = keys.find(key)
@@ -25,12 +26,18 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
   }
 }
 
-/** The hash of a key: SHA-256, cut to 128 bits. JSON keeps the parts apart. */
-function keyHash(kind: 'message' | 'event' | 'job', space: string, key: string): Buffer {
-  const bytes = Buffer.allocUnsafe(16)
-  // As text: a buffer per digest costs three times as much as the digest.
-  bytes.write(hash('sha256', JSON.stringify([kind, space, key]), 'latin1'), 0, 16, 'latin1')
-  return bytes
+/** Makes the function for the hash of a key, which is valid until the next call: SHA-256, cut to 128 bits. */
+function createKeyHash() {
+  const bytes = Buffer.alloc(16)
+  /** The last space as JSON: there are few. */
+  let last = { space: '', json: '""' }
+  return (kind: 'message' | 'event' | 'job', space: string, key: string): Buffer => {
+    if (space !== last.space) last = { space, json: JSON.stringify(space) }
+    // JSON keeps the parts apart. As text: a buffer per digest costs three times as much as the digest.
+    const digest = hash('sha256', `["${kind}",${last.json},${JSON.stringify(key)}]`, 'latin1')
+    bytes.write(digest, 0, 16, 'latin1')
+    return bytes
+  }
 }
 
 function toId(bytes: Uint8Array): string {

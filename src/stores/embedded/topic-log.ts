@@ -53,7 +53,7 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       const first = hash && keys.find(hash, now)
       if (first) return first
       position++
-      const id = makeId(parts.idTime(), position)
+      const id = makeId(parts.idTime(now), position)
       const { type, source, timestamp = now, rootContextId = null, data } = event
       sql.run`INSERT INTO event (topic, position, id, type, source, timestamp, root, data) VALUES (${topic.id},
         ${position}, ${id}, ${type}, ${source}, ${timestamp}, ${rootContextId}, ${JSON.stringify(data)})`

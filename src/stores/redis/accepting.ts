@@ -32,9 +32,9 @@ export function createAccepting(
     hasBegun ||= accepted.some(({ shard }) => shard === undefined)
     forgetMoved()
     messages.forEach((message, index) => {
-      const { id, duplicate } = accepted[index] ?? { id: '', duplicate: true }
+      const { id = '', place } = accepted[index] ?? {}
       const size = String(items[index]?.[3]).length
-      if (!duplicate) fresh.accepted(id, places.placeOf(id), message, at, size)
+      if (place !== undefined) fresh.accepted(id, place, message, at, size)
     })
     return accepted
   }

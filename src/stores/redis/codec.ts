@@ -42,8 +42,8 @@ export function eventOf(topic: string, entry: Entry): Event {
   return { ...stored, id: makeId(time, positionIn(entry), tail), topic, timestamp: receivedAt }
 }
 
-/** `shard`: the shard of the first message with the key. */
-export type Appended = Accepted & { shard?: number }
+/** `place`: of a new message. `shard`: the shard of the first message with the key. */
+export type Appended = Accepted & { place?: number; shard?: number }
 
 /** Appends to a log. lua/append.lua defines `head` and the items, each of which starts with the tail of its id. `together`: atomically. */
 export function append(
@@ -59,7 +59,7 @@ export function append(
     const [time, ...answers] = await run<Reply>('append', root, ...head, ...batch.flat())
     return answers.map((answer, index) => {
       if (typeof answer === 'number')
-        return { id: idAt(time, answer, Number(batch[index]?.[0])), duplicate: false }
+        return { id: idAt(time, answer, Number(batch[index]?.[0])), duplicate: false, place: answer }
       const [first = 0, position, tail = 0] = answer.split(':').map(Number)
       if (position === undefined) return { id: '', duplicate: true, shard: first }
       return { id: idAt(first, position, tail), duplicate: true }

@@ -40,7 +40,7 @@ export function createFreshMessages() {
      * unknown, so the cache is emptied.
      */
     pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
-      const count = 1 + (next?.items.findIndex(({ id }) => id === last) ?? -1)
+      const count = 1 + (next?.items.findLastIndex(({ id }) => id === last) ?? -1)
       const passed = next?.items.splice(0, count) ?? []
       if (jobs.length > 0 || pumped.size > 0) pumped = pairsOf(passed, jobs)
       if (next && count > 0) next.cursor += count
