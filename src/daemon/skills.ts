@@ -3,6 +3,7 @@ import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
 import { handOverClick } from '../features/pauses/click.ts'
 import { createUsage } from '../features/usage/usage.ts'
+import { defined } from '../lib/defined.ts'
 import { createSkillManager } from '../runtime/manager.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createMcpLogins } from '../runtime/mcp/logins.ts'
@@ -63,7 +64,9 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       budgets,
       telemetry: tracing?.models,
       onUsage({ messageId, ...detail }) {
-        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail })
+        const currency = detail.money === undefined ? undefined : currencyOf(config().model)
+        const said = { ...detail, ...defined({ currency }) }
+        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail: said })
       },
     }),
     missing: mcp.missing,

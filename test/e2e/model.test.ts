@@ -22,7 +22,12 @@ Answer :arg[text]
 const routesWith = (url: string, key: string) => `
 gateways:
   chat: { transport: websocket, path: /ws }
-model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: "${key}" }
+model:
+  name: "openai-compatible:tiny"
+  base-url: "${url}"
+  api-key: "${key}"
+  budget: { total: 20 EUR/30d }
+  prices: { "*:tiny": { input: 3, output: 15 } }
 routes:
   - { name: chat, match: { gateway: chat }, skill: helper }
 `
@@ -74,8 +79,12 @@ describe('a markdown skill on a chat', { timeout: 300_000 }, async () => {
     assert.partialDeepStrictEqual(noted.detail, {
       skill: 'helper',
       steps: 2,
+      currency: 'EUR',
       tools: [{ tool: 'echo', args: '{"text":"tool says"}' }],
     })
+
+    const { money, inputTokens, outputTokens } = noted.detail
+    assert.equal(Math.round(money * 1e6), 3 * inputTokens + 15 * outputTokens)
 
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(page, /trivium_model_tokens_total\{model="openai-compatible:tiny",direction="input"\} \d+/)

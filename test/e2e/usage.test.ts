@@ -133,6 +133,9 @@ for (const kind of ['embedded', 'redis'] as const) {
         ['route orders 2', 'skill calls 1'],
       )
       assert.ok(seen.p95 >= 0)
+      const inSlots = (of: 'runs' | 'failed') =>
+        seen.slots.reduce((sum: number, slot: Record<'runs' | 'failed', number>) => sum + slot[of], 0)
+      assert.deepEqual([inSlots('runs'), inSlots('failed')], [3, 1])
       const failed = seen.recent.find(({ code }: { code?: string }) => code !== undefined)
       assert.partialDeepStrictEqual(failed, {
         code: 'skill_failed',

@@ -304,7 +304,7 @@ function Letter({ id, from }) {
     <h2>Attempts</h2>
     <ol class="timeline">${errors.map(
       (each, index) => html`<li key=${index} class="bad"><div class="when"><${Age} at=${each.at} /> ago</div>
-      <div><code>${each.code}</code><p class="error">${each.message}</p>${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
+      <div><code>${each.code}</code>${(index < errors.length - 1 || each.message !== errorOf(letter)) && html`<p class="error">${each.message}</p>`}${each.stack && html`<details><summary>Stack</summary><pre tabindex="0">${each.stack}</pre></details>`}</div></li>`,
     )}</ol>
     ${
       message && queue === 'dispatch'

@@ -1,5 +1,6 @@
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
+import { money } from '../lib/money.js'
 import { Age, Facts, timeOfDay, took, Words } from '../lib/parts.js'
 import { authorOf } from './authors.js'
 import { cancelledBy, isCancelled } from './standing.js'
@@ -115,9 +116,10 @@ function Detail({ detail, at }) {
     ${text && html`<pre class="reply" tabindex="0" aria-label="Reply">${text}</pre>`}`
 }
 
-function fieldsOf({ inputTokens, outputTokens, ...fields }) {
+function fieldsOf({ inputTokens, outputTokens, money: paid, currency, ...fields }) {
   const used = inputTokens === undefined ? {} : { tokens: `${inputTokens} in, ${outputTokens ?? 0} out` }
-  return Object.entries({ ...fields, ...used })
+  const cost = paid === undefined ? {} : { cost: money(paid, currency) }
+  return Object.entries({ ...fields, ...used, ...cost })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' · ')

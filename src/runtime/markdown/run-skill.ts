@@ -12,7 +12,8 @@ import { createFence } from './fence.ts'
 import { messagesOf, renderPrompt } from './render-prompt.ts'
 import type { Prompt } from './skill-file.ts'
 
-type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'>
+/** `money`: in the currency of the prices; undefined for a model without a price. */
+type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'> & { money?: number }
 
 /** The cost of one model run. */
 export type ModelUsage = Cost & {
@@ -73,7 +74,7 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
   })
   const { text, trace, tools: uses, files: attachments, ...usage } = outcome
   ctx.locals.agent = { trace, ...usage }
-  report(skill, ctx, { ...usage, tools: uses }, parts)
+  report(skill, ctx, { ...usage, tools: uses, ...defined({ money: accounting.paid() }) }, parts)
   ctx.log.info(usage, 'a model answered')
   return attachments.length > 0 ? { text, attachments } : text
 }
@@ -93,9 +94,10 @@ export async function summarize(
   const settings = { ...skill.settings, 'max-output-tokens': maxTokens }
   const prompt = { instructions, input: fence.wrap(history, 'history'), settings, tools: {} }
   await parts.budgets?.require(ctx.call)
-  const run = { ...modelsOf(skill, ctx, parts), ...prompt, ...accountingOf(ctx, parts) }
+  const accounting = accountingOf(ctx, parts)
+  const run = { ...modelsOf(skill, ctx, parts), ...prompt, ...accounting }
   const { text, trace: _, files: __, ...usage } = await runModel(ctx, run)
-  report(skill, ctx, usage, parts)
+  report(skill, ctx, { ...usage, ...defined({ money: accounting.paid() }) }, parts)
   return text
 }
 
@@ -110,9 +112,14 @@ function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts
   return { models: [first, ...fallback], sources }
 }
 
-/** The options of a run that record it: the cost of each step before the next one, and traces. */
+/** The options of a run that record it: the cost of each step before the next one, and traces. `paid`: the cost so far, if known. */
 function accountingOf({ call }: SkillContext, { budgets, telemetry }: RunParts) {
-  return { spend: async (used: Spent) => budgets?.spend(call, used), telemetry }
+  let paid: number | undefined
+  const spend = async (used: Spent) => {
+    const money = await budgets?.spend(call, used)
+    if (money !== undefined) paid = Number(((paid ?? 0) + money).toFixed(9))
+  }
+  return { spend, telemetry, paid: () => paid }
 }
 
 function report({ name }: PromptSkill, { message }: SkillContext, usage: Cost, { onUsage }: RunParts): void {

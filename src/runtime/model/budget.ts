@@ -73,8 +73,8 @@ export function createBudgets(deps: {
         throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
       }
     },
-    /** Counts the usage of a model step. Never throws, because the step is already paid for. */
-    async spend(call: Call, spent: Spent): Promise<void> {
+    /** Counts the usage of a model step, and returns its cost, if the model has a price. Never throws: the step is already paid for. */
+    async spend(call: Call, spent: Spent): Promise<number | undefined> {
       const tokens = spent.inputTokens + spent.outputTokens
       const money = moneyOf(spent)
       const sender = senderOf(call) ?? callerName(call)
@@ -83,6 +83,7 @@ export function createBudgets(deps: {
       await Promise.all([reported, sums.add(windows, { tokens, money: money ?? 0 })]).catch((err) => {
         log.warn({ err, ...spent }, 'the usage of a model could not be counted')
       })
+      return money
     },
     /** The state of the budgets, for operators; `[]` without budgets. */
     async status(): Promise<BudgetStatus[]> {
