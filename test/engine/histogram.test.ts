@@ -16,7 +16,7 @@ test('counts 100,000 messages in bounded steps, each once, with any filter', {
   let time = Date.parse('2026-11-21T00:00:00Z')
   const store = await openStore(temporaryDir(t), () => time)
   t.after(() => store.close())
-  for (let at = 0; at < MESSAGES; at += BATCH) {
+  for (let accepted = 0; accepted < MESSAGES; accepted += BATCH) {
     const batch = Array.from({ length: BATCH }, (_, index) =>
       saying(index % 100 === 0 ? `needle ${index}` : `hay ${index}`, {
         gateway: index % 2 === 0 ? 'shop' : 'bank',

@@ -98,16 +98,16 @@ describe('no other model is asked', () => {
   })
 
   test('after all failed; the error names each, and is retryable if one of them is', async (t) => {
-    const both = await start(t, [denied, denied])
+    const allDenied = await start(t, [denied, denied])
     const message = /local:a: wrong key; local:b: wrong key/
-    await assert.rejects(both.manager.invoke('helper'), { code: 'model_unusable', message })
-    const one = await start(t, [busy, busy, denied])
-    await assert.rejects(one.manager.invoke('helper'), {
+    await assert.rejects(allDenied.manager.invoke('helper'), { code: 'model_unusable', message })
+    const oneBusy = await start(t, [busy, busy, denied])
+    await assert.rejects(oneBusy.manager.invoke('helper'), {
       code: 'model_failed',
       message: /local:a: overloaded; local:b: wrong key/,
     })
-    const none = await start(t, [], '{ id: "openai:x", fallback: ["anthropic:y"] }')
-    await assert.rejects(none.manager.invoke('helper'), /OPENAI_API_KEY.*ANTHROPIC_API_KEY/)
+    const withoutKeys = await start(t, [], '{ id: "openai:x", fallback: ["anthropic:y"] }')
+    await assert.rejects(withoutKeys.manager.invoke('helper'), /OPENAI_API_KEY.*ANTHROPIC_API_KEY/)
   })
 
   test('after the invocation is cancelled', async (t) => {

@@ -49,10 +49,10 @@ test('ids in the structured content of a tool keep their digits, over HTTP', asy
 
 test('ids keep their digits in an event stream, however it is cut', async (t) => {
   const event = `event: message\ndata: ${ANSWER}\n\n`
-  const at = event.indexOf(ID) + 5
+  const middle = event.indexOf(ID) + 5
   for (const chunks of [
     [event],
-    [event.slice(0, at), event.slice(at)],
+    [event.slice(0, middle), event.slice(middle)],
     [...event],
     [event.replaceAll('\n', '\r\n')],
   ])
@@ -62,8 +62,8 @@ test('ids keep their digits in an event stream, however it is cut', async (t) =>
 test('ids keep their digits over stdio, if a line is cut', async (t) => {
   const code = `process.stdin.once('data', async () => {
     const line = ${JSON.stringify(`${ANSWER}\n`)}
-    const at = line.indexOf('${ID}') + 5
-    process.stdout.write(line.slice(0, at), () => setTimeout(() => process.stdout.write(line.slice(at)), 20))
+    const middle = line.indexOf('${ID}') + 5
+    process.stdout.write(line.slice(0, middle), () => setTimeout(() => process.stdout.write(line.slice(middle)), 20))
   })`
   assert.deepEqual(await callTool(t, { command: process.execPath, args: ['-e', code] }), FOUND)
 })

@@ -179,15 +179,15 @@ describe('MCP over HTTP', () => {
       return manager.invoke('ask-person', { question: 'Which colour?' })
     })
     const url = await serve(t, [skill])
-    const asked = Promise.withResolvers<void>()
+    const question = Promise.withResolvers<void>()
     const [client] = await connectCurrent(t, url, 'legacy', () => {
-      asked.resolve()
+      question.resolve()
       return new Promise<string>(() => {})
     })
-    const leaves = new AbortController()
-    const call = assert.rejects(client.callTool({ name: 'subject' }, { signal: leaves.signal }))
-    await asked.promise
-    leaves.abort()
+    const cancellation = new AbortController()
+    const call = assert.rejects(client.callTool({ name: 'subject' }, { signal: cancellation.signal }))
+    await question.promise
+    cancellation.abort()
     await call
     await until(() => isEnded, 'the skill to be aborted')
   })

@@ -10,7 +10,7 @@ import { messageOf } from './support/message.ts'
 import { startRuntime } from './support/runtime.ts'
 import { storeKinds } from './support/store.ts'
 
-// The reference, "Observing Gateway Messages" and "Callbacks and allowed-tools", statement by statement.
+// The statements of the sections "Observing Gateway Messages" and "Callbacks and allowed-tools" of the reference.
 
 describe('observing gateway messages', () => {
   for (const transport of ['email', 'slack', 'websocket', 'webhook']) {

@@ -12,7 +12,7 @@ import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { SHIPPED_FOLDER, startRuntime } from './support/runtime.ts'
 
-// The reference, "Session", statement by statement; `prompt.test.ts` holds "Comment Stripping". Its YAML stands here as it is there.
+// The statements of the section "Session" of the reference, with its YAML. `prompt.test.ts` tests "Comment Stripping".
 
 const SHORTHAND = `
 # Shorthand — captures everything, in-memory storage

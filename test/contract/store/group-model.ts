@@ -14,6 +14,7 @@ const command = fc.record({
   after: fc.nat(9),
   /** Indexes of events. */
   choices: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
+  /** Whether an acknowledgement is of an earlier round. */
   isOld: fc.boolean(),
 })
 
@@ -35,9 +36,10 @@ export function groupModel(factory: StoreFactory): void {
           const ids: string[] = []
           const hidden = new Map<string, number>()
           const consumed = new Set<string>()
-          /** The rounds of restored events that are not consumed, and of all others. */
+          /** Rounds of restored events that are not consumed. */
           const restored = new Map<string, number>()
-          const first = new Map<string, number>()
+          /** Rounds of all other events, from their first read. */
+          const firstRounds = new Map<string, number>()
           let round = 0
           const visible = () => ids.filter((id) => !consumed.has(id) && (hidden.get(id) ?? 0) <= now())
           for (const each of commands) {
@@ -60,24 +62,24 @@ export function groupModel(factory: StoreFactory): void {
               const expected = visible().filter((id) => Number(positionOf(id)) > after)
               const request = { group: 'g', max, mode, lease: MINUTE, after: each.after, withRounds: true }
               const [batch] = await bench.store.topics.read(topic, [request])
-              const got = batch?.items.map((event) => event.id) ?? []
-              // With several partitions, a read that says `more` need not have asked all of them.
+              const received = batch?.items.map((event) => event.id) ?? []
+              // With several partitions, a read with `more` may have skipped some of them.
               const isPart = isPartitioned && batch?.more === true
-              if (isPart) assert.ok(got.length <= max && got.every((id) => expected.includes(id)))
-              else assert.deepEqual(got, expected.slice(0, max))
+              if (isPart) assert.ok(received.length <= max && received.every((id) => expected.includes(id)))
+              else assert.deepEqual(received, expected.slice(0, max))
               const rounds = batch?.rounds ?? []
-              for (const [at, id] of got.entries())
-                if (!restored.has(id) && !first.has(id)) first.set(id, rounds[at] ?? -1)
+              for (const [index, id] of received.entries())
+                if (!restored.has(id) && !firstRounds.has(id)) firstRounds.set(id, rounds[index] ?? -1)
               assert.deepEqual(
                 rounds,
-                got.map((id) => restored.get(id) ?? first.get(id)),
+                received.map((id) => restored.get(id) ?? firstRounds.get(id)),
               )
               if (each.mode === 'consume')
-                for (const id of got) {
+                for (const id of received) {
                   consumed.add(id)
                   restored.delete(id)
                 }
-              if (each.mode === 'lease') for (const id of got) hidden.set(id, now() + MINUTE)
+              if (each.mode === 'lease') for (const id of received) hidden.set(id, now() + MINUTE)
               const future = [...hidden].flatMap(([id, until]) =>
                 !consumed.has(id) && until > now() ? [until] : [],
               )
@@ -93,10 +95,10 @@ export function groupModel(factory: StoreFactory): void {
               consumed.delete(id)
               hidden.delete(id)
             } else if (each.do === 'ack' && restored.size > 0 && each.count < 3) {
-              // An acknowledgement of the round that was read, or of an earlier one.
               const [[id, current] = ['', 0]] = restored
-              const asked = each.isOld ? current - 1 : current
-              const count = await bench.store.topics.ack(topic, 'g', [id], { round: asked, areRead: true })
+              const acknowledged = each.isOld ? current - 1 : current
+              const options = { round: acknowledged, areRead: true }
+              const count = await bench.store.topics.ack(topic, 'g', [id], options)
               assert.equal(count, each.isOld ? 0 : 1)
               if (each.isOld) continue
               consumed.add(id)

@@ -246,17 +246,17 @@ export function journalContract(factory: StoreFactory): void {
       const ids = await acceptAll(store, LARGE_TEXTS)
       await pumpAll(store)
       const readAll = async (mode: 'consume' | 'lease', ...groups: string[]) => {
-        const read = groups.map((group) => ({ group, ids: [] as string[] }))
-        while (read.some((one) => one.ids.length < ids.length)) {
+        const readers = groups.map((group) => ({ group, ids: [] as string[] }))
+        while (readers.some((reader) => reader.ids.length < ids.length)) {
           const requests = groups.map((group) => ({ group, max: 100, mode, lease: MINUTE }))
           const batches = await store.topics.read(MESSAGE_TOPIC, requests)
           for (const [index, batch] of batches.entries()) {
             assert.ok(batch && batch.items.length < MAX_SHORT)
             assert.equal(batch.missed, 0)
-            read[index]?.ids.push(...batch.items.map(({ id }) => id))
+            readers[index]?.ids.push(...batch.items.map(({ id }) => id))
           }
         }
-        for (const one of read) assert.deepEqual(one.ids, ids, one.group)
+        for (const reader of readers) assert.deepEqual(reader.ids, ids, reader.group)
       }
       await readAll('consume', 'a', 'b')
       await readAll('lease', 'leases')

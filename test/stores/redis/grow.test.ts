@@ -123,13 +123,13 @@ describe('a store that gets more shards', () => {
     assert.equal(await admin.get('{trivium}:shards'), '1')
     await admin.set('{trivium}:format', '2')
     await grow({ force: true })
-    const again = await open()
+    const reopened = await open()
     const found: string[] = []
-    await acceptAll(again, ['c'], { conversation: 'c' })
+    await acceptAll(reopened, ['c'], { conversation: 'c' })
     while (found.length < 3) {
-      const { cursor, items: messages } = await again.journal.unpumped(10)
+      const { cursor, items: messages } = await reopened.journal.unpumped(10)
       found.push(...messages.map(({ text }) => text))
-      await again.journal.pumped(cursor, messages.at(-1)?.id ?? '', [])
+      await reopened.journal.pumped(cursor, messages.at(-1)?.id ?? '', [])
     }
     assert.deepEqual(found.toSorted(), ['a', 'b', 'c'])
   })

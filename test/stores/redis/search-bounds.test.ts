@@ -18,7 +18,7 @@ test('a search with `until` reads nothing newer, and a histogram reads each entr
   const store = await redis.open()
   const client = redis.client()
   const ids: string[] = []
-  for (let at = 0; at < MESSAGES; at += BATCH) {
+  for (let accepted = 0; accepted < MESSAGES; accepted += BATCH) {
     const batch = Array.from({ length: BATCH }, (_, index) => saying(index % 100 === 0 ? 'a needle' : 'hay'))
     ids.push(...(await store.journal.accept(batch)).map(({ id }) => id))
   }
