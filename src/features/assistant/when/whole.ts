@@ -43,7 +43,7 @@ const TORN = /^(?:\p{L}|\d|[:;.,'’]\d)/u
 const SPOKEN_MINUTES = /^\s+(?:ten|fifteen|twenty|thirty|forty|fifty)\b/i
 /** Words after a time that belong to it. */
 const BELONGS_AFTER = new RegExp(
-  String.raw`^\s*[,(\[]?\s*(?:(?:until|till|til|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${DAY_OR_MONTH}|${RECURRING})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|half|spring|summer|autumn|fall|winter|${UNIT}|${DAY_OR_MONTH})|the\s+(?:\d|first|last|second|third)|this\s+${UNIT}|to\s+\d|-?\s?ish\b|[\d/+&]|-\s*\d|${HEDGE}\s*(?:at\s+)?(?:\d|noon|mid)|(?:[-–—~;(\[@]\s*)+(?:at\s+)?${CLEAR_TIME})`,
+  String.raw`^\s*[,(\[]?\s*(?:(?:until|till|til|since|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${DAY_OR_MONTH}|${RECURRING})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|half|spring|summer|autumn|fall|winter|${UNIT}|${DAY_OR_MONTH})|the\s+(?:\d|first|last|second|third)|this\s+${UNIT}|as\s+of\s|(?:half\s+)?an?\s+(?:hour|minute|day|week)\s+(?:after|before)\b|to\s+\d|-?\s?ish\b|[\d/+&]|-\s*\d|${HEDGE}\s*(?:at\s+)?(?:\d|noon|mid)|(?:[-–—~;(\[@]\s*)+(?:at\s+)?${CLEAR_TIME})`,
   'i',
 )
 /** Words before a time that belong to it. */
@@ -85,7 +85,8 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
     if (every) throw notUnderstood(`${every[0].trim()} ${phrase}`)
     return
   }
-  const isCut = TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
+  const isEnd = !isTimed && /^\s+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
+  const isCut = isEnd || TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
   if (isCut || (!isTimed && COLON_AND_TIME.test(after)))
     throw notUnderstood(`${phrase}${/^\s*\S+(?:\s+\S+)?/.exec(after)?.[0] ?? ''}`)
   if (/^\s*:/.test(after)) return
