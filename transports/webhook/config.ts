@@ -42,6 +42,17 @@ const options = z.strictObject({
     .min(1)
     .default(['POST'])
     .describe('The HTTP methods with which messages are sent.'),
+  origins: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^(\*|[a-z][a-z\d+.-]*:\/\/[^\s/?#]+)$/,
+          'expected an origin such as https://shop.example.com, or *',
+        ),
+    )
+    .default([])
+    .describe('Web pages whose scripts may send and read the response: https://shop.example.com, or *.'),
   timeout: timerDuration.default(30_000).describe('How long `respond: result` waits for the reply.'),
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
   'max-body': bodySize.default(MIB).describe('Largest body, at most 25mb; larger ones are refused with 413.'),

@@ -8,6 +8,7 @@ import { refuseForeign } from '../options.ts'
 import { answer } from './answers.ts'
 import { createChallenge } from './challenge.ts'
 import type { WebhookOptions } from './config.ts'
+import { allowPage } from './cors.ts'
 import { answerProbe, isProbe, requireMethod } from './methods.ts'
 
 /** The checks of a request before its body is read. */
@@ -31,6 +32,7 @@ export function createHeadCheck(
   /** Answers the requests by which providers check an address. Throws for other requests that are no deliveries. */
   function isAnsweredByHead(request: IncomingMessage, response: ServerResponse): boolean {
     const { method = '' } = request
+    const isListed = allowPage(request, response, options)
     const greeting = greet?.(method, queryOf(request), presetOptions)
     if (typeof greeting === 'object') {
       answer(response, greeting)
@@ -43,7 +45,7 @@ export function createHeadCheck(
     }
     if (challenge?.answerByHead(request, response)) return true
     requireMethod(method, options.path, options.methods, response)
-    if (isUnsigned) refuseForeign(request, http.isLocal, 'verify')
+    if (isUnsigned && !isListed) refuseForeign(request, http.isLocal, 'verify')
     return false
   }
 

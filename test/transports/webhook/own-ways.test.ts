@@ -144,6 +144,72 @@ describe('other methods', () => {
   })
 })
 
+describe('scripts of web pages', () => {
+  const origin = 'https://shop.example.com'
+  const preflight = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'content-type,x-form',
+  }
+
+  test('may send JSON and read the response where the gateway lists their origin', async () => {
+    const { hook, last } = await startWebhook({ origins: [origin, 'http://localhost:5173'] })
+    const asked = await fetch(hook, { method: 'OPTIONS', headers: { origin, ...preflight } })
+    const answers = (response: Response) =>
+      ['origin', 'methods', 'headers', 'credentials'].map((name) =>
+        response.headers.get(`access-control-allow-${name}`),
+      )
+    assert.deepEqual([asked.status, ...answers(asked)], [204, origin, 'POST', 'content-type,x-form', null])
+    const sent = await fetch(hook, { method: 'POST', body: '{"a":1}', headers: { origin, ...json } })
+    assert.deepEqual([sent.status, ...answers(sent)], [202, origin, null, null, null])
+    assert.equal(sent.headers.get('vary'), 'Origin')
+    assert.deepEqual(last().data.body, { a: 1 })
+    // The script reads errors too.
+    const broken = await fetch(hook, { method: 'POST', body: '{', headers: { origin, ...json } })
+    assert.deepEqual([broken.status, ...answers(broken)], [400, origin, null, null, null])
+  })
+
+  test('of other pages may not, and nobody may without the option', async () => {
+    const { hook } = await startWebhook({ origins: [origin] })
+    for (const other of [
+      'https://evil.example',
+      'null',
+      `${origin}.evil.example`,
+      'http://shop.example.com',
+    ]) {
+      const asked = await fetch(hook, { method: 'OPTIONS', headers: { origin: other, ...preflight } })
+      assert.equal(asked.headers.get('access-control-allow-origin'), null, other)
+      const sent = await fetch(hook, { method: 'POST', body: '{}', headers: { origin: other } })
+      assert.deepEqual([sent.status, sent.headers.get('access-control-allow-origin')], [403, null], other)
+    }
+    const closed = await startWebhook()
+    const asked = await fetch(closed.hook, { method: 'OPTIONS', headers: { origin, ...preflight } })
+    assert.equal(asked.headers.get('access-control-allow-origin'), null)
+  })
+
+  test('may all, even of a file, where the gateway is open to every page', async () => {
+    const { hook } = await startWebhook({ origins: ['*'], respond: 'accepted', methods: ['PUT'] })
+    const asked = await fetch(hook, {
+      method: 'OPTIONS',
+      headers: { origin: 'null', ...preflight, 'access-control-request-headers': 'a\tb: c' },
+    })
+    assert.deepEqual(
+      ['origin', 'methods', 'headers'].map((name) => asked.headers.get(`access-control-allow-${name}`)),
+      ['*', 'PUT', null],
+    )
+    assert.equal((await fetch(hook, { method: 'PUT', body: '{}', headers: { origin: 'null' } })).status, 202)
+  })
+
+  test('are given as origins', () => {
+    for (const wrong of [
+      'shop.example.com',
+      'https://shop.example.com/',
+      'https://shop.example.com/page',
+      '',
+    ])
+      assert.equal(webhookOptions.safeParse({ path: '/x', origins: [wrong] }).success, false, wrong)
+  })
+})
+
 describe('a secret in the address', () => {
   const verify = { scheme: 'query', name: 'code', secret: ['s3cret', 'old'] }
 
