@@ -43,7 +43,7 @@ export function createReader(
     if (greeting) return { greeting }
     const { messages, isSplit } = normalize(request, decoded)
     if (options.respond === 'result') {
-      for (const { data } of messages) data.replyTarget = { body: hash('sha256', bytes) }
+      for (const { data } of messages) data.replyTarget = { body: contentHash(request, bytes) }
     }
     const { body } = decoded
     if (!options['keep-original'] || isSplit) return { messages, isSplit, body }
@@ -98,6 +98,12 @@ export function createReader(
       })
     },
   }
+}
+
+/** Only who sends the same content again gets its reply. With GET, the content is in the address. */
+function contentHash({ method, url = '' }: IncomingMessage, bytes: Buffer): string {
+  if (method === 'POST') return hash('sha256', bytes)
+  return hash('sha256', Buffer.concat([Buffer.from(`${method} ${url}\n`), bytes]))
 }
 
 /** For senders that sign a body before they compress it. */

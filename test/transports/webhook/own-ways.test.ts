@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
+import { until } from '../../fixtures/until.ts'
 import { json, startWebhook } from './harness.ts'
 
 /** The first response to a request with these headers, which `fetch` would not send. */
@@ -132,6 +133,26 @@ describe('other methods', () => {
     assert.equal(last().data.method, undefined)
     const refused = await fetch(hook, { method: 'DELETE' })
     assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, POST, PUT, HEAD, OPTIONS'])
+  })
+
+  test('keep a reply for who asks the same again, though they have no body', async () => {
+    const { hook, last, transport, store } = await startWebhook({
+      methods: ['GET'],
+      respond: 'result',
+      key: 'data.query.id',
+    })
+    const ask = async (query: string) => Object(await (await fetch(`${hook}?${query}`)).json())
+    const first = ask('id=7&name=ada')
+    await until(() => store.messages.length > 0, 'the question')
+    const { id, data } = last()
+    const target = { body: String(Object(data.replyTarget).body) }
+    const reply = { gateway: 'test', conversation: id, inReplyTo: id, target, text: 'for ada' }
+    await transport.send({ key: `${id}:r:0`, ...reply })
+    assert.equal((await first).reply, 'for ada')
+    assert.equal((await ask('id=7&name=ada')).reply, 'for ada')
+    store.settle(id, 'failed')
+    const guessed = await ask('id=7&name=eve')
+    assert.deepEqual([guessed.duplicate, guessed.reply], [true, undefined])
   })
 
   test('are not for the pictures and links of web pages on this machine', async () => {
