@@ -14,7 +14,7 @@ export function humanCost(result: Json): string {
     ...[row.inputTokens, row.outputTokens, row.steps].map(formatNumber),
     costOf(row, currency),
   ]
-  const totalBudgets = objectsIn(budgets).filter((each) => each.budget === 'total')
+  const sharedBudgets = objectsIn(budgets).filter((each) => each.budget !== 'sender')
   return [
     `Usage of models, ${period}`,
     '',
@@ -25,7 +25,7 @@ export function humanCost(result: Json): string {
     ...(Object(total).unpriced === undefined
       ? []
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
-    ...(totalBudgets.length > 0 ? ['', ...totalBudgets.map(budgetLine)] : []),
+    ...(sharedBudgets.length > 0 ? ['', ...sharedBudgets.map(budgetLine)] : []),
   ].join('\n')
 }
 
@@ -36,9 +36,9 @@ function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   return unpriced === undefined ? amount : `${amount}, and ${formatNumber(unpriced)} tokens without a price`
 }
 
-function budgetLine({ limit, unit, used, most, until }: JsonObject): string {
+function budgetLine({ budget, skill, limit, unit, used, most, until }: JsonObject): string {
   const over = until === undefined ? '' : `; ${paint('red', 'USED UP')}`
-  return `Budget of all  ${limit}: ${used} of ${most} ${unit}${over}`
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}${over}`
 }
 
 /** An amount with two decimals; a small one with two significant digits. */
@@ -71,7 +71,7 @@ export function humanSkillUsage(result: Json): string {
   return [
     `${paint('bold', String(result.name))}, ${result.from} to ${result.to}: ${runs} ${runs === '1' ? 'run' : 'runs'}, ${failed} failed, p50 ${p50}, p95 ${p95}`,
     `Called by: ${callers.join(', ') || 'nobody'}`,
-    ...(recent.length > 0 ? ['', table(['last runs', '', 'formatMs', 'called by', ''], recent)] : []),
+    ...(recent.length > 0 ? ['', table(['last runs', '', 'took', 'called by', ''], recent)] : []),
   ].join('\n')
 }
 

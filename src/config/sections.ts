@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { currencyOf } from '../core/budget.ts'
+import { amountsOf, currencyOf } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
 import { DAY, duration, timerDuration } from '../core/units.ts'
@@ -192,8 +192,7 @@ export const modelSchema = z
   })
   .refine(
     ({ budget, prices = {} }) =>
-      Object.keys(prices).length > 0 ||
-      ![...(budget?.sender ?? []), ...(budget?.total ?? [])].some(({ unit }) => unit !== 'tokens'),
+      Object.keys(prices).length > 0 || !amountsOf(budget).some(({ unit }) => unit !== 'tokens'),
     { error: 'a budget in money needs `prices`', path: ['budget'] },
   )
   .refine(({ currency, ...rest }) => [undefined, currencyOf(rest) ?? currency].includes(currency), {

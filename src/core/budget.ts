@@ -4,22 +4,30 @@
  */
 export type Amount = { most: number; unit: string; per: number; text: string }
 
-/** Budgets for models, per sender and in total; several amounts all apply. */
-export type Budget = { sender: Amount[]; total: Amount[] }
+/** Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply. */
+export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, Amount[]> }
 
 /** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
 export type Prices = Record<string, { input: number; output: number }>
 
 /**
- * For operators: the state of a total budget, or the senders who used up theirs. `until`: when it is available again (Unix ms); absent
+ * For operators: the state of a budget in total or of a skill, or the senders who used up theirs. `until`: when it is available again (Unix ms); absent
  * while something is left.
  */
 export type BudgetStatus =
-  | { budget: 'total'; limit: string; unit: string; used: number; most: number; until?: number }
+  | ({ budget: 'total' } & BudgetUse)
+  | ({ budget: 'skill'; skill: string } & BudgetUse)
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }
+
+export type BudgetUse = { limit: string; unit: string; used: number; most: number; until?: number }
+
+/** All amounts of a budget. */
+export function amountsOf(budget: Budget | undefined): Amount[] {
+  const { sender = [], total = [], skill = {} } = budget ?? {}
+  return [...sender, ...total, ...Object.values(skill).flat()]
+}
 
 /** The currency of `prices`: `currency` if set, else that of the budgets in money. */
 export function currencyOf(model?: { currency?: string; budget?: Budget }): string | undefined {
-  const amounts = [...(model?.budget?.sender ?? []), ...(model?.budget?.total ?? [])]
-  return model?.currency ?? amounts.find(({ unit }) => unit !== 'tokens')?.unit
+  return model?.currency ?? amountsOf(model?.budget).find(({ unit }) => unit !== 'tokens')?.unit
 }

@@ -1,13 +1,17 @@
 import { mcpServerOf } from '../core/mcp.ts'
 import type { Check } from '../core/transport.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import { prefixSkillsIn } from '../runtime/prefix-skills.ts'
 
 /**
- * Checks for `trivium doctor`: broken skills, and words of `skills.json` that refer to unknown
- * skills.
+ * Checks for `trivium doctor`: broken skills, words of `skills.json` that refer to unknown skills, and
+ * budgets of unknown skills. `budgeted`: the skills with a budget.
  */
-export function checkSkills(manager: Pick<SkillManager, 'errors' | 'list' | 'get'>): Check[] {
+export function checkSkills(
+  manager: Pick<SkillManager, 'errors' | 'list' | 'get'>,
+  budgeted: readonly string[],
+): Check[] {
   const broken = manager.errors().map(({ name, path, reason, kept }): Check => {
     const inUse = kept ? '; its last good version is in use' : ''
     return { name: `skill ${name}`, ok: false, detail: `${path}: ${reason}${inUse}` }
@@ -18,5 +22,12 @@ export function checkSkills(manager: Pick<SkillManager, 'errors' | 'list' | 'get
       const detail = `${path}: there is no skill ${ref}, to which its ref points; the help answers instead`
       return { name: `word ${name}`, ok: true, warning: true, detail }
     })
-  return [...broken, ...unresolved]
+  const names = manager.list().map(({ name }) => name)
+  const unknown = budgeted
+    .filter((name) => !manager.get(name) && mcpServerOf(name) === undefined)
+    .map((name): Check => {
+      const detail = `there is no skill ${name}, so \`model.budget.skill\` limits nothing.${didYouMean(name, names)}`
+      return { name: `budget of ${name}`, ok: true, warning: true, detail }
+    })
+  return [...broken, ...unresolved, ...unknown]
 }

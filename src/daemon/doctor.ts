@@ -58,7 +58,7 @@ export function createDoctor(deps: {
   }
 
   const checkRest = async (): Promise<Check[]> => [
-    ...checkSkills(deps.manager),
+    ...checkSkills(deps.manager, Object.keys(config().model?.budget?.skill ?? {})),
     ...(await deps.checkDocuments()),
     ...config()
       .gateways.filter((gateway) => !gateway.enabled)

@@ -29,9 +29,10 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     if (!stored) return
     const { stats, groups, subscriptions, waiting, budgets } = stored
     for (const budget of budgets) {
-      if (budget.budget !== 'total') continue
-      used.set({ limit: budget.limit }, budget.used)
-      most.set({ limit: budget.limit }, budget.most)
+      if (budget.budget === 'sender') continue
+      const limit = budget.budget === 'skill' ? `${budget.skill}: ${budget.limit}` : budget.limit
+      used.set({ limit }, budget.used)
+      most.set({ limit }, budget.most)
     }
     for (const { road, messages } of roadsOf(stats)) depth.set({ road }, messages)
     for (const queue of ['dispatch', 'outbox']) deadLetters.set({ queue }, 0)

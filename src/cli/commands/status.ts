@@ -171,11 +171,11 @@ function summary(title: string, all: readonly unknown[], notes: string[], otherw
 }
 
 /** The usage of a model budget, and the senders who used up theirs. */
-function budgetLine({ budget, limit, unit, used, most, until, over }: JsonObject): string[] {
+function budgetLine({ budget, skill, limit, unit, used, most, until, over }: JsonObject): string[] {
   const at = (time: unknown) => new Date(Number(time)).toISOString().slice(0, 16)
-  if (budget === 'total') {
+  if (budget !== 'sender') {
     const state = until ? `; ${paint('red', 'USED UP')}, available again at ${at(until)}` : ''
-    return [`Budget of all  ${limit}: ${used} of ${most} ${unit}${state}`]
+    return [`Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}${state}`]
   }
   const senders = objectsIn(over).map(({ sender, until }) => `${sender} until ${at(until)}`)
   return [`Budget of each sender  ${limit}: ${senders.slice(0, MAX_SHOWN).join(', ') || 'nobody waits'}`]

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Amount } from '../../core/budget.ts'
+import { type Amount, amountsOf } from '../../core/budget.ts'
 import { patternText } from '../../core/pattern.ts'
 import { DAY, parseDuration } from '../../core/units.ts'
 
@@ -34,16 +34,20 @@ const amounts = z
   .union([amount.transform((one) => [one]), z.array(amount).min(1)], { error: HINT })
   .default([])
 
-/** Budgets for models, per sender and in total; several amounts all apply. */
+/** Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply. */
 export const budgetSchema = z
   .strictObject({
     sender: amounts.describe('Limit for each sender: an amount such as `200k tokens/1d`, or a list of them.'),
     total: amounts.describe(
       'Limit for all runs together: an amount such as `20 EUR/30d`, or a list of them.',
     ),
+    skill: z
+      .record(z.string(), amounts)
+      .default({})
+      .describe('Limits for single skills, by name: `helper: 5 EUR/7d`, or a list of amounts.'),
   })
   .refine(
-    ({ sender, total }) => new Set([...sender, ...total].map(({ unit }) => unit)).size <= 2,
+    (budget) => new Set(amountsOf(budget).map(({ unit }) => unit)).size <= 2,
     'all budgets in money need the same currency, that of `prices`',
   )
 

@@ -21,11 +21,12 @@ export function CostPage({ query }) {
   const only = Object.fromEntries(FILTERS.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const loaded = useLoaded(
     async (signal) => {
-      const [shown, days] = await Promise.all([
+      const [shown, days, senders] = await Promise.all([
         invoke('cost', { by, ...range, ...only }, signal),
         invoke('cost', { by: 'day', ...range, ...only }, signal),
+        invoke('cost', { by: 'sender', ...range, ...only }, signal),
       ])
-      return { shown, days: days.rows }
+      return { shown, days: days.rows, senders: senders.rows }
     },
     [JSON.stringify(query)],
   )
@@ -46,15 +47,17 @@ export function CostPage({ query }) {
       )}</p>`
     }
     <${Wait} of=${loaded} what="the cost" />
-    ${value && html`<${Shown} of=${value.shown} days=${value.days} query=${query} />`}
+    ${value && html`<${Shown} of=${value.shown} days=${value.days} senders=${value.senders} query=${query} />`}
   </section>`
 }
 
-function Shown({ of: { by, from, to, currency, total, rows, budgets }, days, query }) {
-  if (rows.length === 0)
-    return html`<${Budgets} of=${budgets} /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
-  const shareOf = measureOf(rows)
-  const most = Math.max(...rows.map(shareOf), Number.MIN_VALUE)
+function Shown({ of: { by, from, to, currency, total, rows: used, budgets }, days, senders, query }) {
+  const rows = by === 'day' ? everyDay(used, from, to).toReversed() : used
+  if (used.length === 0)
+    return html`<${Budgets} of=${budgets} senders=${[]} /><${Empty} title="No model was used in this time.">Skills on a <code>model</code> show their tokens and cost here.<//>`
+  const shareOf = measureOf(used)
+  const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
+  const isBySkill = by === 'skill'
   return html`<div class="figures-row">
       <${Figure} name="Cost" value=${amountOf(total, currency)} />
       <${Figure} name="Tokens in" value=${tokens(total.inputTokens)} />
@@ -62,17 +65,17 @@ function Shown({ of: { by, from, to, currency, total, rows, budgets }, days, que
       <${Figure} name="Steps" value=${total.steps.toLocaleString('en')} />
     </div>
     ${total.unpriced > 0 && html`<p class="note"><${Badge} kind="warn">no price<//> ${tokens(total.unpriced)} tokens are not in the cost: <code>prices</code> in routes.yaml has no price for their model.</p>`}
-    <${Budgets} of=${budgets} />
+    <${Budgets} of=${budgets} senders=${senders} currency=${currency} query=${query} />
     ${days.length > 0 && html`<${Bars} days=${days} from=${from} to=${to} currency=${currency} />`}
     <div class="scrolls" tabindex="0" role="region" aria-label="Cost by ${by}"><table class="cost">
       <caption>By ${by}, ${from.replace('T', ' ')} to ${to.replace('T', ' ')} (UTC)</caption>
-      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th></tr></thead>
+      <thead><tr><th scope="col">${by}</th><th scope="col" class="number">in</th><th scope="col" class="number">out</th><th scope="col" class="number wide">steps</th><th scope="col" class="number">cost</th>${isBySkill && html`<th scope="col" class="budget-column">budget</th>`}</tr></thead>
       <tbody>${rows.map(
         (
           row,
         ) => html`<tr key=${row.name}><td class="share" style=${{ '--share': shareOf(row) / most }}>${drill(by, row.name, query)}</td>
         <td class="number" title=${row.inputTokens.toLocaleString('en')}>${tokens(row.inputTokens)}</td><td class="number" title=${row.outputTokens.toLocaleString('en')}>${tokens(row.outputTokens)}</td>
-        <td class="number wide">${row.steps.toLocaleString('en')}</td><td class="number">${amountOf(row, currency)}</td></tr>`,
+        <td class="number wide">${row.steps.toLocaleString('en')}</td><td class="number">${amountOf(row, currency)}</td>${isBySkill && html`<td class="budget-column"><${SkillBudget} of=${budgets.filter(({ skill }) => skill === row.name)} /></td>`}</tr>`,
       )}</tbody></table></div>`
 }
 
@@ -97,18 +100,34 @@ function drill(by, name, query) {
   return next ? html`<a href=${link('cost', { ...query, by: next, [by]: name })}>${name}</a>` : name
 }
 
-/** One bar per day. The table by day has the numbers. */
+/** One bar per day, with its day and its amount. */
 function Bars({ days: used, from, to, currency }) {
   const days = everyDay(used, from, to)
   const shareOf = measureOf(used)
   const most = Math.max(...used.map(shareOf), Number.MIN_VALUE)
   const isMoney = used.every(({ money, unpriced }) => money !== undefined && !unpriced)
-  return html`<figure class="bars"><figcaption>${isMoney ? 'Cost' : 'Tokens'} a day</figcaption>
-    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${isMoney ? money(day.money, currency) : `${tokens(shareOf(day))} tokens`}`} style=${{ height: `${shareOf(day) === 0 ? 0 : Math.max(2, (100 * shareOf(day)) / most)}%` }}></span>`)}</div>
-    <p class="dim"><span>${days[0].name}</span><span>${days.at(-1).name}</span></p></figure>`
+  const amount = (value) => (isMoney ? money(value, currency) : `${tokens(value)} tokens`)
+  const isFew = days.length <= MOST_LABELS
+  const height = (day) => ({
+    height: `${shareOf(day) === 0 ? 0 : Math.max(2, (100 * shareOf(day)) / most)}%`,
+  })
+  return html`<figure class=${`bars ${isFew ? 'labelled' : ''}`}><figcaption>${isMoney ? 'Cost' : 'Tokens'} a day <span class="dim">highest ${amount(most)}</span></figcaption>
+    <div aria-hidden="true">${days.map((day) => html`<span key=${day.name} title=${`${day.name}: ${amount(shareOf(day))}`} style=${height(day)}></span>`)}</div>
+    ${
+      isFew
+        ? html`<p class="dim bar-labels" aria-hidden="true">${days.map((day) => html`<span key=${day.name}>${dayIn(day.name)}<br />${shareOf(day) === 0 ? '–' : amount(shareOf(day))}</span>`)}</p>`
+        : html`<p class="dim"><span>${days[0].name}</span><span>${days.at(-1).name}</span></p>`
+    }</figure>`
 }
 
-const NOTHING = { inputTokens: 0, outputTokens: 0, money: 0 }
+/** More days have no room for a label each. */
+const MOST_LABELS = 8
+
+function dayIn(name) {
+  return new Date(name).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+}
+
+const NOTHING = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0 }
 const DAY = 86_400_000
 
 /** Includes days without usage, so that bars are in the right places. */
@@ -121,16 +140,36 @@ function everyDay(used, from, to) {
   return days
 }
 
-/** The usage of each budget, and who is waiting. */
-function Budgets({ of: budgets }) {
-  if (budgets.length === 0)
-    return html`<p class="hint">No budget is set: <code>model.budget</code> in routes.yaml limits each sender, and all together, as in <code>budget: { sender: 200k tokens/1d, total: 20 EUR/30d }</code>.</p>`
+/** How much of its budgets a skill has used. */
+function SkillBudget({ of }) {
+  return of.map(
+    (each) =>
+      html`<span key=${each.limit} class="skill-budget"><${Meter} of=${each} /> <span class="dim">${usedOf(each)}</span></span>`,
+  )
+}
+
+function Meter({ of: { used, most, limit } }) {
+  return html`<meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter>`
+}
+
+function usedOf({ unit, used, most, until }) {
+  const amount =
+    unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`
+  return `${amount}${until === undefined ? '' : `, goes on at ${new Date(until).toLocaleString()}`}`
+}
+
+const TOP = 3
+
+/** The usage of each budget, who is waiting, and who uses most. */
+function Budgets({ of: budgets, senders, currency, query }) {
+  const top = senders.slice(0, TOP)
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
-    each.budget === 'total'
-      ? html`<li key=${index} class="card"><p><b>Budget of all</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
-          <meter min="0" max=${each.most} value=${each.used} high=${0.8 * each.most} aria-label=${`Used of ${each.limit}`}></meter>
-          <p class="dim">${each.unit === 'tokens' ? `${tokens(each.used)} of ${tokens(each.most)} tokens` : `${money(each.used)} of ${money(each.most, each.unit)}`}${each.until !== undefined && `, goes on at ${new Date(each.until).toLocaleString()}`}</p></li>`
-      : html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${new Date(until).toLocaleString()}</span></li>`)}</ul>`}</li>`,
-  )}</ul><p class="hint">Budgets are set in <code>model.budget</code> of routes.yaml, for each sender and for all together. <a href=${link('configuration')}>See the configuration</a></p>`
+    each.budget === 'sender'
+      ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${new Date(until).toLocaleString()}</span></li>`)}</ul>`}</li>`
+      : html`<li key=${index} class="card"><p><b>Budget of ${each.budget === 'skill' ? html`<a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'all'}</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
+          <${Meter} of=${each} /><p class="dim">${usedOf(each)}</p></li>`,
+  )}
+    ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>
+    <p class="hint">${budgets.length === 0 ? 'No budget is set. ' : ''}Budgets are set in <code>model.budget</code> of routes.yaml, for each sender, for all together and for single skills: <code>budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }</code>. <a href=${link('configuration')}>See the configuration</a></p>`
 }

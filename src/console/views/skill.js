@@ -55,12 +55,17 @@ function nameOf({ since = '7d', until }) {
 function Usage({ name, range }) {
   const loaded = useLoaded(
     async (signal) => {
-      const [usage, routes, { currency }] = await Promise.all([
+      const [usage, routes, { currency, budgets }] = await Promise.all([
         invoke('skill-usage', { name, ...range }, signal),
         invoke('route-list', {}, signal),
         invoke('cost', { skill: name, since: '1d' }, signal),
       ])
-      return { usage, currency, routes: routes.filter(({ target, to }) => target === 'skill' && to === name) }
+      return {
+        usage,
+        currency,
+        budgets: budgets.filter(({ skill }) => skill === name),
+        routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
+      }
     },
     [name, JSON.stringify(range)],
   )
@@ -70,7 +75,7 @@ function Usage({ name, range }) {
     return () => clearInterval(timer)
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
-  const { usage, currency, routes } = value
+  const { usage, currency, routes, budgets } = value
   const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots } = usage
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
@@ -86,6 +91,10 @@ function Usage({ name, range }) {
         ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
       </div>`
     }
+    ${budgets.map(
+      ({ limit, unit, used, most }) =>
+        html`<p key=${limit}>Budget ${limit}: <meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter> <span class="dim">${unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`}</span></p>`,
+    )}
     ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&

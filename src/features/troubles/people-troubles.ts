@@ -1,6 +1,7 @@
 import type { BudgetStatus } from '../../core/budget.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { counted } from '../../lib/counted.ts'
+import { defined } from '../../lib/defined.ts'
 import type { FailingSchedule, StoredReadings } from './readings.ts'
 import { firstLine, timeOfDay, warning } from './trouble-parts.ts'
 
@@ -42,12 +43,13 @@ function scheduleTrouble({ id, name, skill, error: reason, since, count }: Faili
 
 function budgetTroubles(budget: BudgetStatus): Trouble[] {
   const todo = 'Raise `model.budget`, or wait; messages keep their order.'
-  if (budget.budget === 'total') {
+  if (budget.budget !== 'sender') {
     const { limit, used, most, unit, until } = budget
     if (until === undefined) return []
-    const title = `The budget of models is used up (${limit})`
-    const text = `${used} of ${most} ${unit} are used. Model runs wait until ${timeOfDay(until)}.`
-    return [warning('budget', { reason: limit }, { title, text, todo })]
+    const skill = budget.budget === 'skill' ? budget.skill : undefined
+    const title = `The budget of ${skill === undefined ? 'models' : `the skill ${skill}`} is used up (${limit})`
+    const text = `${used} of ${most} ${unit} are used. ${skill === undefined ? 'Model' : 'Its'} runs wait until ${timeOfDay(until)}.`
+    return [warning('budget', defined({ reason: limit, skill }), { title, text, todo })]
   }
   const { over, limit } = budget
   if (over.length === 0) return []

@@ -1,4 +1,4 @@
-import type { Budget, BudgetStatus, Prices } from '../../core/budget.ts'
+import type { Amount, Budget, BudgetStatus, BudgetUse, Prices } from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { identityOf, withoutTag } from '../../core/identity.ts'
@@ -17,8 +17,9 @@ export type Budgets = ReturnType<typeof createBudgets>
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
 const MAX_LISTED = 100
-/** The owner of the budgets in total. */
+/** The owner of the budgets in total, and the prefix of those of skills. */
 const TOTAL = 'total'
+const SKILL = 'skill '
 /** Prices are per million tokens. */
 const TOKENS_PER_PRICE = 1e6
 
@@ -32,7 +33,7 @@ export function createBudgets(deps: {
   budget(): Budget | undefined
   prices(): Prices
   /** Called for each refused run. */
-  refused(budget: 'sender' | 'total'): void
+  refused(budget: 'sender' | 'total' | 'skill'): void
   /** Called for each step with its usage, caller and cost; undefined for a model without a price. */
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
@@ -44,11 +45,13 @@ export function createBudgets(deps: {
 
   /** The budgets that apply to a call, with their owners. */
   const budgetsOf = (call: Call) => {
-    const { sender = [], total = [] } = deps.budget() ?? {}
+    const { sender = [], total = [], skill = {} } = deps.budget() ?? {}
     const owner = senderOf(call)
+    const ofSkill = Object.hasOwn(skill, call.skill) ? (skill[call.skill] ?? []) : []
     return [
       ...(owner === undefined ? [] : sender.map((amount) => ({ amount, owner, budget: 'sender' as const }))),
       ...total.map((amount) => ({ amount, owner: TOTAL, budget: 'total' as const })),
+      ...ofSkill.map((amount) => ({ amount, owner: SKILL + call.skill, budget: 'skill' as const })),
     ]
   }
 
@@ -61,14 +64,16 @@ export function createBudgets(deps: {
   }
 
   return {
-    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender or in total. */
+    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender, the skill or in total. */
     async require(call: Call): Promise<void> {
       for (const { amount, owner, budget } of budgetsOf(call)) {
         const until = availableAt(await sums.read(owner, amount.per), amount)
         if (until === undefined) continue
         deps.refused(budget)
         if (budget === 'sender') await kv.set(OVER + owner, until, { ttl: Math.max(1, until - now()) })
-        const whose = budget === 'sender' ? 'for each sender' : 'for all'
+        const whose = { sender: 'for each sender', total: 'for all', skill: `for the skill ${call.skill}` }[
+          budget
+        ]
         const at = formatMinute(until)
         throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
       }
@@ -86,25 +91,38 @@ export function createBudgets(deps: {
       return money
     },
     /** The state of the budgets, for operators; `[]` without budgets. */
-    async status(): Promise<BudgetStatus[]> {
-      const { sender = [], total = [] } = deps.budget() ?? {}
-      const totals = total.map(async (amount): Promise<BudgetStatus> => {
-        const parts = await sums.read(TOTAL, amount.per)
-        const until = availableAt(parts, amount)
-        const { text: limit, unit, most } = amount
-        const used = Number(sumOf(parts, amount).toFixed(4))
-        return { budget: 'total', limit, unit, used, most, ...(until === undefined ? {} : { until }) }
-      })
-      if (sender.length === 0) return Promise.all(totals)
-      const keys = await kv.list(OVER, MAX_LISTED)
-      const over = keys.map(async (key) => {
-        const until = Number((await kv.get(key))?.value ?? 0)
-        return { sender: key.slice(OVER.length), until }
-      })
-      const limit = sender.map(({ text }) => text).join(', ')
-      return [...(await Promise.all(totals)), { budget: 'sender', limit, over: await Promise.all(over) }]
-    },
+    status: () => statusOf(deps.budget(), kv, sums),
   }
+}
+
+async function statusOf(
+  budget: Budget | undefined,
+  kv: KeyValues,
+  sums: ReturnType<typeof createSlidingSums>,
+): Promise<BudgetStatus[]> {
+  const { sender = [], total = [], skill = {} } = budget ?? {}
+  const useOf = async (owner: string, amount: Amount): Promise<BudgetUse> => {
+    const parts = await sums.read(owner, amount.per)
+    const until = availableAt(parts, amount)
+    const { text: limit, unit, most } = amount
+    return { limit, unit, used: Number(sumOf(parts, amount).toFixed(4)), most, ...defined({ until }) }
+  }
+  const shared = await Promise.all([
+    ...total.map(async (amount) => ({ budget: 'total' as const, ...(await useOf(TOTAL, amount)) })),
+    ...Object.entries(skill).flatMap(([name, amounts]) =>
+      amounts.map(async (amount) => {
+        return { budget: 'skill' as const, skill: name, ...(await useOf(SKILL + name, amount)) }
+      }),
+    ),
+  ])
+  if (sender.length === 0) return shared
+  const keys = await kv.list(OVER, MAX_LISTED)
+  const over = keys.map(async (key) => {
+    const until = Number((await kv.get(key))?.value ?? 0)
+    return { sender: key.slice(OVER.length), until }
+  })
+  const limit = sender.map(({ text }) => text).join(', ')
+  return [...shared, { budget: 'sender', limit, over: await Promise.all(over) }]
 }
 
 /** Warns once about each model without a price. */
