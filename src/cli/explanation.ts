@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { counted } from '../lib/counted.ts'
 import { nearest } from '../lib/nearest.ts'
-import { table } from './terminal.ts'
+import { shorten, table } from './terminal.ts'
 
 /**
  * Why the routes did or did not match a message, as a table: the route that answers, then the nearest. Without `all`,
@@ -94,6 +94,19 @@ function rowsOf(route: JsonObject): unknown[][] {
 }
 
 function keyCells(key: JsonObject): unknown[] {
-  const actual = key.reason === undefined ? key.actual : `${key.actual}: ${key.reason}`
+  const has = shorten(plainIn(String(key.actual)), LONGEST_VALUE)
+  const actual = key.reason === undefined ? has : `${has}: ${key.reason}`
   return [`${key.matched ? '✓' : '✗'} ${key.key}`, key.wanted, actual]
+}
+
+/** Maximum characters of a value of the message. */
+const LONGEST_VALUE = 120
+
+/** A value without the punctuation of JSON, as the console shows it. */
+function plainIn(text: string): string {
+  if (!/^["'`]?\s*[[{]/.test(text)) return text
+  return text
+    .replaceAll(/\\?"\s*:\s*/g, ': ')
+    .replaceAll(/[}\]"\\]*,\s*\\?"?/g, ', ')
+    .replaceAll(/["{}[\]\\]/g, '')
 }

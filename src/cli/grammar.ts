@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
+import { NARROW_HELP } from './narrow-help.ts'
 
 /** Nouns of the command line: `event wait` is the skill `event-wait`. */
 const NOUNS = [
@@ -102,7 +103,11 @@ export function skillIn(
 /** A command that lists the verbs of a noun in its help; undefined for other words. */
 export function groupOf(noun: string): Command | undefined {
   if (!SPOKEN.some((one) => one.noun === noun)) return undefined
-  const group = new Command(`trivium ${noun}`).usage('<verb> [options]').exitOverride().helpCommand(false)
+  const group = new Command(`trivium ${noun}`)
+    .configureHelp(NARROW_HELP)
+    .usage('<verb> [options]')
+    .exitOverride()
+    .helpCommand(false)
   listVerbs(group, noun)
   return group
 }

@@ -3,7 +3,16 @@ import { Command, CommanderError } from 'commander'
 import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
-import { createTerminal, hintAt, paint, type Streams, type Terminal, usageOutput } from './terminal.ts'
+import { NARROW_HELP } from './narrow-help.ts'
+import {
+  createTerminal,
+  hintAt,
+  paint,
+  paragraph,
+  type Streams,
+  type Terminal,
+  usageOutput,
+} from './terminal.ts'
 
 /**
  * All commands that are not skills, in the order of the help. Each is loaded only if a command line
@@ -88,9 +97,11 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput(usageOutput(terminal))
+    .configureHelp(NARROW_HELP)
     .addHelpText(
       'after',
-      '\n`trivium <noun>` lists its verbs, and `--help` works after each. Your own skills are commands by their names; `trivium skill list`\nnames them.',
+      () =>
+        `\n${paragraph('', '`trivium <noun>` lists its verbs, and `--help` works after each. Your own skills are commands by their names; `trivium skill list` names them.')}`,
     )
 
   try {

@@ -13,6 +13,7 @@ import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { askForSecrets } from './secret-input.ts'
+import { fullId } from './short-ids.ts'
 import { commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
@@ -65,9 +66,10 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json }
     for (const { property, key } of options) if (flags[key] !== undefined) named[property] = flags[key]
     const withPositional = { ...named, ...readPositional(command.args, named, skill.args) }
-    const args = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
+    const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     // `troubles` is added by a running daemon.
-    const isBuiltIn = name === 'troubles' || builtInSkills.some((one) => one.name === name)
+    const isBuiltIn: boolean = name === 'troubles' || builtInSkills.some((one) => one.name === name)
+    const args = isBuiltIn ? await withFullIds(name, given, connection) : given
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
     if (flags.follow === true) return followEvents(connection, args, context)
     if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())
@@ -83,6 +85,20 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     if (name === 'troubles' && hasError(result)) context.exit(1)
   })
   await command.parseAsync(argv, { from: 'user' })
+}
+
+/** Arguments of built-in skills that are the id of a message or dead letter. */
+const IDS: readonly { skill: RegExp; argument: string }[] = [
+  { skill: /^(message|dead-letter)-/, argument: 'id' },
+  { skill: /^run-cancel$/, argument: 'messageId' },
+]
+
+/** Replaces the end of an id by the whole id. */
+async function withFullIds(name: string, args: JsonObject, connection: Connection): Promise<JsonObject> {
+  const argument = IDS.find(({ skill }) => skill.test(name))?.argument
+  const id = argument === undefined ? undefined : args[argument]
+  if (argument === undefined || typeof id !== 'string') return args
+  return { ...args, [argument]: await fullId(connection, id) }
 }
 
 /** How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the outcome. */

@@ -4,6 +4,7 @@ import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
 import { usage } from './command.ts'
 import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
 import { spokenName } from './grammar.ts'
+import { NARROW_HELP } from './narrow-help.ts'
 import { isSecret } from './secret-input.ts'
 import { readValue, typeName } from './skill-value.ts'
 
@@ -28,6 +29,7 @@ export function commandFor(name: string, { description, args: { properties, requ
   const names = positionalNames({ properties, required })
   const help = names.length > 0 ? `options without their name, in this order: ${names.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
+    .configureHelp(NARROW_HELP)
     .description(description)
     .exitOverride()
     .showSuggestionAfterError()

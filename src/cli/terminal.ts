@@ -105,8 +105,37 @@ export function table(
   rows: readonly (readonly unknown[])[],
   width = process.stdout.columns || Number.POSITIVE_INFINITY,
 ): string {
-  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
+  return tableOf(
+    head,
+    rows.map((row) => row.map(cell)),
+    width,
+  )
+}
+
+/** Like `table`, but the text in the last column is cut to the rest of its line, if there is room for some of it. */
+export function listTable(
+  head: string[],
+  rows: readonly (readonly unknown[])[],
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+): string {
   const cells = rows.map((row) => row.map(cell))
+  const before = [head, ...cells].map((row) => row.slice(0, -1))
+  const widths = head.slice(0, -1).map((_, at) => Math.max(...before.map((row) => lengthOf(row[at] ?? ''))))
+  const left = width - widths.reduce((sum, each) => sum + each + GAP, 0)
+  if (left < LEAST_CUT) return tableOf(head, cells, width)
+  const cut = (text: string) => (lengthOf(text) > left ? shorten(stripVTControlCharacters(text), left) : text)
+  return tableOf(
+    head,
+    cells.map((row) => row.with(-1, cut(row.at(-1) ?? ''))),
+    width,
+  )
+}
+
+/** Less of a text (characters) says nothing. */
+const LEAST_CUT = 16
+
+function tableOf(head: string[], cells: string[][], width: number): string {
+  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? LEAST : 0)
   if (!fits && head.length > 2) return stacked(head, cells, width)
   const output = new Table({
@@ -123,7 +152,7 @@ export function table(
   return text
 }
 
-/** Each row as several lines: its first cell, then the others with their column titles, as many in a line as fit. */
+/** Each row as several lines: its first cell, and the others with their column titles, as many in a line as fit. */
 function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
   const lines = rows.flatMap(([first = '', ...others]) => {
     const parts = others.flatMap((text, at) => {
@@ -131,10 +160,11 @@ function stacked(head: readonly string[], rows: readonly (readonly string[])[], 
       if (text === '' || text === '-') return []
       return [title === '' ? text : `${title}: ${text}`]
     })
-    return [...wrapped(first, width), ...packed(parts, width - 2).map((line) => `  ${line}`)]
+    return packed(first === '' ? parts : [first, ...parts], width - 2).map((line, at) =>
+      at === 0 ? line : `  ${line}`,
+    )
   })
-  const [title = ''] = head
-  return [...(title === '' ? [] : [paint('bold', title)]), ...lines].join('\n')
+  return lines.join('\n')
 }
 
 /** Puts several short texts into a line. Longer ones get lines of their own. */
@@ -230,6 +260,15 @@ export function age(at: unknown, now = Date.now()): string {
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }
+
+/** The end of an id, for lists at a terminal; the whole id in a pipe. Commands take both (see `fullId`). */
+export function shortId(id: unknown): string {
+  const text = String(id)
+  return process.stdout.isTTY && UUID.test(text) ? text.slice(-SHORT_ID) : text
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const SHORT_ID = 8
 
 /** Shortens a text to one line of at most `width` characters. */
 export function shorten(text: string, width: number): string {

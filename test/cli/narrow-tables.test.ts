@@ -7,7 +7,7 @@ test('the short cells of a row that does not fit share a line, and no column has
   const head = ['id', 'gateway', 'outcome', 'text']
   assert.equal(
     table(head, [[id, 'support', 'done', 'where is my order of last week?']], 60),
-    `id\n${id}\n  gateway: support · outcome: done\n  text: where is my order of last week?`,
+    `${id} · gateway: support\n  outcome: done · text: where is my order of last week?`,
   )
 })
 

@@ -169,7 +169,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     assert.match(await run('dead-letter --help'), /^ {2}bulk /m)
     assert.match(await run('help schedule'), /^ {2}create /m)
     assert.match(await run('slack'), /^ {2}installs remove /m)
-    assert.match(await run('audit list'), /^time +who/)
+    assert.match(await run('audit list'), /^time \(UTC\) +who/)
     const places = readFileSync(join(import.meta.dirname, '../../docs/personal-data.md'), 'utf8')
     for (const place of Object.keys((await json('person erase *:cli')).counts))
       assert.match(places, new RegExp(`^\\| ${place} \\|`, 'm'), `docs/personal-data.md describes ${place}`)

@@ -33,7 +33,8 @@ export async function checkSlack(
       // Others are optional, but a bot must receive events and be able to answer.
       const ok = scopes.includes('chat:write') && scopes.some((scope) => EVENT_SCOPE.test(scope))
       const advice = `missing ${missing}; add them under OAuth & Permissions (and to \`oauth\`), and install the app again`
-      add(`Slack scopes in ${name}`, ok, missing === '' ? 'all that Trivium uses' : advice)
+      if (missing === '') add(`Slack scopes in ${name}`, ok, 'all that Trivium uses')
+      else checks.push({ name: `Slack scopes in ${name}`, ok, detail: advice, warning: true })
     } catch (error) {
       const { isToken, reason } = slackFailure(error)
       // Rejected tokens are reported as faults of the workspaces.

@@ -1,7 +1,8 @@
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type AddCommand, wholeNumber } from '../command.ts'
-import { ask } from '../connection.ts'
-import { paint, shorten, table } from '../terminal.ts'
+import { ask, type Connection } from '../connection.ts'
+import { secondOf } from '../printers/readable.ts'
+import { listTable, paint, shorten, shortId } from '../terminal.ts'
 
 /** `trivium audit`: the result of `audit-list` as a table. */
 export const addAudit: AddCommand = (program, context) => {
@@ -15,30 +16,57 @@ export const addAudit: AddCommand = (program, context) => {
     .option('--until <time>', 'only before a time, or older than an age (2h)')
     .option('--before <number>', 'only older entries: `next` of the previous page', wholeNumber('--before'))
     .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
-    .action((filter: object) =>
-      ask(context, (connection) => connection.invoke('audit-list', filter), humanAudit),
-    )
+    .action((filter: object) => ask(context, (connection) => withTitles(connection, filter), humanAudit))
+}
+
+/** Adds the titles of decided requests, which the log itself does not keep. */
+async function withTitles(connection: Pick<Connection, 'invoke'>, filter: object): Promise<Json> {
+  const answer = await connection.invoke('audit-list', filter)
+  const isNeeded = objectsIn(pathGet(answer, 'entries')).some(({ action }) => action === 'approval-decide')
+  if (!isNeeded || !isJsonObject(answer)) return answer
+  const requests = objectsIn(await connection.invoke('approval-list', { limit: 1_000 }).catch(() => []))
+  const titles = Object.fromEntries(requests.map(({ id, title }) => [String(id), title ?? null]))
+  return { ...answer, titles }
 }
 
 /** The result of `audit-list` as a table. */
 export function humanAudit(answer: Json): string {
   const entries = objectsIn(pathGet(answer, 'entries'))
   const next = pathGet(answer, 'next')
+  const titles = Object(pathGet(answer, 'titles'))
+  const isNarrow = (process.stdout.columns || Number.POSITIVE_INFINITY) < NARROW
   const rows = entries.map(({ at, by, via, action, target, outcome }) => [
-    `${new Date(Number(at)).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+    new Date(Number(at)).toISOString().slice(0, 19).replace('T', ' '),
     by,
-    via,
+    ...(isNarrow ? [] : [via]),
     action,
-    shorten(targetOf(target), 60),
     outcome === 'ok' ? paint('green', 'ok') : paint('red', String(outcome)),
+    shorten(targetOf(String(action), Object(target), titles), LONGEST_TARGET),
   ])
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (rows.length === 0) return ['No entries.', ...more].join('\n')
-  return [table(['time', 'who', 'via', 'action', 'what', 'outcome'], rows), ...more].join('\n')
+  return [
+    listTable(['time (UTC)', 'who', ...(isNarrow ? [] : ['via']), 'action', 'outcome', 'what'], rows),
+    ...more,
+  ].join('\n')
 }
 
-function targetOf(target: unknown): string {
-  return Object.entries(Object(target))
-    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join(', ')
+/** Terminals with fewer columns have no room for the interface. */
+const NARROW = 100
+/** Maximum characters of the objects of an entry. */
+const LONGEST_TARGET = 100
+const TIMES = new Set(['since', 'until', 'at'])
+/** Arguments that an action always has: they say nothing. */
+const ALWAYS = new Set(['all', 'confirm'])
+
+function targetOf(action: string, target: JsonObject, titles: JsonObject): string {
+  const title = action === 'approval-decide' ? titles[String(target.id)] : undefined
+  const shown = Object.entries(target).filter(([name]) => !ALWAYS.has(name) && !(title && name === 'id'))
+  const parts = shown.map(([name, value]) => `${name} ${textOf(name, value)}`)
+  return [...(typeof title === 'string' ? [title] : []), ...parts].join(', ')
+}
+
+function textOf(name: string, value: Json): string {
+  if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
+  return typeof value === 'string' ? shortId(value) : JSON.stringify(value)
 }

@@ -6,6 +6,7 @@ import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanLetterCount } from '../printers/actions.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
+import { fullId } from '../short-ids.ts'
 
 /** `trivium dead-letter list|groups|show|retry|drop`. */
 export const addDeadLetters: AddCommand = (program, context) => {
@@ -42,7 +43,13 @@ export const addDeadLetters: AddCommand = (program, context) => {
   command
     .command('show <id>')
     .description('a dead letter with its message and every error')
-    .action((id: string) => ask(context, (daemon) => daemon.invoke('dead-letter-show', { id }), humanLetter))
+    .action((id: string) =>
+      ask(
+        context,
+        async (daemon) => daemon.invoke('dead-letter-show', { id: await fullId(daemon, id) }),
+        humanLetter,
+      ),
+    )
   const addAction = (verb: string, description: string, participle: 'retried' | 'dropped') =>
     filtered(`${verb} [id...]`)
       .description(`${description}: the named ones, or with --all those that match the filters`)
@@ -51,7 +58,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
         if (ids.length > 0 && (all || Object.keys(filter).length > 0))
           throw usage('Give ids or filters, not both.')
         const work = async (daemon: Connection) => {
-          for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id })
+          for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id) })
           if (ids.length > 0) return { count: ids.length }
           const args = { ...argsOf(filter), until: filter.until ?? new Date().toISOString() }
           if (!all) {

@@ -27,10 +27,19 @@ export const addDoctor: AddCommand = (program, context) => {
         ...(await checkDaemon(environs).catch(uncheckedWithoutPart).catch(failed('daemon'))),
       ]
       const ok = checks.every((check) => check.ok)
-      const rows = checks.map((check) => [markOf(check), check.name, check.detail])
-      show(context.terminal(), { ok, checks }, () => table(['', 'check', ''], rows))
+      show(context.terminal(), { ok, checks }, () => humanChecks(checks))
       if (!ok) context.exit(1)
     })
+}
+
+/** The checks as a table. Details of several lines, such as an excerpt of routes.yaml, stay as they are, below it. */
+function humanChecks(checks: readonly JsonObject[]): string {
+  const isLong = ({ detail }: JsonObject) => String(detail ?? '').includes('\n')
+  const rows = checks.map((check) => [markOf(check), check.name, isLong(check) ? 'see below' : check.detail])
+  const details = checks
+    .filter(isLong)
+    .map(({ name, detail }) => `\n${paint('bold', String(name))}\n${detail}`)
+  return [table(['', 'check', ''], rows), ...details].join('\n')
 }
 
 function markOf({ ok, warning }: JsonObject): string {

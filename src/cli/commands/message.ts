@@ -15,6 +15,7 @@ import { humanExplanation } from '../explanation.ts'
 import { pausedBy } from '../paused-by.ts'
 import { humanMessage } from '../printers/message.ts'
 import { humanMessages } from '../printers/messages.ts'
+import { fullId } from '../short-ids.ts'
 import { pretty, type Terminal } from '../terminal.ts'
 
 type SendOptions = {
@@ -89,8 +90,14 @@ export const addMessage: AddCommand = (program, context) => {
   message
     .command('show')
     .description('a message and its history on the three roads')
-    .argument('<id>', 'the message id')
-    .action((id: string) => ask(context, (daemon) => daemon.invoke('message-show', { id }), humanMessage))
+    .argument('<id>', 'the message id, or its end as in the lists')
+    .action((id: string) =>
+      ask(
+        context,
+        async (daemon) => daemon.invoke('message-show', { id: await fullId(daemon, id) }),
+        humanMessage,
+      ),
+    )
 
   filtered(message.command('list'))
     .description('the newest messages, or the matches of a search')

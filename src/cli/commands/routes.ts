@@ -16,6 +16,7 @@ import { ask } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
 import { humanReplay } from '../printers/actions.ts'
+import { fullId } from '../short-ids.ts'
 import { show } from '../terminal.ts'
 
 /** `trivium routes check|explain|replay`. */
@@ -48,7 +49,8 @@ export const addRoutes: AddCommand = (program, context) => {
     .option('--all', 'every route; --json always has every route')
     .action(async (target: string, options: { all?: true }) => {
       const human = (explained: Json) => humanExplanation(explained, options)
-      if (isId(target)) return ask(context, (daemon) => daemon.explain(target), human)
+      if (isId(target) || /^[0-9a-f]{8}$/.test(target))
+        return ask(context, async (daemon) => daemon.explain(await fullId(daemon, target)), human)
       const explained = await explainFile(context.environs(), target)
       show(context.terminal(), explained, () => human(explained))
     })

@@ -115,9 +115,12 @@ const WIDTH_BEFORE_CONTENT = 55
 const WIDTH_OF_PIPE = 200
 
 /** `10:31:07  dead      support     Ada                 Invoice: where is it`. */
-function lineOf({ at, gateway, from, event, subject, text, outcome }: JsonObject, mark = ''): string {
+function lineOf(
+  { at, gateway, from, event, subject, summary, text, outcome }: JsonObject,
+  mark = '',
+): string {
   const sender = pathGet(from, 'name') ?? pathGet(from, 'address') ?? pathGet(from, 'id')
-  const content = [event && `[${event}]`, subject && `${subject}:`, text].filter(Boolean).join(' ')
+  const content = [event && `[${event}]`, subject && `${subject}:`, summary ?? text].filter(Boolean).join(' ')
   const paddedOutcome = String(outcome).padEnd(OUTCOME_WIDTH)
   const colour = COLOURS[String(outcome)]
   const contentWidth = (process.stdout.columns || WIDTH_OF_PIPE) - WIDTH_BEFORE_CONTENT

@@ -1,15 +1,18 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { age, paint, shorten, table } from '../terminal.ts'
+import { age, listTable, paint, shorten, shortId, table } from '../terminal.ts'
 import { fields, timeOf } from './readable.ts'
+
+/** Maximum characters of an error in a list. */
+const LONGEST_ERROR = 120
 
 /** `dead-letter-list`. */
 export function humanLetters(result: Json): string {
   const rows = objectsIn(result).map((one) => {
-    const { id, at, queue, group, reason } = one
-    return [id, age(at), queue, group, `${shorten(`${reason}: ${lastError(one)}`, 80)}${retryIn(one)}`]
+    const { id, at, queue, group } = one
+    return [shortId(id), age(at), queue, group, `${shorten(whyOf(one), LONGEST_ERROR)}${retryIn(one)}`]
   })
   if (rows.length === 0) return 'No dead letters.'
-  return table(['id', 'age', 'queue', 'route', 'why'], rows)
+  return listTable(['id', 'age', 'queue', 'route', 'why'], rows)
 }
 
 /** `dead-letter-groups`. */
@@ -20,6 +23,12 @@ export function humanLetterGroups(result: Json): string {
   })
   if (rows.length === 0) return 'No dead letters.'
   return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
+}
+
+/** The last error, without the skill, as the route is beside it; and why it is dead, unless its attempts are used up. */
+function whyOf(one: JsonObject): string {
+  const error = lastError(one).replace(/^Skill \S+ failed: /, '')
+  return one.reason === 'attempts' ? error : `${one.reason}: ${error}`
 }
 
 function retryIn({ retriedAt }: JsonObject): string {

@@ -1,17 +1,20 @@
 import { type Json, objectsIn, pathGet } from '../../core/json.ts'
-import { age, shorten, table } from '../terminal.ts'
+import { age, listTable, shorten, shortId, table } from '../terminal.ts'
 import { timeOf } from './readable.ts'
+
+/** Maximum characters of a text in a list. */
+const LONGEST_TEXT = 100
 
 /** `message list` and `message search`; only the latter has outcomes. */
 export function humanMessages(found: Json): string {
   const messages = objectsIn(Array.isArray(found) ? found : pathGet(found, 'messages'))
   const rows = messages.map(({ id, at, receivedAt, gateway, from, outcome, subject, summary, text }) => {
-    const content = shorten(String(subject ?? summary ?? text ?? ''), 60)
-    return [id, age(at ?? receivedAt), gateway, nameOf(from), outcome, content]
+    const content = shorten(String(subject ?? summary ?? text ?? ''), LONGEST_TEXT)
+    return [shortId(id), age(at ?? receivedAt), gateway, nameOf(from), outcome, content]
   })
   const next = pathGet(found, 'next')
   const list =
-    rows.length === 0 ? 'No messages.' : table(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
+    rows.length === 0 ? 'No messages.' : listTable(['id', 'age', 'gateway', 'from', 'outcome', 'text'], rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
 }
 
@@ -19,9 +22,11 @@ export function humanMessages(found: Json): string {
 export function humanAttempts(found: Json): string {
   const rows = objectsIn(found).map(({ id, route, attempt, ms, what, since, error, unsent }) => {
     const took = since === undefined ? `${ms} ms` : `for ${age(since)}`
-    return [id, route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
+    return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
   })
-  return rows.length === 0 ? 'No attempts.' : table(['id', 'route', 'attempt', 'state', 'took', 'why'], rows)
+  return rows.length === 0
+    ? 'No attempts.'
+    : listTable(['id', 'route', 'attempt', 'state', 'took', 'why'], rows)
 }
 
 /** `conversation-list`. */

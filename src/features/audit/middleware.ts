@@ -35,7 +35,7 @@ export function createAuditMiddleware(deps: {
         if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
         const isBuiltIn = deps.isBuiltIn(skill.name)
         // A dry run changes nothing.
-        if (isBuiltIn && pathGet(ctx.args, 'dryRun') === true) return next()
+        if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
         const target = isBuiltIn ? targetOf(ctx.args) : undefined
         const record = (outcome: string) =>
           deps.record({ ...authorOf(call), action: skill.name, outcome, ...(target && { target }) })
@@ -56,6 +56,12 @@ export function createAuditMiddleware(deps: {
 function isAudited({ name, metadata }: Skill): boolean {
   if (NOT_AUDITED.matches(name)) return false
   return AUDITED.matches(name) || pathGet(metadata, 'annotations.destructiveHint') === true
+}
+
+/** Whether a call only counts what it would change. */
+function isDryRun(skill: string, args: unknown): boolean {
+  const { dryRun, confirm } = Object(args)
+  return dryRun === true || (skill === 'person-erase' && confirm !== true)
 }
 
 function authorOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { fullId } from '../../src/cli/short-ids.ts'
+import { listTable } from '../../src/cli/terminal.ts'
+import { toJson } from '../../src/core/json.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+describe('the end of an id on the command line', { timeout: 120_000 }, async () => {
+  const site = openSite({
+    routes: `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
+`,
+    skills: { broken: "export default { description: 'fails', run() { throw new Error('no') } }" },
+  })
+  const daemon = await site.start()
+  const { body } = await daemon.post('/shop', '{"text":"order 1"}')
+  const id = String(Object(body).id)
+  const end = id.slice(-8)
+  const source = { invoke: async (name: string, args: unknown) => toJson(await daemon.invoke(name, args)) }
+
+  test('stands for the whole id where a message or a dead letter is named', async () => {
+    assert.equal(await fullId(source, end), id)
+    assert.equal(await fullId(source, id), id)
+    assert.match((await site.run(['message', 'show', end])).out, new RegExp(id))
+    assert.match((await site.run(['routes', 'explain', end])).out, /all +answers/)
+    assert.match((await site.run(['dead-letter', 'show', end])).out, new RegExp(`${id}.*route all`))
+    assert.equal((await site.run(['message', 'resend', '--id', end])).code, 0)
+    assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
+  })
+
+  test('is unchanged where no id ends with it, and refused where several do', async () => {
+    assert.equal(await fullId(source, '00000000'), '00000000')
+    const { code, err } = await site.run(['message', 'show', '00000000'])
+    assert.equal(code, 1)
+    assert.match(err, /00000000/)
+    const two = { invoke: async () => [{ id: `1-${end}` }, { id: `2-${end}` }] }
+    await assert.rejects(fullId(two, end), { code: 'usage', message: /Several ids end with/ })
+  })
+})
+
+test('a list keeps a row in its line: the last text is cut where there is room for some of it', () => {
+  const rows = [['bc0c5d63', 'payments', 'the payment provider answered 502 for order 1011']]
+  assert.equal(
+    listTable(['id', 'route', 'why'], rows, 50),
+    'id        route     why\nbc0c5d63  payments  the payment provider answered…',
+  )
+  assert.equal(listTable(['id', 'route', 'why'], rows, 30).split('\n').length > 2, true)
+})
