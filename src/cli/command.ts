@@ -28,6 +28,8 @@ export type AddCommand = (program: Command, context: CommandContext) => void
 /** The environment of a command. */
 export type Environs = {
   env: Readonly<Record<string, string | undefined>>
+  /** Makes the variables of `.env` visible to the code of skills. Only where the process belongs to one daemon or command. */
+  share?(variables: Environs['env']): void
   cwd: string
   version: string
   /** `--config`. */

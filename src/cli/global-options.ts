@@ -63,7 +63,7 @@ export function listGlobals(command: Command): void {
 /** The environment of a command according to the global options. */
 export function environsOf(
   { config: path, dataDir }: Globals,
-  { env, ...rest }: Pick<Environs, 'env' | 'cwd' | 'version'> & Required<Pick<Environs, 'tell'>>,
+  { env, ...rest }: Pick<Environs, 'env' | 'cwd' | 'share' | 'version'> & Required<Pick<Environs, 'tell'>>,
 ): Environs {
   const own = dataDir === undefined ? {} : { TRIVIUM_DATA_DIR: resolve(rest.cwd, dataDir) }
   return { ...rest, env: { ...env, ...own }, ...defined({ path }) }

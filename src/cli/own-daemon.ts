@@ -37,10 +37,13 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   const { lock, now } = options
   const first = change(await loadFor(environs))
   let { secrets } = first
+  // Before skills are loaded, whose code may read it at once.
+  environs.share?.(first.environment)
   let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {
     const config = change(await loadFor({ ...environs, path: first.file }, skills))
     secrets = config.secrets
+    environs.share?.(config.environment)
     return config
   }
   const recent = createRecentLines()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
+import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { NARROW_HELP } from './narrow-help.ts'
@@ -59,10 +60,11 @@ const RENAMED: Readonly<Record<string, string>> = { 'dead-letters': 'dead-letter
 const COMPLETE = 'complete'
 
 /** The environment of the program. */
-type ProcessEnvironment = Pick<Environs, 'env' | 'cwd'> & Streams
+type ProcessEnvironment = Pick<Environs, 'env' | 'cwd' | 'share'> & Streams
 
 const THIS_PROCESS: ProcessEnvironment = {
-  env: process.env,
+  env: ownEnvironment(),
+  share: shareEnvironment,
   cwd: process.cwd(),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -79,9 +81,10 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
   const version = String(JSON.parse(readFileSync(ownFile('package.json'), 'utf8')).version)
   const tell = (text: string) =>
     terminal.err(globals.json ? `${JSON.stringify({ waiting: text.trim() })}\n` : text)
+  const { out: _out, err: _err, ...host } = environment
   let code = 0
   const context: CommandContext = {
-    environs: () => environsOf(globals, { env: environment.env, cwd: environment.cwd, version, tell }),
+    environs: () => environsOf(globals, { ...host, version, tell }),
     terminal: () => terminal,
     commands: () => COMMAND_NAMES,
     exit(exitCode) {

@@ -55,6 +55,12 @@ describe('Idempotency keys on every non-idempotent tool call', () => {
       )
       assert.equal(await ledger.once(error.message, () => 'sent'), 'sent')
     }
+    const noCall = await fetch('/charges').catch((error: unknown) => error)
+    await assert.rejects(
+      ledger.once('url', () => Promise.reject(noCall)),
+      /parse URL/,
+    )
+    assert.equal(await ledger.once('url', () => 'sent'), 'sent')
     const hangUp = new Error('socket hang up')
     await assert.rejects(
       ledger.once('b', () => Promise.reject(hangUp)),

@@ -71,8 +71,9 @@ function entryOf(key: string, by: string, now: number, messageId: string | undef
   return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
 }
 
-/** Error codes of connections that were never made, so nothing was sent. */
-const NOT_CONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** Error codes of invalid addresses, and of connections and TLS sessions that were never made, so nothing was sent. */
+const NOT_CONNECTED =
+  /^(ERR_INVALID_URL|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|ERR_TLS_CERT.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO.*)$/
 /** Error codes of refusals. */
 const REFUSED = /^(send_rejected|forbidden|skill_args_invalid|skill_not_found|rate_limited)$/
 

@@ -7,6 +7,7 @@ import type { Log } from '../../../src/core/log.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
 import { perTurn } from '../../../src/lib/per-turn.ts'
+import { ownEnvironment } from '../../../src/lib/shared-environment.ts'
 import type { Fetch } from '../api.ts'
 import type { Ask, CallAnswer, ErrorData, FromThread, ThreadData, ToThread } from './protocol.ts'
 import { withoutTokens } from './secrets.ts'
@@ -48,7 +49,12 @@ export async function startAppThread(options: {
   exited(why: string): void
 }) {
   const { data, log } = options
-  const worker = new Worker(ENTRY, { workerData: data, argv: [], name: `bolt ${data.file}` })
+  const worker = new Worker(ENTRY, {
+    workerData: data,
+    argv: [],
+    env: ownEnvironment(),
+    name: `bolt ${data.file}`,
+  })
   const loaded = Promise.withResolvers<void>()
   /** Batched, because waking the thread costs more than a message. */
   const send = perTurn((messages: ToThread[]) => worker.postMessage(messages))
