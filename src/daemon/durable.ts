@@ -10,7 +10,7 @@ import { createAssistantContext } from '../features/assistant/daemon-context.ts'
 import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
-import { createStateDocuments, keepStateCopy } from '../features/documents/state-documents.ts'
+import { createStateCopy, createStateDocuments } from '../features/documents/state-documents.ts'
 import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
@@ -46,6 +46,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const workbench = workbenchAt(workbenchDir)
   const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
+  const copy = store.kind === 'redis' ? createStateCopy(assistantDocument, state, dataDir, log) : undefined
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })
   const assistantContext = createAssistantContext({ ...base, manager, outbox, onEnd: ended, rules })
   const { report } = assistantContext
@@ -58,7 +59,6 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const firing = repeat(schedules.tick, RETRY_PAUSE, 'schedules', log)
   let isRunning = false
   let isMigrated = false
-  let endCopy = async () => {}
 
   return {
     services: {
@@ -69,7 +69,8 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
     } satisfies Partial<OperationServices>,
     /** The stored data about people, and the search index of the transcript. */
     personalData: {
-      memory: createForgetting(state, () => documents.forgetHistory(assistantDocument.name)),
+      memory: createForgetting(documents, state),
+      copy: copy && createForgetting(copy.files, copy.files.document(assistantDocument), copy.betweenUpdates),
       index,
     },
     /** Counts for `trivium status`, or why the state cannot be read. */
@@ -97,8 +98,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
     start() {
       isRunning = true
       // A file that could not be migrated is not overwritten.
-      if (store.kind === 'redis' && isMigrated)
-        endCopy = keepStateCopy(assistantDocument, state, dataDir, log)
+      if (isMigrated) copy?.start()
       runs.worker.start()
       firing.start()
       sweep.start()
@@ -112,7 +112,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
       await runs.worker.stop(grace)
     },
     async close() {
-      await endCopy()
+      await copy?.stop()
       index.close()
       await documents.close()
     },

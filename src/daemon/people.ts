@@ -1,8 +1,5 @@
 import { transports } from '../../transports/registry.ts'
 import { filesSavedFor } from '../features/artifacts/artifact-service.ts'
-import { assistantDocument } from '../features/assistant/assistant-state.ts'
-import { createForgetting } from '../features/assistant/forget-person.ts'
-import { createStateManager } from '../features/documents/manager.ts'
 import { type AssistantMemory, createFilePlaces, type SearchIndex } from '../features/person/file-places.ts'
 import { createLaterFilter } from '../features/person/later-messages.ts'
 import { createPeople } from '../features/person/people.ts'
@@ -15,13 +12,19 @@ import type { Foundation } from './foundation.ts'
  */
 export function makePeople(
   base: Foundation,
-  personalData: { values: SkillValues; memory: AssistantMemory; index: SearchIndex },
+  personalData: {
+    values: SkillValues
+    memory: AssistantMemory
+    /** The copy of the assistant's document, which each data directory has if the store is Redis. */
+    copy: AssistantMemory | undefined
+    index: SearchIndex
+  },
 ) {
   const { config, store, artifacts, logs, audit, dataDir, longWork, log, now } = base
   const places = [
     ...createStorePlaces(store),
     ...createValuePlaces(store.kv, personalData.values, createLaterFilter(store.journal)),
-    ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts, copy: copyOf(base) }),
+    ...createFilePlaces({ ...personalData, logs: logs.lines, artifacts }),
     createJournalPlace(store),
   ]
   return createPeople({
@@ -41,12 +44,4 @@ export function makePeople(
       return (kind !== undefined && transports[kind]?.caseless) ?? false
     },
   })
-}
-
-/** The copy of the assistant's document, which each data directory has if the store is Redis. */
-function copyOf({ store, dataDir, log }: Foundation): AssistantMemory | undefined {
-  if (store.kind !== 'redis') return undefined
-  const files = createStateManager({ dir: dataDir, documents: [assistantDocument], log })
-  const state = files.document(assistantDocument)
-  return createForgetting(state, () => files.forgetHistory(assistantDocument.name))
 }

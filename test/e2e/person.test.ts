@@ -197,6 +197,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         transcript: dry.counts.transcript,
         records: dry.counts.records,
         'copy of the assistant': dry.counts['copy of the assistant'],
+        'history of the copy of the assistant': dry.counts['history of the copy of the assistant'],
       }
       assert.deepEqual({ ...counts, ...defined(again) }, dry.counts)
       assert.match(text, /attached.txt/)

@@ -1,22 +1,46 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Json, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
-import type { AssistantState } from './assistant-state.ts'
+import type { StateManager } from '../documents/manager.ts'
+import { type AssistantState, assistantDocument } from './assistant-state.ts'
 
 /** Whether a record belongs to the person. `keys`: its fields that may name its owner. */
 type IsTheirs = (record: Json, keys: readonly string[]) => boolean
 
-/** Finds and removes the assistant's data about one person, including earlier versions of its document. */
+/** Changes between two pauses in which other work can run. */
+const CHANGES_PER_TURN = 200
+
+/**
+ * Finds and removes the assistant's data about one person, including earlier versions of its document. `apart` runs an erasure while
+ * nothing else writes the document from a copy.
+ */
 export function createForgetting(
+  documents: Pick<StateManager, 'changes' | 'forgetHistory'>,
   state: Pick<StateDocument<AssistantState>, 'load' | 'update'>,
-  forgetHistory: () => Promise<void>,
+  apart: (work: () => Promise<void>) => Promise<void> = (work) => work(),
 ) {
+  const { name } = assistantDocument
   return {
     find: async (isTheirs: IsTheirs): Promise<Json[]> =>
       divide((await state.load()).document, isTheirs).theirs,
-    async erase(isTheirs: IsTheirs): Promise<void> {
-      await state.update((draft) => void Object.assign(draft, divide(draft, isTheirs).others))
-      await forgetHistory()
+    erase: (isTheirs: IsTheirs): Promise<void> =>
+      apart(async () => {
+        await state.update((draft) => void Object.assign(draft, divide(draft, isTheirs).others))
+        await documents.forgetHistory(name)
+      }),
+    /** Finds the parts of earlier versions, such as notes that were forgotten since. */
+    async findInHistory(partsOf: (value: Json) => Json[]): Promise<Json[]> {
+      const found: Json[] = []
+      let count = 0
+      for await (const { seq, time, patch = [], document } of documents.changes(name)) {
+        const values = [...patch.flatMap((each) => ('value' in each ? [each.value] : [])), document ?? null]
+        found.push(...values.flatMap(partsOf).map((part) => ({ seq, time, part })))
+        count++
+        if (count % CHANGES_PER_TURN === 0) await nextTurn()
+      }
+      return found
     },
+    eraseHistory: (): Promise<void> => apart(() => documents.forgetHistory(name)),
   }
 }
 

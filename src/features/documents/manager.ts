@@ -56,6 +56,11 @@ export function createStateManager(options: Options) {
       }
       return changed
     },
+    /** The events of a document, oldest first. Throws `state_corrupt` if one is broken or missing. */
+    changes(name: string) {
+      find(name)
+      return backend.changes(name)
+    },
     /** Removes earlier versions of a document, and the events that lead to them. */
     forgetHistory: (name: string) => inTurn(() => backend.forgetHistory(name)),
     /** A declared document with its type. */

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { repeat } from '../../lib/loop.ts'
+import { createTurns } from '../../lib/turns.ts'
 import type { StateDocument } from './document.ts'
 import { createStateManager, type StateManager } from './manager.ts'
 import { migrateDocument } from './migration.ts'
@@ -52,19 +53,17 @@ function startingFrom<T extends JsonObject>(spec: DocumentSpec<T>, path: string)
 /** How often (ms) the copy is updated. */
 const COPY_INTERVAL = 2_000
 
-/**
- * Keeps `<name>.json` as a copy of a document in Redis. Returns a function that stops after a last
- * update.
- */
-export function keepStateCopy<T extends JsonObject>(
+/** Keeps `<name>.json` as a copy of a document in Redis, from `start` on. */
+export function createStateCopy<T extends JsonObject>(
   spec: DocumentSpec<T>,
   state: Pick<StateDocument<T>, 'load'>,
   dataDir: string,
   log: Log,
-): () => Promise<void> {
+) {
   const files = createStateManager({ dir: dataDir, documents: [spec], log })
+  const inTurn = createTurns()
   let copiedRevision = 0
-  const copy = async () => {
+  const update = async () => {
     const { document, revision } = await state.load()
     if (revision === copiedRevision) return
     await files.update(spec.name, (draft) => {
@@ -73,13 +72,29 @@ export function keepStateCopy<T extends JsonObject>(
     })
     copiedRevision = revision
   }
+  const copy = () => inTurn(update)
   const loop = repeat(copy, COPY_INTERVAL, 'copy of the state', log)
-  loop.start()
-  return async () => {
-    await loop.stop()
-    await copy().catch((err) =>
-      log.warn({ err }, `${spec.name}.json is not up to date; the document itself is on Redis`),
-    )
-    await files.close()
+  let isStarted = false
+  return {
+    files,
+    /**
+     * Runs work while the copy is not being updated. An update that loaded the document before it changed would write the earlier
+     * content after the work.
+     */
+    betweenUpdates: inTurn,
+    start(): void {
+      isStarted = true
+      loop.start()
+    },
+    /** Stops after a last update. */
+    async stop(): Promise<void> {
+      if (isStarted) {
+        await loop.stop()
+        await copy().catch((err) =>
+          log.warn({ err }, `${spec.name}.json is not up to date; the document itself is on Redis`),
+        )
+      }
+      await files.close()
+    },
   }
 }

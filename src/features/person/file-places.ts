@@ -14,6 +14,10 @@ export type Lines = {
 export type AssistantMemory = {
   find(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<Json[]>
   erase(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<void>
+  /** Finds the parts of earlier versions that `partsOf` returns. */
+  findInHistory(partsOf: (value: Json) => Json[]): Promise<Json[]>
+  /** Removes all earlier versions. */
+  eraseHistory(): Promise<void>
 }
 
 /** The full-text index of the transcript. */
@@ -40,8 +44,8 @@ export function createFilePlaces(deps: {
 }): Place[] {
   const { logs, memory, copy } = deps
   return [
-    memoryPlace('assistant', copy ? 'store' : 'data dir', memory),
-    ...(copy ? [memoryPlace('copy of the assistant', 'data dir', copy)] : []),
+    ...memoryPlaces('assistant', copy ? 'store' : 'data dir', memory),
+    ...(copy ? memoryPlaces('copy of the assistant', 'data dir', copy) : []),
     linesPlace('transcript', logs.messages, isLineOf),
     linesPlace('activity', logs.events, mentionsPerson),
     linesPlace('calls', logs.calls, mentionsPerson),
@@ -86,20 +90,32 @@ function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
   return about.refersTo(toJson(entry))
 }
 
-function memoryPlace(name: string, where: Place['where'], memory: AssistantMemory): Place {
+/** The document, and its history, which may have what the document no longer has. */
+function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory): Place[] {
   const isTheirs =
     ({ about }: Subject) =>
     (record: Json, keys: readonly string[]) =>
       about.refersTo(record) || keys.some(about.isInKey)
-  return definePlace<Json>({
-    name,
-    where,
-    async *find(subject) {
-      yield await memory.find(isTheirs(subject))
-    },
-    record: (record) => record,
-    erase: (_, subject) => memory.erase(isTheirs(subject)),
-  })
+  return [
+    definePlace<Json>({
+      name,
+      where,
+      async *find(subject) {
+        yield await memory.find(isTheirs(subject))
+      },
+      record: (record) => record,
+      erase: (_, subject) => memory.erase(isTheirs(subject)),
+    }),
+    definePlace<Json>({
+      name: `history of the ${name}`,
+      where,
+      async *find(subject) {
+        yield await memory.findInHistory(subject.about.partsAbout)
+      },
+      record: (part) => part,
+      erase: () => memory.eraseHistory(),
+    }),
+  ]
 }
 
 /** The search index. The next search rebuilds it from the transcript, which is erased before. */

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
+import { createForgetting } from '../../src/features/assistant/forget-person.ts'
+import { createStateManager, type StateManager } from '../../src/features/documents/manager.ts'
+import { createStateCopy } from '../../src/features/documents/state-documents.ts'
+import { createStoreBackend } from '../../src/features/documents/store-backend.ts'
+import { createIdentities, createReferences } from '../../src/features/person/person.ts'
+import { cleanup } from '../runtime/support/cleanup.ts'
+import { createFolder } from '../runtime/support/folder.ts'
+import { createMemoryLog } from '../runtime/support/log.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+
+const SECRET = 'xyzzy-4711'
+const NOBODY = { messages: new Set<string>(), conversations: new Set<string>(), files: new Set<string>() }
+const identities = ['desk:alice@example.com']
+const about = createReferences(
+  { identities, ...NOBODY },
+  createIdentities(identities, () => false),
+)
+const isTheirs = about.refersTo
+
+/** A note of Alice, and one of Bob. */
+const note = (who: string, text: string) => {
+  const owner = `desk:${who}@example.com`
+  return { id: `memory-${who}`, text, channel: 'desk', owner, time: new Date(0).toISOString() }
+}
+
+/** The files of a folder that contain a text. */
+function filesWith(dir: string, text: string): string[] {
+  return readdirSync(dir).filter((file) => readFileSync(join(dir, file)).includes(text))
+}
+
+/** Adds a note of Alice and one of Bob, and then removes that of Alice. */
+async function forgetNote(manager: StateManager): Promise<void> {
+  const state = manager.document(assistantDocument)
+  await state.load()
+  await state.update((draft) => void draft.memory.push(note('bob', 'harmless words'), note('alice', SECRET)))
+  await state.update((draft) => void draft.memory.pop())
+}
+
+async function checkHistory(manager: StateManager): Promise<void> {
+  const memory = createForgetting(manager, manager.document(assistantDocument))
+  assert.deepEqual(await memory.find(isTheirs), [], 'the document itself has nothing any more')
+  const found = JSON.stringify(await memory.findInHistory(about.partsAbout))
+  assert.match(found, new RegExp(SECRET))
+  assert.doesNotMatch(found, /harmless/)
+  await memory.eraseHistory()
+  assert.deepEqual(await memory.findInHistory(about.partsAbout), [])
+  const { document } = await manager.document(assistantDocument).load()
+  assert.deepEqual(
+    document.memory.map(({ text }) => text),
+    ['harmless words'],
+  )
+}
+
+describe('the history of the assistant, when a person is erased', () => {
+  test('is searched for notes that were forgotten before, in files', async (t) => {
+    const dir = await createFolder(t)
+    const manager = createStateManager({ dir, documents: [assistantDocument] })
+    cleanup(t, () => manager.close())
+    await forgetNote(manager)
+    assert.deepEqual(filesWith(dir, SECRET), ['state.events.jsonl'])
+    await checkHistory(manager)
+    assert.deepEqual(filesWith(dir, SECRET), [])
+  })
+
+  for (const { kind, place, open } of storeKinds())
+    test(`is searched for notes that were forgotten before, on the ${kind} store`, async (t) => {
+      const { kv } = await open(t, await place(t))
+      const backend = createStoreBackend({ values: kv })
+      const manager = createStateManager({ backend, documents: [assistantDocument] })
+      await forgetNote(manager)
+      await checkHistory(manager)
+    })
+
+  test('does not get back what a copy that was in progress had read before', async (t) => {
+    const { dir, copy, memory, original, asked, release } = await copying(t)
+    copy.start()
+    await asked
+    // The copy has read the note, and waits. The erasure of the original comes between.
+    await original.erase(isTheirs)
+    const erased = memory.erase(isTheirs)
+    release()
+    await erased
+    assert.deepEqual(filesWith(dir, SECRET), [])
+    await copy.stop()
+    assert.deepEqual(filesWith(dir, SECRET), [])
+    assert.match(readFileSync(join(dir, 'state.json'), 'utf8'), /harmless words/)
+  })
+})
+
+/** A document with a note of Alice, and a copy of it whose first update waits after it has read the document. */
+async function copying(t: TestContext) {
+  const [dir, from] = [await createFolder(t), await createFolder(t)]
+  const log = createMemoryLog()
+  const documents = createStateManager({ dir: from, documents: [assistantDocument] })
+  cleanup(t, () => documents.close())
+  const state = documents.document(assistantDocument)
+  await state.load()
+  await state.update((draft) => void draft.memory.push(note('bob', 'harmless words'), note('alice', SECRET)))
+  const asking = Promise.withResolvers<void>()
+  const releasing = Promise.withResolvers<void>()
+  const slow = {
+    async load() {
+      const loaded = await state.load()
+      asking.resolve()
+      await releasing.promise
+      return loaded
+    },
+  }
+  const copy = createStateCopy(assistantDocument, slow, dir, log)
+  const memory = createForgetting(copy.files, copy.files.document(assistantDocument), copy.betweenUpdates)
+  const original = createForgetting(documents, state)
+  return { dir, copy, memory, original, asked: asking.promise, release: releasing.resolve }
+}
