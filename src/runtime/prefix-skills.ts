@@ -28,6 +28,8 @@ const entry = z.strictObject({
   name: z.string().regex(SKILL_NAME, 'use lower-case letters, digits and dashes'),
   description: z.string().min(1).optional(),
   prefixes: z.array(z.string().trim().min(1)).min(1),
+  /** Further prefixes, which stay in the text that the skill gets. */
+  keep: z.array(z.string().trim().min(1)).default([]),
   /** The skill to run. Without it, or if it does not exist, the help answers. */
   ref: z.string().min(1).optional(),
   approval: z.boolean().default(false),
@@ -113,9 +115,11 @@ export function followPrefixSkills(
   let target = { name, args }
   while (!seen.has(target.name)) {
     seen.add(target.name)
-    const { prefixes, ref } = get(target.name)?.metadata ?? {}
+    const { prefixes, keep, ref } = get(target.name)?.metadata ?? {}
     if (typeof ref !== 'string' || !Array.isArray(prefixes)) break
-    const text = withoutPrefix(String(pathGet(target.args, 'text') ?? ''), prefixes.map(String))
+    const kept = new Set([keep ?? []].flat().map(String))
+    const removed = prefixes.map(String).filter((prefix) => !kept.has(prefix))
+    const text = withoutPrefix(String(pathGet(target.args, 'text') ?? ''), removed)
     target = { name: ref, args: { ...Object(target.args), text } }
   }
   return target
@@ -127,7 +131,8 @@ type Catalog = {
 }
 
 function createPrefixSkill(one: z.infer<typeof entry>): Skill {
-  const { name, prefixes, ref, approval, verified, alone } = one
+  const { name, keep, ref, approval, verified, alone } = one
+  const prefixes = [...one.prefixes, ...keep]
   const match = {
     prefix: prefixes,
     ...(alone && { text: prefixes.map(wholeText) }),
@@ -142,11 +147,18 @@ function createPrefixSkill(one: z.infer<typeof entry>): Skill {
     name,
     description: one.description ?? `${commands}: ${target}`,
     args: z.looseObject({ text: z.string().default('').describe('The message, with or without its prefix') }),
-    metadata: { prefixes, ref: ref ?? HELP, verified, ...routes, ...(approval ? { approval: true } : {}) },
+    metadata: {
+      prefixes,
+      ...(keep.length > 0 && { keep }),
+      ref: ref ?? HELP,
+      verified,
+      ...routes,
+      ...(approval ? { approval: true } : {}),
+    },
     async run({ args, manager }) {
       if (ref === undefined) return manager.invoke(HELP, {})
       try {
-        return await manager.invoke(ref, { ...args, text: withoutPrefix(args.text, prefixes) })
+        return await manager.invoke(ref, { ...args, text: withoutPrefix(args.text, one.prefixes) })
       } catch (error) {
         const isNotFound = error instanceof TriviumError && error.code === 'skill_not_found'
         // Another missing skill is a failure of `ref`.

@@ -92,6 +92,8 @@ describe('the assistant on the command line, with no daemon and no configuration
       /^schedule-2: I say "call Ada", tomorrow at 10/,
     )
     assert.match(await say(site, 'schedule list'), /^schedule-1: digest, .*\nschedule-2: call Ada, /)
+    assert.match(await say(site, 'schedule 1'), /To end a schedule: cancel schedule-1/)
+    assert.match(await say(site, 'schedule list'), /^schedule-1: digest, /)
     assert.equal(await say(site, 'cancel schedule-1'), 'Cancelled schedule-1.')
     assert.equal(await say(site, 'forget memory-2'), 'Forgot memory-2: persistent systems keep state')
     assert.partialDeepStrictEqual(json(site, 'state.json'), {
@@ -122,6 +124,11 @@ describe('the assistant on the command line, with no daemon and no configuration
       ['schedule tomorrow', /Say what to do tomorrow/],
       ['schedule every day schedule every day digest', /cannot create schedules/],
       ['cancel schedule-99', /no schedule-99/],
+      ['cancel schedule 99', /no schedule-99/],
+      ['schedule cancel 99', /no schedule-99/],
+      // Not a cancellation: whoever forgets the time must not lose a schedule.
+      ['schedule 2', /contains no time. To end a schedule: cancel schedule-2/],
+      ['schedule-2', /contains no time. To end a schedule: cancel schedule-2/],
       ['done delegation-99: all of it', /no delegation-99/],
     ] as const)
       assert.match(await say(site, said), answer)

@@ -18,8 +18,10 @@ const HINT =
 
 /** `digest of the week`, `echo: hello`. */
 const SKILL_AND_TEXT = /^([a-z][a-z0-9-]*)\s*:?\s*(.*)$/s
-/** `cancel schedule-1`. Of a message with this text, the prefix `cancel schedule` leaves only `-1`. */
-const CANCEL = /^(?:(?:cancel|delete|remove|stop|end)\s+)?(?:schedule)?-?(\d+)$/i
+/** `cancel schedule-1`, `cancel schedule 1`, `cancel 1`. */
+const CANCEL = /^(?:cancel|delete|remove|stop|end)\s+(?:schedule(?:\s*-\s*|\s+))?(\d+)$/i
+/** An id without a verb: of a message `schedule 1` or `schedule-1`, the prefix leaves `1` or `-1`. */
+const ID_ALONE = /^(?:schedule)?[\s-]*(\d+)$/i
 /** Maximum characters of the text quoted in an error. */
 const SHOWN_LENGTH = 80
 
@@ -116,7 +118,11 @@ export function createPlanning(deps: {
     async 'schedule-in-words'({ text }, call) {
       if (/^(?:list|show)?$/i.test(text)) return list(call)
       const [, number] = CANCEL.exec(text) ?? []
-      return number === undefined ? plan(text, call) : cancel(`schedule-${number}`, call)
+      if (number !== undefined) return cancel(`schedule-${number}`, call)
+      const [, alone] = ID_ALONE.exec(text) ?? []
+      if (alone === undefined) return plan(text, call)
+      const details = `"${shorten(text)}" contains no time. To end a schedule: cancel schedule-${alone}. ${HINT}`
+      throw new TriviumError('usage', { details })
     },
     remind: async ({ text }) => ({ text: requireText(text, 'Say what to remind of.') }),
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
