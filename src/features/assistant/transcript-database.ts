@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { LogEntry } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
 import { disk } from '../../lib/disk.ts'
+import { rollBack } from '../../lib/roll-back.ts'
 import { createTurns } from '../../lib/turns.ts'
 
 /** A transcript line. `text` is its start, or in search results the matching part. */
@@ -123,7 +124,7 @@ async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
     }
     db.exec('COMMIT')
   } catch (error) {
-    db.exec('ROLLBACK')
+    rollBack(db)
     throw error
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { rollBack } from '../../lib/roll-back.ts'
 import { isEnvironmental, toStoreError } from './store-error.ts'
 
 /** In-memory state that mirrors the database and must follow commits and rollbacks. */
@@ -17,13 +18,14 @@ export type Work = { run(): void; reject(error: unknown): void }
 export function createTransactions(db: DatabaseSync, address: string) {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
-  const rollback = db.prepare('ROLLBACK')
   const followers: Follower[] = []
 
   /** Runs the pieces in one transaction. Returns the refused ones: the one that failed, or all. */
   function attempt<Piece extends Work>(pieces: readonly Piece[]): Set<Piece> {
     let current: Piece | undefined
     try {
+      // Left over if a rollback failed.
+      if (db.isTransaction) db.exec('ROLLBACK')
       begin.run()
       for (current of pieces) current.run()
       current = undefined
@@ -31,8 +33,7 @@ export function createTransactions(db: DatabaseSync, address: string) {
       commit.run()
       return new Set()
     } catch (error) {
-      // SQLite rolls back by itself after some errors, such as a full disk.
-      if (db.isTransaction) rollback.run()
+      rollBack(db)
       for (const follower of followers) follower.rolledBack?.()
       const refused = new Set(current && !isEnvironmental(error) ? [current] : pieces)
       for (const piece of refused) piece.reject(toStoreError(address, error))
