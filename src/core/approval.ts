@@ -25,7 +25,7 @@ export const approvalSchema = z.object({
   title: z.string(),
   /** The requester, for people. */
   by: z.string().default('unknown'),
-  /** Identities and roles that may decide. Empty: anyone who may invoke `approval-decide`. */
+  /** Identities and roles that may decide, in addition to operators. Empty: only operators. */
   approvers: z.array(z.string()),
   /** How long it stays open, in ms, and the outcome then. */
   timeout: z.number(),
