@@ -87,6 +87,31 @@ describe('a challenge', () => {
       },
       '{"challenge":"abc"}',
     ],
+    [
+      'an element of a body: Azure Event Grid',
+      {
+        challenge: { at: 'data.body.0.data.validationCode', answer: { validationResponse: '{value}' } },
+        method: 'POST',
+        headers: json,
+        body: JSON.stringify([
+          {
+            eventType: 'Microsoft.EventGrid.SubscriptionValidationEvent',
+            data: { validationCode: '512d38b6-c7b8', validationUrl: 'https://example.org/validate' },
+          },
+        ]),
+      },
+      '{"validationResponse":"512d38b6-c7b8"}',
+    ],
+    [
+      'a code of your own: VK',
+      {
+        challenge: { at: 'data.body.group_id', when: { 'data.body.type': 'confirmation' }, answer: '2d8b1f' },
+        method: 'POST',
+        headers: json,
+        body: '{"type":"confirmation","group_id":1}',
+      },
+      '2d8b1f',
+    ],
   ]
   for (const [who, check, text] of cases) {
     test(`in ${who} is answered without a signature, and is no message`, async () => {

@@ -105,6 +105,11 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     { events: [{ webhookEventId: '01A' }, { webhookEventId: '01B' }] },
     { encoding: 'base64' },
   ),
+  'Microsoft Teams (outgoing webhook)': {
+    secret: airtable.toString('base64'),
+    body: { type: 'message', id: '1485983408511', text: '<at>Bot</at> hello' },
+    sign: (text) => ({ authorization: `HMAC ${hmac(text, 'base64', 'sha256', airtable)}` }),
+  },
   Mux: timed('mux-signature', { id: 'm-1', type: 'video.asset.ready' }),
   Netlify: {
     body: { id: 'deploy-1', state: 'ready' },
@@ -114,6 +119,7 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
         .sign(Buffer.from(SECRET)),
     }),
   },
+  Notion: plain('x-notion-signature', { id: 'n-1', type: 'page.created' }, { prefix: 'sha256=' }),
   Paystack: plain('x-paystack-signature', { event: 'charge.success' }, { hash: 'sha512' }),
   Postmark: {
     body: { RecordType: 'Delivery' },
@@ -136,7 +142,19 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   },
   Segment: plain('x-signature', { messageId: 's-1', type: 'track' }, { hash: 'sha1' }),
   Tally: plain('tally-signature', { eventId: 't-1' }, { encoding: 'base64' }),
+  'Twitch EventSub': {
+    body: { subscription: { type: 'channel.follow' }, event: { user_id: '1337' } },
+    sign(text, at) {
+      const time = new Date(at).toISOString().replace(/\.(\d+)Z$/, '.$1234626Z')
+      return {
+        'twitch-eventsub-message-id': 'e76c6bd4-55c9-4987-8304-da1588d8988b',
+        'twitch-eventsub-message-timestamp': time,
+        'twitch-eventsub-message-signature': `sha256=${hmac(`e76c6bd4-55c9-4987-8304-da1588d8988b${time}${text}`)}`,
+      }
+    },
+  },
   Vercel: plain('x-vercel-signature', { id: 'v-1', type: 'deployment.created' }, { hash: 'sha1' }),
+  Viber: plain('x-viber-content-signature', { event: 'message', message_token: '4912661846655238145' }),
   Vonage: {
     body: { message_uuid: 'u-1', channel: 'sms' },
     sign: async (text, at) => ({
