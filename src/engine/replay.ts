@@ -12,8 +12,8 @@ const MAX_MESSAGES = 10_000
 
 /**
  * Routes unrouted messages again with the current routes, oldest first. Jobs are identified by message id: of two concurrent
- * calls only one adds a job, counts it and writes to its history. A message whose sender waited for the answer stays
- * unrouted, as the sender already has the outcome.
+ * calls only one adds a job, counts it and writes to its history. A message whose sender waited for the result is left out
+ * if a worker replied to it: the sender would get a second answer when it repeats the delivery.
  */
 export function createReplay(deps: {
   store: Pick<Store, 'journal' | 'jobs'>
@@ -26,17 +26,18 @@ export function createReplay(deps: {
     if (gateway !== undefined) requireGateway(caller, gateway)
     /** Newest first. The oldest are routed first; the rest waits for the next call. */
     const found: NewJob[] = []
-    let [unrouted, seen, more] = [0, 0, 0]
+    let [unrouted, answered, seen, more] = [0, 0, 0, 0]
     let before: string | undefined
     do {
       signal.throwIfAborted()
       const gateways = gateway === undefined ? caller.gateways : [gateway]
       const page = await store.journal.search({ gateways, since, before, limit: PAGE })
       for (const { message, outcome } of page.found) {
-        if (outcome !== 'unrouted' || isAwaited(message)) continue
+        if (outcome !== 'unrouted') continue
         const route = match(message)
-        if (route) found.push(jobFor(message, { name: route.name }))
-        else unrouted++
+        if (!route) unrouted++
+        else if (isAwaited(message) && (await hasReply(message))) answered++
+        else found.push(jobFor(message, { name: route.name }))
       }
       more += found.splice(0, found.length - MAX_MESSAGES).length
       seen += page.found.length
@@ -52,7 +53,11 @@ export function createReplay(deps: {
       for (const { group } of added) routes[group] = (routes[group] ?? 0) + 1
       routed += added.length
     }
-    return { seen, routed, routes, unrouted, more }
+    return { seen, routed, routes, unrouted, answered, more }
+  }
+
+  async function hasReply({ id }: Message): Promise<boolean> {
+    return (await store.journal.history(id)).some(({ road }) => road === 'outbox')
   }
 
   /** Returns the added jobs. A concurrent call added the others. */

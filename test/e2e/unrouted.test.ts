@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { JsonObject } from '../../src/core/json.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -39,7 +40,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const headers = { authorization: `Bearer ${suite.daemon.token}`, connection: 'close' }
       return (await fetch(`${suite.daemon.control}/metrics`, { headers })).text()
     }
-    const replay = () => suite.daemon.invoke('message-replay', { since: '1h' })
+    const replay = (args: JsonObject = {}) => suite.daemon.invoke('message-replay', { since: '1h', ...args })
 
     test('they are a trouble only where another message of the gateway would have had a route', async () => {
       const troubled = async () => {
@@ -57,6 +58,27 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(await story(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
     })
 
+    test('a replay also answers one whose sender waited, unless a worker has', async () => {
+      const [lost, answered] = [await post('late', '/hooks/ask'), await post('by a worker', '/hooks/ask')]
+      await suite.daemon.invoke('gateway-send', { messageId: answered, text: 'from the worker' })
+      await until(async () => (await story(answered)).includes('sent'), 'the reply of the worker')
+      suite.site.write(
+        'routes.yaml',
+        `${GATEWAY}routes: [{ name: late, match: { gateway: ask }, skill: echo }]`,
+      )
+      await until(async () => Object(await replay({ gateway: 'ask', dryRun: true })).routed > 0, 'the route')
+      const counts = Object(await replay({ gateway: 'ask' }))
+      assert.equal(counts.answered, 1)
+      await until(async () => (await story(lost))[0] !== 'unrouted', 'the run')
+      assert.ok((await story(lost)).includes('routed again'))
+      assert.ok(!(await story(answered)).includes('routed again'))
+      suite.site.write('routes.yaml', `${GATEWAY}routes: [${PICKY}]`)
+      await until(
+        async () => Object(await replay({ gateway: 'ask', dryRun: true })).unrouted > 0,
+        'the old routes',
+      )
+    })
+
     test('they stay so through a crash, until a replay with other routes takes them, once', async () => {
       const ids = [await post('1'), await post('2')]
       await until(async () => (await unrouted()).length === 2, 'two unrouted messages')
@@ -67,14 +89,14 @@ for (const store of ['embedded', 'redis'] as const) {
       suite.site.write('routes.yaml', GATEWAY + ROUTE)
       const [first = '', second = ''] = ids
       await until(async () => Object(await replay()).routed === 2, 'the new route')
-      await until(async () => (await story(second))[0] === 'done', 'the end')
+      await until(async () => (await story(second))[0] === 'suppressed', 'the end')
       assert.deepEqual((await story(first)).slice(1, 3), ['accepted', 'unrouted'])
       assert.ok((await story(first)).includes('routed again'))
       assert.deepEqual(await unrouted(), [])
       assert.equal(Object(await replay()).routed, 0)
 
       const third = await post('3')
-      await until(async () => (await story(third))[0] === 'done', 'the end of the third')
+      await until(async () => (await story(third))[0] === 'suppressed', 'the end of the third')
       assert.ok(!(await story(third)).includes('unrouted'))
     })
   })

@@ -221,24 +221,24 @@ describe('dispatch', () => {
     const { accept, untilNoted, attempts, store, routes } = await stage(t, () => null, [])
     const ids: string[] = []
     for (const text of ['1', '2', '3']) ids.push(await accept({ text }))
-    const awaited = await accept({ data: { respond: 'result' } })
+    const awaited = await accept({ text: '4', data: { respond: 'result' } })
     await untilNoted(awaited, 'unrouted')
     assert.deepEqual(await store.journal.outcomes(ids), ['unrouted', 'unrouted', 'unrouted'])
     const { match, use } = createRouter([])
     const replay = createReplay({ store, match, now: Date.now })
     const runReplay = (args: object = {}) =>
       replay({ since: 0, dryRun: false, ...args }, callOf({ caller: { kind: 'http', gateways: ['demo'] } }))
-    const counts = { seen: 4, routes: {}, routed: 0, unrouted: 0, more: 0 }
-    assert.deepEqual(await runReplay(), { ...counts, unrouted: 3 })
+    const counts = { seen: 4, routes: {}, routed: 0, unrouted: 0, answered: 0, more: 0 }
+    assert.deepEqual(await runReplay(), { ...counts, unrouted: 4 })
     for (const each of [routes.use, use]) each([routeOf()])
-    assert.deepEqual(await runReplay({ dryRun: true }), { ...counts, routed: 3, routes: { all: 3 } })
+    assert.deepEqual(await runReplay({ dryRun: true }), { ...counts, routed: 4, routes: { all: 4 } })
     await assert.rejects(runReplay({ gateway: 'private' }), { code: 'forbidden' })
     assert.deepEqual(await runReplay({ since: Date.now() + 1000 }), { ...counts, seen: 0 })
-    assert.deepEqual(await runReplay(), { ...counts, routed: 3, routes: { all: 3 } })
-    for (const id of ids) await untilNoted(id, 'done')
+    assert.deepEqual(await runReplay(), { ...counts, routed: 4, routes: { all: 4 } })
+    for (const id of [...ids, awaited]) await untilNoted(id, 'done')
     assert.deepEqual(
       attempts.map(({ message }) => message.text),
-      ['1', '2', '3'],
+      ['1', '2', '3', '4'],
     )
     assert.deepEqual(await runReplay(), counts)
   })

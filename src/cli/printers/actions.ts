@@ -101,11 +101,12 @@ export function humanResend(result: Json): string {
 
 /** `message-replay`, and `routes replay`. */
 export function humanReplay(found: Json, args: JsonObject): string {
-  const { seen, routed, routes, unrouted, more } = Object(found)
+  const { seen, routed, routes, unrouted, answered, more } = Object(found)
   const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)
   return [
-    `${counted(seen, 'unrouted message')} looked at, ${routed} ${args.dryRun ? 'would be ' : ''}routed, ${unrouted} still without a route.`,
+    `${counted(seen, 'message')} looked at, ${routed} ${args.dryRun ? 'would be ' : ''}routed, ${unrouted} still without a route.`,
     ...lines,
+    ...(answered > 0 ? [`${answered} left out: a worker has already answered.`] : []),
     ...(more > 0 ? [`${more} more, newer than these: run it again.`] : []),
   ].join('\n')
 }
