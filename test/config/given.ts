@@ -35,7 +35,7 @@ export const transports = {
   },
 }
 
-type ReadOptions = Partial<Omit<LoadOptions, 'cwd' | 'transports'>>
+type ReadOptions = Partial<Omit<LoadOptions, 'cwd'>>
 
 /** Writes a routes.yaml into a new folder, which is removed after the test. Returns the folder. */
 export async function writeConfig(t: TestContext, text: string | Uint8Array): Promise<string> {
