@@ -40,8 +40,13 @@ export function installPlace(own = ownFolder()): { folder: string; command: stri
   const folder = end < 0 ? own : own.slice(0, end)
   // A global installation has no package.json beside node_modules.
   if (!existsSync(join(folder, 'package.json'))) return { folder, command: ['npm', 'install', '--global'] }
+  return { folder, command: addCommand(folder) }
+}
+
+/** The start of the command that adds packages to the project in a folder, of the package manager that it uses. */
+export function addCommand(folder: string): string[] {
   const lock = Object.keys(INSTALL_COMMANDS).find((name) => existsSync(join(folder, name)))
-  return { folder, command: (lock && INSTALL_COMMANDS[lock]) || ['npm', 'install'] }
+  return (lock && INSTALL_COMMANDS[lock]) || ['npm', 'install']
 }
 
 /**

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
@@ -90,6 +99,43 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     await run('init', 'made-inside')
     assert.equal(specIn(join(dir, 'made-inside')), 'file:trivium.tgz')
     writeFileSync(join(dir, 'package.json'), given)
+  })
+
+  test('init in an existing project says how to add Trivium to it, and changes nothing there', async (t) => {
+    const app = join(dir, 'their-app')
+    mkdirSync(app)
+    t.after(() => rm(app, ALL))
+    const manifest = JSON.stringify({
+      name: 'their-app',
+      main: 'app.js',
+      dependencies: { dotenv: '^17.0.0' },
+    })
+    const steps = async (given: string, lock = 'package-lock.json') => {
+      writeFileSync(join(app, 'package.json'), given)
+      writeFileSync(join(app, lock), '')
+      const { out } = await run('init', 'their-app')
+      assert.equal(readFileSync(join(app, 'package.json'), 'utf8'), given)
+      await rm(join(app, lock))
+      const [, next = ''] = out.split('Next:\n')
+      return next
+        .trim()
+        .split('\n')
+        .map((line) => line.trim())
+    }
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    assert.deepEqual((await steps(manifest)).slice(0, 3), [
+      'cd their-app',
+      `npm install trivium@^${version}`,
+      'npm install -D typescript @types/node  optional: types for editors',
+    ])
+    assert.equal((await steps(manifest, 'pnpm-lock.yaml'))[1], `pnpm add trivium@^${version}`)
+    const complete = {
+      dependencies: { trivium: '*' },
+      devDependencies: { typescript: '*', '@types/node': '*' },
+    }
+    assert.match((await steps(JSON.stringify(complete)))[1] ?? '', /^npm install +what package.json names$/)
+    writeFileSync(join(app, '.gitignore'), 'node_modules\n/.env\n')
+    assert.equal((await steps(manifest)).at(-1), 'Add to .gitignore: .trivium')
   })
 
   test('the routes.yaml of new projects is the one that a fresh clone has', (t) => {

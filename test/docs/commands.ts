@@ -27,7 +27,7 @@ trivium() {
   for word in "$@"; do words+=(--data-urlencode "word=$word"); done
   eval "$(command curl -q -sS --unix-socket "$COMMANDS" --data-urlencode "cwd=$PWD" "\${words[@]}" http://commands/)"
 }
-npx() { if [ "$1" = -p ]; then shift 2; fi; if [ "$1" = trivium ]; then shift; fi; trivium "$@"; }
+npx() { if [ "$1" = --yes ]; then shift; fi; if [ "$1" = -p ]; then shift 2; fi; if [ "$1" = trivium ]; then shift; fi; trivium "$@"; }
 npm() { [ "$1" = install ]; }
 `
 

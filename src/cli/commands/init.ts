@@ -7,6 +7,7 @@ import type { Part } from '../../core/parts.ts'
 import { ownFolder, ownSpec } from '../../lib/packages.ts'
 import { type AddCommand, type Environs, ownFile, usage } from '../command.ts'
 import { needsFor } from '../needs.ts'
+import { missingIgnores, type Step, stepsInProject } from '../project-steps.ts'
 import { show } from '../terminal.ts'
 
 /** Files in `project/`. `.gitignore` and `.env` have no dot there, because npm does not pack them. */
@@ -52,20 +53,36 @@ export const addInit: AddCommand = (program, context) => {
           'Next:',
           ...(folder === undefined ? [] : [`  cd ${folder}`]),
           ...buildHint(),
-          made.includes(join(dir, 'package.json'))
-            ? '  npm install                        so that editors and `npm run check` know `trivium`'
-            : '  npm pkg set type=module && npm install --save-dev typescript @types/node    for editors',
-          ...(parts.length > 0
-            ? [
-                `  npx trivium parts install          routes.yaml needs what is not installed: ${parts.join(', ')}`,
-              ]
-            : []),
-          '  npx trivium start                  run it',
-          '  npx trivium message cli "hello"    in a second terminal: talk to it',
-          '  npx trivium doctor                 check the installation',
+          ...stepsOf({ dir, isNew: made.includes(join(dir, 'package.json')), parts }),
+          ...ignoreHint(kept),
         ].join('\n'),
       )
     })
+}
+
+/** The commands from a new project to a first message, with what each is for. */
+function stepsOf({ dir, isNew, parts }: { dir: string; isNew: boolean; parts: readonly Part[] }): string[] {
+  const install: Step[] = isNew
+    ? [['npm install', 'so that editors and `npm run check` know `trivium`']]
+    : stepsInProject(dir, specFor(dir))
+  const needed: Step[] = [
+    ['npx trivium parts install', `routes.yaml needs what is not installed: ${parts.join(', ')}`],
+  ]
+  const steps: Step[] = [
+    ...install,
+    ...(parts.length > 0 ? needed : []),
+    ['npx trivium start', 'run it'],
+    ['npx trivium message cli "hello"', 'in a second terminal: talk to it'],
+    ['npx trivium doctor', 'check the installation'],
+  ]
+  return steps.map(([command, purpose]) => `  ${command.padEnd(33)}  ${purpose}`.trimEnd())
+}
+
+/** A warning if a `.gitignore` that already existed lets data or secrets into the repository. */
+function ignoreHint(kept: readonly string[]): string[] {
+  const file = kept.find((place) => basename(place) === '.gitignore')
+  const missing = file === undefined ? [] : missingIgnores(file)
+  return missing.length === 0 ? [] : ['', `Add to .gitignore: ${missing.join(', ')}`]
 }
 
 /** The command that builds a clone, whose types do not exist before. */
