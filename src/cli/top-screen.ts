@@ -28,9 +28,9 @@ export function screenOf({ now, points, outage }: Shown, { width, rows }: Size):
     )
   const rateLine = (name: string) =>
     `${name.padEnd(9)} ${String(rates[name] ?? 0).padStart(9)}/s  ${bar(name)}`
-  const roadRows = all('roads').map(({ road, messages, waiting, running, dead, oldestAt }) => {
+  const roadRows = all('roads').map(({ road, messages, waiting, running, leased, dead, oldestAt }) => {
     const deadCell = Number(dead) > 0 ? paint('red', String(dead)) : '-'
-    return [road, messages, waiting ?? '-', running ?? '-', deadCell, age(oldestAt)]
+    return [road, messages, waiting ?? '-', running ?? leased ?? '-', deadCell, age(oldestAt)]
   })
   const groups = groupsBehind(all('groups')).slice(0, MAX_GROUPS)
   const sections = [

@@ -1,8 +1,8 @@
 import type { StoreStats } from '../../core/store.ts'
 
 /**
- * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that were
- * not received yet, and the jobs of other queues. `oldestAt`: Unix ms.
+ * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that wait for
+ * workers or are leased to them, and the jobs of other queues. `oldestAt`: Unix ms.
  */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {
@@ -24,7 +24,9 @@ export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
     },
     {
       road: 'receive',
-      messages: receive.ready,
+      messages: receive.ready + receive.leased,
+      waiting: receive.ready,
+      leased: receive.leased,
       oldestAt: receive.oldestAt,
       lost: receive.lost,
       ...(dead > 0 && { dead }),

@@ -31,12 +31,6 @@ const WIDE = 100
 /** Number of gateways, and of names in a line, that fit on a screen of 24 lines. */
 const MAX_SHOWN = 4
 
-/** What the messages of a road are; those of other roads are waiting or running. */
-const ROAD_NOTES: Record<string, string> = {
-  journal: 'kept',
-  receive: 'not pulled (normal without workers)',
-}
-
 /** Limited to one screen, with problems first. */
 function humanStatus(status: Json, isScreen: boolean): string {
   // Output to a pipe is complete, because it is searched.
@@ -45,13 +39,10 @@ function humanStatus(status: Json, isScreen: boolean): string {
   const at = (path: string) => pathGet(status, path)
   const all = (path: string) => objectsIn(at(path))
   const [reason] = String(at('configuration.error')).split('\n')
-  const roads = all('roads').map(({ road, messages, oldestAt, dead, lost }) => {
-    // Messages that expired unread, of gateways with a consumer.
-    const counts = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
-    const lossNote = counts.length > 0 && `not pulled; EXPIRED UNREAD so far: ${counts.join(', ')}`
-    const retries = retriesOf(road, all('waiting'))
-    const normal = ROAD_NOTES[String(road)] ?? ['waiting or running', retries].filter(Boolean).join('; ')
-    return [road, messages, age(oldestAt), dead, lossNote || (isNarrow ? retries : normal)]
+  const roads = all('roads').map((road) => {
+    const { messages, oldestAt, dead } = road
+    const retries = retriesOf(road.road, all('waiting'))
+    return [road.road, messages, age(oldestAt), dead, roadNote(road, retries, isNarrow)]
   })
   const subscriptions = all('subscriptions')
     .filter(({ ok, state }) => !ok || state !== 'active')
@@ -89,6 +80,19 @@ function humanStatus(status: Json, isScreen: boolean): string {
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
   return lines.filter((line) => typeof line === 'string').join('\n')
+}
+
+/** What the messages of a road are; in a narrow terminal only what is not normal. */
+function roadNote({ road, waiting, leased, lost }: JsonObject, retries: string, isNarrow: boolean): string {
+  if (road === 'receive') {
+    const inWork = Number(leased) > 0 && `${leased} leased, ${waiting} not pulled`
+    // Messages that expired unread, of gateways with a consumer.
+    const losses = Object.entries(Object(lost)).map(([gateway, count]) => `${gateway} ${count}`)
+    if (losses.length > 0) return `${inWork || 'not pulled'}; EXPIRED UNREAD so far: ${losses.join(', ')}`
+    return inWork || (isNarrow ? '' : 'not pulled (normal without workers)')
+  }
+  if (isNarrow) return retries
+  return road === 'journal' ? 'kept' : ['waiting or running', retries].filter(Boolean).join('; ')
 }
 
 /** How many messages of a road wait for their next attempt, and when the first of these is due. */

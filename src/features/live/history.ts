@@ -151,7 +151,7 @@ function backlogOf({ dispatch, receive, jobs }: StoreStats) {
     waiting: dispatch.unpumped + dispatchJobs.waiting,
     running: dispatchJobs.running,
     outbox: outbox.waiting + outbox.running,
-    receive: receive.ready,
+    receive: receive.ready + receive.leased,
   }
 }
 
