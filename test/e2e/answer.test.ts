@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { pathGet } from '../../src/core/json.ts'
+import { attempt } from '../../src/lib/attempt.ts'
 import { createSite, type DaemonProcess } from '../fixtures/daemon.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
@@ -132,39 +134,90 @@ test('each call of docs/api.md works as it stands there', { timeout: 300_000 }, 
   await daemon.end()
 })
 
+/** Changes of the programs of the page: their work fails while there is a file `broken`, and is tried again at once. */
+const BREAKABLE: Record<string, [string, string][]> = {
+  python: [
+    [
+      'def handle(message):  # your work\n',
+      'def handle(message):\n    if os.path.exists("broken"): raise KeyError("amount")\n',
+    ],
+    ['delay=10_000', 'delay=0'],
+  ],
+  bash: [
+    ['handle() {', 'handle() {\n  [ ! -e broken ] || return 1\n'],
+    ['delay: 10000', 'delay: 0'],
+  ],
+  ts: [
+    ['=> text.toUpperCase()', "=> { readFileSync('works'); return text.toUpperCase() }"],
+    ['delay: 10_000', 'delay: 0'],
+  ],
+}
+
 describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
+  const post = async (text: string) =>
+    pathGet((await suite.daemon.post('/hooks/jobs', text, { 'content-type': 'text/plain' })).body, 'reply')
 
   for (const [language, file, command] of [
     ['python', 'worker.py', 'python3'],
     ['bash', 'worker.sh', 'bash'],
     ['ts', 'worker.ts', process.execPath],
   ] as const) {
-    test(`the one in ${language} takes, answers and acknowledges`, async (t) => {
+    /** Starts the program in a group of its own, with what it says. */
+    const start = (t: TestContext, code: string) => {
       const { daemon, site } = suite
-      site.write(file, blocksOf('docs/workers.md', language).join(''))
-      const env = { PATH: process.env.PATH, TRIVIUM: daemon.control }
-      // A group of its own, so that what a shell started ends with it and takes no message of the next worker.
+      site.write(file, code)
       const worker = spawn(command, [file], {
         cwd: site.dir,
-        env,
+        env: { PATH: process.env.PATH, TRIVIUM: daemon.control },
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       })
       const said: string[] = []
       for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => said.push(chunk))
       const ended = once(worker, 'exit')
+      const group = -(worker.pid ?? assert.fail('it did not start'))
+      const isGone = () => attempt(() => process.kill(group, 0)) === undefined
       t.after(async () => {
-        process.kill(-(worker.pid ?? assert.fail('it did not start')), 'SIGKILL')
+        if (!isGone()) process.kill(group, 'SIGKILL')
         await ended
       })
-      for (const text of ['hello', 'again "quoted"']) {
-        const { body } = await daemon.post('/hooks/jobs', text, { 'content-type': 'text/plain' })
-        assert.equal(pathGet(body, 'reply'), text.toUpperCase(), said.join(''))
-      }
-      const queue = async () => Object(pathGet(await daemon.get('/v1/status'), 'result.stats.receive'))
+      return { worker, said, ended, isGone }
+    }
+    const page = blocksOf('docs/workers.md', language).join('')
+
+    test(`the one in ${language} takes, answers and acknowledges; when it is stopped, nothing of it waits`, async (t) => {
+      const { worker, said, ended, isGone } = start(t, page)
+      for (const text of ['hello', 'again "quoted"'])
+        assert.equal(await post(text), text.toUpperCase(), said.join(''))
+      const queue = async () => Object(pathGet(await suite.daemon.get('/v1/status'), 'result.stats.receive'))
       await until(async () => (await queue()).leased === 0, 'both to be acknowledged')
       assert.equal((await queue()).ready, 0)
+      worker.kill('SIGTERM')
+      await ended
+      await until(isGone, 'the processes that it started to end')
+    })
+
+    test(`the one in ${language} gives back a message on which its work fails, and goes on`, async (t) => {
+      const changes = BREAKABLE[language] ?? []
+      for (const [from] of changes) assert.ok(page.includes(from), from)
+      const { site, daemon } = suite
+      site.write('broken', '')
+      await rm(join(site.dir, 'works'), { force: true })
+      const { said } = start(
+        t,
+        changes.reduce((code, [from, to]) => code.replace(from, to), page),
+      )
+      const reply = post('mend me')
+      const given = async () => {
+        const [message] = Object(await daemon.invoke('message-search', { text: 'mend me' })).messages
+        const { history } = Object(await daemon.invoke('message-show', { id: message.id }))
+        return history.filter(({ what }: { what: string }) => what === 'released').length > 1
+      }
+      await until(given, 'two failures')
+      await rm(join(site.dir, 'broken'))
+      site.write('works', '')
+      assert.equal(await reply, 'MEND ME', said.join(''))
     })
   }
 })
