@@ -85,7 +85,7 @@ function Navigation({ current }) {
     <button type="button" class="go-to" onClick=${() => {
       isPaletteOpen.value = true
     }}><span>Go to …</span> <kbd>${MAC ? '⌘' : 'Ctrl'} K</kbd></button>
-    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}>${current?.title ?? 'Views'} <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${!isOpen && other > 0 && html`<span class="count" title="in other views">${other >= 1_000 ? '1000+' : other}</span>`}</button>
+    <button type="button" class="menu" aria-expanded=${isOpen} aria-controls="views" onClick=${() => setOpen(!isOpen)}><span class="menu-title">${current?.title ?? 'Views'}</span> <span aria-hidden="true">${isOpen ? '✕' : '☰'}</span>${!isOpen && other > 0 && html`<span class="count" title="in other views">${other >= 1_000 ? '1000+' : other}</span>`}</button>
     <nav id="views" aria-label="Views" class=${isOpen ? 'is-open' : ''}>
       <ul>
         ${VIEWS.map(({ path, title, count, begins }) => {

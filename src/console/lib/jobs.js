@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { Age, act, ask, Badge, span, useLoaded, Wait } from './parts.js'
+import { link } from './router.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
@@ -66,12 +67,21 @@ function Job({ job, reload }) {
     reload()
   }
   return html`<li class="card job" data-row tabindex="-1" aria-label=${aboutJob(job)}>
-    <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b></p>
+    <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b> <${Where} of=${job} /></p>
     ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by} <${Age} at=${startedAt} /> ago${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by}, ${new Date(startedAt).toLocaleString('en-GB', TIME)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
   </li>`
+}
+
+/** A link to the group or the dead letters of a job. */
+function Where({ of: { kind, target } }) {
+  if (kind === 'replay')
+    return html`<a class="dim" href=${link(['queues', target.topic, target.group])}>see it</a>`
+  if (kind === 'dead-letters')
+    return html`<a class="dim" href=${link('dead-letters', target.queue ? { queue: target.queue } : {})}>see them</a>`
+  return null
 }
 
 /** A description of a job in one line. */

@@ -3,12 +3,12 @@ import { call, invoke, isViewer, signOut } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
 import { Modal } from './modal.js'
-import { act, ask, preview, useLoaded } from './parts.js'
+import { act, ask, preview, span, useLoaded } from './parts.js'
 import { pauseWith } from './pause.js'
 import { go, titles } from './router.js'
 
-/** Maximum entries per kind and in total; ms after the last key until conversations are searched. */
-const MOST = { kind: 6, all: 30 }
+/** Maximum entries per kind, of conversations before twins are joined, and in total; ms after the last key until conversations are searched. */
+const MOST = { kind: 6, searched: 30, all: 30 }
 const SETTLE = 250
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
@@ -214,8 +214,8 @@ function useConversations(text) {
     if (text.length < 2 || ID.test(text)) return
     const end = new AbortController()
     const load = async () => {
-      const { conversations } = await invoke('conversation-list', { text, limit: MOST.kind }, end.signal)
-      setFound(conversations.map(entryOf))
+      const { conversations } = await invoke('conversation-list', { text, limit: MOST.searched }, end.signal)
+      setFound(withoutTwins(conversations.map(entryOf)).slice(0, MOST.kind))
     }
     const timer = setTimeout(() => load().catch(() => undefined), SETTLE)
     return () => {
@@ -226,10 +226,20 @@ function useConversations(text) {
   return found
 }
 
-function entryOf({ gateway, conversation, from = {}, subject, summary, text }) {
+/** Of entries that look the same, only the newest, which says how many others there are. */
+function withoutTwins(entries) {
+  const groups = Map.groupBy(entries, ({ name, about }) => `${about} ${name}`)
+  return [...groups.values()].map(([newest, ...others]) => {
+    const { about, at, ...entry } = newest
+    const more = others.length > 0 ? `, newest of ${others.length + 1}` : ''
+    return { ...entry, about: `${about}, ${span(Math.max(0, Date.now() - at))} ago${more}` }
+  })
+}
+
+function entryOf({ gateway, conversation, at, from = {}, subject, summary, text }) {
   const name = `${from.name || from.address || from.id || ''}: ${subject ?? summary ?? preview(text)}`.slice(
     0,
     80,
   )
-  return { kind: 'conversation', name, about: gateway, run: to(['conversations', gateway, conversation]) }
+  return { kind: 'conversation', name, about: gateway, at, run: to(['conversations', gateway, conversation]) }
 }

@@ -18,7 +18,7 @@ export function PausedPage() {
     ${value?.length === 0 && html`<${Empty} title="Nothing is paused.">Messages of what is paused are accepted and wait.<//>`}
     ${
       value?.length > 0 &&
-      html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="paused-table">
+      html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="group-table">
       <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col"></th></tr></thead>
       <tbody>${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</tbody></table></div>`
     }
@@ -53,10 +53,10 @@ function Paused({ pause, done }) {
     done()
   }
   return html`<tr>
-    <td><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
-    <td class="whole-words">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td>${by ?? ''}</td>
+    <td class="group-name"><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
+    <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${by ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
-    <td class="whole-words">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`${new Date(until).toLocaleString('en-GB', TIME)} <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
+    <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`${new Date(until).toLocaleString('en-GB', TIME)} <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }

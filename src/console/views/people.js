@@ -137,7 +137,7 @@ function LastMessages({ who }) {
 }
 
 /** Number of newest messages whose senders are shown. */
-const LATEST = 200
+const LATEST = 500
 
 /** Who wrote last: a start, where no address is known. */
 function Senders({ show }) {
