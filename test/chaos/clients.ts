@@ -5,18 +5,18 @@ import { until } from '../fixtures/until.ts'
 import type { Random } from './random.ts'
 import type { Stage } from './stage.ts'
 
-/** What a client was promised: the ids that it was given for one message, and how it got them. */
+/** A message that was acknowledged, with the ids that its client got for it. */
 export type Promised = { gateway: string; conversation: string; n: number; ids: Set<string>; poison: boolean }
 
-/** What clients hold against the daemon, besides the promises themselves. */
+/** Answers that clients did not expect. */
 export type Complaints = string[]
 
-/** How long clients go on. */
+/** Until when clients send. */
 export type Load = { isOver(): boolean }
 
 type ClientOptions = {
   stage: Stage
-  /** What each client waits for, by its name, for the error of a run that gives up. */
+  /** What each client waits for, by its name, for the error of a run that times out. */
   waits: Map<string, () => unknown>
   name: string
   load: Load
@@ -26,8 +26,8 @@ type ClientOptions = {
 }
 
 /**
- * Posts messages one after the other, each again under the same key until it gets a 2xx, as providers do; a few
- * once more after that.
+ * Posts messages one after the other, and repeats each with the same key until it gets a 2xx, as providers do. Repeats some of
+ * them once more.
  */
 export async function runWebhookClient(options: ClientOptions & { gateway: string }): Promise<void> {
   const { name, gateway, load, random, promised, waits } = options
@@ -67,12 +67,12 @@ async function deliver(options: ClientOptions, gateway: string, key: string, bod
   }
 }
 
-/** Messages that may be under way at once on one connection. */
+/** Maximum number of unacknowledged messages on one connection. */
 const WINDOW = 4
 
 /**
- * Talks over WebSocket: repeats what was not acknowledged, resumes after each break where it was, and ends when it
- * has a reply to each of its messages.
+ * Sends messages over WebSocket, repeats unacknowledged ones, resumes after each disconnect, and ends when it has a reply to each
+ * of its messages.
  */
 export async function runChatClient(options: ClientOptions): Promise<void> {
   const { stage, name, load, random, promised, complaints } = options
@@ -84,13 +84,13 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
   let n = 0
 
   const onAck = (frame: JsonObject) => {
-    const said = unacknowledged.get(String(frame.id))
+    const sent = unacknowledged.get(String(frame.id))
     const id = String(frame.messageId)
-    if (!said || !unacknowledged.delete(String(frame.id))) return
+    if (!sent || !unacknowledged.delete(String(frame.id))) return
     promised.push({
       gateway: 'chat',
       conversation: name,
-      n: Number(said.n),
+      n: Number(sent.n),
       ids: new Set([id]),
       poison: false,
     })
@@ -99,7 +99,7 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
   const onReply = (frame: JsonObject) => {
     const id = String(frame.inReplyTo)
     const step = Number(frame.seq) - seq
-    // A Redis that was restarted leaps.
+    // A restarted Redis skips numbers.
     if (step !== 1 && step <= 10_000) complaints.push(`${name}: reply ${frame.seq} came after ${seq}`)
     if (answered.has(id)) complaints.push(`${name}: ${id} was answered twice`)
     seq = Number(frame.seq)
@@ -109,21 +109,24 @@ export async function runChatClient(options: ClientOptions): Promise<void> {
   const take = (socket: WebSocket, frame: JsonObject) => {
     if (frame.type === 'welcome') {
       conversation = String(frame.conversation)
-      for (const said of unacknowledged.values()) socket.send(JSON.stringify(said))
+      for (const sent of unacknowledged.values()) socket.send(JSON.stringify(sent))
     } else if (frame.type === 'ack') onAck(frame)
     else if (frame.type === 'message') onReply(frame)
     else if (!/^(store_unavailable|stopping)$/.test(String(frame.code)))
       complaints.push(`${name}: ${JSON.stringify(frame)}`)
     else {
-      const said = unacknowledged.get(String(frame.id))
-      if (said) setTimeout(() => trySend(socket, said), 20)
+      const sent = unacknowledged.get(String(frame.id))
+      if (sent) setTimeout(() => trySend(socket, sent), 20)
     }
   }
   const isDone = () => load.isOver() && unacknowledged.size === 0 && unanswered.size === 0
   let state: () => unknown = () => 'no socket'
   options.waits.set(name, () => ({
-    ...{ conversation, seq, socket: state() },
-    ...{ unacknowledged: [...unacknowledged.keys()], unanswered: [...unanswered] },
+    conversation,
+    seq,
+    socket: state(),
+    unacknowledged: [...unacknowledged.keys()],
+    unanswered: [...unanswered],
   }))
 
   while (!isDone()) {

@@ -18,7 +18,7 @@ import {
 } from './readers.ts'
 import { createStage, type Stage, type StoreKind } from './stage.ts'
 
-/** Everything that happened, for the promises in `promises.ts` to be held against. */
+/** The record of a run, which the assertions in `promises.ts` check. */
 export type CrashRun = Awaited<ReturnType<typeof runOn>>
 
 export type CrashOptions = {
@@ -28,17 +28,18 @@ export type CrashOptions = {
   duration: number
   daemons?: number
   shards?: number
-  /** This share of the faults is of the network: between clients and daemons, and between daemons and their Redis. */
+  /** Share of network faults, between clients and daemons and between daemons and Redis. */
   network?: number
-  /** Ms between two crashes, and for which the network is away, at most. */
+  /** Maximum ms between two crashes, and duration of a network fault. */
   pace?: number
 }
 
-const LEAST = 20
-/** How long a busy machine may take, in ms. */
+/** Minimum number of messages of a run. */
+const MIN_MESSAGES = 20
+/** Timeout for a busy machine (ms). */
 const PATIENCE = 600_000
-/** Ms in which a daemon gives back what it took, after its Redis is back; that may take `downFor` and a pause between attempts to connect. */
-const GIVES_BACK = 3_000
+/** Ms within which a daemon returns messages whose delivery failed, after its Redis is back. */
+const RETURN_TIME = 3_000
 
 const routesOf = (shards: number) => `
 redis: { shards: ${shards} }
@@ -57,7 +58,7 @@ routes:
     retry: { attempts: 50, delay: 20ms, backoff: fixed }
 `
 
-/** Each attempt leaves a byte behind, so that a message can fail as often as it asks for; success leaves a line. */
+/** Adds a byte to a file per attempt, so that a message can fail a given number of times, and a line on success. */
 const RECORD = `
 import { appendFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -75,7 +76,7 @@ export default {
   },
 }`
 
-/** Lets clients send and readers read while processes die, and waits until every road is drained. */
+/** Runs clients and readers while processes are killed, and waits until every road is empty. */
 export async function runCrashes(options: CrashOptions) {
   const { store, daemons = 1, shards = 1, network = 0 } = options
   const skills = { record: RECORD }
@@ -136,48 +137,47 @@ async function runOn(stage: Stage, options: CrashOptions) {
     ...modes.map((mode) => runGroupReader(reader, mode, groups[mode])),
     runGroupReader(reader, 'lease', groups.lease),
   ])
-  // What failed first is told; that these then find nobody is no news.
-  for (const rest of [clients, readers]) rest.catch(() => {})
+  // Only the first error is reported.
+  for (const work of [clients, readers]) work.catch(() => {})
 
   const crashes = await crashFor(stage, { random: random.fork(), duration, daemons, pace, network })
-  // A busy machine may have sent few until now.
-  await until(() => promised.length > LEAST, 'messages worth looking at', PATIENCE)
+  // A busy machine may have sent few messages.
+  await until(() => promised.length > MIN_MESSAGES, 'enough messages', PATIENCE)
   loadIsOver = true
   const ended = performance.now()
   const waiting = () => JSON.stringify(Array.from(waits, ([name, what]) => [name, what()]))
-  await within(clients, PATIENCE, () => `clients that have what they were promised: ${waiting()}`)
-  await drained(stage, PATIENCE)
+  await within(clients, PATIENCE, () => `the clients: ${waiting()}`)
+  await untilDrained(stage, PATIENCE)
   const drainedIn = performance.now() - ended
   isRead = true
-  await within(readers, PATIENCE, 'readers that have ended')
+  await within(readers, PATIENCE, 'the readers')
 
   return {
     crashes,
     daemons,
     shards,
-    /** Ms by which what is told of several shards may be out of order; one that is away is left out. */
+    /** Ms by which events of several shards may be out of order. Unlimited if shards can be unreachable. */
     tolerance: shards === 1 ? 0 : stage.relays.length > 0 ? Number.POSITIVE_INFINITY : 1_000,
     promised,
     complaints,
     /** Message ids in the order of their successful dispatches. */
     dispatched: readFileSync(join(stage.site.dir, 'dispatched'), 'utf8').split('\n').slice(0, -1),
-    /** What the takers with leases got, and the one without. */
+    /** Messages of the takers with leases, and of the one without. */
     taken,
     plain,
     groups,
-    /** Ids of all messages that the journal holds. */
+    /** Ids of all messages in the journal. */
     journal: await allMessages(stage),
     deadLetters: idsOf((await stage.invoke('dead-letter-list', { limit: 1000 })).result),
-    /** From the end of the load until every road was drained, in ms. */
+    /** From the end of the load until every road was empty, in ms. */
     drainedIn,
     output: stage.output(),
   }
 }
 
 /**
- * Kills a daemon, or redis-server where there is one, or both at once, until the time is up; things run a while between.
- * `network` is the share of faults of the network instead. `both` counts the daemons that died with
- * their Redis or the way to it, or too soon after it.
+ * Kills a daemon, redis-server, or both, with pauses, until the time is up. `network` is the share of network faults instead.
+ * `both` counts daemons that died together with their Redis or its connection, or soon after it.
  */
 async function crashFor(
   stage: Stage,
@@ -210,26 +210,26 @@ async function crashFor(
     if (!stage.redis || draw > 0.35) {
       crashing.push(stage.crashDaemon(random.between(0, daemons - 1)))
       crashes.daemon += 1
-      if (performance.now() - lastRedis < GIVES_BACK) crashes.both += 1
+      if (performance.now() - lastRedis < RETURN_TIME) crashes.both += 1
     }
     await Promise.all(crashing)
-    // From here on it is there.
+    // Redis is back now.
     if (stage.redis && draw < 0.5) lastRedis = performance.now()
   }
   return crashes
 }
 
-/** Resolves when nothing waits on any road; throws after `ms`, with what does. */
-async function drained(stage: Stage, ms: number): Promise<void> {
+/** Resolves when every road is empty. After `ms`, throws an error with the status. */
+async function untilDrained(stage: Stage, ms: number): Promise<void> {
   let status: unknown
-  const look = async () => {
+  const check = async () => {
     status = await stage
       .daemon()
       .then((daemon) => daemon.get('/v1/status'))
       .catch((error: unknown) => error)
     return isDrained(status)
   }
-  await until(look, 'roads that are drained', ms).catch((error: Error) => {
+  await until(check, 'empty roads', ms).catch((error: Error) => {
     throw new Error(`${error.message}: ${JSON.stringify(Object(status).result ?? String(status))}`)
   })
 }
@@ -259,7 +259,7 @@ async function allMessages(stage: Stage): Promise<string[]> {
 }
 
 function idsOf(list: unknown): string[] {
-  return Object.values(Object(list)).map((one) => String(Object(one).id))
+  return Object.values(Object(list)).map((item) => String(Object(item).id))
 }
 
 function emptyReading(): Reading {

@@ -6,9 +6,8 @@ import { createRandom, seedOf } from './random.ts'
 const MINUTE = 60_000
 
 /**
- * `CHAOS_SEED=… npm run test:chaos` repeats a run; `CHAOS_MINUTES` sets how long each goes on. With `CHAOS_NETWORK=0.9`
- * that share of the faults is of the network, of clients and of the store.
- * `CHAOS_PACE` is the most ms between two faults.
+ * `CHAOS_SEED=… npm run test:chaos` repeats a run. `CHAOS_MINUTES`: the duration of each. `CHAOS_NETWORK=0.9`: the share of
+ * network faults. `CHAOS_PACE`: the maximum ms between two faults.
  */
 const seed = seedOf(Date.now() % 1_000_000)
 const pace = Number(process.env.CHAOS_PACE ?? 1_000)
@@ -25,7 +24,7 @@ const runs: Record<string, Omit<CrashOptions, 'random' | 'duration'>> = {
 }
 
 for (const [where, options] of Object.entries(runs)) {
-  describe(`what holds after many crashes ${where}, seed ${seed}`, {
+  describe(`after many crashes ${where}, seed ${seed}`, {
     timeout: duration + 30 * MINUTE,
   }, () => {
     let run: CrashRun

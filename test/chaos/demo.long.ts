@@ -9,15 +9,15 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 
-describe('the console on the day of the demo', { timeout: 600_000 }, async () => {
+describe('the console with the demo', { timeout: 600_000 }, async () => {
   const demo = await startDemo({ messages: 5_000 })
   const browser = await launchChromium()
   for (const viewport of SIZES) {
     for (const colorScheme of ['light', 'dark'] as const) {
-      test(`each view is whole at ${viewport.width} px, ${colorScheme}`, async () => {
+      test(`each view is accessible and fits at ${viewport.width} px, ${colorScheme}`, async () => {
         const page = await browser.newPage({ viewport, colorScheme })
-        const faults: string[] = []
-        page.on('pageerror', ({ message }) => faults.push(message))
+        const problems: string[] = []
+        page.on('pageerror', ({ message }) => problems.push(message))
         await page.goto(`${demo.url}/#token=${demo.token}`)
         const nav = page.getByRole('navigation').locator('a[href^="#/"]')
         await nav.first().waitFor()
@@ -30,14 +30,14 @@ describe('the console on the day of the demo', { timeout: 600_000 }, async () =>
           limit: 1,
         })
         const [{ id, gateway, conversation }] = messages
-        const one = [`#/messages/${id}`, `#/messages/${dead.id}`, `#/dead-letters/${dead.id}`]
+        const single = [`#/messages/${id}`, `#/messages/${dead.id}`, `#/dead-letters/${dead.id}`]
         const chat = `#/conversations/${gateway}/${encodeURIComponent(conversation)}`
-        for (const place of [...views, ...one, chat, '#/messages?outcome=dead']) {
-          await page.goto(`${demo.url}/${place}`)
+        for (const view of [...views, ...single, chat, '#/messages?outcome=dead']) {
+          await page.goto(`${demo.url}/${view}`)
           await page.getByRole('heading', { level: 1 }).waitFor()
-          faults.push(...(await faultsOf(page)).map((fault) => `${place}: ${fault}`))
+          problems.push(...(await faultsOf(page)).map((fault) => `${view}: ${fault}`))
         }
-        assert.deepEqual(faults, [])
+        assert.deepEqual(problems, [])
         await page.close()
       })
     }

@@ -38,7 +38,7 @@ export default {
   },
 }`
 
-/** Notes, sends and answers by how far the conversation is; it knows the message by the number in it. */
+/** Answers with calls of `note` and `gateway-send`, and with text after `STEPS`. Identifies the message by its number. */
 function answer({ messages }: ModelRequest): ModelAnswer {
   const [, number] = /number (\d+)\./.exec(JSON.stringify(messages[1])) ?? []
   const step = messages.filter(({ role }) => role === 'assistant').length
@@ -63,16 +63,16 @@ for (const store of ['embedded', 'redis'] as const)
     const start = (which: number) => site.start({ TRIVIUM_DATA_DIR: `.trivium-${which}` })
     const daemons: DaemonProcess[] = await Promise.all((redis ? [1, 2] : [1]).map(start))
 
-    test('no tool runs twice, and each message comes to one end', async () => {
+    test('no tool runs twice, and each message ends once', async () => {
       const random = createRandom(seed)
       const end = Date.now() + duration
       const modes = ['queue', 'collect', 'steer']
       const sent: string[] = []
       let crashes = 0
-      /** Nobody wants anything to be run again. */
-      const denials = async () => {
-        const open = await daemons[0]?.invoke('approval-list', { status: 'pending' })
-        for (const { id } of Array.isArray(open) ? open : [])
+      /** Denies all requests to repeat a call. */
+      const denyAll = async () => {
+        const pending = await daemons[0]?.invoke('approval-list', { status: 'pending' })
+        for (const { id } of Array.isArray(pending) ? pending : [])
           await daemons[0]?.invoke('approval-decide', { id, approve: false })
       }
       while (Date.now() < end) {
@@ -89,22 +89,22 @@ for (const store of ['embedded', 'redis'] as const)
         await daemons[victim]?.end('SIGKILL')
         crashes++
         daemons[victim] = await start(victim + 1)
-        await denials()
+        await denyAll()
       }
       const endsOf = async (id: string) => {
         const { history } = Object(await daemons[0]?.invoke('message-show', { id }))
         return history.filter(({ what }: { what: string }) => /^(done|collected|steered)$/.test(what)).length
       }
       for (const id of sent) {
-        const look = () => denials().then(() => endsOf(id))
-        assert.equal(await until(look, `the end of ${id}`, MINUTE), 1)
+        const countEnds = () => denyAll().then(() => endsOf(id))
+        assert.equal(await until(countEnds, `the end of ${id}`), 1)
       }
       const lines = readFileSync(join(site.dir, 'log'), 'utf8').trim().split('\n')
       console.log(
         `${store}: ${sent.length} messages, ${crashes} crashes, ${lines.length} notes, ${model.requests.length} requests`,
       )
       assert.deepEqual(
-        lines.filter((line, at) => lines.indexOf(line) !== at),
+        lines.filter((line, index) => lines.indexOf(line) !== index),
         [],
         'ran twice',
       )

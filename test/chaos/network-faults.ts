@@ -1,7 +1,7 @@
 import type { Relay } from '../fixtures/relay.ts'
 import type { Random } from './random.ts'
 
-/** What befalls the connections to a server, by its name. Each lasts for up to `longest` ms. */
+/** Faults of the connections to a server, by name. Each lasts up to `longest` ms. */
 export function networkFaults(relay: () => Relay | Promise<Relay>, random: Random, longest = 3_000) {
   return {
     stall: async () => (await relay()).stall(random.between(0, longest)),

@@ -3,13 +3,13 @@ import { positionOf, timeOf } from '../../src/core/message-id.ts'
 import type { CrashRun } from './crash-run.ts'
 import { CONSUMED_AT_ONCE } from './readers.ts'
 
-/** What must hold after any number of crashes, by the sentence that says it. */
+/** Assertions that must hold after any number of crashes, by their title. */
 export const promises: Record<string, (run: CrashRun) => void> = {
-  'every message that was acknowledged is in the journal, and nothing else is'({ promised, journal }) {
+  'the journal contains exactly the acknowledged messages'({ promised, journal }) {
     assert.deepEqual([...journal].sort(), promised.map(idOf).sort())
   },
 
-  'a sender that tries again under the same key makes no second message, and gets the first id'({
+  'a repeated delivery with the same key gets the id of the first, and makes no second message'({
     promised,
   }) {
     assert.deepEqual(
@@ -18,26 +18,23 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     )
   },
 
-  'every acknowledged message was dispatched to its end'({ promised, dispatched }) {
+  'every acknowledged message was dispatched successfully'({ promised, dispatched }) {
     const done = new Set(dispatched)
-    const missing = promised.filter((one) => !one.poison && !done.has(idOf(one)))
+    const missing = promised.filter((message) => !message.poison && !done.has(idOf(message)))
     assert.deepEqual(missing.map(idOf), [])
   },
 
-  'messages of a conversation were first dispatched in the order in which they came'({
-    promised,
-    dispatched,
-  }) {
+  'messages of a conversation were dispatched in the order of the journal'({ promised, dispatched }) {
     const place = new Map<string, number>()
     for (const [index, id] of dispatched.entries()) if (!place.has(id)) place.set(id, index)
     // On `single` each message is a conversation of its own.
     for (const lane of lanesOf(promised.filter(({ gateway }) => gateway !== 'single'))) {
-      const places = lane.filter(({ poison }) => !poison).map((one) => place.get(idOf(one)) ?? -1)
+      const places = lane.filter(({ poison }) => !poison).map((message) => place.get(idOf(message)) ?? -1)
       assert.deepEqual(places, [...places].sort(ascending))
     }
   },
 
-  'a sender that waits for each answer has its messages in the order in which it sent them'({ promised }) {
+  'messages of a sender that waits for each answer are in the order in which it sent them'({ promised }) {
     for (const lane of lanesOf(promised.filter(({ gateway }) => gateway !== 'chat'))) {
       assert.deepEqual(
         lane.map(({ n }) => n),
@@ -46,7 +43,7 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     }
   },
 
-  'only poison became dead letters, and all of it'({ promised, deadLetters }) {
+  'exactly the poison messages became dead letters'({ promised, deadLetters }) {
     assert.deepEqual(
       [...deadLetters].sort(),
       promised
@@ -56,27 +53,27 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     )
   },
 
-  'each message was received exactly once by takers that acknowledge'({ promised, taken }) {
-    const sure = taken.filter((one) => one.sure).map(({ id }) => id)
-    assert.equal(new Set(sure).size, sure.length, 'a message was acknowledged twice')
-    const got = new Set(taken.map(({ id }) => id))
-    const missing = promised.filter((one) => one.gateway !== 'single' && !got.has(idOf(one)))
+  'takers that acknowledge received each message exactly once'({ promised, taken }) {
+    const confirmed = taken.filter(({ isConfirmed }) => isConfirmed).map(({ id }) => id)
+    assert.equal(new Set(confirmed).size, confirmed.length, 'a message was acknowledged twice')
+    const received = new Set(taken.map(({ id }) => id))
+    const missing = promised.filter((message) => message.gateway !== 'single' && !received.has(idOf(message)))
     assert.deepEqual(missing.map(idOf), [])
   },
 
-  'a taker without a lease got no message twice, and missed one only where its call broke off'({
+  'a taker without leases got no message twice, and missed some only by interrupted calls'({
     promised,
     plain,
     crashes,
   }) {
     assert.equal(new Set(plain.seen).size, plain.seen.length)
     const expected = promised.filter(({ gateway }) => gateway === 'single').length
-    // A daemon that dies soon after its Redis may have said so, but cannot give back what it never heard of.
-    const broken = plain.cuts + crashes.both
-    assert.ok(expected - plain.seen.length <= broken, `${expected} sent, ${plain.seen.length} taken`)
+    // A daemon that dies soon after its Redis cannot return messages whose delivery failed.
+    const interrupted = plain.cuts + crashes.both
+    assert.ok(expected - plain.seen.length <= interrupted, `${expected} sent, ${plain.seen.length} taken`)
   },
 
-  'a group that peeks and acknowledges saw each event, in order, and none again after its acknowledgement'({
+  'a group that peeks and acknowledges saw each event in order, and none after its acknowledgement'({
     journal,
     groups,
     shards,
@@ -86,7 +83,7 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     if (shards === 1) assert.deepEqual(seen, journal)
     assert.deepEqual([...seen].sort(), journal)
     assert.deepEqual(lateOf(seen, tolerance), [])
-    for (const one of ofShards(seen, shards)) assert.deepEqual(lateOf(one, 0), [])
+    for (const ids of byShard(seen, shards)) assert.deepEqual(lateOf(ids, 0), [])
     assert.deepEqual(groups.peek.seenAfterAck, [])
   },
 
@@ -94,7 +91,7 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     assert.deepEqual([...new Set(groups.lease.seen)].sort(), journal)
   },
 
-  'a group that consumes saw no event twice, in order, and missed some only where its call broke off'({
+  'a group that consumes saw events once and in order, and missed some only by interrupted calls'({
     journal,
     groups,
     crashes,
@@ -102,24 +99,24 @@ export const promises: Record<string, (run: CrashRun) => void> = {
     tolerance,
   }) {
     const { seen, cuts } = groups.consume
-    const broken = cuts + crashes.both
+    const interrupted = cuts + crashes.both
     assert.equal(new Set(seen).size, seen.length)
-    // What one daemon gives back, when it hears of its Redis again, another may have read past meanwhile.
+    // Another daemon may have read later events before one returns events whose delivery failed.
     const late = lateOf(seen, tolerance)
-    const givenBack = (crashes.redis + crashes.network) * CONSUMED_AT_ONCE
-    assert.ok(late.length <= (daemons > 1 ? givenBack : 0), `out of order: ${late}`)
+    const returned = (crashes.redis + crashes.network) * CONSUMED_AT_ONCE
+    assert.ok(late.length <= (daemons > 1 ? returned : 0), `out of order: ${late}`)
     assert.ok(
-      journal.length - seen.length <= broken * CONSUMED_AT_ONCE,
+      journal.length - seen.length <= interrupted * CONSUMED_AT_ONCE,
       `${seen.length} of ${journal.length}`,
     )
   },
 
-  'no client got a reply twice or out of order, or an answer that it does not understand'({ complaints }) {
+  'no client got a reply twice or out of order, or an unexpected answer'({ complaints }) {
     assert.deepEqual(complaints, [])
   },
 }
 
-/** What comes after something that is newer by more than so many ms. */
+/** Ids that follow an id that is newer by more than `tolerance` ms. */
 function lateOf(ids: readonly string[], tolerance: number): string[] {
   let newest = ''
   return ids.filter((id) => {
@@ -129,8 +126,8 @@ function lateOf(ids: readonly string[], tolerance: number): string[] {
   })
 }
 
-/** Ids by the shard that their position names. */
-function ofShards(ids: readonly string[], shards: number): string[][] {
+/** The ids of each shard. */
+function byShard(ids: readonly string[], shards: number): string[][] {
   return [...Map.groupBy(ids, (id) => (positionOf(id) ?? 0) % shards).values()]
 }
 

@@ -1,12 +1,12 @@
-/** A repeatable source of chance. */
+/** A repeatable source of random numbers. */
 export type Random = {
-  /** From 0 up to, not including, 1. */
+  /** From 0 (included) to 1 (excluded). */
   next(): number
   /** A whole number from `low` to `high`, both included. */
   between(low: number, high: number): number
   /** True with this probability. */
   chance(probability: number): boolean
-  /** A source of its own, so that what one part draws does not shift what another gets. */
+  /** An independent source, so that draws of one part do not change those of another. */
   fork(): Random
 }
 
@@ -27,7 +27,7 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** The seed of this run: `CHAOS_SEED` where it is set, to repeat a run that failed, else `fallback`. */
+/** The seed of this run: `CHAOS_SEED` if it is set, to repeat a failed run, or `fallback`. */
 export function seedOf(fallback: number): number {
   return Number(process.env.CHAOS_SEED ?? fallback)
 }

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import type { DaemonProcess } from '../fixtures/daemon.ts'
 
-/** What came back on a connection until the other side ended it, or fell silent. */
+/** The data received on a connection until the server closed it or sent nothing more. */
 export type RawAnswer = { text: string; statuses: number[]; closed: boolean }
 
-/** Opens a plain TCP connection to `http://host:port`; a reset is no error of the test. */
+/** Opens a TCP connection to `http://host:port`, and ignores resets. */
 export function openSocket(url: string): Socket {
   const { hostname, port } = new URL(url)
   return connect(Number(port), hostname).on('error', () => {})
 }
 
 /**
- * Sends bytes as they are over a connection of their own and collects what comes back, until the other side hangs
- * up, nothing came at all for `ms`, or nothing more for `more` ms.
+ * Sends bytes over a new connection and collects the answer, until the server closes the connection, sends nothing for `ms`, or
+ * nothing more for `more` ms.
  */
 export function sendRaw(
   url: string,

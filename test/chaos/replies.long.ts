@@ -15,8 +15,8 @@ import { createRandom, seedOf } from './random.ts'
 import { createStage } from './stage.ts'
 
 /**
- * `CHAOS_KILLS` sets how many each world goes through; `CHAOS_SEED` repeats a run. Servers die and hang, or, with
- * `CHAOS_NETWORK=1`, everything is reached through relays that stall, cut, and lose answers.
+ * `CHAOS_KILLS`: the number of faults per kind of store. `CHAOS_SEED` repeats a run. Servers are killed and hang, or, with
+ * `CHAOS_NETWORK=1`, all connections go through relays that stall, cut, and lose answers.
  */
 const seed = seedOf(Date.now() % 1_000_000)
 const kills = Number(process.env.CHAOS_KILLS ?? 30)
@@ -27,36 +27,36 @@ const network = (relay: Parameters<typeof networkFaults>[0], longest?: number) =
   networkFaults(relay, random, longest)
 const relayOf = ({ relay }: RedisServer) => relay ?? assert.fail('a server without a relay')
 
-/** Where the store is, what can befall it, and its end. */
-type Kept = {
+/** A Redis, with its possible faults by name. */
+type RedisStage = {
   url: string
   replicas: number
-  befall: Record<string, () => Promise<unknown>>
+  faults: Record<string, () => Promise<unknown>>
   stop(): Promise<void>
 }
 
-const worlds: Record<string, () => Promise<Kept>> = {
+const redisStages: Record<string, () => Promise<RedisStage>> = {
   async 'one Redis'() {
     const server = await startRedisServer({ appendfsync: 'always', isRelayed })
-    const befall = { kill: () => dies(server), hang: () => hangs(server) }
-    return { ...server, replicas: 0, befall: isRelayed ? network(() => relayOf(server)) : befall }
+    const faults = { kill: () => killFor(server), hang: () => freezeFor(server) }
+    return { ...server, replicas: 0, faults: isRelayed ? network(() => relayOf(server)) : faults }
   },
   async Sentinel() {
     const sentinels = await startSentinels(1, isRelayed)
     const master = async () => {
-      const port = await until(() => sentinels.master(), 'a master', 60_000)
+      const port = await until(() => sentinels.master(), 'a master')
       return sentinels.nodes.find((node) => node.port === port) ?? assert.fail()
     }
-    const befall = {
-      kill: async () => dies(await master(), 8_000),
-      hang: async () => hangs(await master(), 8_000),
+    const faults = {
+      kill: async () => killFor(await master(), 8_000),
+      hang: async () => freezeFor(await master(), 8_000),
       planned: () => sentinels.failOver(),
     }
     const { url, stop } = sentinels
     return {
       url,
       replicas: 1,
-      befall: isRelayed ? network(async () => relayOf(await master()), 8_000) : befall,
+      faults: isRelayed ? network(async () => relayOf(await master()), 8_000) : faults,
       stop,
     }
   },
@@ -64,18 +64,18 @@ const worlds: Record<string, () => Promise<Kept>> = {
     const cluster = await startRedisCluster(1, isRelayed)
     let turn = 0
     const next = () => cluster.nodes[turn++ % cluster.nodes.length] ?? assert.fail()
-    // What both copies of a shard lose at once is lost.
-    const whole = () => until(() => isCopied(cluster.nodes), 'a copy of each master', 60_000)
-    const befall = {
-      kill: () => dies(next(), 6_000).then(whole),
-      hang: () => hangs(next(), 6_000).then(whole),
+    // Otherwise a fault of both copies of a shard would lose data.
+    const untilCopied = () => until(() => isCopied(cluster.nodes), 'a copy of each master')
+    const faults = {
+      kill: () => killFor(next(), 6_000).then(untilCopied),
+      hang: () => freezeFor(next(), 6_000).then(untilCopied),
     }
     const { url, stop } = cluster
-    return { url, replicas: 1, befall: isRelayed ? network(() => relayOf(next()), 6_000) : befall, stop }
+    return { url, replicas: 1, faults: isRelayed ? network(() => relayOf(next()), 6_000) : faults, stop }
   },
 }
 
-/** Whether each of three masters has a replica that is in step. */
+/** Whether each of three masters has a synchronised replica. */
 async function isCopied(nodes: readonly RedisServer[]): Promise<boolean> {
   const infos = await Promise.all(
     nodes.map(async ({ port }) => {
@@ -92,13 +92,13 @@ async function isCopied(nodes: readonly RedisServer[]): Promise<boolean> {
   )
 }
 
-async function dies(server: RedisServer, ms = 500): Promise<void> {
+async function killFor(server: RedisServer, ms = 500): Promise<void> {
   await server.kill()
   await pause(ms)
   await server.start()
 }
 
-async function hangs(server: RedisServer, ms = 3_000): Promise<void> {
+async function freezeFor(server: RedisServer, ms = 3_000): Promise<void> {
   server.freeze()
   await pause(ms)
   server.resume()
@@ -114,7 +114,7 @@ export default {
   },
 }`
 
-async function startWorld(t: TestContext, { url, replicas }: Kept) {
+async function startWorld(t: TestContext, { url, replicas }: RedisStage) {
   const [slack, dovecot, smtp] = await Promise.all([startSlackServer(), startDovecot(), startSmtpServer()])
   const relays = {
     slack: await startRelay(Number(new URL(slack.apiUrl).port)),
@@ -153,13 +153,13 @@ routes:
   return { stage, slack, smtp, relays }
 }
 
-for (const [where, start] of Object.entries(worlds)) {
-  test(`no reply is lost and none goes out twice on ${where}, seed ${seed}`, {
+for (const [where, start] of Object.entries(redisStages)) {
+  test(`no reply is lost or sent twice on ${where}, seed ${seed}`, {
     timeout: 3_600_000,
   }, async (t) => {
-    const kept = await start()
-    const { stage, slack, smtp, relays } = await startWorld(t, kept)
-    t.after(() => kept.stop())
+    const redis = await start()
+    const { stage, slack, smtp, relays } = await startWorld(t, redis)
+    t.after(() => redis.stop())
     const promised: number[] = []
     let isOver = false
     const send = async (first: number) => {
@@ -179,13 +179,13 @@ for (const [where, start] of Object.entries(worlds)) {
       }
     }
     const senders = [send(0), send(1)]
-    const ofPeers = Object.values(relays).flatMap((relay) => Object.values(network(() => relay)))
-    const befall = [...Object.values(kept.befall), ...(isRelayed ? ofPeers : [])]
+    const peerFaults = Object.values(relays).flatMap((relay) => Object.values(network(() => relay)))
+    const faults = [...Object.values(redis.faults), ...(isRelayed ? peerFaults : [])]
     for (let kill = 0; kill < kills; kill++) {
       await pause(random.between(200, 1_500))
       const draw = random.next()
       if (draw < (isRelayed ? 0.2 : 0.5)) await stage.crashDaemon(random.between(0, 1))
-      else await befall[random.between(0, befall.length - 1)]?.()
+      else await faults[random.between(0, faults.length - 1)]?.()
     }
     isOver = true
     await Promise.all(senders)
@@ -203,31 +203,37 @@ for (const [where, start] of Object.entries(worlds)) {
     const posted = slack.posts.map(({ text }) => text).filter((text) => text.startsWith('answer'))
     const mails = await Promise.all(smtp.taken.map(parsedMail))
     const mailed = mails.map(({ text = '' }) => text.trim())
-    /** How the messages stand by the store that were sent neither way. */
-    const outcomes = new Map<number, unknown>()
+    /** Ids of messages by their number. */
+    const ids = new Map<number, unknown>()
     for (let before: string | undefined; ; ) {
       const args = { limit: 500, ...(before && { before }) }
       const rows = Object.values(Object((await stage.invoke('message-list', args)).result)).map(Object)
       for (const { id, data } of rows) {
-        outcomes.set(data.body.n, id)
+        ids.set(data.body.n, id)
         before = id
       }
       if (rows.length === 0) break
     }
-    const doubts = letters.match(/"reason":"ambiguous"/g)?.length ?? 0
+    const ambiguous = letters.match(/"reason":"ambiguous"/g)?.length ?? 0
     const lost = [posted, mailed].map((sent) => {
       const missing = promised.filter((n) => !sent.includes(`answer ${n}`))
-      // What is not known to be sent is told of, and not sent again.
+      // Sends with an unknown outcome are dead letters, and not repeated.
       return missing.filter((n) => !letters.includes(`answer ${n}"`))
     })
     const twice = [posted, mailed].map((sent) => sent.length - new Set(sent).size)
-    const told = { kills, promised: promised.length, posted: posted.length, mailed: mailed.length, doubts }
+    const counts = {
+      kills,
+      promised: promised.length,
+      posted: posted.length,
+      mailed: mailed.length,
+      ambiguous,
+    }
     for (const n of new Set(lost.flat())) {
-      const id = outcomes.get(n)
+      const id = ids.get(n)
       const shown = id === undefined ? 'absent' : (await stage.invoke('message-show', { id })).result
       console.log(`${n}: ${JSON.stringify(shown)}`)
     }
-    console.log(`${where}: ${JSON.stringify({ ...told, lost, twice })}`)
+    console.log(`${where}: ${JSON.stringify({ ...counts, lost, twice })}`)
     assert.deepEqual({ lost, twice }, { lost: [[], []], twice: [0, 0] })
   })
 }

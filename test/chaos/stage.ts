@@ -11,17 +11,19 @@ export type Stage = Awaited<ReturnType<typeof createStage>>
 type Slot = {
   env: Record<string, string>
   running: DaemonProcess | undefined
-  /** Where its clients connect, and the port of its public listener behind that. */
+  /** The relay in front of its public listener. */
   relay: Relay | undefined
+  /** The port of its public listener. */
   port: number
 }
 
+/** Ms between two attempts. */
 const RETRY = 20
-/** How long a busy machine may take to start one, in ms. */
+/** Timeout for a start on a busy machine (ms). */
 const PATIENCE = 600_000
-const STARTS = 20
+const MAX_STARTS = 20
 
-/** Daemons and their store, which crash on request and come back as a supervisor brings them back. */
+/** Daemons and their store, which crash on request and are restarted as by a supervisor. */
 export async function createStage(options: {
   store: StoreKind
   routes: string
@@ -29,9 +31,9 @@ export async function createStage(options: {
   /** Daemons that share the store; more than one only on Redis. */
   daemons?: number
   env?: Record<string, string>
-  /** A Redis that is there, in place of one of its own. */
+  /** An existing Redis to use, instead of a new one. */
   redisUrl?: string
-  /** The Redis of its own, and the public listeners of the daemons, are reached through relays. */
+  /** Puts relays in front of the new Redis and of the public listeners of the daemons. */
   isRelayed?: boolean
 }) {
   const { isRelayed = false } = options
@@ -44,7 +46,7 @@ export async function createStage(options: {
     skills: options.skills,
     env: { ...(redisUrl ? { REDIS_URL: redisUrl } : {}), ...options.env },
   })
-  const gone: string[] = []
+  const earlierOutputs: string[] = []
   let turn = 0
   let closed = false
   const slots: Slot[] = Array.from({ length: options.daemons ?? 1 }, (_, index) => ({
@@ -57,7 +59,7 @@ export async function createStage(options: {
     for (const slot of slots) slot.relay = await startRelay(() => slot.port)
   }
 
-  /** As a supervisor: a start that fails, for example because the store is just away, is tried again. */
+  /** Starts a daemon, and repeats failed attempts as a supervisor does, for example while the store is unreachable. */
   const start = async (slot: Slot) => {
     for (let attempt = 1; !closed; attempt++) {
       try {
@@ -67,7 +69,7 @@ export async function createStage(options: {
         })
         return
       } catch (error) {
-        if (attempt === STARTS) throw error
+        if (attempt === MAX_STARTS) throw error
         await pause(RETRY)
       }
     }
@@ -77,8 +79,8 @@ export async function createStage(options: {
     if (closed) throw new Error('the stage is closed')
     const next = () => {
       turn += 1
-      const upright = slots.flatMap(({ running }) => running ?? [])
-      return upright[turn % upright.length]
+      const alive = slots.flatMap(({ running }) => running ?? [])
+      return alive[turn % alive.length]
     }
     return next() ?? (await until(next, 'a daemon that runs', PATIENCE))
   }
@@ -89,11 +91,11 @@ export async function createStage(options: {
     redis,
     /** The relays between clients and daemons. */
     relays: slots.flatMap(({ relay }) => relay ?? []),
-    /** A daemon that runs; while none does, the next one. Of several, each call gives another. */
+    /** A running daemon, in turn. Waits while none runs. */
     daemon,
     /**
-     * Invokes a skill on whichever daemon runs, again until one answers. `tries` is how many calls there were before,
-     * `cuts` how many of those broke off without an answer. Throws what the skill refused for good.
+     * Invokes a skill on a running daemon, and repeats the call until it is answered. `tries`: the number of failed calls, of which
+     * `cuts` were interrupted without an answer. Throws permanent errors.
      */
     async invoke(name: string, args: object = {}) {
       let cuts = 0
@@ -107,14 +109,14 @@ export async function createStage(options: {
         }
       }
     },
-    /** Kills a daemon with SIGKILL; resolves when it runs again. `index` picks one of several. */
+    /** Kills the daemon `index` with SIGKILL, and resolves when it runs again. */
     async crashDaemon(index = 0) {
       const slot = slots[index]
       const victim = slot?.running
       if (!slot || !victim) return
       slot.running = undefined
       await victim.end('SIGKILL')
-      gone.push(victim.output())
+      earlierOutputs.push(victim.output())
       await start(slot)
     },
     /** Kills redis-server with SIGKILL and starts it again after `downFor` ms. */
@@ -123,8 +125,9 @@ export async function createStage(options: {
       await pause(downFor)
       await redis?.start()
     },
-    /** What the daemons wrote, those that are gone too. */
-    output: () => [...gone, ...slots.map(({ running }) => running?.output() ?? '')].join('\n--- crash ---\n'),
+    /** The output of all daemons, including killed ones. */
+    output: () =>
+      [...earlierOutputs, ...slots.map(({ running }) => running?.output() ?? '')].join('\n--- crash ---\n'),
     async close() {
       closed = true
       await Promise.all(slots.map(({ running }) => running?.end('SIGKILL')))
@@ -135,12 +138,12 @@ export async function createStage(options: {
   }
 }
 
-/** A connection that broke: whether the call did something is unknown. */
+/** Whether the connection broke, so that the outcome of the call is unknown. */
 function isCut(error: unknown): boolean {
   return error instanceof TypeError || error instanceof SyntaxError
 }
 
-/** A store that is away, a daemon that stops: the same call may succeed later. */
+/** Whether the same call may succeed later, as with an unreachable store or a stopping daemon. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && /^(store_unavailable|stopping|overloaded|cancelled):/.test(error.message)
 }

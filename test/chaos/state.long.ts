@@ -12,15 +12,15 @@ const STRACE = 'strace'
 
 describe('documents under thousands of crashes', () => {
   for (const powerLoss of [false, true]) {
-    const what = powerLoss ? 'the loss of power' : 'the death of the writer'
-    test(`${what} at any step loses nothing acknowledged`, { timeout: 600_000 }, async (t) => {
+    const fault = powerLoss ? 'a power failure' : 'the death of the writer'
+    test(`${fault} at any step loses no acknowledged write`, { timeout: 600_000 }, async (t) => {
       for (let seed = 10; seed < 15; seed += 1) {
         await crashRounds(temporaryDir(t), { rounds: 400, seed, powerLoss })
       }
     })
   }
 
-  test('a writer killed at each of its system calls leaves a whole document', {
+  test('a writer killed at any of its system calls leaves a complete document', {
     timeout: 600_000,
   }, async (t) => {
     if (spawnSync(STRACE, ['-V']).status !== 0) return t.skip('strace is not installed')
@@ -38,7 +38,7 @@ describe('documents under thousands of crashes', () => {
         const where = `${call} number ${when}`
         assert.ok(
           count >= acknowledged && count <= acknowledged + 1,
-          `${where}: ${acknowledged} acknowledged, ${count} there`,
+          `${where}: ${acknowledged} acknowledged, ${count} stored`,
         )
         assert.deepEqual(await manager.replay('notes', Date.now() + 1000), loaded, where)
         await manager.close()

@@ -102,6 +102,7 @@ describe('a worker', () => {
     assert.ok(!runs.started.includes('s2') && !runs.started.includes('ungrouped'))
     runs.release('s1')
     await until(() => runs.started.length === 5, 'the next job to get the place')
+    // Only one of s2 and ungrouped runs yet.
     runs.release('l2', 'l3', 's2', 'ungrouped')
     await until(() => runs.started.length === 6, 'all jobs')
     runs.release('s2', 'ungrouped')
@@ -120,15 +121,15 @@ describe('a worker', () => {
     })
     startWorker(t, store, { run: runs.run, limits: () => new Map([['g', 9]]), settled: () => settled++ })
     await store.jobs.add('q', [job('a'), job('b', { lane: 'l' }), job('c', { lane: 'l' })])
-    await until(() => runs.running().length === 2, 'the heads of both lanes')
+    await until(() => runs.running().length === 2, 'the first job of each lane')
     await untilStable(() => claims)
     const before = claims
     runs.release('a')
-    await until(() => settled === 1, 'the end of the first')
+    await until(() => settled === 1, 'the end of a')
     await untilStable(() => claims)
     assert.equal(claims, before)
     runs.release('b')
-    await until(() => runs.running().includes('c'), 'the next of its lane')
+    await until(() => runs.running().includes('c'), 'the next job of the lane')
     runs.release('c')
   })
 
@@ -137,7 +138,7 @@ describe('a worker', () => {
     const runs = heldRuns()
     await store.jobs.add('q', [job('a', { group: 'away' }), job('b', { group: 'away' }), job('here')])
     startWorker(t, store, { run: runs.run, concurrency: 1, runsElsewhere: ({ group }) => group === 'away' })
-    await until(() => runs.running().length === 3, 'all of them')
+    await until(() => runs.running().length === 3, 'all jobs')
     runs.release('a', 'b', 'here')
   })
 

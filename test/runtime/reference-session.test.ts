@@ -12,7 +12,8 @@ import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { SHIPPED_FOLDER, startRuntime } from './support/runtime.ts'
 
-// The statements of the section "Session" of the reference, with its YAML. `prompt.test.ts` tests "Comment Stripping".
+// The statements of the section "Session" in the specification "Runtime Skills" (not in this repository), with its YAML.
+// `prompt.test.ts` tests its section "Comment Stripping".
 
 const SHORTHAND = `
 # Shorthand — captures everything, in-memory storage

@@ -7,7 +7,7 @@ const hour = (value: (minute: number) => number) =>
 const isFlat = (value: (minute: number) => number) =>
   judge(hour(value), { memory: { share: 0.1, amount: 5 } })[0]?.isFlat
 
-test('what rises only during the warm-up is flat, and so is one peak', () => {
+test('a rise during the warm-up, or a single peak, is flat', () => {
   assert.equal(
     isFlat((minute) => Math.min(100, minute * 5)),
     true,
@@ -18,7 +18,7 @@ test('what rises only during the warm-up is flat, and so is one peak', () => {
   )
 })
 
-test('what goes on rising is a leak, also slowly', () => {
+test('a lasting rise is not flat, even if it is slow', () => {
   assert.equal(
     isFlat((minute) => 100 + minute / 2),
     false,

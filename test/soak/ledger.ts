@@ -1,12 +1,12 @@
-/** What was accepted, and what each reader got. */
+/** Accepted messages, and the messages that each reader got. */
 export type Ledger = ReturnType<typeof createLedger>
 
-/** Ids that a reader has had after it acknowledged them, or never. */
+/** Ids that a reader never got (`lost`), or again after it acknowledged them (`twice`). */
 export type Misses = { reader: string; lost: string[]; twice: string[] }
 
 /**
- * Holds what a sender was promised against what each reader had: each message at least once, and none again after its
- * acknowledgement. What a sender was not promised may come as well; it must not come twice.
+ * Compares acknowledged messages with those that each reader got: each at least once, and none again after its acknowledgement.
+ * Unacknowledged messages may also arrive, but not twice.
  */
 export function createLedger() {
   const promised = new Set<string>()
@@ -19,15 +19,15 @@ export function createLedger() {
   const lostTo = (name: string) => [...promised].filter((id) => !readerOf(name).had.has(id))
   return {
     promise: (id: string) => void promised.add(id),
-    /** `reader` had this, and said so. */
+    /** Notes that `reader` got and acknowledged a message. */
     had(reader: string, id: string) {
       const { had, twice } = readerOf(reader)
       if (had.has(id)) twice.push(id)
       had.add(id)
     },
-    /** How many a reader lacks. */
+    /** Number of messages that a reader has not got. */
     missing: (reader: string) => lostTo(reader).length,
-    /** Whether all that was promised is among these. */
+    /** Whether `ids` contains all acknowledged messages. */
     isIn(ids: Iterable<string>) {
       return promised.isSubsetOf(new Set(ids))
     },

@@ -4,10 +4,10 @@ import { Redis } from 'ioredis'
 import type { Sample } from './flatness.ts'
 
 const MB = 2 ** 20
-/** Logs of what was said: they grow by a line for each message, and begin anew at 32 MB. */
+/** Logs of messages, which grow by a line per message and start over at 32 MB. */
 const LOGS = /\.jsonl(\.\d+)?$/
 
-/** What a process holds: resident memory in MB, open files and threads. */
+/** A process: resident memory in MB, open files and threads. */
 export function processSample(pid: number): Sample {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const field = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1])
@@ -18,7 +18,7 @@ export function processSample(pid: number): Sample {
   }
 }
 
-/** The files of a folder: how many, and the MB of logs and of the rest. */
+/** The files of a folder: their number, and the MB of logs and of other files. */
 export function folderSample(folder: string): Sample {
   const sizes = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -32,23 +32,24 @@ export function folderSample(folder: string): Sample {
   }
 }
 
-/** Seconds. What has longer to live is kept on purpose: records of replies and mails, rights to files. */
-const LONG = 12 * 3_600
-/** Idempotency keys, the ends of jobs, and the last position of topics that are empty: kept for seven days. */
-const KEPT = /seen:|:done:|:meta$/
+/** Seconds. Keys with a longer time to live are kept on purpose: records of replies and mails, rights to files. */
+const LONG_TTL = 12 * 3_600
+/** Keys that are kept for seven days: idempotency keys, results of jobs, and positions of empty topics. */
+const KEPT_FOR_DAYS = /seen:|:done:|:meta$/
 
-/** MB of memory of a Redis, and the number of its keys: those that are `kept` for many hours or days, and the others by kind. */
+/** A Redis: memory in MB, and numbers of keys: `kept` for hours or days, and `keys` of other kinds. */
 export async function redisSample(url: string): Promise<{ sample: Sample; kinds: Record<string, number> }> {
   const client = new Redis(url)
   try {
     const used = /used_memory:(\d+)/.exec(await client.info('memory'))?.[1]
     const kinds: Record<string, number> = {}
-    let [kept, keys] = [0, 0]
+    let kept = 0
+    let keys = 0
     for await (const some of client.scanStream({ count: 1_000 })) {
       const names: string[] = some
       const seconds = await Promise.all(names.map((name) => client.ttl(name)))
-      for (const [at, name] of names.entries()) {
-        if (KEPT.test(name) || Number(seconds[at]) > LONG) kept++
+      for (const [index, name] of names.entries()) {
+        if (KEPT_FOR_DAYS.test(name) || Number(seconds[index]) > LONG_TTL) kept++
         else {
           const kind = kindOf(name)
           kinds[kind] = (kinds[kind] ?? 0) + 1
@@ -62,12 +63,12 @@ export async function redisSample(url: string): Promise<{ sample: Sample; kinds:
   }
 }
 
-/** The name with a star for each part that has a digit, which is an id. */
+/** The name with a star for each id, which is a part with a digit. */
 function kindOf(name: string): string {
   return name.replace(/[\w%.@+=-]*\d[\w%.@+=-]*/g, '*')
 }
 
-/** A file may go between the listing and the look. */
+/** 0 if the file was removed meanwhile. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -15,14 +15,14 @@ import { folderSample, processSample, redisSample } from './samples.ts'
 import { answered, type Counts, READERS, runTraffic } from './traffic.ts'
 
 const MINUTE = 60_000
-/** `SOAK_MINUTES=… npm run test:soak`: how long each goes on. Retention removes what is older than a tenth of that. */
+/** Duration of each test: `SOAK_MINUTES=… npm run test:soak`. Retention removes messages older than a tenth of it. */
 const minutes = Number(process.env.SOAK_MINUTES ?? 60)
 const SAMPLES = 60
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
 /**
- * How far each number may rise. Keys that are kept for days whatever the retention take a few hundred bytes for each message,
- * and BullMQ keeps some finished jobs and 10,000 events of a queue.
+ * How far each number may rise. Keys that are kept for days take a few hundred bytes per message, and BullMQ keeps some finished
+ * jobs and 10,000 events of a queue.
  */
 const ALLOWED = {
   rss: { share: 0.1 },
@@ -37,9 +37,9 @@ const ALLOWED = {
 const TICK = `import { appendFileSync } from 'node:fs'
 export default { description: 'ticks', run() { appendFileSync('ticks', '.') } }`
 
-/** As echo, and writes which message it ran for. */
-const TELL = `import { appendFileSync } from 'node:fs'
-export default { description: 'tells', run({ message }) {
+/** As echo, and writes the id of each message to a file. */
+const RECORD = `import { appendFileSync } from 'node:fs'
+export default { description: 'records', run({ message }) {
   appendFileSync('ran.jsonl', message.id + '\\n')
   return 'You said: ' + message.text.trim()
 } }`
@@ -62,7 +62,7 @@ async function startSite(t: TestContext, store: 'embedded' | 'redis') {
   t.after(() => receiver.close())
   const site = createSite({
     ownProcess: 'measured',
-    skills: { tick: TICK, tell: TELL },
+    skills: { tick: TICK, record: RECORD },
     env: store === 'redis' ? { REDIS_URL: redis.url } : {},
     routes: `
 daemon: { retention: { max-age: ${Math.ceil(minutes * 6)}s, max-count: 100000 } }
@@ -73,7 +73,7 @@ subscriptions:
   - { name: crm, match: { gateway: orders }, url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }
 routes:
   - { name: queue, match: { gateway: orders, data.body.kind: queue }, queue: invoices }
-  - { name: rest, skill: tell }
+  - { name: rest, skill: record }
 `,
   })
   t.after(() => site.remove())
@@ -95,19 +95,19 @@ describe('everything switched on', { concurrency: true, timeout: (minutes + 20) 
         await Promise.race([pause((minutes * MINUTE) / SAMPLES), traffic])
         const { pid } = daemon
         const { sample: ofRedis, kinds } = await redisSample(redis.url)
-        const taken = { ...processSample(pid), ...folderSample(site.dir), ...ofRedis }
-        samples.push(taken)
-        console.log(`${store}, ${sample + 1} of ${SAMPLES}: ${JSON.stringify(taken)}`)
+        const numbers = { ...processSample(pid), ...folderSample(site.dir), ...ofRedis }
+        samples.push(numbers)
+        console.log(`${store}, ${sample + 1} of ${SAMPLES}: ${JSON.stringify(numbers)}`)
         if (sample % 5 === 4) console.log(`${store}, keys: ${JSON.stringify(kinds)}`)
       }
       stop.abort()
       await traffic
-      // A worker that stalls is given its job again, by BullMQ.
+      // BullMQ repeats jobs of a stalled worker.
       const jobs = worker.begun()
       counts.repeated = jobs.length - new Set(jobs).size
       const file = join(site.dir, 'ran.jsonl')
       const ran = () => [...linesOf(file), ...new Set(worker.begun())]
-      await until(() => ledger.isIn(ran()), 'runs of all', 2 * MINUTE).catch(() => {})
+      await until(() => ledger.isIn(ran()), 'runs of all orders', 2 * MINUTE).catch(() => {})
       for (const id of ran()) ledger.had('skill', id)
       for (const id of await answered(world)) answers.had('answer', id)
       const misses = [...ledger.misses(READERS), ...answers.misses(['answer'])]

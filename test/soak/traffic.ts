@@ -8,15 +8,15 @@ import type { World } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 import type { Ledger } from './ledger.ts'
 
-/** How often something happened, by what it is. */
+/** Number of events, by their name. */
 export type Counts = Record<string, number>
 
-/** Who must have every order; the skill or the worker of the queue, by its route, is one. */
+/** Readers that must get every order. `skill`: the skill or the worker of the queue, by its route. */
 export const READERS = ['receive', 'group', 'push', 'skill']
 
 const TAKERS = 4
-/** Orders that a reader may lack: a fraction of those within the retention. */
-const MOST_BEHIND = 200
+/** Maximum backlog of a reader: a fraction of the orders within the retention. */
+const MAX_BEHIND = 200
 
 type Traffic = {
   daemon: DaemonProcess
@@ -30,8 +30,8 @@ type Traffic = {
 }
 
 /**
- * Talks on every road and reads on every road until the signal. Then it reads on until each reader has every order, or
- * two minutes have passed, and resolves.
+ * Sends and reads on every road until the signal. Then it continues reading until each reader has every order, or for two
+ * minutes, and resolves.
  */
 export async function runTraffic({ daemon, world, signal, counts, ledger, answers }: Traffic): Promise<void> {
   const count = (what: string, by = 1) => {
@@ -43,7 +43,7 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
       await step().then(
         () => count(what),
         (error: Error) => {
-          // On a busy machine an answer may come later than a fixture waits for it.
+          // On a busy machine, an answer may come after the timeout of a fixture.
           count(`${what}, late`)
           console.log(`${what}: ${error.message.split('\n')[0]}`)
         },
@@ -53,25 +53,25 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
   }
   const roads = await world.roads(daemon)
   const talk = (name: string, ms: number) => {
-    const road = roads.find((one) => one.name === name)
+    const road = roads.find((each) => each.name === name)
     return every(ms, name, async () => {
       const id = randomUUID()
       const text = `hello ${id}`
-      const hears = await road?.say(text)
+      const waitForReply = await road?.say(text)
       if (name === 'slack') answers.promise(id)
-      await hears?.(new RegExp(text))
+      await waitForReply?.(new RegExp(text))
     })
   }
-  /** Pauses while a reader is far behind: retention would remove what it has not read. */
+  /** Sends an order, unless a reader is far behind and retention would remove its messages. */
   const orderMore = async (kind: string) => {
-    if (READERS.some((reader) => reader !== 'skill' && ledger.missing(reader) > MOST_BEHIND))
+    if (READERS.some((reader) => reader !== 'skill' && ledger.missing(reader) > MAX_BEHIND))
       return count('too busy')
     ledger.promise(await order(daemon, kind))
   }
-  // A group has what comes after it was made.
+  // A group gets messages from its creation on.
   await daemon.invoke('event-subscribe', { topic: MESSAGE_TOPIC, queue: 'audit' })
   const reading = Promise.all([
-    // What is not taken within the retention would be lost: together they take more than comes, on a busy machine too.
+    // Several takers, so that no message exceeds the retention, even on a busy machine.
     ...Array.from({ length: TAKERS }, () =>
       every(10, 'receive', () => receive(daemon, count, ledger), drained.signal),
     ),
@@ -82,39 +82,37 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
     every(500, 'queue', () => orderMore('queue')),
     talk('slack', 2_000),
     talk('webhook', 2_000),
-    // Its fixture reads all mails again for each answer.
+    // Less often, as `answered` parses all mails.
     every(4_000, 'email', async () => answers.promise(await mail(world))),
     every(4_000, 'websocket', () => chat(daemon)),
-    every(15_000, 'looks', () => look(daemon)),
+    every(15_000, 'operator', () => operate(daemon)),
   ])
   const isComplete = () => ['receive', 'group', 'push'].every((reader) => ledger.missing(reader) === 0)
   const isAnswered = async () => answers.isIn(await answered(world))
-  await until(async () => isComplete() && (await isAnswered()), 'readers that have all', 120_000).catch(
-    () => {},
-  )
+  await until(async () => isComplete() && (await isAnswered()), 'all readers', 120_000).catch(() => {})
   drained.abort()
   await reading
 }
 
-/** Which questions were answered by mail or on Slack, each as often as it was. */
+/** The ids of questions that were answered by mail or on Slack, once per answer. */
 export async function answered({ smtp, slack }: World): Promise<string[]> {
   const mails = await Promise.all(smtp.taken.map(parsedMail))
   const texts = [...mails.map(({ text }) => text), ...slack.posts.map(({ text }) => text)]
   return texts.flatMap((text) => /You said: hello ([\da-f-]{36})/.exec(`${text}`)?.[1] ?? [])
 }
 
-/** Resolves with the id of the message. */
+/** Posts an order. Resolves with the id of the message. */
 async function order(daemon: DaemonProcess, kind: string): Promise<string> {
   const body = JSON.stringify({ id: randomUUID(), room: `room ${Math.floor(Math.random() * 50)}`, kind })
-  const { status, body: said } = await daemon.post('/orders', body)
+  const { status, body: answer } = await daemon.post('/orders', body)
   if (status !== 202) throw new Error(`an order was answered ${status}`)
-  return String(Object(said).id)
+  return String(Object(answer).id)
 }
 
-/** Of mails: each file is kept for a day after the last message that names it. */
+/** Number of different files in mails. Each is kept for a day after the last message with it. */
 const FILES = 20
 
-/** A mail of its own thread, with a file. Resolves with what its text names. */
+/** Delivers a mail of its own thread, with a file. Resolves with the id in its text. */
 async function mail(world: World): Promise<string> {
   const id = randomUUID()
   await world.mail([
@@ -141,7 +139,7 @@ async function mail(world: World): Promise<string> {
   return id
 }
 
-/** A visit: a new connection, three questions with their answers, and good-bye. */
+/** Opens a connection, asks three questions, and closes it. */
 async function chat(daemon: DaemonProcess): Promise<void> {
   const visit = await daemon.chat("/chat?token=bob's%20long%20token")
   for (let turn = 0; turn < 3; turn++) await visit.ask(`hello ${randomUUID()}`)
@@ -153,7 +151,7 @@ async function receive(daemon: DaemonProcess, count: (what: string) => void, led
   const taken = await daemon.invoke('gateway-receive', { timeout: 1_000, lease: 30_000 })
   if (taken === null) return
   const { id, receipt } = Object(taken)
-  // One in ten is given back once.
+  // One in ten is released.
   const isNacked = Math.random() < 0.1
   const settled = await daemon.invoke(isNacked ? 'gateway-nack' : 'gateway-ack', { receipt })
   if (!isNacked && Object(settled).ok === true) ledger.had('receive', String(id))
@@ -165,16 +163,16 @@ async function readGroup(
   count: (what: string, by: number) => void,
   ledger: Ledger,
 ): Promise<void> {
-  const where = { topic: MESSAGE_TOPIC, queue: 'audit' }
-  const events = await daemon.invoke('event-wait', { ...where, ack: false, max: 50, timeout: 1_000 })
+  const group = { topic: MESSAGE_TOPIC, queue: 'audit' }
+  const events = await daemon.invoke('event-wait', { ...group, ack: false, max: 50, timeout: 1_000 })
   const ids = Object.values(Object(events)).map((event) => String(Object(event).id))
-  if (ids.length > 0) await daemon.invoke('event-ack', { ...where, ids })
+  if (ids.length > 0) await daemon.invoke('event-ack', { ...group, ids })
   for (const id of ids) ledger.had('group', id)
   count('acknowledged', ids.length)
 }
 
-/** What an operator looks at: the console's stream, the status, the metrics, a search. */
-async function look(daemon: DaemonProcess): Promise<void> {
+/** Reads what an operator reads: the stream of the console, the status, the metrics, a search. */
+async function operate(daemon: DaemonProcess): Promise<void> {
   const stream = await readStream(`${daemon.control}/v1/stream`, { authorization: `Bearer ${daemon.token}` })
   await stream.one('now')
   stream.close()

@@ -242,17 +242,19 @@ export function jobsContract(factory: StoreFactory): void {
     'a lane in which messages keep coming is claimed after ten times `settle`': async (bench) => {
       const { store, advance } = bench
       await addToLane(bench, ['first'])
+      let messages = 1
       const claim = () => claimJobs(store, 'q', merging('collected', SECOND))
       for (let waited = 900; waited < 10 * SECOND; waited += 900) {
         advance(900)
         await addToLane(bench, [`after ${waited} ms`])
+        messages++
         const { items, nextDue } = await claim()
         assert.deepEqual(items, [])
         assert.ok(nextDue !== undefined && nextDue <= bench.now() + SECOND)
       }
       advance(900)
       await addToLane(bench, ['last'])
-      assert.equal((await claim()).items[0]?.collected?.length, 12)
+      assert.equal((await claim()).items[0]?.collected?.length, messages, 'all before the last')
     },
     '`follow` gives a claimed job the messages behind it, but none after its claim has ended': async (
       bench,

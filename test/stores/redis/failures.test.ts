@@ -75,6 +75,7 @@ describe('a Redis that fails', () => {
       saying('b', { conversation: 'c' }),
       saying('c', { key: 'c', conversation: 'c' }),
     ]
+    // The script writes these keys in different steps.
     for (const key of [
       '{trivium}:gateways',
       '{trivium}:ready',
@@ -98,7 +99,7 @@ describe('a Redis that fails', () => {
     )
     assert.deepEqual(await texts(), ['first', 'a', 'b', 'c'])
     const taken: (string | undefined)[] = []
-    for (let n = 0; n < 5; n++) taken.push((await store.receive.take({}))?.message.text)
+    for (let take = 0; take < 5; take++) taken.push((await store.receive.take({}))?.message.text)
     assert.deepEqual(taken, ['first', 'a', 'b', 'c', undefined])
     assert.equal((await store.receive.take({ conversation: 'c' }))?.message.text, undefined)
   })
