@@ -24,7 +24,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
   const { queue, group, code, pattern } = Object(found)
   const kind = new URLSearchParams({ queue, group, code, pattern })
   const { conversation } = Object(Object(await daemon.invoke('message-show', { id })).message)
-  const { page, show, shots } = await openConsole(() => daemon, { timeout: 6_000 })
+  const { page, show, shots } = await openConsole(() => daemon, { timeout: 15_000 })
   const main = page.getByRole('main')
   const waits = main.getByText('Loading …').first()
   const again = main.getByRole('button', { name: 'Try again' })
