@@ -149,7 +149,8 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
     if (known) {
       const isAlike = known.alike && known.error === headOf(error, SHOWN)
       const parts = sharedParts(known.parts, error.split(VARYING))
-      Object.assign(known, { count: known.count + 1, first: at, alike: isAlike, parts })
+      const oldest = Math.min(known.oldest, arrivalOf(letter))
+      Object.assign(known, { count: known.count + 1, first: at, oldest, alike: isAlike, parts })
     } else {
       const fresh = {
         queue,
@@ -163,6 +164,7 @@ async function countGroups(letters: AsyncIterable<DeadLetter>): Promise<LetterGr
         count: 1,
         first: at,
         last: at,
+        oldest: arrivalOf(letter),
       }
       const { messageId } = keyOf(letter)
       groups.set(key, { ...fresh, newest: letter.id, messageId, sample: headOf(textOf(letter), SHOWN) })
@@ -189,6 +191,8 @@ type LetterGroup = {
   /** Times of the oldest and the newest letter. */
   first: number
   last: number
+  /** When the oldest of their messages arrived, which a retry does not change. */
+  oldest: number
   /** Id of the newest letter, and the beginning of its text. */
   newest: string
   sample: string
@@ -203,6 +207,11 @@ function placeOf(text: string): Place {
   if (at === undefined)
     throw new TriviumError('usage', { details: '`before` is the "at/id" of a dead letter' })
   return { at: Number(at), id }
+}
+
+/** When the message arrived; a letter without one: when it died. */
+function arrivalOf({ message, at }: DeadLetter): number {
+  return message?.receivedAt ?? at
 }
 
 function lastOf({ errors, reason }: DeadLetter) {

@@ -29,7 +29,10 @@ export function createOutboxFailures(options: {
     if (outcome.outcome === 'retry') {
       const { delay } = outcome
       log.warn({ ...fields, delay }, 'the reply was not sent; trying again')
-      return { ...outcome, notes: [note('send failed', { attempt: attemptOf(job), error: message, delay })] }
+      const attempt = attemptOf(job)
+      // Conversations show the reply; its text is stored once.
+      const about = attempt === 1 ? answerOf(reply) : { key: reply.key }
+      return { ...outcome, notes: [note('send failed', { ...about, attempt, error: message, delay })] }
     }
     const { reason } = outcome
     log.error(fields, 'the reply became a dead letter')

@@ -38,6 +38,13 @@ routes:
     slack.fail('conversations.history', ...FAULTS)
     refuse()
     await row('is anybody there?').getByText('replying').waitFor({ timeout: 90_000 })
+    // Its conversation has the reply and the reason.
+    const { messages } = Object(await daemon.invoke('message-search', { text: 'anybody there', limit: 1 }))
+    await show(`conversations/${messages[0].gateway}/${encodeURIComponent(messages[0].conversation)}`)
+    const reply = page.locator('.chat .reply')
+    await reply.getByText('send failed').waitFor()
+    await reply.getByText(/Slack answered 503|chat\.postMessage/).waitFor()
+    await show('messages')
     for (const method of ['chat.postMessage', 'conversations.replies', 'conversations.history'])
       slack.heal(method)
     await row('is anybody there?').getByText('done').waitFor({ timeout: 90_000 })

@@ -68,7 +68,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
       })
       await show(view)
       try {
-        const said = view.startsWith('people') ? main.getByText(/^Counting what is kept/) : waits
+        const said = view.startsWith('people') ? main.getByText(/^Reading all places/) : waits
         if (view !== 'queues') await said.waitFor()
         if (view === 'messages') {
           // The code of the view may still be on its way too.

@@ -48,6 +48,13 @@ export function timeOfDay(at) {
 
 const TIME_OF_DAY = { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 }
 
+/** A date and time here: `28 Nov, 22:45:08`. */
+export function dateTime(at) {
+  return new Date(at).toLocaleString('en-GB', DATE_TIME)
+}
+
+const DATE_TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+
 /** A time as a live age, with the full time on hover. */
 export function Age({ at }) {
   const iso = new Date(at).toISOString()

@@ -6,14 +6,16 @@ import { count } from './troubles.js'
 
 /** How long (ms) to watch for retried letters that die again, and how often. */
 const WATCH = { for: 10_000, every: 1_000 }
+/** Delay (ms) after which a list shows the end: by then it has heard of the last change. */
+const SHOWN_AFTER = 600
 /** Maximum number of letters that are read, and of texts in a question. */
 const [MOST, SHOWN] = [500, 6]
 
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks first if there are several.
- * Resolves with whether they are being retried.
+ * Resolves with whether they are being retried. `done`: called when it is known what became of them.
  */
-export async function retryLetters(letters) {
+export async function retryLetters(letters, done) {
   const many = letters.length
   const body = html`<p>They go back to the end of their lanes, with fresh attempts.</p>
     <ul class="reasons">${letters.slice(0, SHOWN).map(({ id, text }) => html`<li key=${id} class="one-line">${text}</li>`)}
@@ -28,13 +30,13 @@ export async function retryLetters(letters) {
     changes.dead.value++
     if (failed.length === many) throw failed[0].reason
     const ids = new Set(letters.map(({ id }) => id))
-    void sayEnd({ began, many: many - failed.length, isMeant: ({ id }) => ids.has(id) })
+    void sayEnd({ began, many: many - failed.length, isMeant: ({ id }) => ids.has(id), done })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
 }
 
 /** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
-export async function sayEnd({ names = {}, began, many, isMeant = () => true }) {
+export async function sayEnd({ names = {}, began, many, isMeant = () => true, done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
   const failedAgain = async () =>
     (await invoke('dead-letter-list', filter).catch(() => [])).filter(isMeant).length
@@ -43,10 +45,12 @@ export async function sayEnd({ names = {}, began, many, isMeant = () => true }) 
     const again = await failedAgain()
     if (again < many) continue
     changes.dead.value++
+    setTimeout(() => done?.(), SHOWN_AFTER)
     return say(`Retried, and failed again: ${count(again, 'dead letter')}.`, 'bad')
   }
   const left = await failedAgain()
   changes.dead.value++
+  setTimeout(() => done?.(), SHOWN_AFTER)
   if (left > 0) say(`Of ${many} retried, ${count(left, 'message')} failed again.`, 'bad')
   else say(`${count(many, 'message')} retried; none has failed again so far.`)
 }

@@ -89,7 +89,7 @@ function Groups({ filter }) {
     ${groups?.length === 0 && html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No dead letters.'}>What cannot be delivered after all its attempts is kept here whole, until somebody decides.<//>`}
     <div ref=${box}>
       ${total > 0 && html`<p class="dim">${total.toLocaleString('en')} in ${count(groups.length, 'kind')}, most first.</p>`}
-      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${reload} /></li>`)}</ul>
+      <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
 }
@@ -105,16 +105,19 @@ const shown = (oldest, newest) => ({
 function Group({ group, within, reload }) {
   // Includes the search, because other dead letters of the kind are not shown.
   const filter = { ...within, ...filterOf(group) }
-  const { queue, group: name, code, common, count: many, first, last, sample } = group
+  const { queue, group: name, code, common, count: many, first, last, oldest, sample } = group
   return html`<div class="group">
     <p class="group-head"><b class="many">${many.toLocaleString('en')}</b> <a data-row href=${link('dead-letters', filter)}>${name || queue}</a> <${Badge}>${queue}<//> <code>${code}</code></p>
     <p class="error">${common}</p>
     ${sample && html`<p class="dim one-line">${preview(sample)}</p>`}
     <${Again} of=${group} />
-    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}</p>
-    <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} done=${reload} />
+    <p class="dim">last <${Age} at=${last} /> ago${many > 1 ? html`, first <${Age} at=${first} /> ago` : ''}${oldest < first - SAME && html`, oldest message <${Age} at=${oldest} /> ago`}</p>
+    <${Decide} filter=${{ ...filter, ...shown(first, last) }} many=${many} of=${name || queue} common=${common} done=${reload} />
   </div>`
 }
+
+/** Times (ms) closer than this are not worth saying twice. */
+const SAME = 60_000
 
 /** That somebody has retried it already, in vain. For a group: its newest letter. */
 function Again({ of: { retriedAt, retriedBy } }) {
@@ -126,11 +129,11 @@ function Again({ of: { retriedAt, retriedBy } }) {
 const AT_ONCE = 200
 
 /** Retry or drop for everything that matches a filter. Both show the number, and ask once. */
-function Decide({ filter, many, of, done }) {
+function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
     const meant = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
-    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} />`
+    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} many=${many} common=${common} />`
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     const began = Date.now()
     await act(async () => {
@@ -146,7 +149,7 @@ function Decide({ filter, many, of, done }) {
         more = answer.more
       }
       if (verb === 'drop') return `${count(sum, 'dead letter')} dropped.`
-      void sayEnd({ names: { queue: filter.queue, group: filter.group }, began, many: sum })
+      void sayEnd({ names: { queue: filter.queue, group: filter.group }, began, many: sum, done })
       return `${count(sum, 'dead letter')} ${sum === 1 ? 'is' : 'are'} being retried …`
     })
     done()
@@ -161,10 +164,12 @@ function Decide({ filter, many, of, done }) {
 const REASONS = 6
 
 /** Why letters failed: each reason once, with its count. */
-function Reasons({ letters }) {
+function Reasons({ letters, many, common }) {
   const counts = new Map()
   for (const letter of letters) counts.set(errorOf(letter), (counts.get(errorOf(letter)) ?? 0) + 1)
   const sorted = [...counts].toSorted(([, a], [, b]) => b - a)
+  if (common && sorted.length > REASONS)
+    return html`<ul class="reasons"><li><b>${many.toLocaleString('en')} ×</b> ${common}</li></ul>`
   const others = sorted.length - REASONS
   return html`<ul class="reasons">${sorted.slice(0, REASONS).map(([error, many]) => html`<li key=${error}><b>${many} ×</b> ${error}</li>`)}
     ${others > 0 && html`<li class="dim">and ${count(others, 'other reason')}</li>`}</ul>`
@@ -179,16 +184,16 @@ function Letters({ filter }) {
   const selection = useSelection(letters, keyOfLetter)
   const retry = async (some) => {
     const meant = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
-    if (!(await retryLetters(meant))) return
+    if (!(await retryLetters(meant, show))) return
     selection.clear()
-    reload()
+    show()
   }
   return html`<section class="page fills" aria-labelledby="title">
     <${Back} to="dead-letters" title="All kinds" />
     <header class="bar">
       <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
-      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} done=${reload} />`}
+      ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>
     <${Wait} of=${loaded} what="the dead letters" />
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}

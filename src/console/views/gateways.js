@@ -50,7 +50,7 @@ export function GatewaysPage() {
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : loaded.error && html`<${Wait} of=${loaded} what="the traffic" />`}
     ${status.error && html`<${Wait} of=${status} what="the gateways that are off" />`}
-    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} />`)}
+    <div class="cards">${gateways.map((each) => html`<${Card} key=${each.name} gateway=${each} traffic=${traffic[each.name]} isUnknown=${loaded.error !== undefined} />`)}
       ${(status.value?.disabled ?? []).map(
         ({ name, transport, why }) => html`<article class="card" key=${name}>
         <header class="card-head"><h2>${name}</h2><${Badge}>off<//></header><p class="dim">${transport}</p><p>${why}</p></article>`,
@@ -64,10 +64,10 @@ export function GatewaysPage() {
 /** Share of refused deliveries at which a gateway does not count as well. */
 const MANY_REFUSED = 0.2
 
-function Card({ gateway: { name, transport, ok, detail }, traffic }) {
+function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
   const paused = now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} traffic=${traffic} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
@@ -106,7 +106,10 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-function Standing({ ok, traffic: { refused = 0, errorShare = 0 } = {} }) {
+function Standing({ ok, traffic, isUnknown }) {
+  // Whether it refuses is not known yet.
+  if (ok && !traffic && !isUnknown) return html`<${Badge}>…<//>`
+  const { refused = 0, errorShare = 0 } = traffic ?? {}
   if (ok && isRefusing({ refused, errorShare }))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
   return html`<${Badge} kind=${ok ? 'good' : 'bad'}>${ok ? 'works' : 'does not work'}<//>`
@@ -124,7 +127,7 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} traffic=${traffic[name]} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />

@@ -5,6 +5,7 @@ import {
   Age,
   act,
   Badge,
+  dateTime,
   Empty,
   Facts,
   Json,
@@ -90,7 +91,7 @@ function factsOf({ message, traceUrl }) {
     from.verified === false ? html`${senderOf(from)} <${Badge} kind="warn">not verified<//>` : senderOf(from)
   return {
     id: html`<code>${id}</code>`,
-    received: html`<${Age} at=${message.receivedAt} /> ago · ${new Date(message.receivedAt).toLocaleString()}`,
+    received: html`<${Age} at=${message.receivedAt} /> ago · ${dateTime(message.receivedAt)}`,
     gateway: html`<a href=${link('messages', { gateway })}>${gateway}</a> (${transport})`,
     from: html`${verified}${!isViewer.value && html` <a class="dim" href=${link('people', { who: personOf(message) })} title=${PERSON_HINT}>see this person</a>`}`,
     address: from.address && from.name ? from.address : undefined,

@@ -10,6 +10,7 @@ import {
   Age,
   Copy,
   CopyLink,
+  dateTime,
   Empty,
   Gist,
   Loading,
@@ -67,14 +68,16 @@ export function MessagesPage({ query }) {
     </header>
     <${ChosenFilters} filter=${filter} set=${set} />
     ${found.error && (wrong ? html`<p class="search-problem" role="alert">${wrong}</p>` : html`<${Problem} error=${{ message: `Could not load the messages. ${found.error.message}` }} retry=${found.more} />`)}
-    <${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />
+    ${!wrong && html`<${Histogram} filter=${filter} narrow=${(span) => go('messages', { ...filter, ...span })} />`}
     <${SavedViews} of="messages" query=${filter} />
     <${Causes} filter=${filter} />
     ${found.rows.length === 0 && !found.isEnd && !found.error && html`<${Loading} />`}
     ${
-      found.rows.length > 0 || !found.isEnd
-        ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
-        : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
+      wrong
+        ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
+        : found.rows.length > 0 || !found.isEnd
+          ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
+          : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
               ? html`<a href=${link('messages')}>Show all messages</a>`
@@ -90,7 +93,7 @@ export function MessagesPage({ query }) {
 /** How many messages are listed, how far back the search went, and what is missing. */
 function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
   const listed = (rows.length > 0 || isEnd) && count(rows.length, 'message', isEnd ? '' : '+')
-  const searched = searchedTo && !isEnd && html`, searched back to ${new Date(searchedTo).toLocaleString()}`
+  const searched = searchedTo && !isEnd && html`, searched back to ${dateTime(searchedTo)}`
   const omitted =
     missed > 0 &&
     html`; ${missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${restart}>show them</button>`

@@ -4,7 +4,7 @@ import { Chart } from '../lib/chart.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { now, points } from '../lib/live.js'
-import { Age, Badge, CopyLink, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
+import { Age, Badge, CopyLink, dateTime, Loading, took, useLoaded, Wait, Words } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
@@ -87,7 +87,7 @@ function PastCharts({ since, until }) {
     <figure class="chart volume" aria-label="Messages that came in"><figcaption><b>Messages that came in</b></figcaption>
       <${Histogram} filter=${range} narrow=${(chosen) => go('messages', chosen)} /></figure>
     <${Charts} points=${known} span=${span} every=${every} />
-    ${(first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${new Date(first).toLocaleString()}`}: it keeps them in memory. The bars are from the journal.</p>`}`
+    ${(first === undefined || first > from + 2 * every) && html`<p class="dim">${first === undefined ? 'This daemon knows no rates of this time' : `This daemon knows rates since ${dateTime(first)}`}: it keeps them in memory. The bars are from the journal.</p>`}`
 }
 
 function Charts({ points, span, every }) {

@@ -21,7 +21,7 @@ export function Refusals({ gateway }) {
   const runs = runsOf(refusals.slice(0, MOST))
   const isOpen = groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
   return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
-    <details open=${isOpen}><summary>Each refusal, newest first</summary>
+    <details open=${isOpen}><summary>Each refusal, newest first${refusals.length >= MOST && html` <span class="dim">(the newest ${MOST} of each gateway are kept)</span>`}</summary>
     <ul class="refusals">${runs.map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
 }
 
