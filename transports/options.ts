@@ -53,7 +53,7 @@ export function refuseForeign({ headers }: IncomingMessage, isLocal: boolean, op
   const page = origin !== undefined && URL.canParse(origin) ? new URL(origin) : undefined
   const isSameOrigin = origin === undefined || page?.host === host || isLoopback(page?.hostname ?? '')
   // Pictures and links send no origin, but browsers say where they are from.
-  const isOfPage = site === 'cross-site' || (site === 'same-site' && origin === undefined)
+  const isOfPage = origin === undefined && (site === 'cross-site' || site === 'same-site')
   if (isSameOrigin && !isOfPage && isLocalName(host)) return
   const what = `A request from the web page ${(origin ?? String(host)).slice(0, MAX_ORIGIN)}`
   throw new TriviumError('forbidden', { what, reason: `set \`${option}\` on the gateway to let others in` })

@@ -160,6 +160,9 @@ describe('other methods', () => {
     for (const site of ['cross-site', 'same-site'])
       assert.equal(await statusOf(hook, 'GET', { 'sec-fetch-site': site }), 403, site)
     assert.equal(store.calls, 0)
+    // The script of a page on this machine, under another name of it.
+    const script = { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:3000' }
+    assert.equal(await statusOf(hook, 'GET', script), 202)
     for (const site of ['same-origin', 'none'])
       assert.equal(await statusOf(hook, 'GET', { 'sec-fetch-site': site }), 202, site)
   })
