@@ -62,6 +62,67 @@ describe('what another bot says', () => {
   })
 })
 
+test('what another bot says in the newer blocks is its text as well', async () => {
+  const rich = (...elements: JsonObject[]) => ({
+    type: 'rich_text',
+    elements: [{ type: 'rich_text_section', elements }],
+  })
+  const button = { type: 'button', text: plain('Open'), action_id: 'a' }
+  const card = {
+    type: 'card',
+    icon: { type: 'image', image_url: 'https://a.b/i.png', alt_text: 'Icon' },
+    title: mrkdwn('Lumon'),
+    subtitle: mrkdwn('Industries'),
+    body: mrkdwn('Enjoy *each* card'),
+    actions: [button],
+  }
+  const cell = (text: string) => ({ type: 'raw_text', text })
+  const task = {
+    type: 'task_card',
+    task_id: 't1',
+    title: 'Fetch data',
+    output: rich({ type: 'text', text: 'done' }),
+  }
+  const blocks = [
+    card,
+    { type: 'carousel', elements: [{ ...card, title: mrkdwn('Second') }] },
+    {
+      type: 'container',
+      title: plain('Box'),
+      subtitle: plain('below'),
+      child_blocks: [section('inside'), { type: 'actions', elements: [button] }],
+    },
+    {
+      type: 'data_table',
+      caption: 'Hosts',
+      rows: [
+        [cell('host'), cell('load')],
+        [cell('h7'), { type: 'raw_number', value: 12 }],
+      ],
+    },
+    { type: 'plan', title: 'Thinking', tasks: [task] },
+    { type: 'video', title: plain('How to'), description: plain('in a minute'), alt_text: 'x' },
+    { type: 'alert', text: mrkdwn('Disk full'), level: 'error' },
+    { type: 'context_actions', elements: [{ type: 'icon_button', icon: 'trash', text: plain('Delete') }] },
+    rich(
+      { type: 'text', text: 'due ' },
+      { type: 'date', timestamp: 1795946400, format: '{date_num}', fallback: '29 Nov' },
+      { type: 'text', text: ' or ' },
+      { type: 'date', timestamp: 1795946400, format: '{date_num}' },
+      { type: 'color', value: '#405a70' },
+    ),
+  ]
+  const message = await ofBot({ blocks })
+  assert.equal(
+    message.text,
+    [
+      ...['Lumon', 'Industries', 'Enjoy **each** card', 'Second', 'Industries', 'Enjoy **each** card'],
+      ...['Box', 'below', 'inside', 'Hosts', 'host | load', 'h7 | 12', 'Thinking', 'Fetch data', 'done'],
+      ...['How to', 'in a minute', 'Disk full', 'due 29 Nov or 2026-11-29T10:00:00.000Z#405a70'],
+    ].join('\n'),
+  )
+})
+
 test('what somebody forwards is the text where nothing is said to it, a quote where something is, and there to look at', async () => {
   const old = {
     is_share: true,

@@ -45,26 +45,43 @@ export function contentOf(message: JsonObject, bot = ''): Content {
 function textsIn(value: Json | undefined): string[] {
   if (Array.isArray(value)) return value.flatMap(textsIn)
   if (!isJsonObject(value)) return []
-  const { type, text, title, fields, elements = [], rows } = value
+  const { type, text, rows } = value
   switch (type) {
     case 'actions':
+    case 'context_actions':
       return []
     case 'image':
       return [textAt(value, 'title.text') ?? textAt(value, 'alt_text') ?? '']
     case 'table':
-      return Array.isArray(rows) ? rows.map((row) => textsIn(row).join(' | ')) : []
+    case 'data_table': {
+      const lines = Array.isArray(rows) ? rows.map((row) => textsIn(row).join(' | ')) : []
+      return [...saidIn(value.caption), ...lines]
+    }
+    case 'raw_number':
+      return [typeof text === 'string' ? text : String(value.value ?? '')]
     case 'rich_text_section':
     case 'rich_text_preformatted':
     case 'rich_text_quote':
       return [objectsAt(value, 'elements').map(inlineText).join('')]
     default:
-      return typeof text === 'string' ? [text] : [text, title, fields, elements].flatMap(textsIn)
+      return typeof text === 'string' ? [text] : PARTS.flatMap((name) => saidIn(value[name]))
   }
+}
+
+/** The parts of sections, cards, carousels, containers, plans, tasks and videos, in the order in which they are shown. */
+const PARTS =
+  'text title rich_text_title subtitle body description fields elements child_blocks tasks details output'.split(
+    ' ',
+  )
+
+/** The texts of a part, which may be a plain string. */
+function saidIn(part: Json | undefined): string[] {
+  return typeof part === 'string' ? [part] : textsIn(part)
 }
 
 /** The text of a rich-text element (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block). */
 function inlineText(element: JsonObject): string {
-  const { type, user_id, channel_id, usergroup_id, range, name, url } = element
+  const { type, user_id, channel_id, usergroup_id, range, name, url, timestamp, value } = element
   const text = escapeText(textAt(element, 'text') ?? '')
   const marks: Record<string, string> = {
     user: `<@${user_id}>`,
@@ -72,9 +89,17 @@ function inlineText(element: JsonObject): string {
     usergroup: `<!subteam^${usergroup_id}>`,
     broadcast: `<!${range}>`,
     emoji: `:${name}:`,
+    color: `${value}`,
+    date: escapeText(textAt(element, 'fallback') ?? dateOf(timestamp)),
     link: text === '' ? `<${url}>` : `<${url}|${text}>`,
   }
   return marks[String(type)] ?? text
+}
+
+/** A time in Unix seconds. */
+function dateOf(timestamp: Json | undefined): string {
+  const date = new Date(Number(timestamp) * 1000)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
 /**
