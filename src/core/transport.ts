@@ -36,11 +36,14 @@ export type TransportKind<Options = unknown, Host = unknown> = {
   unanswerable?(message: Message): string | undefined
   /** Whether a person waits for the listeners' reaction, so that the message must not queue behind its conversation. */
   isUrgent?(message: Message): boolean
-  /** Why a file of listeners (a Bolt app) cannot be loaded; undefined if it can. Throws `part_missing`. */
-  listenerFault?(file: string): Promise<string | undefined>
+  /** Loads a file of listeners (a Bolt app), and ends it again. Throws `part_missing`. */
+  tryListener?(file: string): Promise<ListenerTrial>
   /** Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any target may exist. */
   targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
+
+/** `fault`: why a file of listeners cannot be loaded. `warnings`: what works differently than without Trivium. */
+export type ListenerTrial = { fault?: string; warnings: string[] }
 
 /** A message that is submitted by hand. */
 export type ExampleMessage = { text: string; from: string; data: JsonObject }

@@ -62,6 +62,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
       [0, true],
       warned.out,
     )
+    assert.match(warned.out, /valid, with \d warnings?/)
     mkdirSync(join(other.dir, 'routes.d'))
     symlinkSync('gone.yaml', join(other.dir, 'routes.d', 'more.yaml'))
     const dead = await other.run(['routes', 'check'])
@@ -90,6 +91,7 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest,
     other.write('skills/words/SKILL.md', '---\ndescription: x\n---\nHello.\n')
     const fixed = await other.run(['routes', 'check'])
     assert.equal(fixed.code, 0, fixed.out)
+    assert.match(fixed.out, /^routes\.yaml is valid\.\nThe Bolt app app\.cjs was loaded\.$/m)
   })
 
   test('check refuses an argument that a shipped skill does not have, and warns of one of another skill', async () => {

@@ -23,9 +23,9 @@ export const slack: TransportKind<SlackOptions, SlackHost> = {
   },
   eventData,
   example: exampleData,
-  async listenerFault(file) {
-    const { faultOfApp } = await loadPart('slack', () => import('./bolt/try-app.ts'))
-    return faultOfApp(file, 'https://slack.com/api/')
+  async tryListener(file) {
+    const { tryApp } = await loadPart('slack', () => import('./bolt/try-app.ts'))
+    return tryApp(file, 'https://slack.com/api/')
   },
   // Commands, clicks and submissions must be acknowledged within three seconds, after which their
   // triggers expire.

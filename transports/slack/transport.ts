@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Health, Identity, Transport } from '../../src/core/transport.ts'
+import type { Check, Health, Identity, Transport } from '../../src/core/transport.ts'
 import { backoff } from '../../src/lib/backoff.ts'
 import { pause } from '../../src/lib/pause.ts'
 import { createAssistant } from './assistant.ts'
@@ -94,12 +94,17 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     health,
     async check() {
       const checks = await checkSlack(options, workspaces, isIdentified ? health : undefined, deps)
-      if (isIdentified) return checks
-      await bolt.inspection.run()
-      const faults = bolt.inspection.faults()
-      return [...checks, ...faults.map((detail) => ({ name: 'Bolt app', ok: false, detail }))]
+      return [...checks, ...(await checkApps(bolt, isIdentified))]
     },
   }
+}
+
+/** For `doctor`: what works differently for the Bolt apps, or why they cannot be loaded if they do not run yet. */
+async function checkApps({ inspection, warnings }: Parts['bolt'], areRunning: boolean): Promise<Check[]> {
+  const name = 'Bolt app'
+  if (areRunning) return (await warnings()).map((detail) => ({ name, ok: true, warning: true, detail }))
+  await inspection.run()
+  return inspection.faults().map((detail) => ({ name, ok: false, detail }))
 }
 
 type Parts = ReturnType<typeof makeParts>

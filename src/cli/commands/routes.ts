@@ -9,6 +9,7 @@ import { type Json, type JsonObject, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
 import { createRouter } from '../../engine/router.ts'
+import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
@@ -29,17 +30,10 @@ export const addRoutes: AddCommand = (program, context) => {
     .command('check', { isDefault: true })
     .description('all errors and warnings with their places; exit code 2 if there is an error')
     .action(async () => {
-      const { problems, files } = await checkConfiguration(context.environs())
-      const errors = problems.filter(({ severity }) => severity === 'error').length
-      const [, ...included] = files
-      const valid =
-        included.length === 0
-          ? 'routes.yaml is valid.'
-          : `routes.yaml and its included files are valid: ${included.join(', ')}`
-      show(context.terminal(), { ok: errors === 0, files, problems }, () =>
-        problems.length === 0 ? valid : problems.map(({ text }) => text).join('\n\n'),
-      )
-      if (errors > 0) context.exit(2)
+      const checked = await checkConfiguration(context.environs())
+      const ok = checked.problems.every(({ severity }) => severity !== 'error')
+      show(context.terminal(), { ok, ...checked }, () => humanCheck(ok, checked))
+      if (!ok) context.exit(2)
     })
 
   command
@@ -97,7 +91,22 @@ function withoutComments(yaml: string): string {
   return text.replaceAll(/\n{3,}/g, '\n\n').trim()
 }
 
-/** Checks a configuration; returns its problems and files. */
+/** The problems, and what is right: at the end, where it is seen. */
+function humanCheck(ok: boolean, { problems, files, apps }: Checked): string {
+  const [, ...included] = files
+  const warnings = problems.length > 0 ? `, with ${counted(problems.length, 'warning')}` : ''
+  const valid =
+    included.length === 0
+      ? `routes.yaml is valid${warnings}.`
+      : `routes.yaml and its included files are valid${warnings}: ${included.join(', ')}`
+  const paragraphs = problems.map(({ text }) => text)
+  const loaded = apps.map((app) => `The Bolt app ${app} was loaded.`)
+  return [...paragraphs, [...(ok ? [valid] : []), ...loaded].join('\n')].filter(Boolean).join('\n\n')
+}
+
+type Checked = Awaited<ReturnType<typeof checkConfiguration>>
+
+/** Checks a configuration; returns its problems, its files, and the Bolt apps that could be loaded. */
 async function checkConfiguration({ env, cwd, path }: Environs) {
   const base = { env, cwd, transports, ...defined({ path }) }
   const { config, problems } = await readConfig(base)
@@ -106,24 +115,33 @@ async function checkConfiguration({ env, cwd, path }: Environs) {
   const broken = (skills?.broken ?? []).map(({ path: file, reason }): Problem => {
     return { severity: 'error', file: relative(cwd, file), message: `the skill cannot be loaded: ${reason}` }
   })
-  const all = [...found, ...broken, ...(config ? await brokenListeners(config) : [])]
+  const apps = config ? await tryApps(config) : []
+  const all = [...found, ...broken, ...apps.flatMap(({ problems: ofApp }) => ofApp)]
   return {
     files: config?.asRead.files.map(({ file }) => file) ?? [],
+    apps: apps.flatMap(({ file, isLoaded }) => (isLoaded ? [relative(cwd, file)] : [])),
     problems: all.map((problem) => ({ ...problem, text: formatProblems([problem]) })),
   }
 }
 
-/** Problems of Bolt apps that cannot be loaded. Finds none if the part that loads them is not installed. */
-async function brokenListeners({ routes }: Pick<Config, 'routes'>): Promise<Problem[]> {
+/** Loads the Bolt apps of the routes. They have no problems if the part that loads them is not installed. */
+async function tryApps({ routes }: Pick<Config, 'routes'>) {
   const files = [...new Set(routes.flatMap(({ bolt }) => bolt ?? []))]
-  const [load] = Object.values(transports).flatMap(({ listenerFault }) => listenerFault ?? [])
-  const faults = files.map(async (file): Promise<Problem[]> => {
-    const message = await load?.(file).catch((error: unknown) => {
-      if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
-    })
-    return typeof message === 'string' ? [{ severity: 'error', file: 'routes.yaml', message }] : []
-  })
-  return (await Promise.all(faults)).flat()
+  const [load] = Object.values(transports).flatMap(({ tryListener }) => tryListener ?? [])
+  const problem = (severity: Problem['severity'], message: string): Problem => {
+    return { severity, file: 'routes.yaml', message }
+  }
+  return Promise.all(
+    files.map(async (file) => {
+      const trial = await load?.(file).catch((error: unknown) => {
+        if (!(error instanceof TriviumError) || error.code !== 'part_missing') throw error
+      })
+      const { fault, warnings = [] } = trial ?? {}
+      const problems = warnings.map((warning) => problem('warning', warning))
+      if (fault !== undefined) problems.unshift(problem('error', fault))
+      return { file, isLoaded: trial !== undefined && fault === undefined, problems }
+    }),
+  )
 }
 
 /** Explains the routes of a message from a file, which need not exist anywhere else. */

@@ -59,6 +59,7 @@ export async function startAppThread(options: {
   /** Batched, because waking the thread costs more than a message. */
   const send = perTurn((messages: ToThread[]) => worker.postMessage(messages))
   const runs = createRuns(send, options.authorize)
+  const warnings: string[] = []
   let isStopping = false
   let crash: string | undefined
 
@@ -68,6 +69,9 @@ export async function startAppThread(options: {
     else if (message.kind === 'log') {
       const { level, text, error } = message
       log[level](error ? { err: errorOf(error) } : {}, text)
+    } else if (message.kind === 'warning') {
+      warnings.push(message.text)
+      log.warn({}, message.text)
     } else if (message.kind === 'ready') loaded.resolve()
     else loaded.reject(errorOf(message.error))
   }
@@ -94,12 +98,16 @@ export async function startAppThread(options: {
     await loaded.promise
   } catch (error) {
     await terminate()
-    throw error
+    throw warnings.length === 0
+      ? error
+      : new Error([reasonOf(error), ...warnings].join('; '), { cause: error })
   } finally {
     clearTimeout(timeout)
   }
 
   return {
+    /** What works differently for this app than when it runs alone. Grows while it runs. */
+    warnings: warnings as readonly string[],
     /** Runs all listeners for a payload. Rejects with their error, or if the thread ends. */
     process: runs.process,
     /** Ends the thread once its runs have ended, or after a minute. */

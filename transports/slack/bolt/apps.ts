@@ -60,8 +60,7 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       return retire(before)
     }
     const app = load(file)
-    // The failure is logged and shown in the status.
-    if (!(await app.catch(() => undefined))) return
+    if (!(await app.catch(() => undefined))) return // logged, and shown in the status
     apps.set(file, app)
     retire(before)
     log.info({ app: file }, 'the Bolt app is reloaded')
@@ -89,6 +88,8 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     files,
     /** The thread of an app. Rejects with the reason if it cannot be loaded. */
     get,
+    /** What works differently for the apps than when they run alone. */
+    warnings: () => warningsOf(files(), apps),
     /** Describes the apps that could not be loaded, or ended. */
     faults: () => files().flatMap((file) => faults.get(file) ?? []),
     async close(): Promise<void> {
@@ -97,6 +98,17 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
       await Promise.allSettled([...apps.values()].map(async (app) => (await app).terminate()))
     },
   }
+}
+
+async function warningsOf(
+  files: readonly string[],
+  apps: ReadonlyMap<string, Promise<AppThread>>,
+): Promise<string[]> {
+  const found = files.map(async (file) => {
+    const app = await apps.get(file)?.catch(() => undefined)
+    return (app?.warnings ?? []).map((warning) => `${file}: ${warning}`)
+  })
+  return (await Promise.all(found)).flat()
 }
 
 /** Ends a replaced version of an app after its last runs. Never rejects. */

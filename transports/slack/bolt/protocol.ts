@@ -32,6 +32,8 @@ export type FromThread =
   | { kind: 'ready' }
   | { kind: 'failed'; error: ErrorData }
   | { kind: 'done'; id: number; error?: ErrorData }
+  /** Something of the app works differently here. Sent once per text. */
+  | { kind: 'warning'; text: string }
   | { kind: 'log'; level: LogLevelName; text: string; error?: ErrorData }
   | { kind: 'ask'; id: number; ask: Ask }
 

@@ -1,19 +1,20 @@
 import { reasonOf } from '../../../src/core/errors.ts'
 import { type Log, silent } from '../../../src/core/log.ts'
+import type { ListenerTrial } from '../../../src/core/transport.ts'
 import { startAppThread } from './app-thread.ts'
 
 /**
- * Why a Bolt app cannot be loaded; undefined if it can. It is loaded without tokens, and ended again.
- * Never rejects.
+ * Loads a Bolt app without tokens, and ends it again. `fault`: why it cannot be loaded; undefined if it
+ * can. Never rejects.
  */
-export async function faultOfApp(file: string, apiUrl: string): Promise<string | undefined> {
+export async function tryApp(file: string, apiUrl: string): Promise<ListenerTrial> {
   try {
     const authorize = () => Promise.reject(new Error('the app is only loaded, and has no token'))
     const app = await startAppThread({ data: { file, apiUrl }, log: silent, authorize, exited() {} })
     await app.terminate()
-    return undefined
+    return { warnings: app.warnings.map((warning) => `the Bolt app ${file}: ${warning}`) }
   } catch (error) {
-    return cannotBeLoaded(file, error)
+    return { fault: cannotBeLoaded(file, error), warnings: [] }
   }
 }
 
@@ -26,8 +27,8 @@ export function createInspection(files: () => readonly string[], apiUrl: string,
   return {
     /** Loads each app, and logs the failures. Never rejects. */
     async run(): Promise<void> {
-      const results = await Promise.all(files().map((file) => faultOfApp(file, apiUrl)))
-      faults = results.flatMap((fault) => fault ?? [])
+      const results = await Promise.all(files().map((file) => tryApp(file, apiUrl)))
+      faults = results.flatMap(({ fault }) => fault ?? [])
       for (const fault of faults) log.error({}, fault)
     },
     /** The failures of the last run. */

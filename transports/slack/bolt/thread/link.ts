@@ -8,7 +8,11 @@ export type Link = ReturnType<typeof createLink>
 /** The thread's connection to the daemon. Redacts secrets of the environment in the app's output. */
 export function createLink(post: (messages: FromThread[]) => void) {
   const send = (message: FromThread) =>
-    post([message.kind === 'log' ? { ...message, text: redact(message.text) } : message])
+    post([
+      message.kind === 'log' || message.kind === 'warning'
+        ? { ...message, text: redact(message.text) }
+        : message,
+    ])
   /** For outcomes of runs. Other messages are sent immediately, because they may be the app's last. */
   const sendBatched = perTurn(post)
   const pending = new Map<number, PromiseWithResolvers<unknown>>()

@@ -7,8 +7,10 @@ import { createLink } from './link.ts'
 import { createListening } from './listening.ts'
 import { loadApps } from './load.ts'
 import { redactOutput } from './output.ts'
+import { warnOfRelativeFiles } from './relative-files.ts'
 import { preventSockets } from './sockets.ts'
 import { createCompiler } from './typescript.ts'
+import { warnOfVersion } from './version.ts'
 
 const port = parentPort
 if (!port) throw new Error('this file runs in a worker thread')
@@ -16,11 +18,14 @@ if (!port) throw new Error('this file runs in a worker thread')
 const data = workerData as ThreadData
 
 readOwnEnvironment(data.file)
+const link = createLink((messages) => port.postMessage(messages))
+const warn = (text: string) => link.send({ kind: 'warning', text })
+warnOfVersion(data.file, warn)
 const compiler = createCompiler()
 registerAppHooks(data.file, compiler)
 preventSockets()
-const link = createLink((messages) => port.postMessage(messages))
 redactOutput(link.redact)
+warnOfRelativeFiles(data.file, warn)
 const listening = createListening(data, link)
 const handle = (message: ToThread) => {
   if (message.kind === 'answer') link.settle(message)
