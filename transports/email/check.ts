@@ -37,15 +37,23 @@ export async function checkMailbox(
     ? 'new mail is announced immediately'
     : 'not offered; see sweep'
   const folders = new Set((await client.list()).map(({ path }) => path))
-  const configured = [...options.folders, ...(options.sent ? [options.sent.folder] : [])]
-  const missing = configured.filter((folder) => !folders.has(folder))
+  const missing = options.folders.filter((folder) => !folders.has(folder))
   const existing = [...folders].slice(0, MAX_FOLDERS).join(', ')
   return [
     ...logins,
     { name: 'IMAP IDLE', ok: true, detail: idle },
     ...missing.map((folder) => ({ name: `folder ${folder}`, ok: false, detail: `there are: ${existing}` })),
+    ...checkSentFolder(options, folders),
     ...(logins[1]?.ok ? await tryMail(client, options, smtp) : []),
   ]
+}
+
+/** The folder of sent mail, if it is missing. The first reply creates it, unless the server stores the copies. */
+function checkSentFolder({ sent }: EmailOptions, folders: ReadonlySet<string>): Check[] {
+  if (!sent || folders.has(sent.folder)) return []
+  const name = `folder ${sent.folder}`
+  if (sent.copy !== 'server') return [{ name, ok: true, detail: 'missing; the first reply creates it' }]
+  return [{ name, ok: false, detail: `there are: ${[...folders].slice(0, MAX_FOLDERS).join(', ')}` }]
 }
 
 /** Checks the login for sending. */

@@ -135,7 +135,7 @@ export function gatewayTable(
 function gatewayState({ ok, detail, refuses, warning }: JsonObject): string {
   if (!ok) return `${paint('red', 'FAILING')}: ${detail ?? ''}`
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
-  return warning ? `${paint('yellow', 'ok')}; ${warning}` : paint('green', 'ok')
+  return warning ? `${paint('yellow', 'warning')}: ${warning}` : paint('green', 'ok')
 }
 
 /** The entries of the project's `skills.json`: prefixes, and the skill that answers. Those of the assistant are only counted. */

@@ -8,16 +8,11 @@ import { timeOf } from './readable.ts'
 /** Tables of built-in skills that return a list. */
 export const LISTS: Readonly<Record<string, (rows: readonly JsonObject[]) => string>> = {
   'gateway-list': (gateways) =>
-    list(
-      'No gateway runs.',
-      ['gateway', 'transport', 'state'],
-      gateways,
-      ({ name, transport, ok, detail, refuses }) => [
-        name,
-        transport,
-        refuses === undefined ? stateOf(ok, 'ok', detail) : `${paint('yellow', 'refuses')} ${refuses}`,
-      ],
-    ),
+    list('No gateway runs.', ['gateway', 'transport', 'state'], gateways, (gateway) => [
+      gateway.name,
+      gateway.transport,
+      stateOfGateway(gateway),
+    ]),
   'gateway-traffic': (gateways) =>
     list(
       'No gateway runs.',
@@ -120,6 +115,12 @@ function list(
   cells: (row: JsonObject) => unknown[],
 ): string {
   return rows.length === 0 ? nothing : table(head, rows.map(cells))
+}
+
+function stateOfGateway({ ok, detail, refuses, warning }: JsonObject): string {
+  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
+  if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
+  return stateOf(ok, 'ok', detail)
 }
 
 /** A state in its colour, with its detail. A state `ok` that is not ok is shown as FAILING. */

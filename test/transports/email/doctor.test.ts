@@ -18,6 +18,7 @@ gateways:
     imap: { host: 127.0.0.1, port: ${imapPort}, tls: none, user: ${user}, pass: "\${PASS}" }
     smtp: { host: 127.0.0.1, port: ${world.smtp.port}, tls: none }
     trust: mx.example.com
+    sent: { folder: Outgoing }
   hook: { transport: webhook, path: /hook }
   later: { transport: webhook, path: "/\${LATER}", enabled: auto }
 routes: [{ name: all, skill: echo }]
@@ -40,6 +41,7 @@ routes: [{ name: all, skill: echo }]
       assert.equal(checks.get(`support: ${name}`)?.ok, true, name)
     }
     assert.equal(checks.get('support: trust mx.example.com')?.warning, true, 'forged results came through')
+    assert.equal(checks.get('support: folder Outgoing')?.ok, true, 'the first reply creates it')
     assert.match(String(checks.get('later')?.detail), /^off: LATER is not set/)
     assert.deepEqual(await world.mailbox('early@example.com'), [], 'it leaves no trace')
     assert.ok(

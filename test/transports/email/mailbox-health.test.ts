@@ -17,9 +17,9 @@ describe('the health of a mailbox', () => {
   })
 
   test('shows an error of a folder that was read before, as it may be temporary', () => {
-    const { ok, detail } = health({ INBOX: read({ error: 'connection lost' }), Sales: read() })
+    const { ok, warning } = health({ INBOX: read({ error: 'connection lost' }), Sales: read() })
     assert.equal(ok, true)
-    assert.match(String(detail), /INBOX cannot be read: connection lost; trying again/)
+    assert.match(String(warning), /INBOX cannot be read: connection lost; trying again/)
   })
 
   test('is bad because of a folder that cannot be read, also after one with a temporary error', () => {

@@ -37,7 +37,9 @@ function problemOf(
   const why = error ? `: ${error}` : ''
   const detail = `${folder} could not be read for ${Math.round(silence / 1000)} s${why}`
   if (silence > maxSilence) return { ok: false, detail }
-  return error ? { ok: wasRead, detail: `${folder} cannot be read${why}; trying again` } : undefined
+  if (!error) return undefined
+  const retrying = `${folder} cannot be read${why}; trying again`
+  return wasRead ? { ok: true, detail: retrying, warning: retrying } : { ok: false, detail: retrying }
 }
 
 /** Describes the mails set aside. */
