@@ -41,7 +41,7 @@ export function createLogger(options: {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths, censor: '[secret]' },
-    serializers: { err: pino.stdSerializers.err },
+    serializers: { err: serializeError },
   }
   const output = options.pretty ? prettyStream(destination) : destination
   return pino(settings, {
@@ -50,6 +50,24 @@ export function createLogger(options: {
       if (line.includes('"messageId":"')) options.recent?.add(withoutSecrets(line, options.secrets()))
     },
   })
+}
+
+/** Like pino's, but without repeating a cause that the message already names, as those of our catalogue do. */
+function serializeError(error: Error) {
+  const shown = pino.stdSerializers.err(error)
+  return error instanceof Error ? { ...shown, message: withCauses(error) } : shown
+}
+
+const MAX_CAUSES = 10
+
+function withCauses(error: Error): string {
+  let text = error.message
+  let { cause } = error
+  for (let count = 0; cause instanceof Error && count < MAX_CAUSES; count += 1) {
+    if (!text.includes(cause.message)) text += `: ${cause.message}`
+    cause = cause.cause
+  }
+  return text
 }
 
 /** Maximum number of lines in memory. */

@@ -37,4 +37,16 @@ describe('the log', () => {
     pretty.log.child({ gateway: 'demo' }).warn({ text: 'two words' }, 'hello')
     assert.match(pretty.text(), /^\d\d:\d\d:\d\d warn {2}hello {2}gateway=demo text="two words"\n$/)
   })
+
+  test('names a cause once, whether or not the message has it already', () => {
+    const cause = new Error('database is down', { cause: new Error('connect ECONNREFUSED') })
+    for (const [message, shown] of [
+      ['The skill failed: database is down', 'The skill failed: database is down: connect ECONNREFUSED'],
+      ['The skill failed', 'The skill failed: database is down: connect ECONNREFUSED'],
+    ] as const) {
+      const { log, text } = logging({})
+      log.error({ err: new Error(message, { cause }) }, 'no')
+      assert.equal(JSON.parse(text()).err.message, shown)
+    }
+  })
 })
