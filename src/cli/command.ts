@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import type { RoutedSkill } from '../config/gateways.ts'
+import type { LoadOptions } from '../config/load-config.ts'
 import { TriviumError } from '../core/errors.ts'
 import { parseTime } from '../core/units.ts'
 import { attempt } from '../lib/attempt.ts'
@@ -47,13 +47,16 @@ export function ownFile(name: string): string {
 }
 
 /** Reads the configuration; again on each call. */
-export async function loadFor({ env, cwd, path }: Environs, skills?: readonly RoutedSkill[]) {
+export async function loadFor(
+  { env, cwd, path }: Environs,
+  options: Pick<LoadOptions, 'skills' | 'withoutVariables'> = {},
+) {
   // Loaded on first use, for commands without a configuration.
   const [{ loadConfig }, { transports }] = await Promise.all([
     import('../config/load-config.ts'),
     import('../../transports/registry.ts'),
   ])
-  return loadConfig({ env, cwd, transports, ...defined({ path, skills }) })
+  return loadConfig({ env, cwd, transports, ...options, ...defined({ path }) })
 }
 
 /** The exit code of a command whose wait ended without a result. */

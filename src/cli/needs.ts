@@ -4,9 +4,15 @@ import { type Needs, neededParts } from '../config/needed-parts.ts'
 import { discoverSkills } from '../runtime/discover.ts'
 import { type Environs, loadFor } from './command.ts'
 
-/** The optional parts that routes.yaml and the skills in its folders need. Throws `config_invalid`. */
-export async function needsFor(environs: Environs): Promise<Needs> {
-  return needsOf(await loadFor(environs))
+/**
+ * The optional parts that routes.yaml and the skills in its folders need. `withoutVariables`: those that
+ * it will need once its variables are set. Throws `config_invalid`.
+ */
+export async function needsFor(
+  environs: Environs,
+  options: { withoutVariables?: boolean } = {},
+): Promise<Needs> {
+  return needsOf(await loadFor(environs, options))
 }
 
 /** The optional parts that a configuration and the skills in its folders need. */

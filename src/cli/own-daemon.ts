@@ -41,7 +41,7 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   environs.share?.(first.environment)
   let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {
-    const config = change(await loadFor({ ...environs, path: first.file }, skills))
+    const config = change(await loadFor({ ...environs, path: first.file }, defined({ skills })))
     secrets = config.secrets
     environs.share?.(config.environment)
     return config

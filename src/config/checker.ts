@@ -8,13 +8,16 @@ import { createUsedVariables } from './used-variables.ts'
 import { createSubstitution, notSet, type Variable } from './variables.ts'
 import type { Path, Problem } from './yaml-file.ts'
 
+/** Valid for most options: a text, an address, and long enough for a secret. */
+const ANY_VALUE = 'https://not-set.invalid/'
+
 export type Checker = ReturnType<typeof createChecker>
 
 /**
  * Substitutes environment variables in every text, and checks parts of the configuration against
- * schemas.
+ * schemas. `areVariablesOptional`: does not report variables that are not set.
  */
-export function createChecker(yaml: MergedFiles, env: Environment) {
+export function createChecker(yaml: MergedFiles, env: Environment, areVariablesOptional = false) {
   const problems: Problem[] = [...yaml.problems]
   const variables = createUsedVariables()
   const { renamed, inFile } = createRenamedKeys()
@@ -23,10 +26,12 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     problems.push(yaml.problem(inFile(path), what, message, severity))
   }
 
-  const substitute = createSubstitution(env, variables.add, (path, message) => report(path, 'value', message))
+  const onInvalid = (path: Path, message: string) => report(path, 'value', message)
+  const substitute = createSubstitution(env, variables.add, onInvalid, areVariablesOptional ? ANY_VALUE : '')
 
   /** Reports required variables that are not set, once per place. */
   function reportMissing(path: Path): void {
+    if (areVariablesOptional) return
     for (const variable of oncePerPlace(variables.missing(path)))
       report(variable.path, 'value', notSet(variable))
   }
@@ -43,10 +48,8 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     alsoKnown: readonly string[] = [],
     overridden: ReadonlyMap<PropertyKey | undefined, string> = new Map(),
   ): T | undefined {
-    const first = check(schema, value, alsoKnown)
-    // Variables are strings; they are converted if the schema expects a number or boolean.
-    const isConverted = first.issues.filter((issue) => variables.convert(value, issue, path)).length > 0
-    const { data, issues } = isConverted ? check(schema, value, alsoKnown) : first
+    const convert = (issue: z.core.$ZodIssue) => variables.convert(value, issue, path)
+    const { data, issues } = checkConverted(schema, value, alsoKnown, convert)
     for (const finding of findingsOf(issues)) {
       const at = [...path, ...finding.path]
       const variable = overridden.get(finding.path[0])
@@ -87,10 +90,23 @@ export function createChecker(yaml: MergedFiles, env: Environment) {
     /** Notes that the key at `from` is parsed as the key at `to`. */
     renamed,
     missing: variables.missing,
+    areVariablesOptional,
     reportMissing,
     parse,
     section,
   }
+}
+
+/** Checks a value again if variables in it, which are texts, became the numbers or booleans that the schema expects. */
+function checkConverted<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  alsoKnown: readonly string[],
+  convert: (issue: z.core.$ZodIssue) => boolean,
+) {
+  const first = check(schema, value, alsoKnown)
+  const isConverted = first.issues.filter(convert).length > 0
+  return isConverted ? check(schema, value, alsoKnown) : first
 }
 
 function oncePerPlace(variables: readonly Variable[]): Variable[] {

@@ -111,7 +111,8 @@ function parseGateway(name: string, raw: unknown, transports: TransportSchemas, 
     return undefined
   }
   const missing = new Set(checker.missing(path).map((variable) => variable.name))
-  const enabled = common.enabled === 'auto' ? missing.size === 0 : String(common.enabled) === 'true'
+  const isComplete = missing.size === 0 || checker.areVariablesOptional
+  const enabled = common.enabled === 'auto' ? isComplete : String(common.enabled) === 'true'
   if (enabled) checker.reportMissing(path)
   const own = Object.fromEntries(Object.entries(raw).filter(([key]) => !COMMON.includes(key)))
   const ownOptions = withoutFormerKeys(own, kind.former ?? {}, path, checker)

@@ -45,6 +45,11 @@ export type LoadOptions = {
    * The skills, once known: routes to missing ones are then errors, and routes of skills are added.
    */
   skills?: readonly RoutedSkill[]
+  /**
+   * For commands that only need to know what is configured: unset variables are no errors, and gateways
+   * that wait for them count as enabled. Such a configuration cannot run.
+   */
+  withoutVariables?: boolean
 }
 
 /** Sections are parsed separately, so that an error in one does not hide errors in others. */
@@ -70,7 +75,7 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
   if (!main || problems.length > 0) return { problems }
   const yaml = mergeFiles([main, ...others])
   try {
-    const checker = createChecker(yaml, env)
+    const checker = createChecker(yaml, env, options.withoutVariables)
     const config = assemble({ ...options, env, file }, checker)
     const found = yaml.sorted(checker.problems)
     if (found.some((problem) => problem.severity === 'error')) return { problems: found }

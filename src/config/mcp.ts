@@ -29,7 +29,7 @@ export function parseMcp(raw: unknown, checker: Checker): McpConfig {
     const unset = new Set(checker.missing(path).map((variable) => variable.name))
     if (String(enabled) === 'false') {
       config.off.push({ name, why: 'enabled: false' })
-    } else if (enabled === 'auto' && unset.size > 0) {
+    } else if (enabled === 'auto' && unset.size > 0 && !checker.areVariablesOptional) {
       config.off.push({ name, why: `${[...unset].join(', ')} not set (enabled: auto)` })
     } else {
       checker.reportMissing(path)

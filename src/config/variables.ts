@@ -18,12 +18,13 @@ const LONGEST_SHOWN = 40
 /**
  * Makes a function that substitutes environment variables in every text of a value: `${NAME}` and
  * `${NAME:-default}`; `$${` is a literal `${`. Calls `onVariable` for each variable, and
- * `onInvalid` for invalid syntax, which stays as it is.
+ * `onInvalid` for invalid syntax, which stays as it is. `unset`: the value of a variable that is not set.
  */
 export function createSubstitution(
   env: Environment,
   onVariable: (variable: Variable) => void,
   onInvalid: (path: Path, message: string) => void,
+  unset = '',
 ) {
   const fillToken = (token: string, path: Path): string => {
     if (token.startsWith('$$')) return token.slice(1)
@@ -36,7 +37,7 @@ export function createSubstitution(
     }
     const value = (Object.hasOwn(env, name) && env[name]) || undefined
     onVariable({ path, name, optional: fallback !== undefined, value })
-    return value ?? fallback ?? ''
+    return value ?? fallback ?? unset
   }
   const fill = (value: unknown, path: Path): unknown => {
     if (typeof value === 'string') return value.replaceAll(TOKEN, (token) => fillToken(token, path))

@@ -5,12 +5,15 @@ import { installParts } from '../install-parts.ts'
 import { needsFor } from '../needs.ts'
 import { show, table } from '../terminal.ts'
 
+/** An administrator installs parts in a shell without the variables of the service. */
+const WITHOUT_VARIABLES = { withoutVariables: true }
+
 export const addParts: AddCommand = (program, context) => {
   const parts = program
     .command('parts')
     .description('the optional parts: which are installed, and which are needed')
     .action(async () => {
-      const needs = await needsFor(context.environs())
+      const needs = await needsFor(context.environs(), WITHOUT_VARIABLES)
       const list = PART_NAMES.map((name) => ({
         name,
         what: PARTS[name].what,
@@ -31,7 +34,7 @@ export const addParts: AddCommand = (program, context) => {
       'install parts in their tested versions, with the package manager of the project; without names, those that routes.yaml and the skills need',
     )
     .action(async (names: string[]) => {
-      const needs = names.length > 0 ? {} : await needsFor(context.environs())
+      const needs = names.length > 0 ? {} : await needsFor(context.environs(), WITHOUT_VARIABLES)
       const wanted = names.length > 0 ? names.map(partOf) : PART_NAMES.filter((part) => needs[part])
       const terminal = context.terminal()
       const installed = await installParts(wanted, (line) => terminal.err(`${line}\n`))
