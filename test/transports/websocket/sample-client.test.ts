@@ -19,6 +19,7 @@ type Connect = (
   url: string,
   getToken: () => Promise<string>,
   onReply: (text: string) => void,
+  onPart?: (text: string) => void,
 ) => (text: string) => void
 
 test('sends a message again that was refused because of the rate limit', async () => {
