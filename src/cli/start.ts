@@ -1,10 +1,11 @@
-import { relative } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Config } from '../config/load-config.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
+import { installPlace } from '../lib/packages.ts'
+import { shownPath } from '../lib/shown-path.ts'
 import { keepTickShape } from '../lib/tick-shape.ts'
 import { type Environs, exitCodeOf, SAME_SIGNAL_WITHIN } from './command.ts'
 import { offerParts } from './install-parts.ts'
@@ -100,17 +101,16 @@ function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control'
     return `${name} (${transport}${isFailing(name) ? ', NOT RUNNING' : ''})`
   })
   const notices = daemon.notices().map((notice) => `  ! ${notice}`)
-  const tokenPlace =
-    token === undefined ? `${relativePath(dataDir)}/control-token` : 'the value of TRIVIUM_TOKEN'
+  const tokenPlace = token === undefined ? `${shown(dataDir)}/control-token` : 'the value of TRIVIUM_TOKEN'
   const storePlace =
-    daemon.store.kind === 'embedded' ? `embedded, ${relativePath(dataDir)}/trivium.db` : daemon.store.address
+    daemon.store.kind === 'embedded' ? `embedded, ${shown(dataDir)}/trivium.db` : daemon.store.address
   return `
   Trivium ${head}
 
   listening   http://${listen}   webhooks and WebSocket
   console     http://${control}   token: ${tokenPlace}
   store       ${storePlace}
-  routes      ${relativePath(config.file)}   (a saved change takes effect at once)
+  routes      ${shown(config.file)}   (a saved change takes effect at once)
   gateways    ${gateways.join(', ') || 'none'}
 
 ${notices.length > 0 ? `${notices.join('\n')}\n\n` : ''}  Try:
@@ -119,23 +119,21 @@ ${notices.length > 0 ? `${notices.join('\n')}\n\n` : ''}  Try:
 `
 }
 
+/** A path relative to the current folder, if it is inside. */
+const shown = (path: string) => shownPath(process.cwd(), path)
+
 /** Commands to try with this configuration. */
 function examples({ gateways }: Config, listen: string): string[] {
   const pathOf = (kind: string) =>
     pathGet(gateways.find(({ transport, enabled }) => transport === kind && enabled)?.options, 'path')
   const hook = pathOf('webhook')
   const ws = pathOf('websocket')
+  const trivium = installPlace().command.includes('--global') ? 'trivium' : 'npx trivium'
   return [
-    'npx trivium message cli "hello"',
+    `${trivium} message cli "hello"`,
     hook ? `curl -s http://${listen}${hook} -H 'content-type: application/json' -d '{"hello":"world"}'` : [],
     ws ? `npx wscat -c ws://${listen}${ws}      then type  {"type":"message","text":"hello"}` : [],
-    'npx trivium event wait --topic gateway-message --follow',
-    'npx trivium status',
+    `${trivium} event wait --topic gateway-message --follow`,
+    `${trivium} status`,
   ].flat()
-}
-
-/** A path relative to the current folder, if it is inside. */
-function relativePath(path: string): string {
-  const shown = relative(process.cwd(), path)
-  return shown.startsWith('..') ? path : shown || '.'
 }

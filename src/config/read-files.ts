@@ -1,8 +1,9 @@
 import { realpath, stat } from 'node:fs/promises'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import { orNothing } from '../lib/disk.ts'
+import { shownPath } from '../lib/shown-path.ts'
 import type { Environment } from './environment.ts'
 import { filesOf, isGlob } from './include-pattern.ts'
 import { createSubstitution, notSet, type Variable } from './variables.ts'
@@ -43,7 +44,7 @@ export async function readFiles(main: string, cwd: string, env: Environment): Pr
     const { yaml, problems } = await readYaml(file, cwd)
     read.problems.push(...problems)
     if (!yaml) return
-    read.parts.push({ file, shown: relative(cwd, file) || file, yaml })
+    read.parts.push({ file, shown: shownPath(cwd, file), yaml })
     const { value } = yaml
     if (chain.length > 0 && value !== null && !isJsonObject(value)) {
       read.problems.push(yaml.problem([], 'value', 'expected a mapping: sections such as routes'))
@@ -128,7 +129,7 @@ async function realPathOf(file: string): Promise<string> {
 
 /** The message for a file that includes itself, directly or through others. */
 function circularInclude(chain: readonly string[], cwd: string): string {
-  const names = chain.slice(chain.indexOf(chain.at(-1) ?? '')).map((file) => relative(cwd, file) || file)
+  const names = chain.slice(chain.indexOf(chain.at(-1) ?? '')).map((file) => shownPath(cwd, file))
   return names.length === 2
     ? `the file includes itself: ${names[0]}`
     : `the files include each other in a circle: ${names.join(' → ')}`

@@ -1,8 +1,8 @@
 import { readFile, readlink } from 'node:fs/promises'
-import { relative } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { reasonOf } from '../core/errors.ts'
 import { isMissing } from '../lib/disk.ts'
+import { shownPath } from '../lib/shown-path.ts'
 import { createRedactor } from './environment.ts'
 import { shownSource } from './shown-source.ts'
 
@@ -35,7 +35,7 @@ const MESSAGES: Record<string, string> = {
 
 /** Reads YAML 1.2 (with `<<` merges). Returns all errors as problems instead of throwing. */
 export async function readYaml(path: string, cwd: string) {
-  const file = relative(cwd, path) || path
+  const file = shownPath(cwd, path)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))

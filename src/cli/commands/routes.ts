@@ -12,6 +12,7 @@ import { createRouter } from '../../engine/router.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
+import { shownPath } from '../../lib/shown-path.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
@@ -113,7 +114,7 @@ async function checkConfiguration({ env, cwd, path }: Environs) {
   const skills = config && (await loadSkills(config))
   const found = skills ? (await readConfig({ ...base, skills: skills.known })).problems : problems
   const broken = (skills?.broken ?? []).map(({ path: file, reason }): Problem => {
-    return { severity: 'error', file: relative(cwd, file), message: `the skill cannot be loaded: ${reason}` }
+    return { severity: 'error', file: shownPath(cwd, file), message: `the skill cannot be loaded: ${reason}` }
   })
   const apps = config ? await tryApps(config) : []
   const all = [...found, ...broken, ...apps.flatMap(({ problems: ofApp }) => ofApp)]
