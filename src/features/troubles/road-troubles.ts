@@ -52,7 +52,7 @@ function deadLetterTroubles({ jobs }: StoreStats): Trouble[] {
   const count = dead.reduce((sum, queue) => sum + queue.dead, 0)
   if (count === 0) return []
   const queues = dead.map((queue) => `${queue.queue} ${queue.dead}`).join(', ')
-  const text = `They used up their attempts (${queues}). They stay until they are retried or dropped.`
+  const text = `They failed on every attempt, or permanently (${queues}). They stay until they are retried or dropped.`
   const todo = 'Fix the causes, then retry or drop the dead letters; `trivium dead-letter groups` shows them.'
   return [error('dead-letters', {}, { title: counted(count, 'dead letter'), text, todo, count })]
 }

@@ -40,3 +40,23 @@ test('sends a message again that was refused because of the rate limit', async (
   assert.deepEqual(received(), texts)
   assert.ok(refused.includes('rate_limited'))
 })
+
+test('passes on the parts of a reply that a model is still writing, and then the reply', async () => {
+  const { address, store, transport, reply } = await startWebsocket({ tokens: { alice: 'alice-0123456789' } })
+  const connect = await loadClient()
+  const parts: string[] = []
+  const replies: string[] = []
+  const send = connect(
+    address,
+    async () => 'alice-0123456789',
+    (text) => replies.push(text),
+    (text) => parts.push(text),
+  )
+  send('hello')
+  const { conversation = '', id: inReplyTo = '' } = await until(() => store.messages[0], 'the message')
+  transport.stream?.({ conversation, inReplyTo, delta: 'It is ', text: 'It is ' })
+  transport.stream?.({ conversation, inReplyTo, delta: 'four.', text: 'It is four.' })
+  await reply(conversation, 'It is four.', { inReplyTo })
+  await until(() => replies.length > 0, 'the reply')
+  assert.deepEqual({ parts, replies }, { parts: ['It is ', 'four.'], replies: ['It is four.'] })
+})
