@@ -63,7 +63,7 @@ describe('long work', { concurrency: true }, () => {
     for (let n = 0; n < 100 + EXTRA; n++) {
       const { id } = await work.begin(DIG, ADA)
       ids.push(id)
-      await until(async () => (await stateOf(id)) === 'done', 'the end')
+      await until(async () => (await stateOf(id)) === 'done', 'the end of the job')
     }
     const kept = await work.service.list({ limit: 1000 })
     assert.equal(kept.length, 100)
@@ -89,7 +89,7 @@ describe('long work', { concurrency: true }, () => {
     assert.ok((job.retryAt ?? 0) > job.startedAt)
     assert.equal(startedFrom.length, 1)
     clock.ahead = 120_000
-    await until(async () => (await stateOf(id)) === 'done', 'the end')
+    await until(async () => (await stateOf(id)) === 'done', 'the end of the job')
     assert.deepEqual(startedFrom, [null, 'half'])
     assert.deepEqual(errorsIn(log), ['TypeError: socket closed'])
     assert.equal((await work.service.show({ id })).error, undefined)
@@ -107,10 +107,10 @@ describe('long work', { concurrency: true }, () => {
     await until(async () => {
       clock.ahead += 120_000
       return (await stateOf(id)) === 'failed'
-    }, 'the end')
+    }, 'the end of the job')
     assert.equal(attempts, 8)
     const final = await work.begin({ ...DIG, data: 'final' }, ADA)
-    await until(async () => (await stateOf(final.id)) === 'failed', 'the end')
+    await until(async () => (await stateOf(final.id)) === 'failed', 'the end of the job')
     assert.equal(attempts, 9)
   })
 
@@ -123,7 +123,7 @@ describe('long work', { concurrency: true }, () => {
     const flaky = { ...store, leases: { ...leases, acquire } }
     const { work, stateOf, log } = stage(t, flaky, async () => 'done')
     const { id } = await work.begin(DIG, ADA)
-    await until(async () => (await stateOf(id)) === 'done', 'the end')
+    await until(async () => (await stateOf(id)) === 'done', 'the end of the job')
     assert.deepEqual(errorsIn(log), ['Error: leases are unavailable', 'Error: leases are unavailable'])
   })
 

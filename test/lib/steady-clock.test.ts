@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { DAY, HOUR } from '../../src/core/units.ts'
 import { createSteadyClock } from '../../src/lib/steady-clock.ts'
 
-const [SECOND, HOUR, DAY] = [1_000, 3_600_000, 86_400_000]
+const SECOND = 1_000
 const START = Date.UTC(2026, 10, 27)
 
 function stage() {

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { budgetSchema } from '../../src/config/schema/budget.ts'
 import { pathGet } from '../../src/core/json.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { createBudgets } from '../../src/runtime/model/budget.ts'
 import { callFrom, silent } from '../features/kit.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
-
-const HOUR = 3_600_000
 
 /** Two daemons on one store, with budgets per sender and in total, and a clock. */
 function stage() {
@@ -24,7 +23,10 @@ function stage() {
       used: async () => {},
     })
   const [first, second] = [createDaemon(), createDaemon()]
-  /** Hours until the sender may use models again; undefined: now. */
+  /**
+   * Hours until the sender can use models again; undefined: now. The window of a day is longer
+   * by up to one of its 48 buckets: 24.5 hours.
+   */
   const hoursLeft = async (call: ReturnType<typeof callFrom>) => {
     const refused = await first.require(call).catch((error: unknown) => error)
     if (refused === undefined) return undefined

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { z } from 'zod'
 import { pathGet, toJson } from '../../src/core/json.ts'
 import type { Skill, SkillContext } from '../../src/core/skill.ts'
+import { HOUR } from '../../src/core/units.ts'
 import { createFolder } from './support/folder.ts'
 import { skillOf } from './support/manager.ts'
 import { messageOf } from './support/message.ts'
@@ -68,10 +69,11 @@ describe('the size of a session', () => {
       },
     })
     const { manager, services } = await startRuntime(t, { skills: [skill] })
-    for (let n = 0; n < 20; n++) await manager.invoke('subject', { id: 's', n, text: 'x'.repeat(200_000) })
+    const TURNS = 20
+    for (let n = 0; n < TURNS; n++) await manager.invoke('subject', { id: 's', n, text: 'x'.repeat(200_000) })
     const entries = await services.sessions.read({ name: 'subject', key: 's', store: 'memory' })
     assert.ok(JSON.stringify(entries).length < 256_000)
-    assert.equal((entries[0]?.dropped ?? 0) + entries.length, 20)
+    assert.equal((entries[0]?.dropped ?? 0) + entries.length, TURNS)
     const last = entries.at(-1)
     assert.match(String(pathGet(last, 'args.text')), /^x{16000} \[184000 characters omitted\]$/)
     assert.match(String(last?.agent), /characters omitted\]$/)
@@ -133,7 +135,7 @@ describe('session settings', () => {
     const settings = { key: 'args.id', store: 'file', retention: '1h' }
     const { manager, services } = await startRuntime(t, { skills: [recall(settings)], now: () => now })
     await manager.invoke('subject', { id: 's', n: 1 })
-    now = 3_600_000
+    now = HOUR
     assert.deepEqual(await services.sessions.read({ name: 'subject', key: 's', store: 'file' }), [])
     await services.sweep()
     assert.deepEqual(await manager.invoke('session-list', { store: 'file' }), [])
