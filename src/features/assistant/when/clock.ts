@@ -187,14 +187,19 @@ const HOURS: Record<string, { from: number; to: number }> = {
 
 /** Throws `usage` for `every morning at 15`, and for `every morning at 12`, which has no meaning. */
 function requireWithin(part: PartOfDay | undefined, { hour, isPlain }: Clock, minute: number): void {
-  const hours = HOURS[part?.name ?? '']
-  if (part === undefined || hours === undefined) return
-  const { from, to } = hours
-  const at = Math.floor(minute / 60)
-  const isOverMidnight = from > to
-  const isWithin = isOverMidnight ? from <= at || at <= to : from <= at && at <= to
+  if (part === undefined) return
+  const isWithin = isHourOf(part.name, Math.floor(minute / 60))
   if (isWithin && !(part.name === 'morning' && isPlain && hour === 12)) return
   throw notPossible(`${part.name} at ${hour}`, `that is not in the ${part.name}`)
+}
+
+/** Whether an hour of the day is in a part of it. */
+export function isHourOf(part: string, hour: number): boolean {
+  const hours = HOURS[part]
+  if (hours === undefined) return true
+  const { from, to } = hours
+  const isOverMidnight = from > to
+  return isOverMidnight ? from <= hour || hour <= to : from <= hour && hour <= to
 }
 
 /** The half of the day of an hour; 2 o'clock at night is am. */

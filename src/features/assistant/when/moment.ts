@@ -1,5 +1,5 @@
 import { DAY, MINUTE } from '../../../core/units.ts'
-import { notPossible } from './clock.ts'
+import { isHourOf, notPossible } from './clock.ts'
 import { MIDNIGHT } from './plan.ts'
 import { spell } from './spelling.ts'
 
@@ -54,6 +54,9 @@ export function isoOf(
   requireOneReading(phrase)
   requireOneNight(phrase)
   requireMoment(phrase)
+  const [, part = ''] = /\b(?:to)?(morning|afternoon|evening|night)\b/i.exec(phrase) ?? []
+  if (start.isCertain('hour') && !isHourOf(part.toLowerCase(), start.get('hour') ?? 0))
+    throw notPossible(phrase, `that is not in the ${part.toLowerCase()}`)
   const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
   requireWeekday(phrase, new Date(Date.UTC(get('year'), get('month') - 1, get('day'))))
   const localTime = (days: number, hour: number, minute: number) =>
