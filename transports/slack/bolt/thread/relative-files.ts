@@ -34,7 +34,7 @@ export function warnOfRelativeFiles(file: string, warn: (text: string) => void):
     seen.add(path)
     warn(
       `it uses the relative path ${JSON.stringify(path)}, which is ${resolve(path)}: relative paths begin in the folder ` +
-        `of the daemon (${here}), not in that of the app (${folder}). Start the daemon there, or use __dirname`,
+        `of the daemon (${here}), not in that of the app (${folder}). Start the daemon in the folder of the app, or use __dirname`,
     )
   }
   for (const name of [...FUNCTIONS, ...ONLY_OF_FS]) watch(fs, name, see)
