@@ -197,8 +197,7 @@ test('a table whose columns do not fit has its rows below each other', () => {
   ]
   assert.equal(
     table(head, rows, 40),
-    `id
-01a21eba-7990-7000-8000-000474f57ee7
+    `01a21eba-7990-7000-8000-000474f57ee7
   gateway: support
   waiting for its next attempt`,
   )
