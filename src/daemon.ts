@@ -17,6 +17,7 @@ import { skillServices } from './daemon/skill-services.ts'
 import { makeSkills } from './daemon/skills.ts'
 import { createTransportDeps } from './daemon/transport-deps.ts'
 import { resumeDispatch } from './engine/dispatch-queue.ts'
+import type { GroupHistory } from './engine/group-history.ts'
 import { createOutbox } from './engine/outbox.ts'
 import { createApprovals } from './features/approvals/create-approvals.ts'
 import { withAuditLog } from './features/audit/audit-log.ts'
@@ -67,7 +68,7 @@ export async function createDaemon(options: DaemonOptions) {
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
   const housekeeping = createHousekeeping({
-    ...{ ...base, history, groups: roads.events.past, accept: roads.accept },
+    ...{ ...base, history, groups: samplingOf(roads.events.past, push.service.list), accept: roads.accept },
     ...{ approvals: approvals.service, runtime: skills.services },
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
@@ -141,4 +142,12 @@ function makePublicHttp({ config, refusals, isVerbose, log, now }: Foundation) {
     publicUrl: () => config().daemon.publicUrl,
     missed: createMissed(refusals.add, now),
   })
+}
+
+/** Samples the backlog of groups, with what push subscriptions have queued. */
+function samplingOf(
+  { every, sample }: GroupHistory,
+  pushes: () => Promise<Parameters<GroupHistory['sample']>[0]>,
+): { every: number; sample(): Promise<void> } {
+  return { every, sample: async () => sample(await pushes()) }
 }

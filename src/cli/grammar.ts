@@ -77,10 +77,15 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   webhook: 'gateway list',
 }
 
+/** The verbs of a noun, as one types them. */
+export function verbsOf(noun: string): string[] {
+  return SPOKEN.filter((one) => one.noun === noun).map(({ verb }) => verb.replaceAll('-', ' '))
+}
+
 /** A hint for an unknown word: the command that covers it, or a similar noun. */
 export function nounHint(word: string): string {
   const synonym = Object.hasOwn(SYNONYMS, word) ? SYNONYMS[word] : undefined
-  const found = synonym ?? NOUNS.find((noun) => `${noun}s` === word)
+  const found = synonym ?? NOUNS.find((noun) => `${noun}s` === word || noun.slice(0, -1) === word)
   return found === undefined ? '' : ` Did you mean \`trivium ${found}\`?`
 }
 

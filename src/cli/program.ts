@@ -178,8 +178,16 @@ function report(error: unknown, terminal: Terminal): number {
     : toTriviumError(error)
   if (terminal.json) terminal.err(`${JSON.stringify(errorBody(found))}\n`)
   // Commander has already printed usage errors.
-  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${found.message}\n`)
+  else if (!isUsage) terminal.err(`${paint('red', 'trivium:', process.stderr)} ${inWidth(found.message)}\n`)
   return found.exit
+}
+
+/** Wraps sentences for the terminal. Excerpts of files, which are indented, stay as they are. */
+function inWidth(message: string): string {
+  const isExcerpt = /\n\s/.test(message)
+  return isExcerpt || !process.stderr.isTTY
+    ? message
+    : paragraph(' '.repeat('trivium: '.length), message).trimStart()
 }
 
 function usageOf({ code, message }: CommanderError): string {

@@ -10,7 +10,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
-import { groupOf, nounHint, skillIn, spokenName } from './grammar.ts'
+import { groupOf, nounHint, skillIn, spokenName, verbsOf } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
@@ -37,13 +37,15 @@ export async function invokeSpoken(rest: readonly string[], at: number, context:
   const isHelp = second === undefined || second === '--help' || second === '-h'
   if (group && isHelp) return group.configureOutput(usageOutput(context.terminal())).outputHelp()
   if (group && second !== undefined && !(await isSkill(name, context)))
-    throw usage(`${name} has no ${second}. \`trivium ${name} --help\` lists what it has.`)
+    throw usage(
+      `${name} has no ${second}.${didYouMean(second, verbsOf(name))} \`trivium ${name} --help\` lists what it has.`,
+    )
   if (!spoken && spokenName(name) !== name)
     hintAt(context.terminal(), `trivium ${name}`, `trivium ${spokenName(name)}`)
   const args = rest.toSpliced(at, spoken?.count ?? 1)
   if (spoken?.first && args[at] !== undefined && !args[at].startsWith('-'))
     args.splice(at, 0, `--${spoken.first}`)
-  await invokeByName(name, args, context)
+  await invokeByName(name, args, context, spoken?.first)
 }
 
 async function isSkill(name: string, context: CommandContext): Promise<boolean> {
@@ -52,10 +54,10 @@ async function isSkill(name: string, context: CommandContext): Promise<boolean> 
 
 /**
  * Runs `trivium <skill> --arg value`, with flags made from the skill's schema. `argv`: the words
- * after the name.
+ * after the name. `first`: see `commandFor`.
  */
-async function invokeByName(name: string, argv: readonly string[], context: CommandContext) {
-  if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context)
+async function invokeByName(name: string, argv: readonly string[], context: CommandContext, first?: string) {
+  if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context, first)
   await using connection = await open(name, context)
   const skill = await find(connection, name, context)
   const { command, options } = commandFor(name, skill)
@@ -126,7 +128,7 @@ function withFlagNames(
 }
 
 /** Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the store. */
-async function showHelp(name: string, context: CommandContext): Promise<void> {
+async function showHelp(name: string, context: CommandContext, first?: string): Promise<void> {
   const builtIn = builtInSkills.find((one) => one.name === name)
   // Built-in skills have their help even if the configuration cannot be read.
   const skills = objectsIn(
@@ -142,7 +144,7 @@ async function showHelp(name: string, context: CommandContext): Promise<void> {
       skills.map((one) => String(one.name)),
       context,
     )
-  const { command } = commandFor(name, describedSkill.parse(skill))
+  const { command } = commandFor(name, describedSkill.parse(skill), first)
   await command.configureOutput(usageOutput(context.terminal())).parseAsync(['--help'], { from: 'user' })
 }
 

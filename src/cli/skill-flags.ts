@@ -24,9 +24,17 @@ export const describedSkill = z.object({
 
 export type Described = z.output<typeof describedSkill>
 
-/** Makes the command of a skill, and maps its options to arguments. */
-export function commandFor(name: string, { description, args: { properties, required } }: Described) {
-  const names = positionalNames({ properties, required })
+/**
+ * Makes the command of a skill, and maps its options to arguments. `first`: the argument that its first word sets, as in `group
+ * replay QUEUE`.
+ */
+export function commandFor(
+  name: string,
+  { description, args: { properties, required } }: Described,
+  first?: string,
+) {
+  const others = positionalNames({ properties, required }).filter((each) => each !== first)
+  const names = first === undefined ? others : [first, ...others]
   const help = names.length > 0 ? `options without their name, in this order: ${names.join(', ')}` : 'none'
   const command = new Command(`trivium ${spokenName(name)}`)
     .configureHelp(NARROW_HELP)

@@ -14,5 +14,7 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   queued: number
   unread: number
   dead: number
+  /** When the oldest of the queued events was published (Unix ms), as far as the last attempts tell. */
+  oldestAt?: number
   attempts?: object[]
 }

@@ -12,6 +12,9 @@ const COARSE = { every: 10 * MINUTE, most: 144 }
 /** Groups with a history. Each has up to 624 points. */
 const MOST_GROUPS = 200
 
+/** A push subscription: its unsent events, and when the oldest one that was tried was published. */
+type Push = { topic: string; name: string; waiting: number; oldestAt?: number }
+
 type Series = { fine: GroupPoint[]; coarse: GroupPoint[]; seenAt: number }
 
 export type GroupHistory = ReturnType<typeof createGroupHistory>
@@ -30,19 +33,23 @@ export function createGroupHistory(deps: {
 
   return {
     every: FINE.every,
-    async sample(): Promise<void> {
+    /** `pushes`: push subscriptions, whose groups have read events that still wait for an attempt. */
+    async sample(pushes: readonly Push[] = []): Promise<void> {
       const at = now()
       const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))
       const kept = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
       const ages = await Promise.all(kept.map((group) => oldestOf(topics, group)))
       for (const [index, { topic, group, lag, pending }] of kept.entries()) {
-        const oldest = ages[index]
-        const behind = oldest === undefined ? undefined : Math.max(0, at - timeOf(oldest))
+        const unread = ages[index]
+        const push = pushes.find((each) => each.topic === topic && each.name === group)
+        const times = [unread === undefined ? undefined : timeOf(unread), push?.oldestAt]
+        const oldest = Math.min(...times.filter((time) => time !== undefined))
+        const behind = Number.isFinite(oldest) ? Math.max(0, at - oldest) : undefined
         const key = keyOf(topic, group)
         const series = all.get(key) ?? { fine: [], coarse: [], seenAt: at }
         all.set(key, series)
         series.seenAt = at
-        addTo(series, { at, lag: lag + pending, ...defined({ behind }) })
+        addTo(series, { at, lag: push ? push.waiting : lag + pending, ...defined({ behind }) })
       }
       for (const [key, { seenAt }] of all) if (seenAt < at) all.delete(key)
     },

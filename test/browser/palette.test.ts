@@ -35,6 +35,8 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
       ['message-search', /^message-search.*skill$/, /^message-search/],
       ['blue', /the blue book.*conversation$/, /in shop$/],
       [id, /message$/, /^the blue book/],
+      [id.slice(0, 13), /message$/, /^the blue book/],
+      ['budget', /^Cost.*view$/, 'Cost'],
     ] as const) {
       await open()
       await input.fill(words)

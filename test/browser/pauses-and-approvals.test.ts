@@ -98,6 +98,12 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.keyboard.press('a')
     await answer('Approve refund')
     const said = (await Promise.all(asked)).map(String)
+    await show('audit?what=Refund 35')
+    await page.getByRole('row').filter({ hasText: 'Refund 35' }).waitFor()
+    assert.equal(await page.getByRole('row').filter({ hasText: 'Refund 20' }).count(), 0)
+    await show('audit?what=nothing of it')
+    await page.getByRole('link', { name: 'Clear the filters' }).waitFor()
+    await show('approvals')
     assert.ok(
       said.some((text) => /not this one/.test(text)) && said.some((text) => /^paid /.test(text)),
       said.join(),

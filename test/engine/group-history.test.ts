@@ -37,6 +37,16 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(history.of(TOPIC, 'audit'), [])
     })
 
+    test('counts for a push what waits for an attempt, from the oldest event on', async (t) => {
+      const { topics } = await open(t, await place(t))
+      const time = Date.now()
+      const history = createGroupHistory({ topics, isLasting: () => true, now: () => time })
+      await topics.subscribe(TOPIC, 'crm', 'start')
+      const push = { topic: TOPIC, name: 'crm', waiting: 6, oldestAt: time - 90_000 }
+      await history.sample([push, { topic: 'others', name: 'crm', waiting: 9 }])
+      assert.deepEqual(history.of(TOPIC, 'crm'), [{ at: time, lag: 6, behind: 90_000 }])
+    })
+
     test('has a limited number of points, and keeps the peaks of a day', async (t) => {
       const { topics } = await open(t, await place(t))
       let time = Date.now()

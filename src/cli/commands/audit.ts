@@ -11,6 +11,7 @@ export const addAudit: AddCommand = (program, context) => {
     .description('decisions and changes with their author, newest first')
     .option('--by <name>', 'only by this person or program (part of the name)')
     .option('--action <name>', 'only this action (or a glob such as dead-letter-*)')
+    .option('--what <text>', 'only with this in a name or id that it applied to')
     .option('--outcome <code>', 'only with this outcome: ok, or an error code')
     .option('--since <time>', 'only since a time, or an age such as 2h')
     .option('--until <time>', 'only before a time, or older than an age (2h)')

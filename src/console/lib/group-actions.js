@@ -54,6 +54,14 @@ export function resumePush({ name, url, waiting }) {
   })
 }
 
+/** Tries a failing push at once, instead of at its next pause. */
+export function tryPush({ name }) {
+  return act(async () => {
+    await invoke('subscription-resume', { name })
+    return `${name} is tried now.`
+  })
+}
+
 async function change(verb, name, said, question) {
   if (!(await ask(question))) return
   await act(async () => {

@@ -50,6 +50,16 @@ export function Palette({ start, close }) {
   <//>`
 }
 
+/** Other words for views. */
+const ABOUT = {
+  cost: 'budgets, tokens, models',
+  queues: 'consumer groups, push subscriptions, replay',
+  configuration: 'routes, routes.yaml, control token',
+  people: 'export or erase a person, GDPR',
+  compose: 'try a route',
+  audit: 'who did what',
+}
+
 const to = (path, query) => () => go(path, query)
 
 /** The matching entries, best first within each kind. */
@@ -58,9 +68,15 @@ function useEntries(text) {
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
   const conversations = useConversations(text)
+  const begun = useBegunIds(text)
   const fixed = useMemo(
     () => [
-      ...[...titles].map(([path, title]) => ({ kind: 'view', name: title, run: to(path) })),
+      ...[...titles].map(([path, title]) => ({
+        kind: 'view',
+        name: title,
+        about: ABOUT[path],
+        run: to(path),
+      })),
       ...(now.value?.gateways ?? []).map(({ name, transport }) => ({
         kind: 'gateway',
         name,
@@ -91,11 +107,18 @@ function useEntries(text) {
     .toSorted((a, b) => a.rank - b.rank)
     .map(({ entry }) => entry)
   const few = [...new Set(found.map(({ kind }) => kind))].flatMap((kind) =>
-    found
-      .filter((entry) => entry.kind === kind)
-      .slice(0, text === '' && kind === 'view' ? MOST.all : MOST.kind),
+    found.filter((entry) => entry.kind === kind).slice(0, mostOf(kind, text)),
   )
-  return [...message(text), ...person(text), ...few, ...conversations, ...search(text)].slice(0, MOST.all)
+  return [...message(text), ...begun, ...person(text), ...few, ...conversations, ...search(text)].slice(
+    0,
+    MOST.all,
+  )
+}
+
+/** All views without a text, and all actions with one. */
+function mostOf(kind, text) {
+  const isWhole = text === '' ? kind === 'view' : kind === 'action'
+  return isWhole ? MOST.all : MOST.kind
 }
 
 /**
@@ -204,6 +227,34 @@ function resumes(paused) {
           return `${name} goes on.`
         }),
     }))
+}
+
+/** The begin of an id, which is the begin of a time in hexadecimal. */
+const BEGIN = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
+const TIME_DIGITS = 12
+/** A short begin is of messages of a minute: only so many of them are searched. */
+const SEARCHED = 200
+
+/** Messages whose ids begin with the text. */
+function useBegunIds(text) {
+  const [, first, second = ''] = ID.test(text) ? [] : (BEGIN.exec(text) ?? [])
+  const { value } = useLoaded(
+    async (signal) => {
+      if (first === undefined) return []
+      const digits = first + second
+      const at = Number.parseInt(digits.padEnd(TIME_DIGITS, '0'), 16)
+      const until = Number.parseInt(digits.padEnd(TIME_DIGITS, 'f'), 16) + 1
+      if (at > Date.now()) return []
+      const range = { since: new Date(at).toISOString(), until: new Date(until).toISOString() }
+      const { messages } = await invoke('message-search', { ...range, limit: SEARCHED }, signal)
+      return messages.filter(({ id }) => id.startsWith(text.toLowerCase()))
+    },
+    [text],
+  )
+  return (value ?? []).slice(0, MOST.kind).map(({ id, subject, summary, text: content }) => ({
+    ...{ kind: 'message', name: id, about: (subject ?? summary ?? preview(content)).slice(0, 60) },
+    run: to(['messages', id]),
+  }))
 }
 
 /** Conversations that contain the text, once typing pauses. */

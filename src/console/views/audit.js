@@ -18,7 +18,7 @@ export function AuditPage({ query }) {
   const given = Object.fromEntries(names.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const [older, setOlder] = useState({ of: '', entries: [], next: undefined })
   const of = JSON.stringify(given)
-  const loaded = useLoaded((signal) => invoke('audit-list', { ...given, limit: PAGE }, signal), [of])
+  const loaded = useLoaded((signal) => entriesOf(given, signal), [of])
   const { value, reload } = loaded
   const more = older.of === of ? older : { entries: [], next: undefined }
   const entries = [...(value?.entries ?? []), ...more.entries]
@@ -39,7 +39,7 @@ export function AuditPage({ query }) {
         <button type="button" onClick=${reload}>Reload</button></div></header>
     <${StoreAway} />
     <${Wait} of=${loaded} what="the audit log" />
-    ${value && entries.length === 0 && html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>`}
+    ${value && entries.length === 0 && (of === '{}' ? html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>` : html`<${Empty} title="No entry matches."><a href=${link('audit')}>Clear the filters</a><//>`)}
     ${
       entries.length > 0 &&
       html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
@@ -48,6 +48,33 @@ export function AuditPage({ query }) {
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
+}
+
+/** The first page. The log has no titles of requests, so decisions whose title has the wanted text are added here. */
+async function entriesOf(given, signal) {
+  const { what, ...others } = given
+  const page = await invoke('audit-list', { ...given, limit: PAGE }, signal)
+  const isOther = others.action !== undefined && others.action !== DECISION
+  if (what === undefined || isOther) return page
+  const [decisions, titles] = await Promise.all([
+    invoke('audit-list', { ...others, action: DECISION, limit: PAGE }, signal),
+    readTitles(signal),
+  ])
+  const wanted = what.toLowerCase()
+  const isKnown = (entry) =>
+    page.entries.some(({ at, target }) => at === entry.at && target?.id === entry.target?.id)
+  const byTitle = decisions.entries.filter(
+    (entry) => !isKnown(entry) && titles.get(entry.target?.id)?.toLowerCase().includes(wanted),
+  )
+  return { ...page, entries: [...page.entries, ...byTitle].toSorted((a, b) => b.at - a.at) }
+}
+
+const DECISION = 'approval-decide'
+
+/** The titles of requests by id. */
+async function readTitles(signal) {
+  const requests = await invoke('approval-list', { limit: 1_000 }, signal)
+  return new Map(requests.map(({ id, title }) => [id, title]))
 }
 
 /** The person and the action link to their entries. */
@@ -80,7 +107,7 @@ const ALWAYS = new Set(['all', 'confirm'])
 /** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
 function What({ action, target, titles }) {
   const { id, ...others } = target
-  const title = action === 'approval-decide' ? titles?.get(id) : undefined
+  const title = action === DECISION ? titles?.get(id) : undefined
   const shown = Object.entries(title ? others : target).filter(([name]) => !ALWAYS.has(name))
   return html`${title && html`<b title=${id}>${title}</b> `}${shown.map(([name, value]) => html`<span key=${name}><span class="dim">${NAMES[name] ?? name}</span> <${Value} name=${name} value=${value} /> </span>`)}`
 }
@@ -104,15 +131,7 @@ function Moment({ at }) {
 
 /** The titles of decided requests by id, read once an entry needs them. */
 function useTitles(entries) {
-  const isNeeded = entries.some(({ action }) => action === 'approval-decide')
-  const { value } = useLoaded(
-    async (signal) =>
-      isNeeded
-        ? new Map(
-            (await invoke('approval-list', { limit: 1_000 }, signal)).map(({ id, title }) => [id, title]),
-          )
-        : undefined,
-    [isNeeded],
-  )
+  const isNeeded = entries.some(({ action }) => action === DECISION)
+  const { value } = useLoaded(async (signal) => (isNeeded ? readTitles(signal) : undefined), [isNeeded])
   return value
 }

@@ -8,6 +8,7 @@ import {
   replayPush,
   resumePush,
   skipGroup,
+  tryPush,
 } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -93,6 +94,7 @@ function PushHead({ topic, name, group, push, reload }) {
     if (await deletePush(name)) go('queues')
   }
   const isStopped = state !== 'active' && state !== 'failing'
+  const oldest = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
   return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
@@ -100,6 +102,7 @@ function PushHead({ topic, name, group, push, reload }) {
             ? html`<button changes type="button" class="primary" onClick=${() => resumePush(push)} aria-label=${`Resume ${name}`}>Resume …</button>`
             : html`<button changes type="button" onClick=${() => pausePush(push)} aria-label=${`Pause ${name}`}>Pause …</button>`
         }
+        ${(state === 'failing' || value?.attempts?.[0]?.reason !== undefined) && !isStopped && html`<button changes type="button" class="primary" onClick=${() => tryPush(push)} aria-label=${`Try ${name} now`}>Try now</button>`}
         ${
           value?.source === 'api' &&
           html`<button changes type="button" onClick=${openForm} aria-label=${`Change ${name}`}>Change …</button>
@@ -109,7 +112,7 @@ function PushHead({ topic, name, group, push, reload }) {
     ${detail && html`<p class=${state === 'failing' || state === 'disabled' ? 'error' : ''}>${state === 'paused' ? `Paused ${detail}` : detail}${push.paused?.since !== undefined && html` for <${Age} at=${push.paused.since} />`}</p>`}
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
-      <${Figure} name="Oldest unread" value=${unread > 0 && group?.oldestAt !== undefined ? html`<${Age} at=${group.oldestAt} />` : 'none'} />
+      <${Figure} name="Oldest waiting" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`
@@ -128,7 +131,7 @@ function EventLink({ topic, id }) {
 
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const LINES = {
-  count: [{ name: 'unread events', color: 'accent', of: ({ lag }) => lag }],
+  count: [{ name: 'waiting events', color: 'accent', of: ({ lag }) => lag }],
   time: [{ name: 'age of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
 }
 /** Fewer points are no line. */

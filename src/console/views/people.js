@@ -36,6 +36,7 @@ const PLACES = {
 /** One person: their stored data by place, with export and erasure. */
 export function PeoplePage({ query }) {
   const who = (query.who ?? '').split(SEPARATOR).filter(Boolean)
+  const [typed, setTyped] = useState('')
   const show = (next) => replace('people', { who: next.join(SEPARATOR) })
   if (isViewer.value)
     return html`<section class="page" aria-labelledby="title"><header class="bar"><h1 id="title">People</h1></header>
@@ -43,15 +44,15 @@ export function PeoplePage({ query }) {
   return html`<section class="page people" aria-labelledby="title">
     <header class="bar"><h1 id="title">People</h1></header>
     <${StoreAway} />
-    <${Who} who=${who} show=${show} />
-    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Senders} show=${show} /><${Jobs} isSelected=${isErasing} />`}
+    <${Who} who=${who} show=${show} typing=${setTyped} />
+    ${who.length > 0 ? html`<${Person} key=${who.join(SEPARATOR)} who=${who} />` : html`<${Senders} show=${show} typed=${typed} /><${Jobs} isSelected=${isErasing} />`}
   </section>`
 }
 
 const isErasing = ({ kind }) => kind === 'person-erase'
 
 /** The form for a person: one or several of their identities. */
-function Who({ who, show }) {
+function Who({ who, show, typing }) {
   const [given, setGiven] = useState({ gateway: ANY, name: '' })
   const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
   const add = (event) => {
@@ -63,7 +64,10 @@ function Who({ who, show }) {
     show([...who.filter((each) => each !== identity), identity])
     setGiven({ ...given, name: '' })
   }
-  const take = (key) => (event) => setGiven({ ...given, [key]: event.target.value })
+  const take = (key) => (event) => {
+    setGiven({ ...given, [key]: event.target.value })
+    if (key === 'name') typing(event.target.value.trim())
+  }
   return html`<form class="who" onSubmit=${add}>
     <label class="pick"><span>Gateway</span><select value=${given.gateway} onChange=${take('gateway')}>
       <option value=${ANY}>every gateway</option>${gateways.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}</select></label>
@@ -139,9 +143,20 @@ function LastMessages({ who }) {
 /** Number of newest messages whose senders are shown. */
 const LATEST = 500
 
-/** Who wrote last: a start, where no address is known. */
-function Senders({ show }) {
-  const loaded = useLoaded((signal) => invoke('message-search', { limit: LATEST }, signal), [])
+/** Ms after the last key until senders are searched. */
+const SETTLE = 250
+
+/** Who wrote last, or whose name, address or id has the typed text: a start, where no address is known. */
+function Senders({ show, typed }) {
+  const [sender, setSender] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => setSender(typed), SETTLE)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const loaded = useLoaded(
+    (signal) => invoke('message-search', { limit: LATEST, ...(sender && { sender }) }, signal),
+    [sender],
+  )
   const people = new Map()
   for (const { gateway, from, at } of loaded.value?.messages ?? []) {
     const name = from.address ?? from.id
@@ -151,14 +166,14 @@ function Senders({ show }) {
     people.set(identity, { ...known, messages: known.messages + 1 })
   }
   const all = [...people.values()]
-  return html`<h2>Recent senders</h2><${Wait} of=${loaded} what="the recent senders" />
-    ${loaded.value && all.length === 0 && html`<p class="dim">Nobody has written yet.</p>`}
+  return html`<h2>${sender ? html`Senders with “${sender}”` : 'Recent senders'}</h2><${Wait} of=${loaded} what="the recent senders" />
+    ${loaded.value && all.length === 0 && html`<p class="dim">${sender ? 'None wrote lately.' : 'Nobody has written yet.'}</p>`}
     ${
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
       <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th></tr></thead>
       <tbody>${all.map(({ identity, gateway, name, shown, at, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}>${shown && shown !== name ? `${shown} · ${name}` : name}</button></td><td>${gateway}</td><td class="number">${messages}</td><td><${Age} at=${at} /> ago</td></tr>`)}</tbody></table></div>
-      <p class="dim">Of the newest ${LATEST} messages.</p>`
+      <p class="dim">Of the newest ${LATEST} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
     }`
 }
 

@@ -126,19 +126,20 @@ export function PushState({ state, last }) {
 function Push({ push, group }) {
   const { name, topic, url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const { value } = useLoaded(
-    (signal) => invoke('subscription-show', { name }, signal).catch(() => undefined),
+    (signal) => invoke('subscription-show', { name }, signal).catch(() => ({})),
     [name, state, dead, queued],
   )
   const [last] = value?.attempts ?? []
+  const oldestAt = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span></td>
     <td><${PushState} state=${state} last=${last} />${state === 'paused' && html` <span class="dim">${detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
-    <td class="number" data-label="oldest">${unread > 0 && group?.oldestAt !== undefined && html`<${Age} at=${group.oldestAt} />`}</td>
+    <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
     <td class="number" data-label="dead">${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'}</td>
-    <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span>` : html`<span class="dim">none yet</span>`}</td>
+    <td class="last-attempt">${last ? html`<${Age} at=${last.at} /> <span class=${last.reason ? 'error' : 'dim'}>${last.reason ?? `answered ${last.status}`}</span>` : html`<span class="dim">${value ? 'none yet' : '…'}</span>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${() => replayPush(push)} aria-label=${`Replay ${name}`}>Replay …</button>
       ${
         isStopped

@@ -26,7 +26,7 @@ export function RoutePage({ name }) {
   </section>`
 }
 
-function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
+function Shown({ route: { name, match, skill, queue, bolt, hour, day, lastAt }, place, since }) {
   const target = skill
     ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
     : queue
@@ -35,13 +35,18 @@ function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, 
         ? `the app ${bolt}`
         : 'nothing'
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
-      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { outcome: 'waiting', gateway: gatewayOf(match) })}>Messages that wait</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
     <p>Its messages go to ${target}.</p>
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     ${skill && html`<h2>Last messages</h2><${Runs} route=${name} skill=${skill} />`}`
+}
+
+/** The gateway of a route that names one: lists of messages know no route. */
+function gatewayOf({ gateway } = {}) {
+  return typeof gateway === 'string' && !/[*?[{]/.test(gateway) ? gateway : undefined
 }
 
 function Figure({ name, value }) {
@@ -53,7 +58,7 @@ function Runs({ route, skill }) {
   const loaded = useLoaded((signal) => invoke('skill-usage', { name: skill, since: '7d' }, signal), [skill])
   const runs = (loaded.value?.recent ?? []).filter(({ by }) => by === `route ${route}`).slice(0, FEW)
   return html`<${Wait} of=${loaded} what="its messages" />
-    ${loaded.value && runs.length === 0 && html`<p class="dim">No message of it ran lately.</p>`}
+    ${loaded.value && runs.length === 0 && html`<p class="dim">No message of it ran lately; those of a paused route wait.</p>`}
     ${
       runs.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Last messages"><table class="runs">

@@ -1,5 +1,6 @@
 import type { PushSubscription } from '../../config/schema/push.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { timeOf } from '../../core/message-id.ts'
 import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
@@ -28,9 +29,22 @@ export async function listSubscriptions(
       const source = isStored(name) ? ('api' as const) : ('routes.yaml' as const)
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
-      return { ...where, source, ...healthOf(control, report), ...counts, attempts }
+      const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined
+      return { ...where, source, ...healthOf(control, report), ...counts, ...defined({ oldestAt }), attempts }
     }),
   )
+}
+
+/** When the oldest event of failed attempts was published that has not been accepted since. `attempts`: newest first. */
+function oldestFailed(attempts: Report['attempts']): number | undefined {
+  const accepted = new Set<string>()
+  let oldest: number | undefined
+  for (const { event, reason } of attempts) {
+    const id = String(event)
+    if (reason === undefined) accepted.add(id)
+    else if (!accepted.has(id)) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, timeOf(id))
+  }
+  return oldest
 }
 
 /**
