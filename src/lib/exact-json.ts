@@ -22,14 +22,18 @@ export function quoteExact(text: string): string {
  */
 const LONG = 16
 
+/** V8 looks up a method of a text anew for each character if it has seen texts of many kinds. */
+const { charCodeAt } = String.prototype
+
 /** Whether a run of 16 digits and points may be a number. Costs a tenth of parsing, and has false positives. */
 export function hasLongNumber(text: string): boolean {
-  for (let at = LONG - 1; at < text.length; at += LONG) {
-    if (!isDigitOrPoint(text.charCodeAt(at))) continue
+  const { length } = text
+  for (let at = LONG - 1; at < length; at += LONG) {
+    if (!isDigitOrPoint(charCodeAt.call(text, at))) continue
     let start = at
-    while (start > 0 && isDigitOrPoint(text.charCodeAt(start - 1))) start--
+    while (start > 0 && isDigitOrPoint(charCodeAt.call(text, start - 1))) start--
     let end = at + 1
-    while (end < text.length && isDigitOrPoint(text.charCodeAt(end))) end++
+    while (end < length && isDigitOrPoint(charCodeAt.call(text, end))) end++
     if (end - start >= LONG && mayPrecedeNumber(text, start)) return true
     at = end - 1
   }

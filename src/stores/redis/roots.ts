@@ -21,8 +21,14 @@ export function rootOf(prefix: string, shard: number, { madeOf }: Layout): strin
 
 /** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */
 export function digest(...parts: readonly string[]): string {
-  const text = parts.length === 1 ? (parts[0] ?? '') : JSON.stringify(parts)
-  return hash('sha256', text, 'base64url').slice(0, 16)
+  return hash('sha256', joined(parts), 'base64url').slice(0, 16)
+}
+
+/** The parts as a JSON array, or the only part. Pairs are the most common, and an array takes longer to serialise. */
+function joined(parts: readonly string[]): string {
+  const [first = '', second = ''] = parts
+  if (parts.length === 1) return first
+  return parts.length === 2 ? `[${JSON.stringify(first)},${JSON.stringify(second)}]` : JSON.stringify(parts)
 }
 
 /** Escapes an arbitrary name for a hash tag, which braces would end. */

@@ -45,6 +45,7 @@ local ID = '>I6I5I5'
 local time = math.max(now, tonumber(meta[2] or 0))
 -- Most messages were received now; formatting numbers is slow.
 local time_text = string.format('%.0f', time)
+local journal = root .. 'journal'
 
 -- The newest position before this call, and everything that the call has written, for `undo`.
 local first, keys, pushes, runs
@@ -52,10 +53,13 @@ local first, keys, pushes, runs
 local function add_entry(i)
   local tail, stamp, payload, gateway, conversation = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
   position = position + 1
-  local entry, offset = position .. '-0', stamp == time_text and '0' or stamp - time
-  local head = time_text .. ' ' .. tail .. ' ' .. offset .. (is_topic and '' or ' ' .. conversation .. ' ' .. gateway)
-  redis.call('XADD', root .. 'journal', entry, 'h', head, 'p', payload)
-  if is_topic then return end
+  local entry, offset = string.format('%d-0', position), stamp == time_text and '0' or stamp - time
+  if is_topic then
+    redis.call('XADD', journal, entry, 'h', time_text .. ' ' .. tail .. ' ' .. offset, 'p', payload)
+    return
+  end
+  local head = time_text .. ' ' .. tail .. ' ' .. offset .. ' ' .. conversation .. ' ' .. gateway
+  redis.call('XADD', journal, entry, 'h', head, 'p', payload)
   local run = runs[#runs]
   if run and run.gateway == gateway and run.last == position - 1 then run.last = position
   else runs[#runs + 1] = { gateway = gateway, first = position, last = position } end

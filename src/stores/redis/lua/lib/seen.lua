@@ -2,10 +2,17 @@
 -- Redis stores these as listpacks: 40 bytes per digest instead of 180 for a key of its own. A topic has 64 hashes, because topics
 -- are many and small. `trim-rest.lua` and `trim-topic.lua` remove old digests.
 
+-- Texts and not numbers, which Lua formats slowly.
+local QUARTERS = { [0] = '0', '1', '2', '3' }
+local topic_seen = root .. 'topic-seen:'
+
 local function seen_bucket(base, digest)
-  if base == root .. 'topic-seen:' then return base .. string.sub(digest, 1, 1) end
-  return base .. string.sub(digest, 1, 2) .. string.byte(digest, 3) % 4
+  if base == topic_seen then return base .. string.sub(digest, 1, 1) end
+  return base .. string.sub(digest, 1, 2) .. QUARTERS[string.byte(digest, 3) % 4]
 end
+
+-- The time before each stored value, in seconds.
+local seen_time = struct.pack('>I4', math.ceil(now / 1000))
 
 -- The value given to `seen_put`, or nil if the digest was not seen within seven days.
 local function seen_get(base, digest)
@@ -16,7 +23,7 @@ end
 
 local function seen_put(base, digest, value)
   local bucket = seen_bucket(base, digest)
-  redis.call('HSET', bucket, string.sub(digest, 3), struct.pack('>I4', math.ceil(now / 1000)) .. value)
+  redis.call('HSET', bucket, string.sub(digest, 3), seen_time .. value)
   redis.call('EXPIRE', bucket, WEEK)
 end
 
@@ -24,7 +31,7 @@ end
 -- no expiry: `trim-rest.lua` removes old digests.
 local function seen_first(base, digest, value)
   local bucket, field = seen_bucket(base, digest), string.sub(digest, 3)
-  local stored = struct.pack('>I4', math.ceil(now / 1000)) .. value
+  local stored = seen_time .. value
   if redis.call('HSETNX', bucket, field, stored) == 1 then return nil end
   local known = seen_get(base, digest)
   if not known then redis.call('HSET', bucket, field, stored) end
