@@ -5,7 +5,7 @@ export type Places = ReturnType<typeof createPlaces>
 /** Counts how many jobs may be claimed. `claimed`: those whose outcome is not stored yet. */
 export function createPlaces(
   { concurrency, limits }: Pick<WorkerOptions, 'concurrency' | 'limits'>,
-  claimed: { readonly size: number },
+  claimed: { size(): number },
 ) {
   const perGroup = new Map<string, number>()
   /** Number of running jobs that take a slot. The other jobs in `claimed` only wait until their outcome is stored. */
@@ -15,7 +15,7 @@ export function createPlaces(
 
   return {
     /** Storing outcomes overlaps with the next jobs, up to a limit, so that a slow store does not pile them up. */
-    free: () => concurrency - Math.max(active, claimed.size - elsewhere - concurrency),
+    free: () => concurrency - Math.max(active, claimed.size() - elsewhere - concurrency),
 
     /** How many jobs of each group may be claimed. If all slots are taken (`isFull`): only jobs that take no slot. */
     room(isFull: boolean, withoutSlot: ReadonlySet<string> | undefined): Record<string, number> {

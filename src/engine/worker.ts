@@ -1,5 +1,6 @@
 import { TriviumError } from '../core/errors.ts'
 import type { ClaimedJob } from '../core/store.ts'
+import { type Bag, createBag, type InBag } from '../lib/bag.ts'
 import { createLoop } from '../lib/loop.ts'
 import { failedAttempt, isStoreAway, pauseOf, type Retry, type RunOutcome } from './attempts.ts'
 import { createClaims } from './worker-claims.ts'
@@ -9,15 +10,15 @@ import { createSettler, STORE_PAUSE } from './worker-settler.ts'
 
 export type Worker = ReturnType<typeof createWorker>
 
-type Running = { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
+type Running = InBag & { job: ClaimedJob; since: number; abort: AbortController; ended?: Promise<void> }
 
 const RETRY: Retry = { attempts: 10, first: STORE_PAUSE, longest: 60_000 }
 
 /** Claims, runs and settles the jobs of one queue. Keeps no job in memory that is not in the store. */
 export function createWorker(options: WorkerOptions) {
   const { queue, store, lease = LEASE, log, now } = options
-  /** By token: a released job may be claimed again before its first claim is removed here. */
-  const running = new Map<string, Running>()
+  /** A released job may be claimed again before its first claim is removed here. */
+  const running = createBag<Running>()
   const places = createPlaces(options, running)
   let off = () => {}
   let renewal: NodeJS.Timeout | undefined
@@ -38,12 +39,13 @@ export function createWorker(options: WorkerOptions) {
   }
 
   const begin = (job: ClaimedJob) => {
-    const one: Running = { job, since: now(), abort: new AbortController() }
-    running.set(job.token, one)
-    one.ended = perform(job, one.abort)
+    const one: Running = { at: 0, job, since: now(), abort: new AbortController() }
+    running.add(one)
+    one.ended = perform(one)
   }
 
-  const perform = async (job: ClaimedJob, abort: AbortController) => {
+  const perform = async (one: Running) => {
+    const { job, abort } = one
     try {
       // Evaluated once: routes may change meanwhile.
       const isElsewhere = (options.runsElsewhere?.(job) || options.withoutSlot?.().has(job.group)) ?? false
@@ -54,7 +56,7 @@ export function createWorker(options: WorkerOptions) {
       const isStored = await settler.settle({ ...outcome, id: job.id, token: job.token })
       if (isStored) options.settled?.(job, outcome)
     } finally {
-      running.delete(job.token)
+      running.remove(one)
       loop.wake()
     }
   }
@@ -69,11 +71,11 @@ export function createWorker(options: WorkerOptions) {
     async stop(grace: number): Promise<void> {
       off()
       await loop.stop()
-      const ended = Promise.all([...running.values()].map((one) => one.ended))
-      abortAll([...running.values()].filter(({ job }) => options.runsElsewhere?.(job)))
+      const ended = Promise.all(running.items().map((one) => one.ended))
+      abortAll(running.items().filter(({ job }) => options.runsElsewhere?.(job)))
       const timer = setTimeout(() => {
         settler.hurry()
-        abortAll([...running.values()])
+        abortAll([...running.items()])
       }, grace)
       await ended
       clearTimeout(timer)
@@ -82,14 +84,14 @@ export function createWorker(options: WorkerOptions) {
     },
     /** Aborts running attempts on a message. */
     cancel(messageId: string, reason: TriviumError): void {
-      for (const { job, abort } of running.values()) if (job.messageId === messageId) abort.abort(reason)
+      for (const { job, abort } of [...running.items()]) if (job.messageId === messageId) abort.abort(reason)
     },
     /** Looks for jobs, for example after the limits changed. */
     wake: look,
     /** Calls `refill` if there is room. */
     wakeToRefill: loop.wake,
     /** Running jobs with their start (Unix ms). */
-    running: () => [...running.values()].map(({ job, since }) => ({ job, since })),
+    running: () => running.items().map(({ job, since }) => ({ job, since })),
   }
 }
 
@@ -116,17 +118,24 @@ async function outcomeOf(
 
 /** Renews the claims of running jobs, and aborts those that another worker has taken. */
 async function renew(
-  running: ReadonlyMap<string, Running>,
+  running: Pick<Bag<Running>, 'items'>,
   { queue, store, log }: Pick<WorkerOptions, 'queue' | 'store' | 'log'>,
   lease: number,
 ): Promise<void> {
-  const claims = [...running.values()].map(({ job }) => ({ id: job.id, token: job.token }))
+  const claimed = [...running.items()]
+  const claims = claimed.map(({ job }) => ({ id: job.id, token: job.token }))
   if (claims.length === 0) return
   try {
     const kept = await store.jobs.renew(queue, claims, lease)
-    for (const { id, token } of claims.filter((_, index) => !kept[index])) {
-      const lost = { what: `Job ${id} of ${queue}`, reason: 'its claim expired and another worker has it' }
-      running.get(token)?.abort.abort(new TriviumError('cancelled', lost))
+    for (const one of claimed.filter((_, index) => !kept[index])) {
+      const { job, abort } = one
+      // It may have ended during the call.
+      if (!running.items().includes(one)) continue
+      const lost = {
+        what: `Job ${job.id} of ${queue}`,
+        reason: 'its claim expired and another worker has it',
+      }
+      abort.abort(new TriviumError('cancelled', lost))
     }
   } catch (error) {
     log.warn({ queue, err: error }, 'claims could not be renewed')

@@ -88,11 +88,7 @@ export function createJournal(parts: Parts, searching: Pick<Journal, 'search' | 
       }, jobs.length > 0),
   }
   /** Takes a recently pumped message from memory, once. */
-  const takePumped = (id: string): Message | undefined => {
-    const pumped = fresh.pumped().get(id)
-    fresh.pumped().delete(id)
-    return pumped?.message
-  }
+  const takePumped = (id: string): Message | undefined => fresh.pumped().take(id)?.message
   const table = { at, find, after, addNotes: notes.addTo, appendNotes: notes.append, takePumped }
   return { ...journal, ...table, forgetFresh }
 }

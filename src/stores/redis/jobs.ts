@@ -1,6 +1,7 @@
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import type { FreshMessages, Pumped } from '../shared/fresh-messages.ts'
+import type { FreshMessages } from '../shared/fresh-messages.ts'
+import { createPumpedJobs, type PumpedJobs } from '../shared/pumped-jobs.ts'
 import { lastOf, storable, WEEK } from '../shared/values.ts'
 import { inBatches } from './batches.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
@@ -29,17 +30,17 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
     },
     claim: async (queue, { max, lease, limits = {}, busy = {} }) => {
       // Only dispatch is filled by the pump. The oldest jobs are claimed first, so that the newest need not be listed.
-      const known = queue === 'dispatch' ? fresh.pumped() : new Map<string, Pumped>()
-      const { size } = known
+      const known = queue === 'dispatch' ? fresh.pumped() : createPumpedJobs()
+      const size = known.size()
       const args = [queue, max, storable(lease), JSON.stringify(limits)]
-      const names = [...known.keys().take(4 * max)].join(' ')
+      const names = known.ids(4 * max).join(' ')
       type Reply = [wait: number, isLeft: number, claimed: Claimed[]]
       const [wait, isLeft, claimed] = await handOver(queue, (handing) =>
         run<Reply>('jobs-claim', main, ...args, ...handing, names, JSON.stringify(busy)),
       )
       const items = claimed.map((each) => claimedJob(each, known, places))
       // If limited routes lag far behind the pump, the newest jobs are not claimed soon.
-      if (items.length > 0 && known.size === size) known.clear()
+      if (items.length > 0 && known.size() === size) known.clear()
       return { items, more: isLeft === 1, ...(wait >= 0 && { nextDue: now() + wait }) }
     },
     follow: async (queue, { id, token, group }) =>
@@ -116,13 +117,8 @@ const toJson = (value: unknown) => (value === undefined ? '' : JSON.stringify(va
 type Claimed = [id: string, token: string, fields?: string[], entry?: Entry | null]
 
 /** Its message comes from `known` if the script omitted it. */
-function claimedJob(
-  [id, token, flat, entry]: Claimed,
-  known: Map<string, Pumped>,
-  places: Places,
-): ClaimedJob {
-  const pumped = known.get(id)
-  known.delete(id)
+function claimedJob([id, token, flat, entry]: Claimed, known: PumpedJobs, places: Places): ClaimedJob {
+  const pumped = known.take(id)
   if (pumped && !flat)
     return { ...pumped.job, token, failures: 0, lost: 0, errors: [], message: pumped.message }
   const fields = fieldsOf(flat ?? [])

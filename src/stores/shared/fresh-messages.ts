@@ -1,12 +1,10 @@
 import { completeMessage, type Message, type NewMessage } from '../../core/message.ts'
 import type { NewJob, Unpumped } from '../../core/store.ts'
+import { createPumpedJobs, type Pumped } from './pumped-jobs.ts'
 
 /** Maximum number of cached messages, and of characters of each in the store. */
 const MAX = 512
 const LARGEST = 16_384
-
-/** A pumped job with its message. */
-export type Pumped = { job: NewJob; message: Message }
 
 /** A cache of recently accepted or read messages, so that the pump and the first claim need not read them again. */
 export type FreshMessages = ReturnType<typeof createFreshMessages>
@@ -14,7 +12,7 @@ export type FreshMessages = ReturnType<typeof createFreshMessages>
 export function createFreshMessages() {
   /** Contiguous messages directly after the dispatch cursor, which another daemon may have moved since. */
   let next: Unpumped | undefined
-  let pumped = new Map<string, Pumped>()
+  let pumped = createPumpedJobs()
 
   return {
     /** Adds a stored message, with its place in the journal and its size in characters. */
@@ -28,7 +26,7 @@ export function createFreshMessages() {
     async unpumped(max: number, read: () => Promise<Unpumped>): Promise<Unpumped> {
       const isRead = !next?.items.length
       if (!next || isRead) next = await read()
-      if (next.items.length === 0 && pumped.size > 0) pumped = new Map()
+      if (next.items.length === 0 && pumped.size() > 0) pumped = createPumpedJobs()
       const { cursor, items, more } = next
       return { cursor, items: items.slice(0, max), more: !isRead || more || items.length > max }
     },
@@ -42,23 +40,23 @@ export function createFreshMessages() {
     pumpedTo(last: string | undefined, jobs: readonly NewJob[] = []): void {
       const count = 1 + (next?.items.findLastIndex(({ id }) => id === last) ?? -1)
       const passed = next?.items.splice(0, count) ?? []
-      if (jobs.length > 0 || pumped.size > 0) pumped = pairsOf(passed, jobs)
+      if (jobs.length > 0 || pumped.size() > 0) pumped = createPumpedJobs(pairsOf(passed, jobs))
       if (next && count > 0) next.cursor += count
       else next = undefined
     },
-    /** Recently pumped jobs by id. A claim deletes what it took; a claim in progress may hold an older map. */
+    /** Recently pumped jobs. A claim takes them; a claim in progress may hold an older list. */
     pumped: () => pumped,
   }
 }
 
-/** Pairs jobs with their messages, by id; both lists are in journal order. */
-function pairsOf(messages: readonly Message[], jobs: readonly NewJob[]): Map<string, Pumped> {
-  const pairs = new Map<string, Pumped>()
+/** Pairs jobs with their messages; both lists are in journal order. */
+function pairsOf(messages: readonly Message[], jobs: readonly NewJob[]): Pumped[] {
+  const pairs: Pumped[] = []
   let next = 0
   for (const message of messages) {
     const job = jobs[next]
     if (job?.id !== message.id) continue
-    pairs.set(message.id, { job, message })
+    pairs.push({ job, message })
     next++
   }
   return pairs

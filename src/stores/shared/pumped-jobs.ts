@@ -1,0 +1,29 @@
+import type { Message } from '../../core/message.ts'
+import type { NewJob } from '../../core/store.ts'
+
+/** A pumped job with its message. */
+export type Pumped = { job: NewJob; message: Message }
+
+export type PumpedJobs = ReturnType<typeof createPumpedJobs>
+
+/**
+ * Recently pumped jobs, in journal order. They are claimed in nearly the same order, so a list finds them at its start. A map would
+ * take longer: V8 has to enter each id into its table of unique texts first.
+ */
+export function createPumpedJobs(pairs: Pumped[] = []) {
+  const list = pairs
+  return {
+    size: () => list.length,
+    /** The ids of the first jobs, at most `max`. */
+    ids: (max: number): string[] => list.slice(0, max).map(({ job }) => job.id),
+    /** Removes and returns a job. */
+    take(id: string): Pumped | undefined {
+      if (list[0]?.job.id === id) return list.shift()
+      const index = list.findIndex(({ job }) => job.id === id)
+      return index < 0 ? undefined : list.splice(index, 1)[0]
+    },
+    clear(): void {
+      list.length = 0
+    },
+  }
+}

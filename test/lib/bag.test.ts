@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBag } from '../../src/lib/bag.ts'
+
+test('a bag has what was added and not removed, whatever the order', () => {
+  const bag = createBag<{ at: number; name: string }>()
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ at: 0, name }))
+  assert.ok(a && b && c)
+  const names = () =>
+    bag
+      .items()
+      .map(({ name }) => name)
+      .toSorted()
+      .join('')
+  for (const one of [a, b, c]) bag.add(one)
+  bag.remove(a)
+  assert.deepEqual([bag.size(), names()], [2, 'bc'])
+  bag.add(a)
+  bag.remove(c)
+  bag.remove(a)
+  assert.deepEqual([bag.size(), names()], [1, 'b'])
+  bag.remove(b)
+  assert.equal(bag.size(), 0)
+})
