@@ -62,12 +62,13 @@ const remembered = ({ locals }: SkillContext) => pathGet(locals, 'session.entrie
 describe('session', () => {
   test('full form: team-scoped, file-backed, selective capture', async (t) => {
     const { manager, services, dataDir } = await startCode(t, parse(FULL).metadata.session)
-    for (let n = 0; n < 101; n++) await manager.invoke('subject', { teamId: 'red', n })
+    const MAX_ENTRIES = 100
+    for (let n = 0; n <= MAX_ENTRIES; n++) await manager.invoke('subject', { teamId: 'red', n })
     assert.equal(await manager.invoke('subject', { teamId: 'blue' }), 0)
     const entries = await services.sessions.read({ name: 'subject', key: 'red', store: 'file' })
-    assert.equal(entries.length, 100)
+    assert.equal(entries.length, MAX_ENTRIES)
     assert.deepEqual(Object.keys(entries[0] ?? {}).toSorted(), ['args', 'at', 'dropped', 'result'])
-    assert.equal(pathGet(entries.at(-1), 'args.n'), 100)
+    assert.equal(pathGet(entries.at(-1), 'args.n'), MAX_ENTRIES)
     const files = (await readdir(join(dataDir, 'sessions'))).filter((name) => name.endsWith('.json'))
     assert.equal(files.length, 2)
   })
@@ -84,7 +85,7 @@ describe('session', () => {
     assert.equal(await manager.invoke('subject', { sessionId: 's' }), 2)
   })
 
-  const keys: [string, object, object?][] = [
+  const keys: [path: string, args: object, nonlocals?: object][] = [
     ['args.sessionId', { sessionId: 'a' }],
     ['args.userId', { userId: 'a' }],
     ['args.teamId', { teamId: 'a' }],
