@@ -42,7 +42,10 @@ export const budgetSchema = z
       'Limit for all runs together: an amount such as `20 EUR/30d`, or a list of them.',
     ),
     skill: z
-      .record(z.string(), amounts)
+      .record(
+        z.string(),
+        amounts.describe('Limit for one skill: an amount such as `5 EUR/7d`, or a list of them.'),
+      )
       .default({})
       .describe('Limits for single skills, by name: `helper: 5 EUR/7d`, or a list of amounts.'),
   })
