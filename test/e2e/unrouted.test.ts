@@ -89,14 +89,14 @@ for (const store of ['embedded', 'redis'] as const) {
       suite.site.write('routes.yaml', GATEWAY + ROUTE)
       const [first = '', second = ''] = ids
       await until(async () => Object(await replay()).routed === 2, 'the new route')
-      await until(async () => (await story(second))[0] === 'suppressed', 'the end')
+      await until(async () => (await story(second))[0] === 'done', 'the end')
       assert.deepEqual((await story(first)).slice(1, 3), ['accepted', 'unrouted'])
       assert.ok((await story(first)).includes('routed again'))
       assert.deepEqual(await unrouted(), [])
       assert.equal(Object(await replay()).routed, 0)
 
       const third = await post('3')
-      await until(async () => (await story(third))[0] === 'suppressed', 'the end of the third')
+      await until(async () => (await story(third))[0] === 'done', 'the end of the third')
       assert.ok(!(await story(third)).includes('unrouted'))
     })
   })
