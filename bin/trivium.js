@@ -3,7 +3,8 @@
 // node_modules). On a Node that is too old it hands over to the one that the clone brings.
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { handOver } from './hand-over.js'
 
@@ -34,7 +35,8 @@ if (asksVersion) {
 } else if (Number(process.versions.node.split('.')[0]) >= 24 && isDaemon) {
   handOver(process.execPath, [...process.execArgv, ...DAEMON_FLAGS, ...process.argv.slice(1)])
 } else if (Number(process.versions.node.split('.')[0]) >= 24) {
-  module.enableCompileCache?.()
+  // The daemon trims this folder (src/lib/compile-cache.ts).
+  module.enableCompileCache?.(join(tmpdir(), 'trivium-compile-cache'))
   await import(main.href)
 } else if (existsSync(own)) {
   handOver(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)])

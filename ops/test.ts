@@ -7,12 +7,15 @@ import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { COMPILE_CACHE, trimCompileCache } from '../src/lib/compile-cache.ts'
 import { runStep, steps } from './steps.ts'
 import { ensureSystemPackages } from './system-packages.ts'
 import { type Failed, repeatFailures } from './tests/failed.ts'
 import { runTests } from './tests/run.ts'
 
 const MINUTE = 60_000
+/** Entries of the compile cache that are kept for the next run. */
+const MAX_CACHED = 30_000
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,8 +44,9 @@ for (const key of Object.keys(process.env)) {
   if (key.startsWith('TRIVIUM_') || key === 'REDIS_URL') delete process.env[key]
 }
 
-// Test processes share a compile cache.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
+// Test processes share a compile cache. Files in temporary folders add entries that are never used again.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'trivium-tests', COMPILE_CACHE)
+await trimCompileCache(join(process.env.NODE_COMPILE_CACHE, process.version), MAX_CACHED)
 
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 

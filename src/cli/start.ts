@@ -1,9 +1,11 @@
+import { getCompileCacheDir } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Config } from '../config/load-config.ts'
 import { pathGet } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Daemon } from '../daemon.ts'
+import { trimCompileCache } from '../lib/compile-cache.ts'
 import { installPlace } from '../lib/packages.ts'
 import { shownPath } from '../lib/shown-path.ts'
 import { keepTickShape } from '../lib/tick-shape.ts'
@@ -41,6 +43,9 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await systemd.ready(`listening on http://${addresses.listen}`)
     await served.writeSchema()
     collectGarbage()
+    void trimCompileCache(getCompileCacheDir()).catch((err) =>
+      log.debug({ err }, 'the compile cache was not trimmed'),
+    )
     return await exitCode
   } catch (error) {
     await daemon.stop()

@@ -1,0 +1,52 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** The folder of Node's compile cache, in that for temporary files. Must be the same in bin/trivium.js. */
+export const COMPILE_CACHE = 'trivium-compile-cache'
+/** Trivium itself needs less than half of this number of entries, each about 6 KB. */
+const MAX_ENTRIES = 5_000
+/** The folder of another version of Node is removed if nothing was added for this long (ms). */
+const MAX_AGE = 30 * 24 * 60 * 60 * 1_000
+/** Files looked at before other work gets a turn. */
+const BATCH = 500
+
+/**
+ * Removes the entries of Node's compile cache that were not used for longest. Node never removes any, and each reloaded file adds one,
+ * as its address is new. `used`: `module.getCompileCacheDir()`, which is in `COMPILE_CACHE`; a folder that Trivium did not choose is left
+ * alone. Several processes may do this at the same time.
+ */
+export async function trimCompileCache(used: string | undefined, maxEntries = MAX_ENTRIES): Promise<void> {
+  const cache = dirname(used ?? '')
+  if (used === undefined || basename(cache) !== COMPILE_CACHE) return
+  // One for each version of Node and set of its flags.
+  for (const name of await namesIn(cache)) {
+    const dir = join(cache, name)
+    if (dir !== used && (await lastUse(dir)) < Date.now() - MAX_AGE)
+      await rm(dir, { recursive: true, force: true })
+    else await trimFolder(dir, maxEntries)
+  }
+}
+
+async function trimFolder(dir: string, maxEntries: number): Promise<void> {
+  const names = await namesIn(dir)
+  if (names.length <= maxEntries) return
+  const entries: { path: string; at: number }[] = []
+  for (let from = 0; from < names.length; from += BATCH) {
+    const paths = names.slice(from, from + BATCH).map((name) => join(dir, name))
+    entries.push(...(await Promise.all(paths.map(async (path) => ({ path, at: await lastUse(path) })))))
+    await nextTurn()
+  }
+  entries.sort((a, b) => b.at - a.at)
+  for (const { path } of entries.slice(maxEntries)) await rm(path, { force: true })
+}
+
+async function namesIn(dir: string): Promise<string[]> {
+  return readdir(dir).catch(() => [])
+}
+
+/** When a file was last written or read (Unix ms). Most file systems note a read once a day. */
+async function lastUse(path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined)
+  return found ? Math.max(found.mtimeMs, found.atimeMs) : 0
+}

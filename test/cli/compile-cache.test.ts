@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openSite } from '../fixtures/daemon.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
+import { until } from '../fixtures/until.ts'
+
+const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
+/** More than a daemon keeps. */
+const MANY = 6_000
+const MONTHS_AGO = new Date(Date.now() - 100 * 24 * 60 * 60 * 1_000)
+
+test('a daemon removes what it does not need from the compile cache, and nothing from that of other programs', async (t) => {
+  const tmp = temporaryDir(t)
+  const env = { TMPDIR: tmp }
+  const site = openSite({ ownProcess: 'measured', routes: 'routes: []\n', env })
+  await promisify(execFile)(process.execPath, [BIN, '--help'], { env: { PATH: process.env.PATH, ...env } })
+  const cache = join(tmp, 'trivium-compile-cache')
+  const [version = ''] = readdirSync(cache)
+  const entries = () => readdirSync(join(cache, version))
+  const own = entries()
+  assert.ok(own.length > 100, `${own.length} entries of the command`)
+
+  // As many reloads leave behind, and an update of Node.
+  const add = (dir: string, count: number) => {
+    mkdirSync(dir, { recursive: true })
+    for (let n = 0; n < count; n++) {
+      const path = join(dir, `reloaded-${n}`)
+      writeFileSync(path, 'x')
+      utimesSync(path, MONTHS_AGO, MONTHS_AGO)
+    }
+    if (count < MANY) utimesSync(dir, MONTHS_AGO, MONTHS_AGO)
+  }
+  add(join(cache, version), MANY)
+  add(join(cache, 'v20.0.0-x64-0000-0'), 1)
+  add(join(tmp, 'node-compile-cache', 'v20.0.0-x64-0000-0'), 1)
+
+  const daemon = await site.spawn()
+  await until(() => entries().length <= 5_000, 'a smaller cache')
+  const left = new Set(entries())
+  assert.ok(own.every((name) => left.has(name)))
+  // The daemon has another folder, as it has other flags of V8.
+  assert.ok(!readdirSync(cache).includes('v20.0.0-x64-0000-0'))
+  assert.deepEqual(readdirSync(join(tmp, 'node-compile-cache')), ['v20.0.0-x64-0000-0'])
+  await daemon.end()
+})
