@@ -29,7 +29,7 @@ const FIELDS = {
       kind: 'long',
       rows: 12,
       required: true,
-      description: 'The body, as the provider sends it.',
+      description: 'The body, as the provider sends it. It is not split: of a list, give one element.',
     },
     {
       name: 'event',
