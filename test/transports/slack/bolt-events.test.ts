@@ -214,6 +214,8 @@ describe('one post that mentions a Bolt app', () => {
       for (const payload of pair.toReversed())
         assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 1 })).acked)
       await daemon.end('SIGTERM')
+      // The server may learn later that the old socket is closed.
+      await until(() => slack.sockets.open() === 0, 'no socket')
       daemon = await site.start(env)
       await connected()
       for (const payload of pair)

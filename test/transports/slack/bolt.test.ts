@@ -1,6 +1,6 @@
 // An app as people have it, first run by Bolt itself, then by the daemon.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
@@ -204,30 +204,43 @@ export default (app) => app.message('go', async ({ say }) => {
     const app = `
 import bolt, { Assistant, LogLevel } from '@slack/bolt'
 import { loaded } from 'counts'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
+const file = (name) => new URL(name, import.meta.url)
+const isThere = async (name) => {
+  while (!existsSync(file(name))) await pause(10)
+}
 const app = new bolt.App({ token: 'xoxb-own', signingSecret: 's', logLevel: LogLevel.DEBUG })
 app.assistant(new Assistant({ threadStarted: async () => {}, userMessage: async () => {} }))
 let seen = 0
 app.message('count', async ({ say }) => {
-  writeFileSync(new URL('todo.json', import.meta.url), String(++seen))
+  writeFileSync(file('todo.json'), String(++seen))
   await say(seen + ' of ' + loaded())
   setTimeout(() => void say('by timer'), 1500)
 })
 app.message('slow', async ({ say }) => {
-  await pause(1500)
-  await say('late')
+  await isThere('ended.json')
+  const late = say('late')
+  writeFileSync(file('tried.json'), '1')
+  await late
 })
 app.command('/slow', async ({ ack }) => {
-  await pause(3000)
+  await isThere('acknowledged.json')
   await ack('at last')
 })
 await app.start(process.env.PORT || 3000)
 `
     const site = openApp(slack, app, 'app.mjs')
-    const routes = routesFor('./app.mjs', '    timeout: 1s\n  - { name: typed, match: {}, bolt: ./app.mjs }')
-    site.write('routes.yaml', routes.replace('{ gateway: team }', '{ gateway: team, event: message }'))
+    const slow = `  - name: slow
+    match: { gateway: team, event: message, text: slow }
+    bolt: ./app.mjs
+    timeout: 1s
+    retry: { attempts: 2, backoff: fixed, delay: 50ms }`
+    const routes = routesFor('./app.mjs', '  - { name: typed, match: {}, bolt: ./app.mjs }')
+      .replace('routes:\n', `routes:\n${slow}\n`)
+      .replace('{ gateway: team }', '{ gateway: team, event: message }')
+    site.write('routes.yaml', routes)
     site.write('node_modules/counts/package.json', '{ "name": "counts", "main": "index.js" }')
     site.write('node_modules/counts/index.js', 'let n = 0; exports.loaded = () => ++n')
     await site.start()
@@ -237,6 +250,7 @@ await app.start(process.env.PORT || 3000)
     }
     await until(() => texts().filter((text) => text === 'by timer').length === 3, 'posts by timers')
     assert.equal(await deliver('slash_commands', typed(slack, { command: '/slow' })), null)
+    site.write('acknowledged.json', '1')
     await until(
       () => slack.calls.some(({ args }) => args.text === 'at last'),
       'what came too late for the ack',
@@ -245,6 +259,11 @@ await app.start(process.env.PORT || 3000)
     const dead = async () =>
       (await site.run(['dead-letters', 'list', '--json'])).out.includes('listener_failed')
     await until(dead, 'a dead letter', 30_000)
+    site.write('ended.json', '1')
+    await until(() => existsSync(join(site.dir, 'tried.json')), 'the late post')
+    // What is posted after it would be here after it.
+    await say('count')
+    await posted('4 of 4')
     assert.ok(!texts().includes('late'))
   })
 
