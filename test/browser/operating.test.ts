@@ -7,6 +7,8 @@ import { until } from '../fixtures/until.ts'
 import { callback } from '../transports/slack/harness.ts'
 
 const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text) } }`
+/** The call that posts, and those by which the daemon looks whether an uncertain post has arrived. */
+const METHODS = ['chat.postMessage', 'conversations.replies', 'conversations.history']
 const FAULTS = Array.from({ length: 200 }, () => ({ status: 503, body: {} }))
 
 describe('an operator at work in the console', { timeout: 300_000 }, async () => {
@@ -31,11 +33,12 @@ routes:
   test('a message that is done shows that its reply cannot be sent, and that it was sent, without a reload', async () => {
     await show('messages')
     const refuse = slack.hold('chat.postMessage')
+    // From the start: on a busy machine, the held call may end by its timeout before the page shows the message.
+    for (const method of METHODS) slack.fail(method, ...FAULTS)
     await slack.sockets.deliver('events_api', callback({ text: 'is anybody there?', ts: slack.nextTs() }))
-    await row('is anybody there?').getByText('done').waitFor()
-    slack.fail('chat.postMessage', ...FAULTS)
-    slack.fail('conversations.replies', ...FAULTS)
-    slack.fail('conversations.history', ...FAULTS)
+    await row('is anybody there?')
+      .getByText(/^(done|replying)$/)
+      .waitFor({ timeout: 90_000 })
     refuse()
     await row('is anybody there?').getByText('replying').waitFor({ timeout: 90_000 })
     // Its conversation has the reply and the reason.
@@ -45,9 +48,9 @@ routes:
     await reply.getByText('send failed').waitFor()
     await reply.getByText(/Slack answered 503|chat\.postMessage/).waitFor()
     await show('messages')
-    for (const method of ['chat.postMessage', 'conversations.replies', 'conversations.history'])
-      slack.heal(method)
-    await row('is anybody there?').getByText('done').waitFor({ timeout: 90_000 })
+    for (const method of METHODS) slack.heal(method)
+    // Each failed attempt doubles the pause before the next.
+    await row('is anybody there?').getByText('done').waitFor({ timeout: 180_000 })
   })
 
   test('wrong search words are explained once, and are no failure, in messages and conversations', async () => {
