@@ -51,7 +51,7 @@ export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
   for (const { at, road, what: state, detail } of notes) {
     const key = textAt(detail, 'key')
     if (road !== 'outbox' || key === undefined) continue
-    const { text, by, error, reason, diagnostic } = objectAt({ detail }, 'detail')
+    const { text, by, error, reason, diagnostic, delay } = objectAt({ detail }, 'detail')
     // Later notes, such as a bounce, do not repeat the text.
     const before = replies.get(key)
     replies.set(key, {
@@ -60,7 +60,11 @@ export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
       inReplyTo,
       text: text ?? before?.text ?? '',
       state,
-      ...defined({ by: by ?? before?.by, error: error ?? reason ?? diagnostic }),
+      ...defined({
+        by: by ?? before?.by,
+        error: error ?? reason ?? diagnostic,
+        nextAt: typeof delay === 'number' ? at + delay : undefined,
+      }),
     })
   }
   return [...replies.values()]

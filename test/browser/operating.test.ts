@@ -46,7 +46,8 @@ routes:
     await show(`conversations/${messages[0].gateway}/${encodeURIComponent(messages[0].conversation)}`)
     const reply = page.locator('.chat .reply')
     await reply.getByText('send failed').waitFor()
-    await reply.getByText(/Slack answered 503|chat\.postMessage/).waitFor()
+    await reply.locator('.error').waitFor()
+    await page.getByText(/^The reply cannot be sent: /).waitFor()
     await show('messages')
     for (const method of METHODS) slack.heal(method)
     // Each failed attempt doubles the pause before the next.

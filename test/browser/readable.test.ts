@@ -40,7 +40,7 @@ describe('what lists and questions of the console say', { timeout: 300_000 }, as
     await row('charge.failed').getByText('amount: 4200 · currency: eur · status: failed').waitFor()
     assert.equal(await page.getByText('evt_1NG8Du2eZvKYlo2C').count(), 0)
     await page.getByText('1 message', { exact: true }).waitFor()
-    await page.goto(`${daemon.control}/#/conversations`)
+    await page.goto(`${daemon.control}/#/conversations?show=all`)
     await row('amount: 4200').waitFor()
     await page.getByText('1 conversation', { exact: true }).waitFor()
   })

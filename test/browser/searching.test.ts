@@ -125,7 +125,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
       await page.getByLabel('Until', { exact: true }).fill('2020-01-01T00:00:00')
       await page.keyboard.press('Tab')
       await page.waitForURL(/until=2020-01-01T00%3A00%3A00Z|until=20/)
-      await page.getByText(/Nothing matches\.|No entries\./).waitFor()
+      await page.getByText(/Nothing matches\.|No entr(ies|y matches)\./).waitFor()
     }
   })
 

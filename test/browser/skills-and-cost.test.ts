@@ -71,7 +71,7 @@ routes:
     await page.getByRole('link', { name: /flaky 3 runs 1 failed/ }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('skill')
-    await failed.getByRole('link', { name: 'route orders' }).click()
+    await failed.getByRole('link', { name: /^open the message/ }).click()
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
   })
 

@@ -34,7 +34,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
     ['now?since=6h', 'On the way'],
     ['messages', 'the blue book'],
     [`messages/${id}`, 'Timeline'],
-    ['conversations', 'the blue book'],
+    ['conversations?show=all', 'the blue book'],
     [`conversations/shop/${encodeURIComponent(conversation)}`, 'the blue book'],
     ['dead-letters', /1 in 1 kind/],
     [`dead-letters?${kind}`, 'the blue book'],

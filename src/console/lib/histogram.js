@@ -19,6 +19,7 @@ export function Histogram({ filter, narrow }) {
   const found = useCounts(filter)
   const [drag, setDrag] = useState()
   const [at, setAt] = useState(0)
+  const [isPointed, setPointed] = useState(false)
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error && !searchProblem(found.error) ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
   const { from, width, counts, countedTo, isOld } = found
@@ -49,10 +50,13 @@ export function Histogram({ filter, narrow }) {
     drag && index >= Math.min(drag.start, drag.end) && index <= Math.max(drag.start, drag.end)
   return html`<div class="histogram" role="slider" tabindex="0" aria-busy=${isOld ? 'true' : 'false'} aria-label="Messages over time: arrow keys select a time span, Enter restricts the list to it"
     aria-valuemin="0" aria-valuemax=${counts.length - 1} aria-valuenow=${Math.min(at, counts.length - 1)} aria-valuetext=${labelOf(Math.min(at, counts.length - 1))}
-    onKeyDown=${press} onPointerDown=${(event) => {
+    onKeyDown=${press} onFocus=${() => setPointed(true)} onBlur=${() => setPointed(false)} onPointerLeave=${() => setPointed(false)} onPointerDown=${(
+      event,
+    ) => {
       event.currentTarget.setPointerCapture(event.pointerId)
       setDrag({ start: barAt(event), end: barAt(event) })
     }} onPointerMove=${(event) => {
+      setPointed(true)
       setAt(barAt(event))
       if (drag) setDrag({ ...drag, end: barAt(event) })
     }} onPointerUp=${() => drag && choose(drag.start, drag.end)} onPointerCancel=${() => setDrag(undefined)}>
@@ -64,7 +68,15 @@ export function Histogram({ filter, narrow }) {
         <rect class="back" x=${index} y="0" width="1" height="40" />
         ${many > 0 && html`<rect class="bar-of" x=${index + 0.1} y=${40 - Math.max(1.5, (many / highest) * 38)} width="0.8" height=${Math.max(1.5, (many / highest) * 38)} />`}</g>`,
     )}</svg>
-    <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${labelOf(Math.min(at, counts.length - 1))}</span><span>${timeOf(from + counts.length * width, width)}</span></p>
+    <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${
+      isPointed
+        ? labelOf(Math.min(at, counts.length - 1))
+        : `${count(
+            counts.reduce((sum, many) => sum + many, 0),
+            'message',
+            countedTo === undefined ? '' : '+',
+          )} in all`
+    }</span><span>${timeOf(from + counts.length * width, width)}</span></p>
   </div>`
 }
 

@@ -1,7 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
-import { Age, act, useLoaded, useOnce, Wait } from '../lib/parts.js'
+import { clock } from '../lib/live.js'
+import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -43,6 +44,9 @@ export function Conversation({ gateway, conversation }) {
   }, [])
   const entries = value?.entries ?? []
   const asked = entries.findLast(({ role }) => role === 'sender')
+  const unsent = entries.findLast(
+    ({ role, inReplyTo, state }) => role === 'reply' && inReplyTo === asked?.id && state === 'send failed',
+  )
   useNewest(entries.length)
   return html`<section class="page conversation" aria-labelledby="title">
     <${Back} to="conversations" title="Conversations" />
@@ -53,7 +57,7 @@ export function Conversation({ gateway, conversation }) {
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} />`}
-    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} /><${Answer} asked=${asked} done=${reload} /></div>`}
+    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`
 }
 
@@ -75,7 +79,9 @@ function useNewest(many) {
 }
 
 /** Whose turn it is. */
-function Turn({ of: { waitingSince, reply }, asked }) {
+function Turn({ of: { waitingSince, reply }, asked, unsent }) {
+  if (unsent)
+    return html`<p class="now-it warn">The reply cannot be sent: ${unsent.error.replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>.`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)

@@ -33,9 +33,10 @@ const hrefOf = ({ gateway, conversation }) => link(['conversations', gateway, co
 
 /** What `show` in the address means. */
 const SHOWN = [
-  ['', 'All'],
+  ['', 'With people'],
   ['unanswered', 'Unanswered'],
   ['held', 'Taken over'],
+  ['all', 'All'],
 ]
 
 function Conversations({ query }) {
@@ -46,9 +47,11 @@ function Conversations({ query }) {
   // What is there of another filter would be wrong here.
   const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
   const { holds, isHeld } = useHolds(filter, turn)
+  // Senders of most webhooks are machines: their messages would hide the people.
+  const people = show === 'all' || filter.gateway ? {} : { answerable: true }
   const { pages, error, isEnd, more } = usePages(
-    (before) => invoke('conversation-list', { ...filter, limit: PAGE, ...before }),
-    of,
+    (before) => invoke('conversation-list', { ...filter, ...people, limit: PAGE, ...before }),
+    JSON.stringify({ ...filter, ...people }),
     turn,
   )
   const all = distinct([...(lacking ?? []), ...pages.flatMap((page) => page.conversations)])
@@ -73,7 +76,7 @@ function Conversations({ query }) {
     ${
       rows.length === 0 && isKnown
         ? html`<${None} show=${show} isFiltered=${Object.keys(filter).length > 0} />`
-        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' ? more : undefined} row=${(one) => row(one, isHeld(one), reload)} />`
+        : html`<${List} key=${show} label="Conversations" items=${rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} isInUse=${held} onEnd=${show === '' || show === 'all' ? more : undefined} row=${(one) => row(one, isHeld(one), reload)} />`
     }
     <footer class="under">${(rows.length > 0 || isKnown) && count(rows.length, 'conversation', isKnown ? '' : '+')}</footer>
   </section>`
@@ -92,11 +95,11 @@ function Filter({ query, set }) {
 }
 
 function None({ show, isFiltered }) {
-  const all = html`<a href=${link('conversations')}>Show all</a>`
+  const all = html`<a href=${link('conversations', { show: 'all' })}>Show all</a>`
   if (show === 'unanswered') return html`<${Empty} title="Nobody waits for an answer.">${all}<//>`
   if (show === 'held')
     return html`<${Empty} title="Nobody has taken over a conversation.">With <b>Take over</b>, skills stop answering in it. ${all}<//>`
-  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : 'Nobody has written yet.'}>${all}<//>`
+  return html`<${Empty} title=${isFiltered ? 'Nothing matches.' : show === 'all' ? 'Nobody has written yet.' : 'No person has written yet.'}>${all}<//>`
 }
 
 /** The first row of each conversation. */

@@ -182,6 +182,7 @@ function Letters({ filter }) {
   const { box, isDue, show } = useCalmReload(reload)
   const common = commonOf(letters.map(errorOf))
   const selection = useSelection(letters, keyOfLetter)
+  const hasAgain = letters.some(({ retriedAt }) => retriedAt !== undefined)
   const retry = async (some) => {
     const meant = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
     if (!(await retryLetters(meant, show))) return
@@ -199,7 +200,7 @@ function Letters({ filter }) {
     ${loaded.value?.length === 0 && html`<${Empty} title="None is left."><a href=${link('dead-letters')}>Show all kinds</a><//>`}
     ${letters.length > 0 && html`<p class="error">${common === undefined ? errorOf(letters[0]) : `${common.start.trimEnd()} … ${common.end}`}</p>`}
     <div ref=${box} class="fills">
-      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} />`} />
+      <${List} label="Dead letters" items=${letters} height=${rowHeight.value} keyOf=${keyOfLetter} hrefOf=${hrefOf} row=${(letter) => html`<${LetterRow} letter=${letter} common=${common} selection=${selection} retry=${retry} hasAgain=${hasAgain} />`} />
     </div>
     <${SelectionBar} of=${selection}>
       <button changes type="button" class="primary" onClick=${() => retry(selection.chosen)}>Retry ${selection.chosen.length}</button>
@@ -235,9 +236,9 @@ function commonOf(texts) {
   }
 }
 
-function LetterRow({ letter, common, selection, retry }) {
+function LetterRow({ letter, common, selection, retry, hasAgain }) {
   const { at, message, summary, retriedAt } = letter
-  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class="message-row letter" href=${hrefOf(letter)}>
+  return html`<${Select} of=${selection} id=${keyOfLetter(letter)} label=${`Select dead letter ${letter.id}`} /><a class=${`message-row letter ${hasAgain ? 'has-again' : ''}`} href=${hrefOf(letter)}>
     <${Age} at=${at} /><span class="gateway">${message?.gateway}</span><span class="sender">${message?.from?.name ?? message?.from?.id}</span>
     <span class="text">${message?.data?.event && html`<span class="event">${message.data.event}</span>`}${preview(summary)}</span>
     <span class="reason"><${Reason} error=${errorOf(letter)} common=${common} /></span>

@@ -30,9 +30,19 @@ export function Actions({ shown, reload }) {
     })
     reload()
   }
+  const drop = async () => {
+    const body = 'It is removed from the dead letters permanently. The message stays in the journal.'
+    if (!(await ask({ title: 'Drop this message?', body, action: 'Drop', danger: true }))) return
+    await act(async () => {
+      await invoke('dead-letter-drop', { id, queue: 'dispatch' })
+      changes.dead.value++
+      return 'It is dropped.'
+    })
+    reload()
+  }
   return html`<div class="buttons">
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
-    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button>`}
+    ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}
     <button changes type="button" onClick=${() => setForm('answer')}>Answer …</button>
     <button changes type="button" onClick=${() => setForm('resend')}>Edit and send again …</button>

@@ -66,29 +66,22 @@ function Running({ of: { since, route, skill, attempt }, start }) {
   </li>`
 }
 
-/** Errors once: the last one stands above, and an attempt that fails as the one before says so. */
+/** An attempt that fails as the one before says only that; why a reply was not sent stands above. */
 function withoutRepeats(notes, outcome) {
-  const shownAbove = ABOVE.has(outcome)
-  const last = notes.findLast(({ detail }) => detail?.error)
   const unsent = outcome === 'suppressed' && notes.findLast(({ what }) => UNSENT.test(what))
   let before
   return notes.map((note) => {
-    const { error, code, ...detail } = note.detail ?? {}
     if (note === unsent) return { ...note, detail: { ...note.detail, reason: undefined } }
+    const { error, code, ...detail } = note.detail ?? {}
     if (!error) return note
-    const isSame = (shownAbove && last.detail.error === error) || before === error
+    const isSame = before === error
     before = error
-    return isSame
-      ? { ...note, detail: { ...detail, ...(note !== last && { error: 'the same error' }) } }
-      : note
+    return isSame ? { ...note, detail: { ...detail, error: 'the same error' } } : note
   })
 }
 
 /** Notes of replies that were not sent. */
 const UNSENT = /^(suppressed|not sent)$/
-/** Outcomes whose line below the title has the last error. */
-const ABOVE = new Set(['dead', 'retrying', 'replying', 'bounced'])
-
 /** What a person ended did not fail. */
 function withCancel(note) {
   if (!isCancelled(note)) return note
@@ -133,7 +126,7 @@ export function Log({ lines, history }) {
   return html`<h2>Log</h2>
     <ol class="log">${lines.map(
       ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
-      <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf(fields)}</span>
+      <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf({ ...fields, ...(fields.delay !== undefined && { delay: took(fields.delay) }) })}</span>
       ${error && !isTold(error) && html`<p class="error">${error}</p>`}
       ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
     </li>`,

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke, isViewer } from '../lib/api.js'
+import { useAttempt } from '../lib/attempts.js'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import {
   Age,
@@ -161,6 +163,14 @@ function Around({ message }) {
   return html`<h2>The conversation</h2><${Chat} entries=${value.entries} here=${id} />`
 }
 
+const FAILED = new Set(['dead', 'retrying'])
+
+/** Why the last attempt on a message failed. */
+function WhyFailed({ of }) {
+  const attempt = useAttempt(of)
+  return attempt?.error && html`<p class="error">${causeOf(attempt.error)}</p>`
+}
+
 /** Messages on the left, replies on the right. */
 export function Chat({ entries, here }) {
   const answered = new Set(
@@ -175,6 +185,7 @@ export function Chat({ entries, here }) {
       ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
     <p class="said">${(entry.summary && /^\s*[[{]/.test(entry.text) ? entry.summary : entry.text) || '(no text)'}</p>
+    ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
     ${entry.error && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
   </li>`,
   )}</ol>`

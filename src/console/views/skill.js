@@ -157,12 +157,12 @@ function Runs({ of: recent }) {
   const [isAll, setAll] = useState(false)
   const shown = isAll ? recent : recent.slice(0, FEW)
   return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
-    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th></tr></thead>
+    <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
     <tbody>${shown.map(
       ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
       <td title=${new Date(at).toISOString()}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
       <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
-      <td class="number">${took(ms)}</td><td>${messageId ? html`<a href=${link(['messages', messageId])}>${by}</a>` : by}</td></tr>`,
+      <td class="number">${took(ms)}</td><td>${by}</td><td>${messageId && html`<a href=${link(['messages', messageId])} aria-label=${`open the message of ${clockOf(at, { second: '2-digit' })}`}>open</a>`}</td></tr>`,
     )}</tbody></table></div>
     ${recent.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${recent.length}</button></p>`}`
 }

@@ -109,6 +109,7 @@ export const conversations = {
   list: messageFilter
     .extend({
       ...page,
+      answerable: z.literal(true).exactOptional().describe('Only of gateways whose senders can be answered'),
       unanswered: z
         .literal(true)
         .exactOptional()

@@ -3,7 +3,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
-import type { StoredReadings, TroubleReadings } from './readings.ts'
+import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { capitalised, error, timeOfDay, warning } from './trouble-parts.ts'
 import { unroutedTroubles } from './unrouted-troubles.ts'
 
@@ -21,7 +21,9 @@ export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, 
     ...subscriptions.flatMap(subscriptionTrouble),
     ...deadLetterTroubles(stats),
     ...lostTroubles(stats),
-    ...waiting.filter(({ oldestAt }) => at - oldestAt > LONG_WAIT).flatMap(waitingTrouble),
+    ...waiting
+      .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
+      .flatMap((one) => waitingTrouble(one, readings.pauses)),
     ...readings.running.filter(({ since }) => at - since > LONG_ATTEMPT).map(hangingTrouble),
     ...groups.filter(({ lag }) => lag >= FAR_BEHIND).map(lagTrouble),
     ...unroutedTroubles(readings.unrouted, stored, at),
@@ -86,7 +88,7 @@ const WORK: Record<string, { waits: string; todo: string }> = {
   },
 }
 
-function waitingTrouble(one: Waiting): Trouble[] {
+function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[] {
   const work = WORK[one.road]
   if (!work) return []
   const { road, gateway, oldestAt: since } = one
@@ -94,8 +96,10 @@ function waitingTrouble(one: Waiting): Trouble[] {
   const from = gateway === '' ? 'a gateway' : gateway
   if (one.state === 'waiting') {
     const title = `${road === 'outbox' ? 'Replies' : 'Messages'} of ${from} wait`
-    const text = `The oldest one has ${work.waits}.`
-    return [warning('backlog', where, { title, text, todo: work.todo, since })]
+    const paused = road === 'dispatch' ? pausedFor(gateway, pauses) : ''
+    const text = `The oldest one has ${work.waits}.${paused === '' ? '' : ` It may wait because of a pause: ${paused}.`}`
+    const todo = paused === '' ? work.todo : `Resume what is paused. ${work.todo}`
+    return [warning('backlog', where, { title, text, todo, since })]
   }
   const { count, nextAt } = one
   const items = road === 'outbox' ? counted(count, 'reply', 'replies') : counted(count, 'message')
@@ -103,6 +107,14 @@ function waitingTrouble(one: Waiting): Trouble[] {
   const text = `An attempt failed. The next attempt is at ${timeOfDay(nextAt)}.`
   const todo = '`trivium message show ID` has the error of each attempt.'
   return [warning('retrying', where, { title, text, todo, count, since })]
+}
+
+/** What is paused that messages of a gateway may wait for: `route newsletter`. Which route a waiting message has is not known here. */
+function pausedFor(gateway: string, pauses: readonly PauseReading[]): string {
+  return pauses
+    .filter(({ kind, name }) => kind !== 'conversation' && (kind !== 'gateway' || name === gateway))
+    .map(({ kind, name }) => `${kind} ${name}`)
+    .join(', ')
 }
 
 function hangingTrouble({ road, gateway, since, count }: TroubleReadings['running'][number]): Trouble {

@@ -36,11 +36,11 @@ export function createSkillUsage(deps: {
       name,
       from: span.from,
       to: span.to,
-      ...summaryOf(counts, log),
+      ...summaryOf(counts, log, range),
       days: daysOf(log, span).map(([day, { runs, failed }]) => ({ day, runs, failed })),
       slots: lastDay.isExact ? await runs.slotsOf(name, lastDay) : [],
       callers: callersOf(counts),
-      recent: log.recent.filter(({ at }) => at >= range.since && at <= range.until).slice(0, MOST_RUNS),
+      recent: recentIn(log, range).slice(0, MOST_RUNS),
       ...(used.steps > 0 && { cost: used }),
     }
   }
@@ -75,7 +75,7 @@ export function createSkillUsage(deps: {
         const callers = callersOf(counts).slice(0, MOST_CALLERS)
         return {
           name: skill,
-          ...summaryOf(counts, log),
+          ...summaryOf(counts, log, range),
           ...defined({ tokens, money: used?.money, lastCode: log.recent[0]?.code }),
           callers,
         }
@@ -95,15 +95,27 @@ function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
     .sort(([a], [b]) => a.localeCompare(b))
 }
 
-function summaryOf(counts: readonly RunCounts[], log: RunLog) {
+function recentIn({ recent }: RunLog, { since, until }: Range) {
+  return recent.filter(({ at }) => at >= since && at <= until)
+}
+
+function summaryOf(counts: readonly RunCounts[], log: RunLog, range: Range) {
   const nothing: RunCounts = { runs: 0, failed: 0, durations: noDurations(), callers: {} }
   const { runs, failed, durations } = counts.reduce(addCounts, nothing)
+  const recent = recentIn(log, range)
+  // Few runs are all known, and need no estimate.
+  const timeOf = (part: number) =>
+    recent.length === runs ? exactQuantile(recent, part) : quantile(durations, part)
   return {
     runs,
     failed,
     errorRate: runs === 0 ? 0 : Number((failed / runs).toFixed(4)),
-    ...defined({ p50: quantile(durations, 0.5), p95: quantile(durations, 0.95), lastAt: log.recent[0]?.at }),
+    ...defined({ p50: timeOf(0.5), p95: timeOf(0.95), lastAt: log.recent[0]?.at }),
   }
+}
+
+function exactQuantile(runs: RunLog['recent'], part: number): number | undefined {
+  return runs.map(({ ms }) => ms).sort((a, b) => a - b)[Math.max(0, Math.ceil(runs.length * part) - 1)]
 }
 
 function callersOf(counts: readonly RunCounts[]) {
