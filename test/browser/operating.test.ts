@@ -112,7 +112,7 @@ routes:
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 
-  test('the times of a timeline are those of this place, and the audit log marks what only counted', async () => {
+  test('the times of a timeline are those of this place, and the audit log leaves out what only counted', async () => {
     const [message] = Object(await daemon.invoke('message-search', { gateway: 'shop', limit: 1 })).messages
     await page.clock.install()
     await show(`messages/${message.id}`)
@@ -122,6 +122,6 @@ routes:
     assert.equal(text?.slice(0, 8), local)
     await daemon.invoke('person-erase', { identity: ['*:ada@example.com'] })
     await show('audit?action=person-erase')
-    await page.getByRole('row').filter({ hasText: 'person-erase' }).getByText('dry run').waitFor()
+    await page.getByText('No entry matches.').waitFor()
   })
 })

@@ -76,7 +76,7 @@ export function MessagesPage({ query }) {
       wrong
         ? html`<${Empty} title="This is not a search."><a href=${link('messages')}>Show all messages</a><//>`
         : found.rows.length > 0 || !found.isEnd
-          ? html`<${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
+          ? html`<${Columns} /><${List} label="Messages" items=${found.rows} height=${rowHeight.value} keyOf=${keyOf} hrefOf=${hrefOf} later=${found.later} onEnd=${found.more} isInUse=${found.isInUse} row=${(message) => html`<${Row} message=${message} selection=${selection} />`} />`
           : html`<${Empty} title=${Object.keys(filter).length > 0 ? 'Nothing matches.' : 'No message has come in yet.'}>
           ${
             Object.keys(filter).length > 0
@@ -98,6 +98,12 @@ function Under({ found: { rows, isEnd, searchedTo, missed, restart } }) {
     missed > 0 &&
     html`; ${missed.toLocaleString('en')} came in too fast to show: <button type="button" class="linkish" onClick=${restart}>show them</button>`
   return html`<footer class="under">${listed}${searched}${omitted}</footer>`
+}
+
+/** The names of the columns, where there is room for all. Each row is read as a sentence without them. */
+function Columns() {
+  const names = ['age', 'gateway', 'from', 'message', 'route', 'took']
+  return html`<div class="list-head message-row with-run" aria-hidden="true">${names.map((name) => html`<span key=${name} class=${name === 'took' ? 'number' : ''}>${name}</span>`)}<span class="number">outcome</span></div>`
 }
 
 const keyOf = ({ id }) => id
