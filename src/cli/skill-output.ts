@@ -101,7 +101,7 @@ const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => stri
   'subscription-delete': humanSubscriptionDeletion,
   'subscription-show': humanSubscription,
   'subscription-pause': actions.humanSubscription('is paused: its events wait'),
-  'subscription-resume': actions.humanSubscription('sends again'),
+  'subscription-resume': actions.humanSubscription('is resumed; waiting events are tried at once'),
 }
 
 /** `skill show`: a skill with its arguments, metadata and layers. */

@@ -158,10 +158,7 @@ export type Topics = {
   seek(topic: string, group: string, to: 'now' | 'start'): Promise<boolean>
   /** With `partition`, counts only what waits there. */
   groups(topic?: string, partition?: number): Promise<GroupInfo[]>
-  /**
-   * Reads for several groups of one topic in one step; undefined for a group that does not exist. An empty batch means that there
-   * are none.
-   */
+  /** Reads for several groups of one topic in one step; undefined for a group that does not exist. Empty: there are no events. */
   read(topic: string, requests: readonly GroupRead[]): Promise<(GroupBatch | undefined)[]>
   /**
    * Consumes events and returns their number. The id of a gap (`missedIn`) clears the missed count that reads report.
@@ -233,6 +230,10 @@ export type Jobs = {
   held(queue: string, after: string, limit: number): Promise<Page<HeldJob>>
   /** Makes held jobs claimable again at their old place. Returns their number. */
   unhold(queue: string, ids: readonly string[]): Promise<number>
+  /** Makes jobs that wait for another attempt claimable now. Returns their number. */
+  hasten(queue: string): Promise<number>
+  /** When the next unclaimed job is due (Unix ms), possibly in the past; undefined if none is. */
+  nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */
   renew(queue: string, claims: readonly { id: string; token: string }[], lease: number): Promise<boolean[]>
   /** How a job ended: for dead jobs, and for jobs with `notify` that ended within seven days. Else undefined. */

@@ -16,5 +16,7 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   dead: number
   /** When the oldest of the queued events was published (Unix ms), as far as the last attempts tell. */
   oldestAt?: number
+  /** When waiting events are tried again after a failed attempt (Unix ms); in the past, as soon as possible. */
+  nextAt?: number
   attempts?: object[]
 }

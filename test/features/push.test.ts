@@ -465,6 +465,29 @@ describe('a push subscription', { concurrency: 4 }, () => {
     await mended.wait(1)
   })
 
+  for (const { kind, place, open } of storeKinds()) {
+    test(`is tried at once when resumed, and fails until an attempt succeeds (${kind})`, async (t) => {
+      const store = await open(t, await place(t))
+      let isWell = false
+      const hook = await receiver(t, (response) => response.writeHead(isWell ? 200 : 503).end())
+      const retry = { attempts: 99, delay: 3_600_000, 'max-delay': 3_600_000 }
+      const { service, show } = await pushing(t, store, [subscription(hook.url, { retry })])
+      for (let n = 1; n <= 5; n++) await emit(store, { n, conversation: `c${n}` })
+      await until(async () => (await show()).state === 'failing', 'an open circuit')
+      const { nextAt, attempts } = await show()
+      assert.ok(nextAt > attempts[0].at, `the next attempt at ${nextAt}`)
+      await service.resume({ name: 'crm' })
+      await until(async () => (await show()).attempts.length > attempts.length, 'the report')
+      assert.partialDeepStrictEqual(await show(), { ok: false, state: 'failing', waiting: 5 })
+      assert.equal(hook.got.length, 6, 'a single event is tried')
+      isWell = true
+      await service.resume({ name: 'crm' })
+      await until(async () => (await show()).state === 'active' && (await show()).waiting === 0, 'all events')
+      assert.equal((await show()).nextAt, undefined)
+      assert.equal(hook.got.length, 11)
+    })
+  }
+
   test('waits no longer than its timeout, and tells of a host that is not there', async (t) => {
     const store = await openStore(t)
     const deaf = await receiver(t, () => {})

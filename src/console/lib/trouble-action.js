@@ -27,8 +27,11 @@ const LABELS = {
 
 /** What ends a pause: its operation, and the arguments. */
 function resumeOf({ code, where, title }) {
-  if (code === 'subscription-paused' || code === 'subscription-down')
-    return { skill: 'subscription-resume', args: { name: where.subscription }, name: where.subscription }
+  if (code === 'subscription-paused' || code === 'subscription-down') {
+    const name = where.subscription
+    const isTried = code === 'subscription-down' && { verb: 'Try now', said: `${name} is tried now.` }
+    return { skill: 'subscription-resume', args: { name }, name, ...isTried }
+  }
   if (code !== 'paused') return undefined
   if (where.gateway) return { skill: 'gateway-resume', args: { gateway: where.gateway }, name: where.gateway }
   if (where.skill) return { skill: 'skill-resume', args: { skill: where.skill }, name: where.skill }
@@ -48,8 +51,8 @@ export function TroubleAction({ trouble }) {
   const end = () =>
     act(async () => {
       await invoke(resume.skill, resume.args)
-      return `${resume.name} goes on.`
+      return resume.said ?? `${resume.name} goes on.`
     })
   return html`${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
-    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${`Resume ${resume.name}`}>Resume</button>`}`
+    ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `Try ${resume.name} now` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

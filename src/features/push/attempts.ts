@@ -33,7 +33,11 @@ export async function createAttempts(deps: {
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
-    await records.setReport({ attempts: attempts.slice(-REPORTED).reverse(), failures: circuit.failures() })
+    await records.setReport({
+      attempts: attempts.slice(-REPORTED).reverse(),
+      failures: circuit.failures(),
+      openUntil: circuit.openUntil(),
+    })
     await deps.reported()
   }
 

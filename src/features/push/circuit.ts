@@ -13,10 +13,10 @@ export function isFailing({ failures }: { failures: number }): boolean {
 /**
  * A circuit breaker: closed, open after too many failures or when the receiver asks for a pause,
  * then half-open, where a single event is sent as a probe. `concurrency`: maximum number of
- * concurrent attempts while it is closed.
+ * concurrent attempts while it is closed. `before`: consecutive failures before this start: after too many, it starts half-open.
  */
-export function createCircuit(concurrency: number, now: () => number) {
-  let failures = 0
+export function createCircuit(concurrency: number, now: () => number, before = 0) {
+  let failures = before
   let openUntil = 0
   let openings = 0
   /**
@@ -30,6 +30,8 @@ export function createCircuit(concurrency: number, now: () => number) {
     /** Consecutive failures. */
     failures: () => failures,
     isOpen,
+    /** When its pause ends (Unix ms); 0 if it has not been open. */
+    openUntil: () => openUntil,
     /** Number of times the circuit has opened. */
     openings: () => openings,
     isClosed: () => !isOpen() && !isFailing({ failures }),

@@ -21,7 +21,7 @@ const UNKNOWN = '?'
  * The events of one subscription that were read and not sent yet, in order per lane, and which
  * lanes have jobs. An event of a lane with jobs becomes a job too.
  */
-export function createLanes(subscription: string, queue: string) {
+export function createLanes(subscription: string, queue: string, now: () => number) {
   /** Unsent events by lane, oldest first. */
   const lanes = new Map<string, Delivery[]>()
   /** Lanes with events, of which none is being sent. */
@@ -41,7 +41,7 @@ export function createLanes(subscription: string, queue: string) {
       const id = deliveryId(`${queue}/${event.id}`, round)
       const lane = laneOf(event)
       putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
-      const data = index === 0 && failure !== undefined ? { event, failure } : { event }
+      const data = index === 0 && failure !== undefined ? { event, failure, failedAt: now() } : { event }
       newJobs.push({ event, round, job: { id, lane, group: subscription, data } })
     }
   }

@@ -30,7 +30,9 @@ export async function listSubscriptions(
       const { attempts } = report
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined
-      return { ...where, source, ...healthOf(control, report), ...counts, ...defined({ oldestAt }), attempts }
+      const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
+      const times = defined({ oldestAt, nextAt })
+      return { ...where, source, ...healthOf(control, report), ...counts, ...times, attempts }
     }),
   )
 }
@@ -45,6 +47,18 @@ function oldestFailed(attempts: Report['attempts']): number | undefined {
     else if (!accepted.has(id)) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, timeOf(id))
   }
   return oldest
+}
+
+/** When events are tried that wait because the last attempt failed. */
+async function nextAttempt(
+  { jobs }: Store,
+  name: string,
+  { stopped }: Control,
+  { attempts: [last], openUntil }: Report,
+): Promise<number | undefined> {
+  if (stopped || last?.reason === undefined) return undefined
+  const due = await jobs.nextDue(queueOf(name))
+  return Math.max(openUntil, due ?? 0) || undefined
 }
 
 /**

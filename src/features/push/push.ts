@@ -7,7 +7,7 @@ import { createEnding } from './ending.ts'
 import { attemptsOf, listSubscriptions } from './listing.ts'
 import { createManaging } from './managing.ts'
 import type * as operations from './operations.ts'
-import { createRecords } from './records.ts'
+import { createRecords, queueOf } from './records.ts'
 import type { ServeDeps } from './serve.ts'
 import { createServing } from './serving.ts'
 import { type KnownNames, maskedSettings, secretsIn } from './stored-settings.ts'
@@ -69,7 +69,9 @@ export function createPush(deps: PushDeps) {
       return { ok: true }
     },
     async resume({ name }) {
-      await find(name).records.change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
+      const { records } = find(name)
+      await records.change(({ stopped: _, ...control }) => ({ ...control, resumedAt: now() }))
+      await store.jobs.hasten(queueOf(name))
       return { ok: true }
     },
     async replay({ name, dryRun, ...range }, call) {

@@ -16,6 +16,8 @@ const reportSchema = z.object({
   attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
   /** Consecutive failures. */
   failures: z.number().default(0),
+  /** Nothing is tried before then (Unix ms). */
+  openUntil: z.number().default(0),
 })
 
 /** The desired state of a subscription, set by calls, or by a receiver that is gone (410). */

@@ -29,6 +29,7 @@ const jobSchema = z.object({
   event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
   /** Why it was not pushed immediately. */
   failure: z.string().exactOptional(),
+  failedAt: z.number().default(0),
 })
 
 /** The next read starts when fewer unsent events than this, plus the concurrency, are in memory. */
@@ -97,8 +98,8 @@ async function makeParts(
   const { store, now } = deps
   const queue = queueOf(name)
   const log = deps.log.child({ subscription: name })
-  const circuit = createCircuit(concurrency, now)
-  const lanes = createLanes(name, queue)
+  const circuit = createCircuit(concurrency, now, (await records.report()).failures)
+  const lanes = createLanes(name, queue, now)
   const state = createState(concurrency)
   /**
    * While the receiver fails, events of lanes with unknown state do not become jobs, except one per
@@ -121,6 +122,7 @@ async function makeParts(
   const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {
     subscription,
+    control,
     records,
     deps,
     queue,
@@ -179,7 +181,7 @@ function createState(concurrency: number) {
     /** How often the circuit had opened when the loop last saw it. */
     seenOpenings: 0,
     /** The opening after which an event of an unknown lane became a job. */
-    probedAfter: 0,
+    probedAfter: -1,
     /** Rings when no attempt is running any more. */
     drained: createWakeSignal(),
   }
@@ -267,7 +269,7 @@ async function disable({ records, state, log }: Parts): Promise<void> {
 
 /** Makes the worker that retries failed events, which are jobs. */
 function createJobWorker(parts: Parts) {
-  const { subscription, deps, queue, log, state, lanes, circuit, reading } = parts
+  const { subscription, control, deps, queue, log, state, lanes, circuit, reading } = parts
   const { name, concurrency, retry } = subscription
   const { store, now } = deps
 
@@ -285,8 +287,9 @@ function createJobWorker(parts: Parts) {
     limits: () => new Map([[name, Math.min(state.seenCapacity, parts.capacity())]]),
     retry,
     async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
-      const { event, failure } = jobSchema.parse(job.data)
-      if (failure !== undefined && attemptOf(job) === 1) return failedJob(job, failure)
+      const { event, failure, failedAt } = jobSchema.parse(job.data)
+      const mayWait = failedAt >= control.resumedAt
+      if (failure !== undefined && attemptOf(job) === 1 && mayWait) return failedJob(job, failure)
       if (!circuit.isClosed() && state.inFlight > 0) return { outcome: 'release', delay: PROBE_WAIT }
       const at = now()
       state.inFlight++

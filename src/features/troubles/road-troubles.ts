@@ -45,7 +45,7 @@ function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Fix its receiver; events are kept meanwhile. \`trivium subscription resume ${name}\` sends them.`
+  const todo = `Fix its receiver; events are kept meanwhile. \`trivium subscription resume ${name}\` tries at once.`
   return [error('subscription-down', where, { title, text, todo, count })]
 }
 

@@ -57,6 +57,20 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
         if (count > 0) signals.raise(`jobs:${queue}`)
         return count
       }),
+    hasten: (queue) =>
+      writer.write(() => {
+        const now = parts.now()
+        const count = sql.run`UPDATE job SET due = ${now}
+          WHERE queue = ${queues.find(queue) ?? 0} AND state = 1 AND due > ${now}`
+        if (count > 0) signals.raise(`jobs:${queue}`)
+        return count
+      }),
+    nextDue: (queue) =>
+      read(() => {
+        const row = sql.get<{ due: number | null }>`SELECT min(due) AS due FROM job
+          WHERE queue = ${queues.find(queue) ?? 0} AND state = 1`
+        return row?.due ?? undefined
+      }),
     end: (queue, id) => read(() => end(queues.find(queue) ?? 0, id)),
     deadLetters: createDeadLetters(parts),
   }

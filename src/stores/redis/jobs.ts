@@ -55,13 +55,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       })
       return each('jobs-settle', [queue], items)
     },
-    held: async (queue, after, limit) => {
-      type Reply = [isLeft: number, found: [id: string, lane: string, group: string][]]
-      const [isLeft, found] = await run<Reply>('jobs-held', main, queue, 'list', after, limit)
-      return { items: found.map(([id, lane, group]) => ({ id, lane, group })), more: isLeft === 1 }
-    },
-    unhold: async (queue, ids) =>
-      ids.length === 0 ? 0 : await run<number>('jobs-held', main, queue, 'unhold', ...ids),
+    ...createHolds(run, main),
     end: async (queue, id) => {
       const base = `${main}jobs:${queue}:`
       const [errors, done] = await Promise.all([
@@ -87,6 +81,36 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       },
       retry: async (id, queue = '') => (await run('dead', main, 'retry', id, queue)) === 1,
       drop: async (id, queue = '') => (await run('dead', main, 'drop', id, queue)) === 1,
+    },
+  }
+}
+
+/** Heads of lanes that are not claimable yet. */
+function createHolds(
+  run: Server['run'],
+  main: Server['roots']['main'],
+): Pick<Jobs, 'held' | 'unhold' | 'hasten' | 'nextDue'> {
+  return {
+    held: async (queue, after, limit) => {
+      type Reply = [isLeft: number, found: [id: string, lane: string, group: string][]]
+      const [isLeft, found] = await run<Reply>('jobs-held', main, queue, 'list', after, limit)
+      return { items: found.map(([id, lane, group]) => ({ id, lane, group })), more: isLeft === 1 }
+    },
+    unhold: async (queue, ids) =>
+      ids.length === 0 ? 0 : await run<number>('jobs-held', main, queue, 'unhold', ...ids),
+    hasten: async (queue) => {
+      let count = 0
+      let more = true
+      while (more) {
+        const batch = await run<number>('jobs-held', main, queue, 'hasten')
+        count += batch
+        more = batch > 0
+      }
+      return count
+    },
+    nextDue: async (queue) => {
+      const due = await run<number>('jobs-held', main, queue, 'due')
+      return due < 0 ? undefined : due
     },
   }
 }

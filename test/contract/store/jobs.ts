@@ -60,6 +60,37 @@ export function jobsContract(factory: StoreFactory): void {
       assert.equal(await jobs.unhold('q', ['c']), 1)
       assert.deepEqual(await claimIds(bench.store, 'q'), ['c'])
     },
+    'jobs that wait for another attempt can be made claimable at once': async (bench) => {
+      const { store, now } = bench
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'l'), job('c', 'm'), job('d', 'n')])
+      await store.jobs.add('other', [job('e', 'l')])
+      assert.equal(await store.jobs.nextDue('empty'), undefined)
+      const claims = (await claimJobs(store, 'q')).items
+      const [e] = (await claimJobs(store, 'other')).items
+      const again = (claim: { id: string; token: string }, delay: number) => ({
+        id: claim.id,
+        token: claim.token,
+        outcome: 'retry' as const,
+        delay,
+        error: failure('no', now()),
+      })
+      const [a, c, d] = claims.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+      assert.ok(a && c && d && e)
+      await store.jobs.settle('q', [
+        again(a, 3 * MINUTE),
+        again(c, MINUTE),
+        { id: d.id, token: d.token, outcome: 'hold' },
+      ])
+      await store.jobs.settle('other', [again(e, MINUTE)])
+      assert.equal(await store.jobs.nextDue('q'), now() + MINUTE)
+      assert.deepEqual(await claimIds(store, 'q'), [])
+      assert.equal(await store.jobs.hasten('q'), 2)
+      assert.equal(await store.jobs.hasten('q'), 0)
+      const claimed = (await claimJobs(store, 'q')).items
+      const found = claimed.map(({ id, failures }) => `${id} ${failures}`).toSorted()
+      assert.deepEqual(found, ['a 1', 'c 1'], 'b waits for a, and d is held')
+      assert.deepEqual(await claimIds(store, 'other'), [])
+    },
     'lists held jobs in the order of their ids': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm'), job('claimed', 'n')])
       const { items: claimed } = await claimJobs(store, 'q')

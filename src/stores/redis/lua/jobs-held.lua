@@ -1,13 +1,17 @@
 -- include: lanes
--- Held heads of lanes: jobs of paused routes and skills. Key under `jobs:<queue>:`: `held`, a zset of ids with score 0.
+-- Heads of lanes that are not claimable: held jobs of paused routes and skills, and jobs that wait for a time. Keys under
+-- `jobs:<queue>:`: `held`, a zset of ids with score 0, and `delayed` (see `lib/lanes.lua`).
 --
 -- ARGV[3]  queue
 -- ARGV[4]  the operation, followed by its arguments:
 --          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0; and {id, lane, group} per job
 --          `unhold` ids…  Returns how many of them became ready
+--          `hasten`     Makes up to BATCH delayed jobs ready, and returns their number
+--          `due`        Returns when the next unclaimed job is due (ms), or -1
 -- Guarantees: atomic and idempotent.
 local queue = open_queue(ARGV[3])
-local held = queue.base .. 'held'
+local held, delayed = queue.base .. 'held', queue.base .. 'delayed'
+local BATCH = 500
 
 local function list(after, limit)
   local found = {}
@@ -40,5 +44,26 @@ local function unhold()
   return count
 end
 
+local function hasten()
+  local ids = redis.call('ZRANGEBYSCORE', delayed, '(' .. now, '+inf', 'LIMIT', 0, BATCH)
+  for _, id in ipairs(ids) do
+    remove_later(queue, delayed, id)
+    local group = redis.call('HGET', queue.base .. 'job:' .. id, 'g')
+    if group then make_ready(queue, id, group, next_sequence(queue)) end
+  end
+  flush(queue)
+  if #ids > 0 then signal({ 'jobs:' .. queue.name }) end
+  return #ids
+end
+
+local function due()
+  for _, group in ipairs(redis.call('SMEMBERS', queue.base .. 'groups')) do
+    if redis.call('ZCARD', queue.base .. 'ready:' .. group) > 0 then return now end
+  end
+  return tonumber(redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]) or -1
+end
+
+if ARGV[4] == 'hasten' then return hasten() end
+if ARGV[4] == 'due' then return due() end
 if ARGV[4] == 'list' then return list(ARGV[5], tonumber(ARGV[6])) end
 return unhold()

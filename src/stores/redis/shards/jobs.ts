@@ -133,7 +133,10 @@ async function claimOnAll(
   return { items, more, ...defined({ nextDue: owned.nextDue(queue) }) }
 }
 
-function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 'held' | 'unhold'> {
+function createShardedHolds(
+  shards: readonly Shard[],
+  owned: Owned,
+): Pick<Jobs, 'held' | 'unhold' | 'hasten' | 'nextDue'> {
   return {
     held: async (queue, after, limit) => {
       const pages = await Promise.all(shards.map(({ jobs }) => jobs.held(queue, after, limit)))
@@ -146,6 +149,19 @@ function createShardedHolds(shards: readonly Shard[], owned: Owned): Pick<Jobs, 
         return count
       }
       return (await Promise.all(shards.map(unhold))).reduce((sum, count) => sum + count, 0)
+    },
+    hasten: async (queue) => {
+      const hasten = async ({ jobs }: Shard, shard: number) => {
+        const count = await jobs.hasten(queue)
+        if (count > 0) owned.mayClaim(queue, shard)
+        return count
+      }
+      return (await Promise.all(shards.map(hasten))).reduce((sum, count) => sum + count, 0)
+    },
+    nextDue: async (queue) => {
+      const times = await Promise.all(shards.map(({ jobs }) => jobs.nextDue(queue)))
+      const known = times.filter((time) => time !== undefined)
+      return known.length === 0 ? undefined : Math.min(...known)
     },
   }
 }
