@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { Redis } from 'ioredis'
 import { defined } from '../../src/lib/defined.ts'
 import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
@@ -182,6 +183,10 @@ for (const kind of ['embedded', 'redis'] as const) {
         return PLACES.every((place) => found.counts[place] > 0) ? found : undefined
       }, 'something in each place')
       assert.equal(dry.confirm, false)
+      await until(async () => {
+        const counted = Object(await daemon.invoke('person-count', { identity, wait: 60_000 }))
+        return counted.done && isDeepStrictEqual(counted.counts, (await look()).counts)
+      }, 'the same count in the background')
       const { file, counts } = Object(await daemon.invoke('person-export', { identity }))
       const text = readFileSync(join(site.dir, '.trivium', file.path), 'utf8')
       const lines = text

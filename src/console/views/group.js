@@ -78,7 +78,10 @@ function GroupHead({ topic, name, group, reload }) {
 
 function PushHead({ topic, name, group, push, reload }) {
   const { url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
-  const loaded = useLoaded((signal) => invoke('subscription-show', { name }, signal), [name, state, dead])
+  const loaded = useLoaded(
+    (signal) => invoke('subscription-show', { name }, signal),
+    [name, state, dead, Math.floor(clock.value / AGAIN)],
+  )
   const { value } = loaded
   const [settings, setSettings] = useState()
   const openForm = () =>

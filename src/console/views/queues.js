@@ -3,7 +3,7 @@ import { invoke, isViewer } from '../lib/api.js'
 import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
-import { now } from '../lib/live.js'
+import { clock, now } from '../lib/live.js'
 import { Age, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
@@ -127,7 +127,7 @@ function Push({ push, group }) {
   const { name, topic, url, state, detail, waiting, queued = waiting, unread = 0, dead } = push
   const { value } = useLoaded(
     (signal) => invoke('subscription-show', { name }, signal).catch(() => ({})),
-    [name, state, dead, queued],
+    [name, state, dead, queued, Math.floor(clock.value / AGAIN)],
   )
   const [last] = value?.attempts ?? []
   const oldestAt = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
