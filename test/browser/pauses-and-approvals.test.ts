@@ -101,6 +101,17 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await show('audit?what=Refund 35')
     await page.getByRole('row').filter({ hasText: 'Refund 35' }).waitFor()
     assert.equal(await page.getByRole('row').filter({ hasText: 'Refund 20' }).count(), 0)
+    await page.getByRole('link', { name: /^Refund 35/ }).waitFor()
+    await show('audit?action=skill-pause')
+    assert.match(
+      String(await page.getByRole('link', { name: 'refund', exact: true }).getAttribute('href')),
+      /skills\/refund$/,
+    )
+    await show('audit?action=subscription-pause')
+    assert.match(
+      String(await page.getByRole('link', { name: 'crm', exact: true }).getAttribute('href')),
+      /queues\/orders\/crm$/,
+    )
     await show('audit?what=nothing of it')
     await page.getByRole('link', { name: 'Clear the filters' }).waitFor()
     await show('approvals')
@@ -121,9 +132,14 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     assert.match(String(Object(request).title), /^Echo for .*: .*guard.*me/)
     assert.doesNotMatch(String(Object(request).title), /[\n\u202e]/)
     assert.equal(Object(request).route, 'guarded')
+    await show('approvals')
+    await page.getByLabel('The message').getByText(/guard/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approval-quote')
     await show(`messages/${id}`)
     await press(/^Approve Echo for/)
     await dialog.getByText('route guarded').waitFor()
+    await dialog.getByLabel('The message').getByText(/guard/).waitFor()
     await answer('Approve echo')
     await page.getByRole('heading', { name: /suppressed$/ }).waitFor()
   })

@@ -1,7 +1,7 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
-import { Age, act, ask, Json, useLoaded } from './parts.js'
+import { Age, act, ask, Json, preview, useLoaded } from './parts.js'
 import { link } from './router.js'
 
 /** The remaining time: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
@@ -37,6 +37,21 @@ export function Requester({ request: { by, roles = [], skill, route, message, re
     }</p>`
 }
 
+/** Maximum characters of a quoted message. */
+const QUOTED = 600
+
+/** What the message says that asked, so that a request can be compared with it. */
+export function Quote({ of: message }) {
+  const { value } = useLoaded(
+    async (signal) => (message ? invoke('message-show', { id: message.id }, signal).catch(() => ({})) : {}),
+    [message?.id],
+  )
+  const { subject, text = '', from = {} } = value?.message ?? {}
+  const words = [subject, preview(text)].filter(Boolean).join('\n')
+  if (!words) return null
+  return html`<blockquote class="quote" aria-label="The message"><p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p><p class="quoted">${words.slice(0, QUOTED)}${words.length > QUOTED && ' …'}</p></blockquote>`
+}
+
 /** All arguments in full, one per line. Names in `differing` are marked. */
 export function Arguments({ args, differing = [] }) {
   const entries =
@@ -70,6 +85,7 @@ export async function decide(request, approve, { about, differing } = {}) {
   let reason = ''
   const body = html`<p class="effect">${approve ? 'It runs immediately, with these arguments.' : 'It does not run; the sender gets the reason.'} <${Expiry} of=${request} />.</p>
     <${Requester} request=${request} about=${about} />
+    <${Quote} of=${request.message} />
     <${Arguments} args=${args} differing=${differing} />
     <label>Reason for the requester (optional) <input maxlength="500" data-confirms autofocus=${!isNarrow.peek()} onInput=${(
       event,

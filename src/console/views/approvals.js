@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
-import { Arguments, decide, Expiry, Requester } from '../lib/approval.js'
+import { Arguments, decide, Expiry, Quote, Requester } from '../lib/approval.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
@@ -63,6 +63,7 @@ function Request({ request, alike, about, reload }) {
   return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${`request-${id}`}>
     <header class="card-head"><h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
     <${Requester} request=${request} about=${asked} />
+    <${Quote} of=${request.message} />
     <${Arguments} args=${args} differing=${differing} />
     ${alike.length > 1 && html`<p class="dim">${place + 1} of ${count(alike.length, 'request')} for ${skill}${differing.length > 0 && '; differences are marked'}.</p>`}
     ${

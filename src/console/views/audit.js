@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
 import { Age, act, Badge, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
@@ -97,8 +98,34 @@ function Only({ text, to }) {
   return html`<a class="plain-text" title=${`Only ${text}`} href=${link('audit', to)}>${text}</a>`
 }
 
-/** Pages of the objects in an entry. */
-const PAGES = { messageId: 'messages', gateway: 'gateways', skill: 'skills' }
+/** The addresses of the objects in an entry, by the name of the argument. */
+const PAGES = {
+  messageId: (id) => ['messages', id],
+  gateway: (name) => ['gateways', name],
+  skill: (name) => ['skills', name],
+  route: (name) => ['configuration', name],
+  conversation: (name, { gateway }) => (gateway ? ['conversations', gateway, name] : undefined),
+  queue: (name, { topic }) => (topic ? ['queues', topic, name] : undefined),
+}
+/** The same for arguments called `id` or `name`, whose meaning depends on the action. */
+const OF_ACTIONS = [
+  [/^dead-letter-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
+  [/^approval-/, 'id', () => ['approvals']],
+  [/^subscription-/, 'name', (name) => pushOf(name)],
+]
+
+function pushOf(name) {
+  const found = now.value?.subscriptions?.find((each) => each.name === name)
+  return found && ['queues', found.topic, name]
+}
+
+function pageOf(action, target, name, text) {
+  const ofAction = OF_ACTIONS.find(([pattern, argument]) => argument === name && pattern.test(action))
+  return (ofAction?.[2] ?? PAGES[name])?.(text, target)
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
 const NAMES = { messageId: 'message', id: '', do: '' }
 const TIMES = new Set(['since', 'until', 'at'])
 /** Flags that an action always has: they say nothing. */
@@ -109,16 +136,15 @@ function What({ action, target, titles }) {
   const { id, ...others } = target
   const title = action === DECISION ? titles?.get(id) : undefined
   const shown = Object.entries(title ? others : target).filter(([name]) => !ALWAYS.has(name))
-  return html`${title && html`<b title=${id}>${title}</b> `}${shown.map(([name, value]) => html`<span key=${name}><span class="dim">${NAMES[name] ?? name}</span> <${Value} name=${name} value=${value} /> </span>`)}`
+  return html`${title && html`<a href=${link('approvals')}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}><span class="dim">${NAMES[name] ?? name}</span> <${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-function Value({ name, value }) {
+function Value({ name, value, action, target }) {
   if (TIMES.has(name)) return html`<${Moment} at=${value} />`
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
-  return PAGES[name] ? html`<a href=${link([PAGES[name], text])} aria-label=${text}>${short}</a>` : short
+  const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
+  return path ? html`<a href=${link(path)} aria-label=${text}>${short}</a>` : short
 }
 
 /** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */

@@ -107,8 +107,9 @@ function Sparkline({ of: { accepted, refused } }) {
 }
 
 function Standing({ ok, traffic, isUnknown }) {
-  // Whether it refuses is not known yet.
-  if (ok && !traffic && !isUnknown) return html`<${Badge}>…<//>`
+  // Whether it refuses is not known.
+  if (ok && !traffic)
+    return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
   const { refused = 0, errorShare = 0 } = traffic ?? {}
   if (ok && isRefusing({ refused, errorShare }))
     return html`<${Badge} kind=${errorShare === 1 ? 'bad' : 'warn'}>${errorShare === 1 ? 'refuses all' : 'refuses many'}<//>`
