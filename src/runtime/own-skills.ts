@@ -16,8 +16,19 @@ export const stateSkills: readonly Skill[] = [
   defineSkill({
     name: 'state-get',
     description: 'Returns the value of a key, or null if it has none.',
-    args: z.strictObject({ key, store }),
-    run: async ({ args: { key, store }, services }) => (await services.state[store].get(key))?.value ?? null,
+    args: z.strictObject({
+      key,
+      withVersion: z
+        .boolean()
+        .exactOptional()
+        .describe('Return `{ value, version }`, for `ifVersion` of state-set (0: absent)'),
+      store,
+    }),
+    async run({ args: { key, store, withVersion }, services }) {
+      const entry = await services.state[store].get(key)
+      const value = entry?.value ?? null
+      return withVersion ? { value, version: entry?.version ?? 0 } : value
+    },
   }),
   defineSkill({
     name: 'state-set',

@@ -45,6 +45,14 @@ for (const kind of storeKinds()) {
           assert.ok((await set(version)).version > version)
         })
 
+        test('state-get returns the version that ifVersion takes', async (t) => {
+          const invoke = await start(t)
+          const read = () => invoke('get', { key: 'a', withVersion: true })
+          assert.deepEqual(await read(), { value: null, version: 0 })
+          const { version } = Object(await invoke('set', { key: 'a', value: 'x', ifVersion: 0 }))
+          assert.deepEqual(await read(), { value: 'x', version })
+        })
+
         test('state-list filters by prefix, sorted', async (t) => {
           const invoke = await start(t)
           for (const key of ['b:2', 'a:1', 'b:1', 'B:1']) await invoke('set', { key, value: 1 })
