@@ -377,10 +377,10 @@ export type Retention = {
 /**
  * Backlog of a road and gateway. `receive`: messages waiting for a consumer. A queue: jobs that are neither running nor dead,
  * among its 1,000 oldest with a message. `dispatch`: also messages that are not jobs yet. `gateway` is empty for other
- * queues. `oldestAt`: when the oldest message arrived, or was retried as a dead letter.
+ * queues. `oldestAt`: when the oldest message arrived, or was retried as a dead letter. `held`: of something paused.
  */
 export type Waiting = { road: string; gateway: string; oldestAt: number } & (
-  | { state: 'waiting' }
+  | { state: 'waiting' | 'held' }
   /** Jobs in back-off, or scheduled for a later time. `nextAt`: when the first one is due (Unix ms). */
   | { state: 'retrying'; count: number; nextAt: number }
 )
@@ -389,10 +389,7 @@ export type StoreStats = {
   /** Unreachable shards; the numbers cover the others. */
   away?: number[]
   journal: { messages: number; oldestAt?: number }
-  /**
-   * `lost`: messages per gateway that expired untaken, if a consumer of the gateway (not of a single conversation) took one
-   * less than seven days before.
-   */
+  /** `lost`: messages per gateway that expired untaken, if a consumer of the whole gateway took one within seven days before. */
   receive: { ready: number; leased: number; oldestAt?: number; lost: Record<string, number> }
   dispatch: { unpumped: number; oldestAt?: number }
   /** `oldestAt`: when the message of the oldest unfinished job arrived; absent without a message. */

@@ -29,7 +29,7 @@ export function skillServices(
     gateways,
     installs: gateways,
     refusals: gateways,
-    pauses: withPauseList(roads.services.pauses, { roads, push, durable }),
+    pauses: withPauseList(roads.services.pauses, { roads, jobs: base.store.jobs, push, durable }),
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
     approvals: approvals.service,

@@ -57,6 +57,17 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
       .getByText(/^in \d+ min$/)
       .waitFor()
     assert.deepEqual(await names(), ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])
+    await daemon.post('/hooks/shop', JSON.stringify({ text: 'a letter of news' }))
+    await until(
+      async () => [await daemon.invoke('pause-list')].flat().some((each) => Object(each).waiting === 1),
+      'a held message',
+    )
+    await show('configuration/rest')
+    await page.getByRole('list', { name: 'Waiting messages' }).getByText('a letter of news').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('paused-route')
+    await show('paused')
+    await page.getByRole('link', { name: '1 message', exact: true }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('paused')
     for (const what of ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])

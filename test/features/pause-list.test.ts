@@ -13,7 +13,14 @@ test('a caller with some gateways sees the pauses of these alone', async () => {
     { kind: 'skill', name: 'transfer', ...about },
   ]
   const listing = withPauseList(Object({}), {
-    roads: { pauses: { view: { list: () => pauses } } },
+    roads: {
+      pauses: {
+        view: { list: () => pauses, pauseOf: ({ group }) => pauses.find(({ name }) => name === group) },
+      },
+    },
+    jobs: {
+      held: async () => ({ items: [{ id: 'a', lane: 'shop/1', group: 'of-the-bank' }], more: false }),
+    },
     push: { service: { list: async () => [] } },
     durable: { services: { schedules: { list: async () => [] } } },
   })
@@ -23,4 +30,14 @@ test('a caller with some gateways sees the pauses of these alone', async () => {
   }
   assert.deepEqual(await names(['shop']), ['shop'])
   assert.equal((await names()).length, 4)
+  const all = await listing['pause-list']({}, callOf({ caller: { kind: 'http' } }))
+  assert.deepEqual(
+    [all].flat().map((pause) => [Object(pause).waiting, Object(pause).messageIds]),
+    [
+      [0, []],
+      [0, []],
+      [1, ['a']],
+      [0, []],
+    ],
+  )
 })

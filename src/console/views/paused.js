@@ -5,6 +5,7 @@ import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
+import { count } from '../lib/troubles.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
@@ -19,7 +20,7 @@ export function PausedPage() {
     ${
       value?.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="What is paused"><table class="group-table">
-      <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col"></th></tr></thead>
+      <thead><tr><th scope="col">what</th><th scope="col">since</th><th scope="col">by</th><th scope="col">reason</th><th scope="col">until</th><th scope="col">waiting</th><th scope="col"></th></tr></thead>
       <tbody>${value.map((each) => html`<${Paused} key=${keyOf(each)} pause=${each} done=${reload} />`)}</tbody></table></div>`
     }
     <h2>Pause something</h2>
@@ -42,8 +43,11 @@ const KINDS = {
   schedule: ({ name }) => ({ args: { id: name } }),
 }
 
+/** The daemon counts up to so many. */
+const MOST_READ = 1_000
+
 function Paused({ pause, done }) {
-  const { kind, name, label = name, gateway, since, by, reason, until, drop } = pause
+  const { kind, name, label = name, gateway, since, by, reason, until, drop, waiting } = pause
   const { args, at } = KINDS[kind](pause)
   const resume = async () => {
     await act(async () => {
@@ -57,6 +61,7 @@ function Paused({ pause, done }) {
     <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${by ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`${new Date(until).toLocaleString('en-GB', TIME)} <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
+    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}>${waiting > 0 && html`<a href=${link('messages', { outcome: 'waiting', ...(kind === 'gateway' && { gateway: name }) })}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }

@@ -2,10 +2,11 @@ import { call, invoke } from '../lib/api.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, Badge, Empty, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
+import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
 
 /** Number of its last messages that are shown. */
@@ -40,6 +41,7 @@ function Shown({ route: { name, match, skill, queue, bolt, hour, day, lastAt }, 
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
+    <${Held} route=${name} skill=${skill} />
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
     ${skill && html`<h2>Last messages</h2><${Runs} route=${name} skill=${skill} />`}`
 }
@@ -47,6 +49,33 @@ function Shown({ route: { name, match, skill, queue, bolt, hour, day, lastAt }, 
 /** The gateway of a route that names one: lists of messages know no route. */
 function gatewayOf({ gateway } = {}) {
   return typeof gateway === 'string' && !/[*?[{]/.test(gateway) ? gateway : undefined
+}
+
+/** The messages that wait because the route or its skill is paused. */
+function Held({ route, skill }) {
+  const known = now.value?.troubles?.filter(({ code }) => code === 'paused').length ?? 0
+  const { value } = useLoaded(
+    async (signal) => {
+      const pauses = await invoke('pause-list', {}, signal)
+      const pause = pauses.find(
+        ({ kind, name }) => (kind === 'route' && name === route) || (kind === 'skill' && name === skill),
+      )
+      const ids = pause?.messageIds ?? []
+      const shown = await Promise.all(
+        ids.map((id) => invoke('message-show', { id }, signal).catch(() => ({ message: { id } }))),
+      )
+      return { pause, messages: shown.map(({ message }) => message) }
+    },
+    [route, skill, known],
+  )
+  const { pause, messages = [] } = value ?? {}
+  if (!pause) return null
+  return html`<h2>Waiting while the ${pause.kind} is paused</h2>
+    ${messages.length === 0 ? html`<p class="dim">No message waits.</p>` : html`<p>${count(pause.waiting, 'message')}${pause.waiting > messages.length && `, the oldest ${messages.length}`}:</p>`}
+    <ul class="newest" aria-label="Waiting messages">${messages.map(
+      (message) =>
+        html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}>${message.receivedAt && html`<${Age} at=${message.receivedAt} />`}<span class="one-line"><${Gist} of=${{ text: message.text, subject: message.subject }} /></span><${Outcome} outcome="waiting" /></a></li>`,
+    )}</ul>`
 }
 
 function Figure({ name, value }) {

@@ -1,35 +1,46 @@
 import type { Call } from '../../core/call.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import type { Jobs } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
+import { type HeldCount, heldCounts } from './held-counts.ts'
 import type * as operations from './operations.ts'
 import { gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
+import type { Held } from './view.ts'
 
 /** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
 type Listed =
-  | Pause
+  | (Pause & HeldCount)
   | { kind: 'subscription' | 'schedule'; name: string; label?: string; since?: number; by?: string }
 
 type ListedSchedule = { id: string; name?: string | undefined; paused?: { since: number } | undefined }
 
 /** The parts of the daemon that know of pauses. */
 type Parts = {
-  roads: { pauses: { view: { list(): readonly Pause[] } } }
+  roads: {
+    pauses: { view: { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined } }
+  }
+  jobs: Pick<Jobs, 'held'>
   push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
   durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
 }
 
+const NOTHING_HELD: HeldCount = { waiting: 0, messageIds: [] }
+
 /** Adds `pause-list`: pauses of dispatch, then paused subscriptions and schedules. */
 export function withPauseList(
   service: PauseService,
-  { roads, push, durable }: Parts,
+  { roads, jobs, push, durable }: Parts,
 ): ServiceOf<typeof operations.pauses> {
   return {
     ...service,
     async 'pause-list'(_, call): Promise<Listed[]> {
       const { gateways } = call.caller
-      const ofDispatch = roads.pauses.view.list()
+      const { view } = roads.pauses
+      const pauses = view.list()
+      const counts = pauses.length > 0 ? await heldCounts(jobs, view.pauseOf) : new Map<Pause, HeldCount>()
+      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(counts.get(pause) ?? NOTHING_HELD) }))
       // A program limited to some gateways sees only their pauses; others concern all gateways.
       if (gateways) return ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))
       const [subscriptions, schedules] = await Promise.all([

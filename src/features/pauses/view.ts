@@ -24,6 +24,19 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     return find('conversation', conversation) ?? find('conversation', lane)
   }
 
+  /** The pause for which a dispatch job waits. */
+  const pauseOf = (job: Held): Pause | undefined => {
+    if (isEmpty) return undefined
+    const gateway = job.lane.slice(0, job.lane.indexOf('/'))
+    const wide = find('gateway', gateway) ?? find('route', job.group)
+    if (wide || job.group === HANDOVER_CLICK) return wide
+    const conversation = findConversation(job)
+    if (conversation?.kind === 'conversation' && !conversation.drop) return conversation
+    if (names.skill.size === 0) return undefined
+    const skill = routes().find(({ name }) => name === job.group)?.skill
+    return skill === undefined ? undefined : find('skill', skill)
+  }
+
   return {
     use(next: PauseState): void {
       state = next
@@ -34,17 +47,8 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
     isExpired,
     /** Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end without their skill. */
-    holds(job: Held): boolean {
-      if (isEmpty) return false
-      const gateway = job.lane.slice(0, job.lane.indexOf('/'))
-      if (find('gateway', gateway) || find('route', job.group)) return true
-      if (job.group === HANDOVER_CLICK) return false
-      const conversation = findConversation(job)
-      if (conversation?.kind === 'conversation' && !conversation.drop) return true
-      if (names.skill.size === 0) return false
-      const skill = routes().find(({ name }) => name === job.group)?.skill
-      return skill !== undefined && find('skill', skill) !== undefined
-    },
+    holds: (job: Held): boolean => pauseOf(job) !== undefined,
+    pauseOf,
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
     /** The pause of a conversation, if it has `drop`. */

@@ -90,11 +90,12 @@ const WORK: Record<string, { waits: string; todo: string }> = {
 
 function waitingTrouble(one: Waiting, pauses: readonly PauseReading[]): Trouble[] {
   const work = WORK[one.road]
-  if (!work) return []
+  // What is paused is reported as such.
+  if (!work || one.state === 'held') return []
   const { road, gateway, oldestAt: since } = one
   const where = { gateway, road }
   const from = gateway === '' ? 'a gateway' : gateway
-  if (one.state === 'waiting') {
+  if (one.state !== 'retrying') {
     const title = `${road === 'outbox' ? 'Replies' : 'Messages'} of ${from} wait`
     const paused = road === 'dispatch' ? pausedFor(gateway, pauses) : ''
     const text = `The oldest one has ${work.waits}.${paused === '' ? '' : ` It may wait because of a pause: ${paused}.`}`

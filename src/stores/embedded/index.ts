@@ -6,7 +6,7 @@ import type { Store, StoreStats } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import { syncDir } from '../../lib/disk.ts'
 import { createLeases } from '../shared/leases.ts'
-import { oldestOf, WAITING, waitingJob } from '../shared/values.ts'
+import { heldLanes, oldestOf, WAITING, waitingJob } from '../shared/values.ts'
 import { createCheckpointer } from './checkpointer.ts'
 import { lockDirectory, openDatabase } from './database.ts'
 import { createErasing, createOverwrite } from './erasing.ts'
@@ -17,6 +17,7 @@ import { createParts, type EmbeddedOptions, type Parts } from './parts.ts'
 import { createReceive } from './receive.ts'
 import { repairTimes } from './repair.ts'
 import { createSearch } from './search.ts'
+import { HELD } from './settling.ts'
 import { checkSpace } from './space.ts'
 import { toStoreError } from './store-error.ts'
 import { createTopics } from './topics.ts'
@@ -131,13 +132,18 @@ function createOldestWaiting({ sql, counters, ready, read, now }: Parts): Store[
           sql.get`SELECT id FROM journal WHERE gateway = ${id} AND seq > ${pump} ORDER BY seq LIMIT 1`,
         ),
       ])
-      const jobs = sql.all<Named>`SELECT id, name FROM queue`.flatMap(({ id, name }) =>
+      const jobs = sql.all<Named>`SELECT id, name FROM queue`.flatMap(({ id, name }) => {
         // Ids sort by time.
-        sql.all<WaitingRow>`SELECT id, lane, state, due, failures, kept IS NOT NULL AS requeued FROM job
-            WHERE queue = ${id} ORDER BY id LIMIT ${WAITING.jobs} + 0`
-          .filter(({ state }) => state !== CLAIMED)
-          .map((job) => waitingJob({ ...job, road: name, ...timesOf(job, now()) })),
-      )
+        const rows =
+          sql.all<WaitingRow>`SELECT id, lane, state, due, failures, kept IS NOT NULL AS requeued FROM job
+            WHERE queue = ${id} ORDER BY id LIMIT ${WAITING.jobs} + 0`.filter(
+            ({ state }) => state !== CLAIMED,
+          )
+        const held = heldLanes(rows.map(({ lane, state }) => ({ lane, isHeld: state === HELD })))
+        return rows.map((job) =>
+          waitingJob({ ...job, road: name, isHeld: held.has(job.lane), ...timesOf(job, now()) }),
+        )
+      })
       return oldestOf([...messages, ...jobs])
     })
 }

@@ -38,14 +38,31 @@ export function ownOf<T>(values: Record<string, T>, name: string): T | undefined
 export const WAITING = { jobs: 1_000, messages: 100 }
 
 /** A waiting message or job. `dueAt` (Unix ms): set in back-off or for a scheduled time. */
-export type WaitingOne = { road: string; gateway: string; oldestAt?: number | undefined; dueAt?: number }
+export type WaitingOne = {
+  road: string
+  gateway: string
+  oldestAt?: number | undefined
+  dueAt?: number
+  isHeld?: boolean
+}
+
+/**
+ * The lanes with held jobs among the examined jobs of a queue. None if all of a large number are held: others behind
+ * them were not examined, and must not seem to be held.
+ */
+export function heldLanes(examined: readonly { lane: string; isHeld: boolean }[]): ReadonlySet<string> {
+  const lanes = new Set(examined.filter(({ isHeld }) => isHeld).map(({ lane }) => lane))
+  const isUnclear = examined.length >= WAITING.jobs / 2 && examined.every(({ lane }) => lanes.has(lane))
+  return isUnclear ? new Set() : lanes
+}
 
 /** Groups waiting entries by road, gateway and state. Jobs without a message have no time and are omitted. */
 export function oldestOf(ones: readonly WaitingOne[]): Waiting[] {
   return mergeWaiting(
-    ones.flatMap(({ road, gateway, oldestAt, dueAt }): Waiting[] => {
+    ones.flatMap(({ road, gateway, oldestAt, dueAt, isHeld }): Waiting[] => {
       if (oldestAt === undefined) return []
       const one = { road, gateway, oldestAt }
+      if (isHeld) return [{ ...one, state: 'held' }]
       return [dueAt === undefined ? { ...one, state: 'waiting' } : { ...one, ...retrying(1, dueAt) }]
     }),
   )
@@ -64,7 +81,7 @@ export function mergeWaiting(all: readonly Waiting[]): Waiting[] {
 
 function joined(one: Waiting, other: Waiting): Waiting {
   const oldestAt = Math.min(one.oldestAt, other.oldestAt)
-  if (one.state === 'waiting' || other.state === 'waiting') return { ...one, oldestAt }
+  if (one.state !== 'retrying' || other.state !== 'retrying') return { ...one, oldestAt }
   return {
     ...one,
     oldestAt,
@@ -83,11 +100,12 @@ export function waitingJob(job: {
   lane: string
   requeuedAt?: number | undefined
   dueAt?: number | undefined
+  isHeld: boolean
 }): WaitingOne {
-  const { road, id, lane, requeuedAt, dueAt } = job
+  const { road, id, lane, requeuedAt, dueAt, isHeld } = job
   const [first = ''] = lane.split('/', 1)
   const gateway = road === 'dispatch' || road === 'outbox' ? first : ''
   const cameAt = timeIn(id)
   const oldestAt = cameAt === undefined ? undefined : (requeuedAt ?? cameAt)
-  return { road, gateway, oldestAt, ...defined({ dueAt }) }
+  return { road, gateway, oldestAt, isHeld, ...defined({ dueAt }) }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Message, NewMessage } from '../../../src/core/message.ts'
-import type { DeadLetter, LetterFilter } from '../../../src/core/store.ts'
+import type { DeadLetter, LetterFilter, NewJob } from '../../../src/core/store.ts'
 import {
   acceptAll,
   type Bench,
@@ -438,6 +438,28 @@ export function jobsContract(factory: StoreFactory): void {
       // The clock of Redis does not stand still.
       const isClose = (a: number, b: number) => Math.abs(a - b) < 10 * SECOND
       assert.ok(isClose(retrying.nextAt, nextAt) && isClose(retrying.oldestAt, oldestAt))
+    },
+    'are held where something is paused, with those behind them': async ({ store }) => {
+      const [first = '', second = '', third = ''] = await acceptAll(store, ['one', 'two', 'three'])
+      const pump = async (...jobs: NewJob[]) => {
+        const { cursor } = await store.journal.unpumped(1)
+        await store.journal.pumped(cursor, jobs.at(-1)?.messageId ?? '', jobs)
+      }
+      const states = async () => {
+        const waiting = await store.oldestWaiting()
+        const ofJobs = waiting.filter(({ road, gateway }) => road === 'dispatch' && gateway !== 'demo')
+        return ofJobs.map(({ gateway, state }) => `${gateway} ${state}`).sort()
+      }
+      const inLane = (id: string, lane: string) => job(id, lane, { messageId: id })
+      await pump(inLane(first, 'shop/a'), inLane(second, 'shop/a'))
+      assert.deepEqual(await states(), ['shop waiting'])
+      const { token } = await claimOne(store, 'dispatch')
+      await store.jobs.settle('dispatch', [{ id: first, token, outcome: 'hold' }])
+      assert.deepEqual(await states(), ['shop held'])
+      await pump(inLane(third, 'bank/b'))
+      assert.deepEqual(await states(), ['bank waiting', 'shop held'])
+      await store.jobs.unhold('dispatch', [first])
+      assert.deepEqual(await states(), ['bank waiting', 'shop waiting'])
     },
     'are as old as the retry of their dead letter': async ({ store, now, advance }) => {
       const [id = ''] = await acceptAll(store, ['one'])

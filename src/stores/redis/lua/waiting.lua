@@ -3,7 +3,7 @@
 --
 -- ARGV[3]  number of oldest jobs to examine per queue    ARGV[4]  number of messages to examine after the dispatch cursor
 -- Returns  for messages {road, gateway, time of the id}; for unclaimed jobs {queue, lane, id, when it was retried as a dead letter
---          or empty, when it is due or empty}
+--          or empty, when it is due or empty, `1` if it is held or empty}
 local found = { {}, {} }
 local messages, jobs = found[1], found[2]
 
@@ -25,7 +25,8 @@ for _, name in ipairs(redis.call('SMEMBERS', root .. 'queues')) do
     local job = not redis.call('ZSCORE', base .. 'claims', id) and redis.call('HMGET', base .. 'job:' .. id, 'l', 'q', 'f')
     if job and job[1] then
       local due = redis.call('ZSCORE', base .. 'delayed', id) or (tonumber(job[3] or 0) > 0 and now)
-      jobs[#jobs + 1] = { name, job[1], id, job[2] or '', due and tostring(due) or '' }
+      local held = redis.call('ZSCORE', base .. 'held', id) and '1' or ''
+      jobs[#jobs + 1] = { name, job[1], id, job[2] or '', due and tostring(due) or '', held }
     end
   end
 end

@@ -4,7 +4,7 @@ import { timeIn } from '../../../core/message-id.ts'
 import type { Store, StoreStats, Waiting } from '../../../core/store.ts'
 import { defined } from '../../../lib/defined.ts'
 import { createFreshMessages } from '../../shared/fresh-messages.ts'
-import { oldestOf, WAITING, waitingJob } from '../../shared/values.ts'
+import { heldLanes, oldestOf, WAITING, waitingJob } from '../../shared/values.ts'
 import { createErasing } from '../erasing.ts'
 import { createJobs } from '../jobs.ts'
 import { createJournal } from '../journal.ts'
@@ -42,14 +42,18 @@ export async function createShard(server: Server, toEvent: (message: Message) =>
     },
     oldestWaiting: async (): Promise<Waiting[]> => {
       type Row = [road: string, of: string, id: string]
-      type Job = [queue: string, lane: string, id: string, requeuedAt: string, dueAt: string]
+      type Job = [queue: string, lane: string, id: string, requeuedAt: string, dueAt: string, held: string]
       const limits = [WAITING.jobs, WAITING.messages] as const
       const [messages, jobs] = await run<[Row[], Job[]]>('waiting', roots.main, ...limits)
       return oldestOf([
         ...messages.map(([road, gateway, time]) => ({ road, gateway, oldestAt: Number(time) })),
-        ...jobs.map(([road, lane, id, requeuedAt, dueAt]) =>
-          waitingJob({ road, id, lane, requeuedAt: timeOrNone(requeuedAt), dueAt: timeOrNone(dueAt) }),
-        ),
+        ...[...Map.groupBy(jobs, ([queue]) => queue).values()].flatMap((ofQueue) => {
+          const lanes = heldLanes(ofQueue.map(([, lane, , , , held]) => ({ lane, isHeld: held !== '' })))
+          return ofQueue.map(([road, lane, id, requeuedAt, dueAt]) => {
+            const times = { requeuedAt: timeOrNone(requeuedAt), dueAt: timeOrNone(dueAt) }
+            return waitingJob({ road, id, lane, isHeld: lanes.has(lane), ...times })
+          })
+        }),
       ])
     },
   }
