@@ -174,6 +174,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
       await fill(daemon, ALICE, MARK)
       await fill(daemon, BOB, 'harmless words')
+      await daemon.invoke('skill-pause', { skill: 'slow', reason: `desk:${ALICE} asked` })
       assert.notDeepEqual(await left(MARK), [])
       const identity = [`desk:${ALICE}`, `upload:${ALICE}`]
       const look = async () => Object(await daemon.invoke('person-erase', { identity }))
@@ -215,6 +216,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       const found = Object(await daemon.invoke('message-search', { text: 'harmless' })).messages
       assert.ok(found.length >= 4, `${found.length} messages of the other`)
       assert.notDeepEqual(await left('harmless words'), [])
+      const pauses = JSON.stringify(await daemon.invoke('pause-list'))
+      assert.match(pauses, /"name":"slow".*"named an erased person"/)
       const audit = JSON.stringify(await daemon.invoke('audit-list', { action: 'person-*' }))
       assert.match(audit, /person-erased/)
       assert.equal(await daemon.end(), 0)

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, toJson } from '../../core/json.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
 import type { LaterFilter } from './later-messages.ts'
@@ -43,7 +44,7 @@ export function createValuePlaces(kv: KeyValues, values: SkillValues, withoutLat
 /** The records of Trivium. Those about messages that arrived meanwhile stay. */
 function recordsPlace(kv: KeyValues, withoutLater: LaterFilter): Place {
   const isWanted = (key: string) => !EXCLUDED_KEYS.test(key)
-  // Values from which only a part is removed are no records about a message.
+  // A value of which a part remains is always changed: empty content is never about a later message.
   const contentOf = ({ key, value, rest }: Found) => (rest === undefined ? [key, value] : [])
   return valuesPlace('records', 'store', kv, restOfRecord, isWanted, (found, subject) =>
     withoutLater(found, contentOf, subject),
@@ -106,20 +107,41 @@ const restOfRecord: RestOf = (key, value, { about, person }) => {
 }
 
 /**
- * Pauses stay without the name of the person who made them, except those of the person's own
- * conversations. Cancellations of their messages are removed.
+ * Removes the pauses of the person's conversations and the cancellations of their messages. The others stay
+ * in force without the person's name.
  */
 function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
   const { pauses = [], cancels = [] } = Object(value)
-  const isOwn = (pause: Json) => isJsonObject(pause) && own.has(`${pause.gateway}/${pause.name}`)
-  const isByThem = (record: Json) => isJsonObject(record) && about.mentions(String(record.by))
-  const withoutName = (record: Json) => (isByThem(record) ? { ...Object(record), by: ERASED } : record)
-  const all: Json[] = [...pauses, ...cancels]
-  if (!all.some((record) => isOwn(record) || isByThem(record) || about.refersTo(record))) return value
-  const otherPauses = pauses.filter((pause: Json) => !isOwn(pause))
-  const otherCancels = cancels.filter((cancel: Json) => !about.mentions(String(Object(cancel).messageId)))
-  return toJson({ pauses: otherPauses.map(withoutName), cancels: otherCancels.map(withoutName) })
+  const isOwn = ({ kind, gateway, name }: JsonObject) =>
+    kind === 'conversation' && (own.has(`${gateway}/${name}`) || about.mentions(String(name)))
+  const isOfOwnMessage = ({ messageId }: JsonObject) => about.mentions(String(messageId))
+  const rest = {
+    pauses: objectsIn(pauses).filter((pause) => !isOwn(pause)),
+    cancels: objectsIn(cancels).filter((cancel) => !isOfOwnMessage(cancel)),
+  }
+  const anonymous = toJson({
+    pauses: rest.pauses.map((pause) => withoutName(pause, about)),
+    cancels: rest.cancels.map((cancel) => withoutName(cancel, about)),
+  })
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
 }
+
+/**
+ * A pause or cancellation without the person as its author or in its reason. Both fields are replaced, not
+ * removed, because a cancellation requires them.
+ */
+function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
+  const { gateway = null, by = null, reason = null } = record
+  return {
+    ...record,
+    // The author may be an id of the gateway beside it.
+    ...(about.refersTo({ gateway, by }) && { by: ERASED }),
+    ...(about.refersTo(reason) && { reason: NAMING_REASON }),
+  }
+}
+
+/** Replaces the reason of a pause or cancellation that named an erased person. */
+const NAMING_REASON = 'named an erased person'
 
 /** Removes the smallest parts that name the person. */
 const restOfState: RestOf = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))
@@ -133,16 +155,15 @@ const restOfSession: RestOf = (key, value, { about, person }) => {
   // The session of a conversation is named `gateway/conversation`.
   const isOwn = person.conversations.has(session)
   if (isOwn || about.isInKey(key) || !Array.isArray(entries)) return undefined
-  const isTheirs = (entry: Json) => {
-    const { agent: _, ...rest } = Object(entry)
-    return about.refersTo(rest)
-  }
-  const others: Json[] = entries.filter((entry) => !isTheirs(entry))
+  const plain = entries.map(withoutDerived)
+  const others = plain.filter((entry) => !about.refersTo(entry))
   if (others.length === entries.length && !about.refersTo(entries)) return value
   if (others.length === 0) return undefined
-  const plain = others.map((entry) => {
-    const { agent: _, summary: __, ...rest } = Object(entry)
-    return rest
-  })
-  return { ...Object(value), entries: plain }
+  return { ...Object(value), entries: others }
+}
+
+/** A session entry without what may come from other entries. */
+function withoutDerived(entry: Json): Json {
+  const { agent: _, summary: __, ...rest } = Object(entry)
+  return rest
 }

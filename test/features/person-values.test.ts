@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Json, toJson } from '../../src/core/json.ts'
+import { createPauseRecords } from '../../src/features/pauses/records.ts'
+import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
+import { createValuePlaces } from '../../src/features/person/value-places.ts'
+import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
+
+const OWN_MESSAGE = '019a0000-0000-7000-8000-000000000001'
+const OTHER_MESSAGE = '019a0000-0000-7000-8000-000000000002'
+const ADA: Person = {
+  identities: ['chat:ada', 'chat:U1'],
+  messages: new Set([OWN_MESSAGE]),
+  conversations: new Set(['chat/of-ada']),
+  files: new Set(),
+}
+const about = createReferences(
+  ADA,
+  createIdentities(ADA.identities, () => false),
+)
+const subject = { person: ADA, about }
+
+/** The values of Trivium and of skills in memory, and the erasure of Ada from them. */
+function openValues() {
+  const backend = () => createMemoryBackend(Date.now, new Map<string, StateEntry>())
+  const kv = backend()
+  const backends = () => ({ file: backend(), memory: backend(), shared: backend() })
+  const values = { state: backends(), sessions: backends() }
+  const places = createValuePlaces(kv, values, async (records) => [...records])
+  return {
+    kv,
+    sessions: values.sessions.shared,
+    /** Erases Ada; returns the number of erased values. */
+    async erase() {
+      let erased = 0
+      for (const place of places) for await (const count of place.erase(subject)) erased += count
+      return erased
+    },
+  }
+}
+
+describe('pauses and cancellations, after a person was erased', () => {
+  const other = { kind: 'conversation', gateway: 'chat', name: 'of-bob', since: 1, by: 'chat:bob' }
+  const cancel = { messageId: OTHER_MESSAGE, reason: 'wrong customer', by: 'chat:bob', at: 1 }
+
+  /** Erases Ada, checks that nothing about her remains, and returns what does. */
+  async function erasedFrom(pauses: Json[], cancels: Json[]) {
+    const { kv, erase } = openValues()
+    await kv.set('pauses', { pauses, cancels })
+    await erase()
+    const rest = toJson(await createPauseRecords(kv).load())
+    assert.equal(about.refersTo(rest), false, JSON.stringify(rest))
+    assert.equal(await erase(), 0, 'a second erasure finds nothing')
+    return Object(rest)
+  }
+
+  test('name them neither as the author nor in the reason', async () => {
+    const { pauses, cancels } = await erasedFrom(
+      [
+        { ...other, reason: 'chat:ada asked' },
+        { ...other, kind: 'skill', name: 'pay', by: 'chat:ada' },
+      ],
+      [
+        { ...cancel, reason: 'asked by chat:ada' },
+        { ...cancel, by: 'chat:ada' },
+      ],
+    )
+    assert.deepEqual(
+      [...pauses, ...cancels].map(({ by, reason }) => [by, reason]),
+      [
+        ['chat:bob', 'named an erased person'],
+        ['an erased person', undefined],
+        ['chat:bob', 'named an erased person'],
+        ['an erased person', 'wrong customer'],
+      ],
+    )
+  })
+
+  test('do not name them by an id without its gateway', async () => {
+    const { pauses } = await erasedFrom([{ ...other, by: 'U1' }], [])
+    assert.deepEqual(pauses, [{ ...other, by: 'an erased person' }])
+  })
+
+  test('are gone if they are of the person’s conversation or message', async () => {
+    const rest = await erasedFrom(
+      [{ ...other, name: 'of-ada' }, { ...other, name: 'chat:ada' }, other],
+      [{ ...cancel, messageId: OWN_MESSAGE }, cancel],
+    )
+    assert.deepEqual(rest, { pauses: [other], cancels: [cancel] })
+  })
+})
+
+describe('a session of several people, after one was erased', () => {
+  test('keeps the entry of another person, without the summary that names the erased one', async () => {
+    const { sessions, erase } = openValues()
+    const entry = { at: 2, args: { text: 'from bob' } }
+    const summarized = { ...entry, dropped: 3, summary: 'chat:ada asked for a refund' }
+    await sessions.set('team', { session: 'chat/all', entries: [summarized] })
+    assert.equal(await erase(), 1)
+    const { entries } = Object((await sessions.get('team'))?.value)
+    assert.deepEqual(entries, [{ ...entry, dropped: 3 }])
+    assert.equal(await erase(), 0)
+  })
+
+  test('has lost their entries, and what was derived from all', async () => {
+    const { sessions, erase } = openValues()
+    const entry = { at: 2, args: { text: 'from bob' } }
+    await sessions.set('team', {
+      session: 'chat/all',
+      entries: [
+        { at: 1, args: { text: 'from ada', by: 'chat:ada' }, summary: 'everybody said hello' },
+        { ...entry, agent: ['hello'] },
+      ],
+    })
+    assert.equal(await erase(), 1)
+    assert.deepEqual(Object((await sessions.get('team'))?.value).entries, [entry])
+  })
+})
