@@ -1,5 +1,12 @@
-/** `ada: …`, `to chat:ada: …`, `to ada@example.com: …`. */
-const WORKER_FIRST = /^\s*(?:to\s+)?((?:[\w-][\w.-]*:)?[\w.@+-]+)\s*:\s*(\S.*)$/s
+/** A name, or an identity with its gateway. Digits alone are no gateway, but the hours of a time of day. */
+const WORKER = String.raw`((?:(?!\d+:)[\w-][\w.-]*:)?[\w.@+-]+)`
+/**
+ * `ada: …`, `chat:ada: …`, `ada@example.com: …`. Without white space behind it, the colon belongs to a URL,
+ * a time of day or another part of the task.
+ */
+const WORKER_FIRST = new RegExp(String.raw`^\s*${WORKER}\s*:\s+(\S.*)$`, 's')
+/** `to ada: …`. Here a worker follows, so that also `to ada:check …` is understood. */
+const TO_WORKER = new RegExp(String.raw`^\s*to\s+${WORKER}\s*:(?:\s+|(?=\p{L}))(\S.*)$`, 'su')
 
 /** The worker if neither the call nor the text names one. */
 const DEFAULT_WORKER = 'worker'
@@ -8,6 +15,6 @@ const DEFAULT_WORKER = 'worker'
 export function workerOf(text: unknown, explicit: unknown): { worker: string; task: string } {
   const task = typeof text === 'string' ? text : ''
   if (typeof explicit === 'string') return { worker: explicit, task }
-  const [, worker = DEFAULT_WORKER, rest = task] = WORKER_FIRST.exec(task) ?? []
+  const [, worker = DEFAULT_WORKER, rest = task] = TO_WORKER.exec(task) ?? WORKER_FIRST.exec(task) ?? []
   return { worker, task: rest }
 }
