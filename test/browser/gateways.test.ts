@@ -8,6 +8,7 @@ import { openSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "old-secret-of-the-hub" } }
+  till: { transport: webhook, path: /till, verify: { scheme: github, secret: "secret-of-the-till" } }
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 routes: [{ name: all, skill: echo }]
 `
@@ -17,10 +18,10 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)
-  const deliver = (n: number) => {
+  const deliver = (n: number, path = '/hub') => {
     const body = `{"text":"<i>${n}</i>"}`
     const signature = createHmac('sha256', NEW).update(body).digest('hex')
-    return daemon.post('/hub', body, {
+    return daemon.post(path, body, {
       'x-github-event': 'ping',
       'x-hub-signature-256': `sha256=${signature}`,
     })
@@ -56,5 +57,25 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     assert.equal(await page.locator('main i').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway')
+  })
+  test('the list of refusals shows a quiet gateway beside a noisy one, and says what it leaves out', async () => {
+    await deliver(0, '/till')
+    for (let n = 0; n < 50; n++) await deliver(n)
+    await show('gateways')
+    const list = page.locator('details', { hasText: 'Each refusal, newest first' }).first()
+    await list.locator('summary', { hasText: '(the newest 50 of each gateway are kept)' }).waitFor()
+    await list.locator('summary').first().click()
+    await list.locator('.refusals > li').filter({ hasText: 'till' }).waitFor()
+    await list.locator('.refusals > li').filter({ hasText: 'hub' }).getByText('50 ×').waitFor()
+
+    for (let n = 0; n < 26; n++) {
+      await deliver(n)
+      await deliver(n, '/till')
+    }
+    await show('gateways/hub')
+    await page.getByText('(the newest 50 are kept)').waitFor()
+    await show('gateways')
+    await page.getByText('(the newest 50 rows are shown)').waitFor()
+    assert.equal(await page.locator('.refusals > li').count(), 50)
   })
 })

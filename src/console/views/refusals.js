@@ -18,16 +18,33 @@ export function Refusals({ gateway }) {
   if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
   const { refusals, groups } = value
   if (refusals.length === 0 && !loaded.error) return html`<p class="dim">None since this daemon started.</p>`
-  const runs = runsOf(refusals.slice(0, MOST))
+  const runs = runsOf(refusals)
   const isOpen = groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
   return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
-    <details open=${isOpen}><summary>Each refusal, newest first${refusals.length >= MOST && html` <span class="dim">(the newest ${MOST} of each gateway are kept)</span>`}</summary>
-    <ul class="refusals">${runs.map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
+    <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
+    <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
 }
 
 const MINUTE = 60_000
-/** Maximum number of refusals shown, and of rows that are open from the start. */
-const [MOST, FEW] = [50, 3]
+/** Number of refusals that the daemon keeps per gateway. */
+const KEPT = 50
+/** Maximum number of rows, and of rows that are open from the start. */
+const MAX_ROWS = 50
+const FEW = 3
+/** The gateway of requests that reached none. */
+const NO_GATEWAY = '-'
+
+/** Why the list has not all refusals. */
+function Limit({ refusals, runs, isOne }) {
+  const text = () => {
+    if (runs.length > MAX_ROWS) return `the newest ${MAX_ROWS} rows are shown`
+    const ofGateways = [...Map.groupBy(refusals, ({ gateway }) => gateway).values()]
+    if (ofGateways.every(({ length }) => length < KEPT)) return undefined
+    return `the newest ${KEPT}${isOne ? '' : ' of each gateway'} are kept`
+  }
+  const limit = text()
+  return limit && html` <span class="dim">(${limit})</span>`
+}
 
 /** Refusals in a row that differ only in their time and body, together. */
 function runsOf(refusals) {
@@ -41,18 +58,21 @@ function runsOf(refusals) {
   return runs
 }
 
-/** Refusals per reason in the last hour: count, start, share and likely cause. */
+/** Refusals of one reason in the last hour: count, start, share and likely cause. */
 function RefusalGroup({ of: group, isOne, refusals }) {
-  const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo, from, why } = group
-  const tried = refusals.find((one) => one.id && one.gateway === gateway && one.reason === reason)
-  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || gateway === '-' ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${gateway === '-' ? '' : `; ${percent(share)} of the deliveries since then`}</span></p>
-    <p>${why[0]?.name}</p>
+  const { gateway, reason, count: many, since, last, share, lastGoodAt, likely, todo } = group
+  // Lists of { name, count }; a refusal has one text for each.
+  const { from: senders, why: explanations } = group
+  const hasGateway = gateway !== NO_GATEWAY
+  const canTry = refusals.some((one) => one.id && one.gateway === gateway && one.reason === reason)
+  return html`<p class="group-head"><b class="many">${many.toLocaleString('en')}</b> ${isOne || !hasGateway ? html`<code>${reason}</code>` : html`<a href=${link(['gateways', gateway])}>${gateway}</a> <code>${reason}</code>`} <span class="dim">for <${Age} at=${since} />, last <${Age} at=${last} /> ago${hasGateway ? `; ${percent(share)} of the deliveries since then` : ''}</span></p>
+    <p>${explanations[0]?.name}</p>
     <p><b>${likely}</b> <${Words} text=${withoutCommands(todo)} /></p>
-    <p class="dim">${gateway !== '-' && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${from
+    <p class="dim">${hasGateway && (lastGoodAt === undefined ? 'It has accepted none since this daemon started.' : html`Last good delivery <${Age} at=${lastGoodAt} /> ago.`)} From ${senders
       .slice(0, 5)
       .map(({ name, count }) => `${name} (${count})`)
-      .join(', ')}${from.length > 5 ? ` and ${from.length - 5} more` : ''}.</p>
-    ${tried && html`<${TrySecret} gateway=${gateway} />`}`
+      .join(', ')}${senders.length > 5 ? ` and ${senders.length - 5} more` : ''}.</p>
+    ${canTry && html`<${TrySecret} gateway=${gateway} />`}`
 }
 
 function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) {
