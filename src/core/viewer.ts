@@ -2,7 +2,7 @@ import type { Call } from './call.ts'
 import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
 
 /** The transcript lines that a caller may read: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
-export type Readable = { channel?: string; sender?: string } | undefined
+export type Readable = { gateway?: string; sender?: string } | undefined
 
 /** Visibility between people: none, or within the same gateway. */
 export type Scope = 'person' | 'team'
@@ -14,19 +14,26 @@ export type Scope = 'person' | 'team'
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call
   if (isOperator(caller) || isCommandLine(message)) {
-    // With a slash, which no gateway has in its name: otherwise, an operator could share what they add with a gateway named `http`.
-    const owner = (caller.kind === 'route' && caller.id) || (message?.gateway ?? `operator/${caller.kind}`)
-    return { owner, sees: () => true, reads: {} satisfies Readable }
+    return { owner: operatorOwner(call), sees: () => true, reads: {} satisfies Readable }
   }
   const owner = caller.id ?? (message ? `${message.gateway}/${message.conversation}` : call.rootId)
   const { gateway, name, external } = partsOf(caller.id ?? '')
   if (gateway !== '' && !RESERVED_PREFIXES.includes(gateway) && scope === 'team' && !external) {
     const sees = (other: string) => other === gateway || partsOf(other).gateway === gateway
-    return { owner, sees, reads: { channel: gateway } satisfies Readable }
+    return { owner, sees, reads: { gateway } satisfies Readable }
   }
   // None for an unverified sender, who may have written into another person's conversation.
-  const reads: Readable = gateway === '' ? undefined : { channel: gateway, sender: name }
+  const reads: Readable = gateway === '' ? undefined : { gateway, sender: name }
   return { owner, sees: (other: string) => other === owner, reads }
+}
+
+/**
+ * The owner of what an operator adds: their identity in a message, else the gateway of the message, else
+ * `operator/http` and the like. No gateway has a slash in its name, so these never share with one named `http`.
+ */
+function operatorOwner({ caller, message }: Pick<Call, 'caller' | 'message'>): string {
+  if (caller.kind === 'route' && caller.id) return caller.id
+  return message?.gateway ?? `operator/${caller.kind}`
 }
 
 /** True for a message that an operator typed: `trivium message cli` without `--from`, not edited and not resent by a program. */

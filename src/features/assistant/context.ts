@@ -2,7 +2,7 @@ import type { AskedBy } from '../../core/asked-by.ts'
 import type { Call } from '../../core/call.ts'
 import type { Message } from '../../core/message.ts'
 
-/** A skill that messages invoke by their first words (`prefixes`). `verified`: from verified senders only. */
+/** A skill that messages invoke by their first words (`prefixes`). `ref`: the skill that it runs. `verified`: from verified senders only. */
 export type Word = {
   name: string
   ref: string

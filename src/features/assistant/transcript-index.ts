@@ -63,6 +63,7 @@ export function createTranscriptIndex(sources: { dir: string; logs: MessageLog }
   }
 }
 
-function readerOf({ channel = null, sender = null }: { channel?: string | null; sender?: string | null }) {
-  return { channel, sender }
+/** The parameters of `IS_READABLE`. */
+function readerOf({ gateway = null, sender = null }: { gateway?: string | null; sender?: string | null }) {
+  return { channel: gateway, sender }
 }
