@@ -1,3 +1,6 @@
+/** The gateway of requests that reached none, such as to a mistyped path. */
+export const NO_GATEWAY = '-'
+
 /** The page where a trouble can be handled: `{ path, query }` for `link`. */
 export function placeOf(trouble) {
   const { code, where } = trouble
@@ -7,7 +10,7 @@ export function placeOf(trouble) {
     case 'messages-lost':
       return { path: ['gateways', gateway] }
     case 'refusals':
-      return { path: gateway === '-' ? 'gateways' : ['gateways', gateway] }
+      return { path: gateway === NO_GATEWAY ? 'gateways' : ['gateways', gateway] }
     case 'queue-down':
     case 'subscription-down':
     case 'subscription-paused':

@@ -5,7 +5,7 @@ import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
 import { Age, Badge, useLoaded, useOnce, Wait, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { withoutCommands } from '../lib/troubles.js'
+import { NO_GATEWAY, withoutCommands } from '../lib/troubles.js'
 
 /** Refusals by gateway and reason with the likely cause, then each of the newest. */
 export function Refusals({ gateway }) {
@@ -31,8 +31,6 @@ const KEPT = 50
 /** Maximum number of rows, and of rows that are open from the start. */
 const MAX_ROWS = 50
 const FEW = 3
-/** The gateway of requests that reached none. */
-const NO_GATEWAY = '-'
 
 /** Why the list has not all refusals. */
 function Limit({ refusals, runs, isOne }) {

@@ -22,6 +22,7 @@ export function SkillsPage({ name, query }) {
     async (signal) => {
       const [usage, { currency }, routes] = await Promise.all([
         invoke('skill-usage', range, signal),
+        // Only for the currency: each skill's cost is part of its usage.
         invoke('cost', { by: 'skill', since: '1d' }, signal),
         invoke('route-list', {}, signal),
       ])
@@ -63,7 +64,10 @@ function brokenAmong(skills) {
     .map(({ where, text }) => ({ name: where.skill, description: text, kind: 'code' }))
 }
 
-/** Skills of the project first, and shipped ones that it uses; the rest apart: nobody here has written it. */
+/**
+ * `own`: skills of the project, and shipped ones that ran, most used first. Shipped words and built-in skills
+ * stay in `words` and `builtIn` even if they ran; `builtIn` also has the other shipped skills.
+ */
 function sorted(skills, usage, wanted) {
   const asked = wanted.toLowerCase().split(/\s+/).filter(Boolean)
   const fits = ({ name, description }) =>
