@@ -91,7 +91,7 @@ export function idParts(id: string): [number, number, number] | undefined {
 
 /** Number of missed events that an id stands for. The id of a gap has no position, and ends with this number. */
 export function missedIn(id: string): number {
-  // Cheap test for a position of zero in its highest 24 bits, which most ids do not have.
+  // Cheap test: the highest 38 of the 40 bits of the position are zero only for gaps and the first few messages.
   if (!id.startsWith('000-8000-000', 15)) return 0
   const [position, , missed = 0] = idParts(id) ?? []
   return position === 0 ? missed : 0

@@ -14,7 +14,7 @@ routes:
 const SKILLS = {
   work: `import { appendFileSync } from 'node:fs'
 export default { description: 'works', async run({ args, signal }) {
-  appendFileSync('done', args.text + '\\n')
+  appendFileSync('started', args.text + '\\n')
   if (!args.text.startsWith('stubborn')) return
   signal.addEventListener('abort', () => appendFileSync('aborted', args.text + '\\n'))
   await new Promise(() => setInterval(() => {}, 1_000))
@@ -28,7 +28,8 @@ for (const store of ['embedded', 'redis'] as const) {
       const path = join(suite.site.dir, name)
       return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
     }
-    const done = (start: string) => linesOf('done').filter((text) => text.startsWith(start))
+    /** The texts of the runs that began, in order. */
+    const started = (start: string) => linesOf('started').filter((text) => text.startsWith(start))
     const post = async (chat: string, text: string) => {
       const { status, body } = await suite.daemon.post('/desk', JSON.stringify({ chat, text }))
       assert.equal(status, 202)
@@ -44,7 +45,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const group = { topic: 'gateway-message', queue: 'watcher' }
       await suite.daemon.invoke('event-subscribe', group)
       const ids = [await post('a', 'drop 1')]
-      await until(() => done('drop').length === 1, 'the first')
+      await until(() => started('drop').length === 1, 'the first')
       await suite.daemon.invoke('conversation-pause', {
         conversation: 'desk:a',
         drop: true,
@@ -52,7 +53,7 @@ for (const store of ['embedded', 'redis'] as const) {
       })
       ids.push(await post('a', 'drop 2'))
       await post('b', 'other')
-      await until(() => done('other').length === 1, 'another conversation')
+      await until(() => started('other').length === 1, 'another conversation')
       const shown = await until(async () => {
         const found = await show(ids[1] ?? '')
         const note = found.history.find(({ what }: { what: string }) => what === 'handled by a person')
@@ -65,7 +66,7 @@ for (const store of ['embedded', 'redis'] as const) {
         [ids[1]],
       )
       assert.equal(typeof shown.note.detail.since, 'number')
-      assert.deepEqual(done('drop'), ['drop 1'])
+      assert.deepEqual(started('drop'), ['drop 1'])
       const received: string[] = []
       for (let left = 3; left > 0; left--)
         received.push(
@@ -76,8 +77,8 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(events.map(({ id }: { id: string }) => id).slice(0, 2), ids)
       await suite.daemon.invoke('conversation-resume', { conversation: 'desk:a' })
       await post('a', 'drop 3')
-      await until(() => done('drop').length === 2, 'the third')
-      assert.deepEqual(done('drop'), ['drop 1', 'drop 3'], 'what a person handled stays handled')
+      await until(() => started('drop').length === 2, 'the third')
+      assert.deepEqual(started('drop'), ['drop 1', 'drop 3'], 'what a person handled stays handled')
     })
 
     test('what waited runs in order after the resume, over a kill', async () => {
@@ -87,13 +88,13 @@ for (const store of ['embedded', 'redis'] as const) {
       await suite.restart('SIGKILL')
       for (const at of [4, 5]) await post('c', `order ${at}`)
       await post('d', 'beside')
-      await until(() => done('beside').length === 1, 'another conversation')
-      assert.deepEqual(done('order'), ['order 0'])
+      await until(() => started('beside').length === 1, 'another conversation')
+      assert.deepEqual(started('order'), ['order 0'])
       await suite.daemon.invoke('conversation-resume', { conversation: 'desk:c' })
       await post('c', 'order 6')
-      await until(() => done('order').length === 7, 'all')
+      await until(() => started('order').length === 7, 'all')
       assert.deepEqual(
-        done('order'),
+        started('order'),
         [0, 1, 2, 3, 4, 5, 6].map((at) => `order ${at}`),
       )
     })
@@ -103,32 +104,33 @@ for (const store of ['embedded', 'redis'] as const) {
         const chat = `kill-${when}`
         await finished(await post(chat, `${chat} 0`))
         const conversation = { conversation: `desk:${chat}` }
-        const killDuring = async (name: string) => {
+        /** Kills the daemon while the call runs. With `after`, another request is answered first, so the call has probably ended. */
+        const killAround = async (name: string) => {
           const call = suite.daemon.invoke(name, conversation).catch(() => undefined)
           if (when === 'after') await suite.daemon.get('/v1/status')
           await suite.restart('SIGKILL')
           await call
           assert.ok((await pauses()).length <= 1)
         }
-        await killDuring('conversation-pause')
+        await killAround('conversation-pause')
         await suite.daemon.invoke('conversation-pause', conversation)
         assert.equal((await pauses()).length, 1, 'a pause of what is paused is no second one')
         const waiting = await post(chat, `${chat} 1`)
         await post('free', `free ${when}`)
-        await until(() => done(`free ${when}`).length === 1, 'another conversation')
-        assert.equal(done(chat).length, 1)
-        await killDuring('conversation-resume')
+        await until(() => started(`free ${when}`).length === 1, 'another conversation')
+        assert.equal(started(chat).length, 1)
+        await killAround('conversation-resume')
         await suite.daemon.invoke('conversation-resume', conversation)
         assert.equal((await pauses()).length, 0)
         await finished(waiting)
         // The second kill may interrupt the waiting message, which is then run twice.
-        assert.deepEqual([...new Set(done(chat))], [`${chat} 0`, `${chat} 1`])
+        assert.deepEqual([...new Set(started(chat))], [`${chat} 0`, `${chat} 1`])
       })
     }
 
     test('a kill during run-cancel ends the run all the same, without another attempt', async () => {
       const id = await post('e', 'stubborn')
-      await until(() => done('stubborn').length === 1, 'the run')
+      await until(() => started('stubborn').length === 1, 'the run')
       const cancelling = suite.daemon
         .invoke('run-cancel', { messageId: id, reason: 'wrong customer' })
         .catch(() => undefined)
@@ -136,11 +138,11 @@ for (const store of ['embedded', 'redis'] as const) {
       await suite.restart('SIGKILL')
       await cancelling
       await until(async () => (await show(id)).outcome === 'dead', 'the dead letter', 60_000)
-      assert.deepEqual(done('stubborn'), ['stubborn'])
+      assert.deepEqual(started('stubborn'), ['stubborn'])
       const letter = JSON.stringify(await suite.daemon.invoke('dead-letter-show', { id }))
       assert.match(letter, /run_cancelled.*wrong customer/)
       await post('e', 'after')
-      await until(() => done('after').length === 1, 'the next of the conversation')
+      await until(() => started('after').length === 1, 'the next of the conversation')
     })
   })
 }

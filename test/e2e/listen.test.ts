@@ -21,7 +21,7 @@ gateways:
   plain: { transport: webhook, path: /plain, verify: { scheme: none } }
 routes: []
 `
-/** What a JSON parser would write otherwise: spaces, escapes, a number beyond 2^53 (probot/smee-client, issue 325). */
+/** JSON that parsing and writing again would change: spaces, escapes, a number beyond 2^53 (probot/smee-client, issue 325). */
 const RAW = '{ "message": "caf\\u00e9",\n  "id": 12345678901234567890, "emoji": "✓" }'
 
 type Seen = { request: IncomingMessage; body: Buffer }

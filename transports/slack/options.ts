@@ -120,7 +120,7 @@ const socket = z.strictObject({
     .describe('socket: Socket Mode, without a public address. http: events are POSTed to `path`.'),
   'app-token': z.string().min(1).describe('The app-level token (xapp-…) with connections:write.'),
   ping: timerDuration
-    .refine((ms) => ms >= 50, 'a ping takes at least 50ms')
+    .refine((ms) => ms >= 50, 'expected at least 50ms')
     .default(10_000)
     .describe('Interval of pings; a socket that misses three is replaced.'),
   'max-silence': timerDuration

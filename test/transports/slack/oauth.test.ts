@@ -11,6 +11,9 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { until } from '../../fixtures/until.ts'
 import { callback, replyTo, signed, startWorld, type World } from './harness.ts'
 
+/** Remaining lifetimes of tokens: due for renewal and not due. */
+const DUE_SECONDS = 3_600
+const NOT_DUE_SECONDS = 43_200
 const CLIENT = { 'client-id': '1.2', 'client-secret': 'client-secret' }
 
 let world: World
@@ -22,7 +25,10 @@ async function open(): Promise<void> {
   after(() => world.close())
 }
 
-/** Opens the page, and goes where Slack leads who allows it there: as a browser does, unless `more` says otherwise. */
+/**
+ * Opens the install page, allows the app at Slack, and follows the redirect with the browser's cookie. `more`
+ * replaces the cookie or the state.
+ */
 async function install(url: string, place: Place, more: { cookie?: string; state?: string } = {}) {
   const begun = await fetch(`${url}/slack/install`, { redirect: 'manual' })
   const asked = new URL(begun.headers.get('location') ?? '')
@@ -34,7 +40,7 @@ async function install(url: string, place: Place, more: { cookie?: string; state
   return { asked, status }
 }
 
-/** What somebody says in a workspace; of an organisation that has the app, as Slack tells it then. */
+/** An event in a workspace. With `enterprise`, the organisation has the app: the authorization has no team. */
 function said(team: string, event: JsonObject = {}, enterprise?: string): JsonObject {
   const authorized = enterprise ? { enterprise_id: enterprise, team_id: null } : { team_id: team }
   const payload = callback({ text: 'hello', ts: slack.nextTs(), ...event })
@@ -101,7 +107,7 @@ routes:
 
   assert.equal((await site.run(['slack', 'installs', 'remove', 'T1'])).code, 0)
   assert.deepEqual(tokensOf('auth.revoke'), ['xoxp-secret', own])
-  // As Slack then tells; what somebody says there is what nobody answers.
+  // Slack reports the revocation; later messages of this workspace are refused.
   await deliver(said('T1', { type: 'tokens_revoked', tokens: { bot: ['UT1BOT'] } }))
   await deliver(said('T1'))
   assert.match((await site.run(['status'])).out, /nobody installed the app there/)
@@ -130,7 +136,7 @@ routes: [{ name: talk, match: { gateway: team }, skill: echo }]
   })
   const one = await site.start()
   const two = await site.start({ TRIVIUM_DATA_DIR: '.trivium-2' })
-  slack.oauth.expires = 3600
+  slack.oauth.expires = DUE_SECONDS
   assert.equal((await install(one.url, { team: 'T1' })).status, 200)
   const first = slack.oauth.tokenOf('T1')
   const post = async ({ url }: { url: string }, channel: string) => {
@@ -177,7 +183,7 @@ describe('an installation', () => {
     const events = messages().map(({ data }) => [data.event].flat()[0])
     assert.deepEqual(events.slice(1), ['tokens_revoked', 'app_uninstalled', 'tokens_revoked'])
     assert.deepEqual(await world.transport.installs?.list(), [])
-    // What was looked up counts for seconds.
+    // A looked-up installation is cached for some seconds.
     await until(async () => {
       const { length } = messages()
       await deliver(said('T1'))
@@ -205,7 +211,7 @@ describe('an installation', () => {
     const last = messages().at(-1)
     assert.deepEqual([last?.data.team, last?.text], ['E1', 'hello'])
     slack.oauth.revoke('E1')
-    // A daemon that has not asked Slack of it yet cannot any more.
+    // A new daemon has no cached list of the organisation's workspaces, and its token is revoked.
     await world.transport.stop()
     await world.another()
     await deliver(said('T2ORG', { type: 'app_uninstalled' }, 'E1'))
@@ -215,7 +221,7 @@ describe('an installation', () => {
   test('has its tokens renewed by one daemon, and each refresh token is used once', async () => {
     await open()
     const { transport } = await world.another()
-    slack.oauth.expires = 3600
+    slack.oauth.expires = DUE_SECONDS
     for (const team of ['T1', 'T2', 'T3']) await install(world.fixture.url, { team })
     const before = slack.oauth.tokenOf('T1')
     const send = (by: World['transport'], team: string, key: string) =>
@@ -231,8 +237,8 @@ describe('an installation', () => {
     const used = refreshed()
     const ofBots = used.filter(isOfBot)
     assert.deepEqual([ofBots.length, new Set(ofBots).size], [3, 3])
-    // A user's token that is over asks for nothing by itself.
-    slack.oauth.expires = 43_200
+    // An expired user token alone is not renewed.
+    slack.oauth.expires = NOT_DUE_SECONDS
     await install(world.fixture.url, { team: 'T4' })
     await send(transport, 'T4', 'T4')
     assert.deepEqual(refreshed(), used)

@@ -27,17 +27,17 @@ export function openShards(
   const { signals, layout } = options
   const stopped = new AbortController()
   const shards = guardShards(bare, stopped.signal)
-  const { of } = layout
+  const { of: shardCount } = layout
   const owners = createOwners({
     ...options,
-    of,
+    of: shardCount,
     onSignal: signals.on,
     changed: async (own) => {
       owned.begun(own)
       await signals.dispatchOf(own)
     },
   })
-  const owned = createOwned(of, owners, signals.on)
+  const owned = createOwned(shardCount, owners, signals.on)
   return {
     onSignal: (name, listener) => {
       // A daemon that waits for messages to dispatch takes part in the distribution of shards.
@@ -63,7 +63,7 @@ export function openShards(
     oldestWaiting: async () =>
       mergeWaiting((await askAll(shards, ({ oldestWaiting }) => oldestWaiting())).answers.flat()),
     trim: async (policy) => {
-      const { answers } = await askAll(shards, ({ trim }) => trim(partOf(policy, of)))
+      const { answers } = await askAll(shards, ({ trim }) => trim(partOf(policy, shardCount)))
       return { removed: answers.reduce((sum, { removed }) => sum + removed, 0) }
     },
     stop: async () => {
@@ -74,9 +74,10 @@ export function openShards(
 }
 
 function sumOf(all: readonly StoreStats[]): StoreStats {
-  const sum = (of: (stats: StoreStats) => number) => all.reduce((total, stats) => total + of(stats), 0)
-  const oldest = (of: (stats: StoreStats) => number | undefined) => {
-    const times = all.map(of).filter((time) => time !== undefined)
+  const sum = (countIn: (stats: StoreStats) => number) =>
+    all.reduce((total, stats) => total + countIn(stats), 0)
+  const oldest = (timeIn: (stats: StoreStats) => number | undefined) => {
+    const times = all.map(timeIn).filter((time) => time !== undefined)
     return times.length > 0 ? { oldestAt: Math.min(...times) } : {}
   }
   const lost: Record<string, number> = {}
@@ -100,21 +101,21 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
       ...oldest(({ dispatch }) => dispatch.oldestAt),
     },
     jobs: [...queues].map((queue) => {
-      const of = ({ jobs }: StoreStats) => jobs.find((each) => each.queue === queue)
+      const queueIn = ({ jobs }: StoreStats) => jobs.find((each) => each.queue === queue)
       return {
         queue,
-        waiting: sum((stats) => of(stats)?.waiting ?? 0),
-        running: sum((stats) => of(stats)?.running ?? 0),
-        dead: sum((stats) => of(stats)?.dead ?? 0),
-        ...oldest((stats) => of(stats)?.oldestAt),
+        waiting: sum((stats) => queueIn(stats)?.waiting ?? 0),
+        running: sum((stats) => queueIn(stats)?.running ?? 0),
+        dead: sum((stats) => queueIn(stats)?.dead ?? 0),
+        ...oldest((stats) => queueIn(stats)?.oldestAt),
       }
     }),
   }
 }
 
 /** The retention of each shard: its share of the maximum counts. */
-function partOf(policy: Retention, of: number): Retention {
-  const part = (count: number) => Math.ceil(count / of)
+function partOf(policy: Retention, shardCount: number): Retention {
+  const part = (count: number) => Math.ceil(count / shardCount)
   const { journal, gateways = {}, deadLetters = 5_000 } = policy
   const ofGateways = Object.entries(gateways).map(([name, { maxCount, ...rest }]) => {
     return [name, maxCount === undefined ? rest : { ...rest, maxCount: part(maxCount) }] as const

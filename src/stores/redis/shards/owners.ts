@@ -14,7 +14,7 @@ const MOST_DAEMONS = 1_000
 
 /**
  * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only decide who reads a shard. The shard's
- * own tokens ensure that a cursor moves once and a job is claimed once, so a slow daemon does no harm. \`changed\` gets the shards of
+ * own tokens ensure that a cursor moves once and a job is claimed once, so a slow daemon does no harm. `changed` gets the shards of
  * this daemon.
  */
 export function createOwners(options: {
