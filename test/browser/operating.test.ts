@@ -117,9 +117,10 @@ routes:
     await page.clock.install()
     await show(`messages/${message.id}`)
     const first = page.locator('.timeline time').first()
-    const [iso, text] = [String(await first.getAttribute('title')), await first.textContent()]
+    const [iso, text] = [String(await first.getAttribute('datetime')), await first.textContent()]
     const local = await page.evaluate((at) => new Date(at).toTimeString().slice(0, 8), iso)
     assert.equal(text?.slice(0, 8), local)
+    assert.match(String(await first.getAttribute('title')), /^\d+ \w+ \d{4}, \d\d:\d\d:\d\d \S+$/)
     await daemon.invoke('person-erase', { identity: ['*:ada@example.com'] })
     await show('audit?action=person-erase')
     await page.getByText('No entry matches.').waitFor()

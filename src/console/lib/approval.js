@@ -1,7 +1,7 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
-import { Age, act, ask, Json, preview, useLoaded } from './parts.js'
+import { Age, act, ask, fullTime, Json, preview, useLoaded } from './parts.js'
 import { link } from './router.js'
 
 /** The remaining time: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
@@ -24,7 +24,7 @@ const SOON = 300_000
 export function Expiry({ of: { expiresAt, onTimeout } }) {
   const left = expiresAt - clock.value
   const what = onTimeout === 'approve' ? 'Approved' : 'Denied'
-  return html`<span class=${left < SOON ? 'soon' : ''} title=${new Date(expiresAt).toISOString()}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
+  return html`<span class=${left < SOON ? 'soon' : ''} title=${fullTime(expiresAt)}>${what} automatically in <b class="left">${countdown(left)}</b></span>`
 }
 
 /** The requester and the context: their roles, the message, and the route. */

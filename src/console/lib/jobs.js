@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { Age, act, ask, Badge, span, useLoaded, Wait } from './parts.js'
+import { Age, act, ask, Badge, dateTime, span, useLoaded, Wait } from './parts.js'
 import { link } from './router.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
@@ -69,7 +69,7 @@ function Job({ job, reload }) {
   return html`<li class="card job" data-row tabindex="-1" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b> <${Where} of=${job} /></p>
     ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by}, ${new Date(startedAt).toLocaleString('en-GB', TIME)} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by}, ${dateTime(new Date(startedAt).getTime())} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
   </li>`
@@ -105,11 +105,9 @@ function aboutJob({ kind, target }) {
   return `${kind} ${Object.values(target ?? {}).join(' ')}`
 }
 
-const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
-
 /** A time of ISO 8601 in the time of this browser; ids and names unchanged. */
 function shownTime(text) {
-  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? new Date(text).toLocaleString('en-GB', TIME) : text
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? dateTime(new Date(text).getTime()) : text
 }
 
 function resultOf(result) {

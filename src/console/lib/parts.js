@@ -50,15 +50,26 @@ const TIME_OF_DAY = { hour: '2-digit', minute: '2-digit', second: '2-digit', fra
 
 /** A date and time here: `28 Nov, 22:45:08`. */
 export function dateTime(at) {
-  return new Date(at).toLocaleString('en-GB', DATE_TIME)
+  return DATE_TIME.format(at)
 }
 
-const DATE_TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+const PARTS = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', PARTS)
+const FULL = new Intl.DateTimeFormat('en-GB', { ...PARTS, year: 'numeric', timeZoneName: 'short' })
+
+/** A time with its year and zone, for a tooltip: `28 Nov 2026, 22:45:08 CET`. */
+export function fullTime(at) {
+  return FULL.format(at)
+}
+
+/** A date and time here, as an element. */
+export function Moment({ at }) {
+  return html`<time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${dateTime(at)}</time>`
+}
 
 /** A time as a live age, with the full time on hover. */
 export function Age({ at }) {
-  const iso = new Date(at).toISOString()
-  return html`<time class="age" datetime=${iso} title=${iso}>${span(Math.max(0, clock.value - at))}</time>`
+  return html`<time class="age" datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${span(Math.max(0, clock.value - at))}</time>`
 }
 
 /** The kind of badge for each outcome. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { startedJobs } from './jobs.js'
-import { act, ask } from './parts.js'
+import { act, ask, dateTime } from './parts.js'
 import { instant } from './range.js'
 import { count } from './troubles.js'
 import { rangeIn } from './when.js'
@@ -84,10 +84,8 @@ function spanOf({ since, until }) {
   return `${shown(since)} to ${until === undefined ? 'now' : shown(until)}`
 }
 
-const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
-
 function shown(at) {
-  return new Date(at).toLocaleString('en-GB', TIME)
+  return dateTime(new Date(at).getTime())
 }
 
 function argumentsOf({ since, until }) {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, Badge, Empty, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, Badge, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 
@@ -80,7 +80,7 @@ async function readTitles(signal) {
 
 /** The person and the action link to their entries. */
 function Row({ of: { at, by, via, action, target = {}, outcome, from }, query, titles }) {
-  return html`<tr><td class="time whole-words">${new Date(at).toLocaleString('en-GB', TIME)} <span class="dim"><${Age} at=${at} /> ago</span></td>
+  return html`<tr><td class="time whole-words"><${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span></td>
     <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
     <td class="action"><${Only} text=${action} to=${{ ...query, action }} />${isDryRun(action, target) && html` <${Badge}>dry run<//>`}</td>
     <td class="target"><${What} action=${action} target=${target} titles=${titles} /></td>
@@ -91,8 +91,6 @@ function Row({ of: { at, by, via, action, target = {}, outcome, from }, query, t
 function isDryRun(action, { dryRun, confirm }) {
   return dryRun === true || (action === 'person-erase' && confirm !== true)
 }
-
-const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' }
 
 function Only({ text, to }) {
   return html`<a class="plain-text" title=${`Only ${text}`} href=${link('audit', to)}>${text}</a>`
@@ -140,7 +138,7 @@ function What({ action, target, titles }) {
 }
 
 function Value({ name, value, action, target }) {
-  if (TIMES.has(name)) return html`<${Moment} at=${value} />`
+  if (TIMES.has(name)) return html`<${When} at=${value} />`
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
@@ -148,11 +146,9 @@ function Value({ name, value, action, target }) {
 }
 
 /** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
-function Moment({ at }) {
+function When({ at }) {
   const time = new Date(at)
-  return Number.isNaN(time.getTime())
-    ? String(at)
-    : html`<time title=${time.toISOString()}>${time.toLocaleString('en-GB', TIME)}</time>`
+  return Number.isNaN(time.getTime()) ? String(at) : html`<${Moment} at=${time.getTime()} />`
 }
 
 /** The titles of decided requests by id, read once an entry needs them. */

@@ -3,7 +3,7 @@ import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, ask, Badge, Copy, Facts, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { RoutePage } from './route.js'
@@ -107,12 +107,8 @@ function Change({ files, previous, changedAt, since }) {
   const names = [...new Set([...before, ...files].map(({ file }) => file))]
   const textOf = (all, name) => all.find(({ file }) => file === name)?.yaml ?? ''
   const changed = names.filter((name) => textOf(before, name) !== textOf(files, name))
-  return html`<p class="dim">What was in force from <${Time} at=${previous.at} />, against what is since <${Time} at=${changedAt} />.</p>
+  return html`<p class="dim">What was in force from <${Moment} at=${previous.at} />, against what is since <${Moment} at=${changedAt} />.</p>
     ${changed.map((name) => html`<section key=${name}><h2 class="file-name">${name}</h2><${Diff} label=${`Changes of ${name}`} lines=${around(diffOf(textOf(before, name), textOf(files, name)))} /></section>`)}`
-}
-
-function Time({ at }) {
-  return html`<time datetime=${new Date(at).toISOString()}>${new Date(at).toLocaleString()}</time>`
 }
 
 /** The routes in order, with their message counts. */

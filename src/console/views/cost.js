@@ -1,7 +1,7 @@
 import { invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
-import { Badge, CopyLink, Empty, useLoaded, Wait } from '../lib/parts.js'
+import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
 import { RANGES, Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 
@@ -155,7 +155,7 @@ function Meter({ of: { used, most, limit } }) {
 function usedOf({ unit, used, most, until }) {
   const amount =
     unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`
-  return `${amount}${until === undefined ? '' : `, goes on at ${new Date(until).toLocaleString()}`}`
+  return `${amount}${until === undefined ? '' : `, goes on at ${dateTime(until)}`}`
 }
 
 const TOP = 3
@@ -166,7 +166,7 @@ function Budgets({ of: budgets, senders, currency, query }) {
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${new Date(until).toLocaleString()}</span></li>`)}</ul>`}</li>`
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}</ul>`}</li>`
       : html`<li key=${index} class="card"><p><b>Budget of ${each.budget === 'skill' ? html`<a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'all'}</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
           <${Meter} of=${each} /><p class="dim">${usedOf(each)}</p></li>`,
   )}

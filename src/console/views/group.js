@@ -18,6 +18,7 @@ import {
   act,
   Badge,
   Empty,
+  fullTime,
   Json,
   Loading,
   StoreAway,
@@ -116,7 +117,7 @@ function PushHead({ topic, name, group, push, reload }) {
     <div class="figures-row"><${Figure} name="Queued" value=${count(queued, 'event')} />
       <${Figure} name="Unread" value=${count(unread, 'event')} />
       <${Figure} name="Oldest waiting" value=${oldest === undefined ? 'none' : html`<${Age} at=${oldest} />`} />
-      ${push.nextAt !== undefined && html`<${Figure} name="Next attempt" value=${push.nextAt > clock.value ? html`<span title=${new Date(push.nextAt).toISOString()}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />`}
+      ${push.nextAt !== undefined && html`<${Figure} name="Next attempt" value=${push.nextAt > clock.value ? html`<span title=${fullTime(push.nextAt)}>in ${span(push.nextAt - clock.value)}</span>` : 'now'} />`}
       <${Figure} name="Dead letters" value=${dead > 0 ? html`<a href=${link('dead-letters', { queue: `push/${name}` })}>${dead.toLocaleString('en')}</a>` : '0'} isBad=${dead > 0} /></div>
     ${value?.settings && html`<details><summary>Settings</summary><${Json} value=${value.settings} label="Settings" /></details>`}
     ${settings && html`<${SubscriptionForm} name=${name} settings=${settings} close=${changed} />`}`

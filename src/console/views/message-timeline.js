@@ -1,7 +1,7 @@
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
-import { Age, Facts, timeOfDay, took, Words } from '../lib/parts.js'
+import { Age, Facts, fullTime, timeOfDay, took, Words } from '../lib/parts.js'
 import { authorOf } from './authors.js'
 import { cancelledBy, isCancelled } from './standing.js'
 
@@ -43,7 +43,7 @@ export function Timeline({ shown }) {
         { at, road, what, detail = {} },
         index,
       ) => html`<li key=${index} class=${`${road} ${KINDS[what] ?? ''}`}>
-      <div class="when"><time title=${new Date(at).toISOString()}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
+      <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
       <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} at=${at} /></div>
     </li>`,
     )}
@@ -61,7 +61,7 @@ export function Timeline({ shown }) {
 /** An attempt that has not ended, with its time so far. */
 function Running({ of: { since, route, skill, attempt }, start }) {
   return html`<li class="dispatch busy">
-    <div class="when"><time title=${new Date(since).toISOString()}>+${took(since - start)}</time></div>
+    <div class="when"><time title=${fullTime(since)}>+${took(since - start)}</time></div>
     <div class="what"><span class="road">dispatch</span> <b>running</b> <span class="took">for <${Age} at=${since} /></span> <span class="fields">${fieldsOf({ route, ...(skill && { skill }), attempt })}</span></div>
   </li>`
 }
@@ -126,7 +126,7 @@ export function Log({ lines, history }) {
   return html`<h2>Log</h2>
     <ol class="log">${lines.map(
       ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
-      <time title=${new Date(at).toISOString()}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf({ ...fields, ...(fields.delay !== undefined && { delay: took(fields.delay) }) })}</span>
+      <time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf({ ...fields, ...(fields.delay !== undefined && { delay: took(fields.delay) }) })}</span>
       ${error && !isTold(error) && html`<p class="error">${error}</p>`}
       ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
     </li>`,

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
-import { Age, act, Badge, Empty, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, Badge, Empty, Moment, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
@@ -60,13 +60,11 @@ function Paused({ pause, done }) {
     <td class="group-name"><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
     <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${by ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
-    <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`${new Date(until).toLocaleString('en-GB', TIME)} <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
+    <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
     <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}>${waiting > 0 && html`<a href=${link('messages', { outcome: 'waiting', ...(kind === 'gateway' && { gateway: name }) })}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }
-
-const TIME = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }
 
 /** Gateways, routes and skills by name. Conversations are taken over in their own view. */
 function PauseForm({ done }) {

@@ -4,7 +4,7 @@ import { DecideHere } from '../lib/approval.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
-import { Age, ask, Badge, Copy, Facts, Json, took, useLoaded, Wait } from '../lib/parts.js'
+import { Age, ask, Badge, Copy, Facts, fullTime, Json, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
 import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
@@ -160,7 +160,7 @@ function Runs({ of: recent }) {
     <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
     <tbody>${shown.map(
       ({ at, ms, by, messageId, code, error }, index) => html`<tr key=${`${at} ${index}`}>
-      <td title=${new Date(at).toISOString()}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
+      <td title=${fullTime(at)}>${clockOf(at, { second: '2-digit' })} <span class="dim"><${Age} at=${at} /> ago</span></td>
       <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
       <td class="number">${took(ms)}</td><td>${by}</td><td>${messageId && html`<a href=${link(['messages', messageId])} aria-label=${`open the message of ${clockOf(at, { second: '2-digit' })}`}>open</a>`}</td></tr>`,
     )}</tbody></table></div>
