@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
+import { didYouMean } from '../lib/nearest.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
@@ -136,8 +137,20 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
+    if (!terminal.json && error instanceof CommanderError && error.code === 'commander.excessArguments')
+      terminal.err(verbHint(program, rest))
     return report(error, terminal)
   }
+}
+
+/** For a mistyped verb, which the default command of a group took for an argument. */
+function verbHint(program: Command, [noun = '', verb = '']: readonly string[]): string {
+  const verbs = program.commands.find((command) => command.name() === noun)?.commands ?? []
+  const hint = didYouMean(
+    verb,
+    verbs.map((command) => command.name()),
+  )
+  return hint === '' ? '' : `${noun} has no ${verb}.${hint}\n`
 }
 
 /** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */

@@ -219,6 +219,8 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(group.out, /Usage: trivium gateway <verb>[\s\S]*receive +Takes the oldest/)
     const unknown = await site.run(['gateway', 'receiv'])
     assert.deepEqual([unknown.code, /gateway has no receiv/.test(unknown.err)], [2, true])
+    const mistyped = await site.run(['dead-letter', 'retri', 'x'])
+    assert.match(mistyped.err, /dead-letter has no retri\. Did you mean retry\?/)
   })
 
   test('what is wrong with a command line exits with 2 and says what', async () => {
