@@ -4,6 +4,8 @@ import { type Json, toJson } from '../../src/core/json.ts'
 import { createPauseRecords } from '../../src/features/pauses/records.ts'
 import { createIdentities, createReferences, type Person } from '../../src/features/person/person.ts'
 import { createValuePlaces } from '../../src/features/person/value-places.ts'
+import { createRecords } from '../../src/features/push/records.ts'
+import { createStoredSubscriptions } from '../../src/features/push/stored-subscriptions.ts'
 import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/backends.ts'
 
 const OWN_MESSAGE = '019a0000-0000-7000-8000-000000000001'
@@ -30,6 +32,12 @@ function openValues() {
   return {
     kv,
     sessions: values.sessions.shared,
+    /** What an export has about Ada. */
+    async records() {
+      const records: Json[] = []
+      for (const place of places) for await (const record of place.records(subject)) records.push(record)
+      return records
+    },
     /** Erases Ada; returns the number of erased values. */
     async erase() {
       let erased = 0
@@ -87,6 +95,36 @@ describe('pauses and cancellations, after a person was erased', () => {
       [{ ...cancel, messageId: OWN_MESSAGE }, cancel],
     )
     assert.deepEqual(rest, { pauses: [other], cancels: [cancel] })
+  })
+})
+
+describe('push subscriptions, after a person was erased', () => {
+  const given = { topic: 'orders', url: 'https://shop.example/hook', secret: 'whsec' }
+
+  test('stay paused, without the name of the operator', async () => {
+    const { kv, erase } = openValues()
+    const control = createRecords(kv, 'shop')
+    const stopped = { why: 'paused', at: 1 } as const
+    await control.change((known) => ({ ...known, stopped: { ...stopped, by: 'chat:ada' } }))
+    assert.equal(await erase(), 1)
+    assert.deepEqual((await control.control()).stopped, { ...stopped, by: 'an erased person' })
+    assert.equal(await erase(), 0)
+  })
+
+  test('keep their settings, without the name of the creator; an export has no settings', async () => {
+    const { kv, records, erase } = openValues()
+    const stored = createStoredSubscriptions(kv)
+    const ofBob = { given, by: 'chat:bob', at: 1 }
+    await stored.change(() => ({ shop: { given, by: 'chat:ada', at: 1 }, depot: ofBob }))
+    assert.deepEqual(await records(), [
+      { key: 'trivium:push-made', parts: [{ shop: { by: 'chat:ada', at: 1 } }] },
+    ])
+    assert.equal(await erase(), 1)
+    assert.deepEqual(
+      { ...(await stored.all()) },
+      { shop: { given, by: 'an erased person', at: 1 }, depot: ofBob },
+    )
+    assert.equal(await erase(), 0)
   })
 })
 

@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
-import { type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { authorsAmong, withoutAuthors, withoutOwnPauses } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
-import { ERASED } from './store-places.ts'
 
 /** The keys and values of skills, by storage, and their sessions. */
 export type SkillValues = Record<'state' | 'sessions', Record<StateStoreName, StateBackend>>
@@ -23,7 +22,9 @@ type RestOf = (key: string, value: Json, subject: Subject) => Json | undefined
 
 /** Keys that other places cover, that belong to the erasure itself, or that are operators' configuration. */
 const EXCLUDED_KEYS =
-  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:(groups|push-made)$)/
+  /^(document(-events|-kept)?:|session:|state:|lease\/|long-job:|person-erase|data-dir|trivium:groups$)/
+/** Settings and state of push subscriptions, from which only the name of their author is removed. */
+const AUTHORED_KEYS = /^trivium:push(-made$|:.*(?<!:report)$)/
 /** Values shared by all people, from which only the person's part is removed. */
 const SHARED_KEYS = /^(pauses$|schedules-paused$|trivium:push:.*:report$|usage-)/
 
@@ -74,8 +75,11 @@ function valuesPlace(
         yield await select((await Promise.all(found)).flat(), subject)
       }
     },
-    record: ({ key, value, rest }, { about }) =>
-      rest === undefined ? { key, value } : { key, parts: about.partsAbout(value) },
+    record({ key, value, rest }, { about }) {
+      if (rest === undefined) return { key, value }
+      // Settings have secrets.
+      return { key, parts: AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value) }
+    },
     async erase(found, subject) {
       for (const { key } of found) await eraseValue(values, key, restOf, subject)
     },
@@ -102,46 +106,10 @@ async function eraseValue(values: Values, key: string, restOf: RestOf, subject: 
 /** A record of Trivium is about one thing, so it is removed as a whole. */
 const restOfRecord: RestOf = (key, value, { about, person }) => {
   if (key === 'pauses') return withoutOwnPauses(value, person.conversations, about)
+  if (AUTHORED_KEYS.test(key)) return withoutAuthors(value, about)
   if (SHARED_KEYS.test(key)) return about.without(value)
   return about.isInKey(key) || about.refersTo(value) ? undefined : value
 }
-
-/**
- * Removes the pauses of the person's conversations and the cancellations of their messages. The others stay
- * in force without the person's name.
- */
-function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
-  const { pauses = [], cancels = [] } = Object(value)
-  const isOwn = ({ kind, gateway, name }: JsonObject) =>
-    kind === 'conversation' && (own.has(`${gateway}/${name}`) || about.mentions(String(name)))
-  const isOfOwnMessage = ({ messageId }: JsonObject) => about.mentions(String(messageId))
-  const rest = {
-    pauses: objectsIn(pauses).filter((pause) => !isOwn(pause)),
-    cancels: objectsIn(cancels).filter((cancel) => !isOfOwnMessage(cancel)),
-  }
-  const anonymous = toJson({
-    pauses: rest.pauses.map((pause) => withoutName(pause, about)),
-    cancels: rest.cancels.map((cancel) => withoutName(cancel, about)),
-  })
-  return isDeepStrictEqual(anonymous, value) ? value : anonymous
-}
-
-/**
- * A pause or cancellation without the person as its author or in its reason. Both fields are replaced, not
- * removed, because a cancellation requires them.
- */
-function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
-  const { gateway = null, by = null, reason = null } = record
-  return {
-    ...record,
-    // The author may be an id of the gateway beside it.
-    ...(about.refersTo({ gateway, by }) && { by: ERASED }),
-    ...(about.refersTo(reason) && { reason: NAMING_REASON }),
-  }
-}
-
-/** Replaces the reason of a pause or cancellation that named an erased person. */
-const NAMING_REASON = 'named an erased person'
 
 /** Removes the smallest parts that name the person. */
 const restOfState: RestOf = (key, value, { about }) => (about.isInKey(key) ? undefined : about.without(value))

@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isJsonObject, type Json, type JsonObject, objectsIn, toJson } from '../../core/json.ts'
+import type { Subject } from './place.ts'
+import { ERASED } from './store-places.ts'
+
+/**
+ * Removes the pauses of the person's conversations and the cancellations of their messages. The others stay
+ * in force without the person's name.
+ */
+export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
+  const { pauses = [], cancels = [] } = Object(value)
+  const isOwn = ({ kind, gateway, name }: JsonObject) =>
+    kind === 'conversation' && (own.has(`${gateway}/${name}`) || about.mentions(String(name)))
+  const isOfOwnMessage = ({ messageId }: JsonObject) => about.mentions(String(messageId))
+  const rest = {
+    pauses: objectsIn(pauses).filter((pause) => !isOwn(pause)),
+    cancels: objectsIn(cancels).filter((cancel) => !isOfOwnMessage(cancel)),
+  }
+  const anonymous = toJson({
+    pauses: rest.pauses.map((pause) => withoutName(pause, about)),
+    cancels: rest.cancels.map((cancel) => withoutName(cancel, about)),
+  })
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+}
+
+/**
+ * A pause or cancellation without the person as its author or in its reason. Both fields are replaced, not
+ * removed, because a cancellation requires them.
+ */
+function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
+  const { gateway = null, by = null, reason = null } = record
+  return {
+    ...record,
+    // The author may be an id of the gateway beside it.
+    ...(about.refersTo({ gateway, by }) && { by: ERASED }),
+    ...(about.refersTo(reason) && { reason: NAMING_REASON }),
+  }
+}
+
+/** Replaces the reason of a pause or cancellation that named an erased person. */
+const NAMING_REASON = 'named an erased person'
+
+/**
+ * Objects by name, without the person as the author of one. What these objects set stays: otherwise a
+ * subscription that the person paused would be served again.
+ */
+export function withoutAuthors(value: Json, about: Subject['about']): Json {
+  const entries = Object.entries(Object(value)).map(([name, field]) => {
+    return [name, isJsonObject(field) ? withoutName(field, about) : field] as const
+  })
+  const anonymous = toJson(Object.fromEntries(entries))
+  return isDeepStrictEqual(anonymous, value) ? value : anonymous
+}
+
+/** The objects whose author is the person, with only author and time. */
+export function authorsAmong(value: Json, about: Subject['about']): Json[] {
+  return Object.entries(Object(value)).flatMap(([name, field]) => {
+    const { by = null, at = null } = isJsonObject(field) ? field : {}
+    return about.refersTo(by) ? [{ [name]: { by, at } }] : []
+  })
+}
