@@ -112,6 +112,13 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.equal(await say(site, 'remembering is not remember'), 'You said: remembering is not remember')
   })
 
+  test('work that begins with a URL or a time of day waits for any worker', async () => {
+    for (const task of ['https://example.com/i/1 fix it', '10:30 call Bob']) {
+      assert.match(await say(site, `delegate ${task}`), /^Delegated delegation-\d+ to worker\.$/)
+      assert.partialDeepStrictEqual(json(site, 'state.json').delegations.at(-1), { worker: 'worker', task })
+    }
+  })
+
   test('a slip gets an answer, and is no dead letter', async () => {
     for (const [said, answer] of [
       ['remember', /^Say what to remember/],
