@@ -22,7 +22,9 @@ export function watchFailovers(client: Redis | Cluster) {
   }
   const connections = (sentinels ?? []).map(({ host, port }) => {
     const options = { host, port, username, password, tls, connectTimeout, retryStrategy }
-    const sentinel = new Redis({ ...defined(options), enableReadyCheck: false })
+    // By default, the subscription would be dropped after 20 failed attempts to connect.
+    const patient = { enableReadyCheck: false, maxRetriesPerRequest: null }
+    const sentinel = new Redis({ ...defined(options), ...patient })
     // Errors are reported for the connection to the master.
     sentinel.on('error', () => {})
     sentinel.on('message', onEvent)
