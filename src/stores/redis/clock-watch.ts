@@ -9,21 +9,30 @@ const EVERY = 2_000
 const TOPICS_EVERY = 15
 
 /**
- * Watches the clock of the Redis server, on which all its waiting times are based. After it was set back, the first daemon to notice
+ * Watches the clocks of the Redis servers, on which all their waiting times are based. After one was set back, the first daemon to notice
  * moves these times back by the same amount, once (lua/clock.lua). Returns a function that stops the watch.
  */
-export function watchClock(servers: readonly Server[], log: Log): () => Promise<void> {
+export function watchClocks(servers: readonly Server[], log: Log): () => Promise<void> {
+  // An unreachable server must not delay the checks of the others.
+  const loops = servers.map((server) => watchClock(server, log))
+  for (const loop of loops) loop.start()
+  return async () => {
+    await Promise.all(loops.map((loop) => loop.stop()))
+  }
+}
+
+function watchClock({ run, call, roots }: Server, log: Log) {
   let looks = 0
-  async function look({ run, call, roots }: Server): Promise<void> {
+  async function look(): Promise<void> {
     const back = await run<number>('clock', roots.main, MESSAGE_TOPIC)
     if (back > 0) log.warn({ back }, 'the clock of Redis was set back; waiting times were moved back with it')
     if (back === 0 && looks % TOPICS_EVERY !== 0) return
     for (const topic of await call<string[]>('SMEMBERS', `${roots.main}grouped-topics`))
       if (topic !== MESSAGE_TOPIC) await run('clock', roots.topic(topic), topic)
   }
-  const loop = createLoop({
+  return createLoop({
     async step() {
-      for (const server of servers) await look(server)
+      await look()
       looks++
       return EVERY
     },
@@ -31,6 +40,4 @@ export function watchClock(servers: readonly Server[], log: Log): () => Promise<
     failed: () => {},
     pause: EVERY,
   })
-  loop.start()
-  return loop.stop
 }

@@ -7,7 +7,7 @@ import type { Store } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createLeases } from '../shared/leases.ts'
 import { checkServers, watchTornLogs } from './check.ts'
-import { watchClock } from './clock-watch.ts'
+import { watchClocks } from './clock-watch.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
 import { type Layout, parseLayout } from './layout.ts'
@@ -69,7 +69,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
     })
     await warn(connection, log, options.replicas)
     // A test clock differs from the server's.
-    const unwatchClock = options.now ? undefined : watchClock(servers, log)
+    const unwatchClocks = options.now ? undefined : watchClocks(servers, log)
     return {
       kind: 'redis',
       address: of > 1 ? `${address} (${of} shards)` : address,
@@ -81,7 +81,7 @@ export async function createRedisStore(options: RedisStoreOptions): Promise<Stor
       ...parts,
       close: async () => {
         await inTime(
-          Promise.all([parts.stop?.(), unwatchClock?.()]).catch(() => {}),
+          Promise.all([parts.stop?.(), unwatchClocks?.()]).catch(() => {}),
           AbortSignal.timeout(1_000),
         )
         await close()
