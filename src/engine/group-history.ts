@@ -3,7 +3,7 @@ import type { GroupInfo, Store } from '../core/store.ts'
 import { MINUTE } from '../core/units.ts'
 import { defined } from '../lib/defined.ts'
 
-/** The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread event then. */
+/** The backlog of a group at a time (Unix ms). `behind`: age (ms) of its oldest unread or unsent event then. */
 export type GroupPoint = { at: number; lag: number; behind?: number }
 
 /** Interval in ms, and number of points: four hours in detail, and a day. */
@@ -21,7 +21,7 @@ export type GroupHistory = ReturnType<typeof createGroupHistory>
 
 /**
  * The backlog of consumer groups over the last day, in memory, as this daemon saw it. Call `sample` every `every` ms.
- * The groups furthest behind are kept first.
+ * With too many groups, those with the largest backlog are kept.
  */
 export function createGroupHistory(deps: {
   topics: Pick<Store['topics'], 'groups' | 'read'>
@@ -37,19 +37,18 @@ export function createGroupHistory(deps: {
     async sample(pushes: readonly Push[] = []): Promise<void> {
       const at = now()
       const groups = (await topics.groups()).filter(({ group }) => deps.isLasting(group))
-      const kept = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
-      const ages = await Promise.all(kept.map((group) => oldestOf(topics, group)))
-      for (const [index, { topic, group, lag, pending }] of kept.entries()) {
-        const unread = ages[index]
-        const push = pushes.find((each) => each.topic === topic && each.name === group)
-        const times = [unread === undefined ? undefined : timeOf(unread), push?.oldestAt]
+      const kept = withBacklogs(groups, pushes).slice(0, MOST_GROUPS)
+      const oldestIds = await Promise.all(kept.map(({ group }) => oldestOf(topics, group)))
+      for (const [index, { group, push, backlog }] of kept.entries()) {
+        const oldestId = oldestIds[index]
+        const times = [oldestId === undefined ? undefined : timeOf(oldestId), push?.oldestAt]
         const oldest = Math.min(...times.filter((time) => time !== undefined))
         const behind = Number.isFinite(oldest) ? Math.max(0, at - oldest) : undefined
-        const key = keyOf(topic, group)
+        const key = keyOf(group.topic, group.group)
         const series = all.get(key) ?? { fine: [], coarse: [], seenAt: at }
         all.set(key, series)
         series.seenAt = at
-        addTo(series, { at, lag: push ? push.waiting : lag + pending, ...defined({ behind }) })
+        addTo(series, { at, lag: backlog, ...defined({ behind }) })
       }
       for (const [key, { seenAt }] of all) if (seenAt < at) all.delete(key)
     },
@@ -60,6 +59,17 @@ export function createGroupHistory(deps: {
       return [...coarse.filter(({ at }) => at < first), ...fine]
     },
   }
+}
+
+/** The groups with their pushes, largest backlog first. */
+function withBacklogs(groups: readonly GroupInfo[], pushes: readonly Push[]) {
+  const byKey = new Map(pushes.map((push) => [keyOf(push.topic, push.name), push]))
+  return groups
+    .map((group) => {
+      const push = byKey.get(keyOf(group.topic, group.group))
+      return { group, push, backlog: push ? push.waiting : group.lag + group.pending }
+    })
+    .toSorted((a, b) => b.backlog - a.backlog)
 }
 
 function keyOf(topic: string, group: string): string {

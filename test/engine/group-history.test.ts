@@ -47,6 +47,25 @@ for (const { kind, place, open } of storeKinds()) {
       assert.deepEqual(history.of(TOPIC, 'crm'), [{ at: time, lag: 6, behind: 90_000 }])
     })
 
+    test('of too many groups, keeps those with the largest backlog, also of a push or in leases', async (t) => {
+      const { topics } = await open(t, await place(t))
+      const history = createGroupHistory({ topics, isLasting: () => true, now: Date.now })
+      const others = Array.from({ length: 200 }, (_, n) => `other-${n}`)
+      for (const group of [...others, 'leased']) await topics.subscribe(TOPIC, group, 'start')
+      const events = ['a', 'b'].map((data) => ({ type: 'order', source: 'test', data }))
+      await topics.publish(TOPIC, events)
+      await topics.read(
+        TOPIC,
+        others.map((group) => ({ group, max: 1, mode: 'consume' as const })),
+      )
+      await topics.read(TOPIC, [{ group: 'leased', max: 2, mode: 'lease', lease: 60_000 }])
+      await topics.subscribe(TOPIC, 'crm', 'now')
+      await history.sample([{ topic: TOPIC, name: 'crm', waiting: 10_000 }])
+      const lagOf = (group: string) => history.of(TOPIC, group).map(({ lag }) => lag)
+      assert.deepEqual([lagOf('crm'), lagOf('leased')], [[10_000], [2]])
+      assert.equal(others.filter((group) => lagOf(group).length > 0).length, 198)
+    })
+
     test('has a limited number of points, and keeps the peaks of a day', async (t) => {
       const { topics } = await open(t, await place(t))
       let time = Date.now()
