@@ -158,6 +158,22 @@ describe('what the state holds is bounded', () => {
     })
   })
 
+  test('a digest lists the conversation with the latest message first, even if it began long ago', async (t) => {
+    const { assistant, logs } = run(t)
+    let at = Date.parse(time) - 60_000
+    const say = async (conversation: string, content: string) => {
+      const meta = { from: 'ada', conversation }
+      await logs.message({ time: at++, channel: 'team', role: 'user', content, meta })
+    }
+    await say('long', 'the roof leaks')
+    for (let n = 1; n <= 20; n++) await say(`short-${n}`, `note ${n}`)
+    await say('long', 'it still leaks')
+    const { text } = await assistant['digest-now']({ text: '' }, cli)
+    const list = text.split('\n').slice(1)
+    assert.deepEqual(list.slice(0, 2), ['- team ada: the roof leaks (+1)', '- team ada: note 20'])
+    assert.deepEqual([list.length, list.at(-1)], [20, '- team ada: note 2'])
+  })
+
   test('a digest of words that name no time is refused, and the next one covers what it would have', async (t) => {
     const { assistant, logs } = run(t)
     const at = Date.parse(time) - 60_000

@@ -152,11 +152,14 @@ function countAll(lines: readonly Line[], notes: number, openWork: number): stri
     .join(', ')
 }
 
-/** The first message of each conversation and the number of other lines, latest conversation first. */
+/** The first message of each conversation and the number of other lines; the conversation with the latest line first. */
 function firstLines(lines: readonly Line[]): string[] {
-  const conversations = Map.groupBy(lines, ({ channel, conversation }) => `${channel}/${conversation}`)
-  return [...conversations.values()].reverse().flatMap((ofConversation) => {
-    const first = ofConversation.find(({ role }) => role === 'user') ?? ofConversation[0]
+  const conversations = Map.groupBy(
+    lines.toReversed(),
+    ({ channel, conversation }) => `${channel}/${conversation}`,
+  )
+  return [...conversations.values()].flatMap((ofConversation) => {
+    const first = ofConversation.findLast(({ role }) => role === 'user') ?? ofConversation.at(-1)
     if (!first) return []
     const source = first.sender ? `${first.channel} ${first.sender}` : first.channel
     const more = ofConversation.length > 1 ? ` (+${ofConversation.length - 1})` : ''
