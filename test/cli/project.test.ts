@@ -82,6 +82,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     const given = readFileSync(join(dir, 'package.json'), 'utf8')
     const cases = [
       ['file:vendor/trivium.tgz', `file:${join(dir, 'vendor/trivium.tgz')}`],
+      ['file:vendor/$& "new".tgz', `file:${join(dir, 'vendor/$& "new".tgz')}`],
       ['file:../trivium', `file:${resolve(dir, '../trivium')}`],
       ['github:acme/trivium#main', 'github:acme/trivium#main'],
       ['https://example.com/trivium.tgz', 'https://example.com/trivium.tgz'],

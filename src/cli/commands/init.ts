@@ -38,7 +38,7 @@ export const addInit: AddCommand = (program, context) => {
       for (const [file = '', place = ''] of [['routes.yaml', target], ...places]) {
         const text = readFileSync(ownFile(`project/${file}`), 'utf8')
           .replace('PROJECT_NAME', name || 'my-trivium')
-          .replace('TRIVIUM_SPEC', specFor(dir))
+          .replace('"TRIVIUM_SPEC"', () => JSON.stringify(specFor(dir)))
         const isNew = makeFile(place, text)
         if (isNew) made.push(place)
         else kept.push(place)
@@ -85,7 +85,7 @@ function ignoreHint(kept: readonly string[]): string[] {
   return missing.length === 0 ? [] : ['', `Add to .gitignore: ${missing.join(', ')}`]
 }
 
-/** The command that builds a clone, whose types do not exist before. */
+/** A hint to build the clone if Trivium runs from one that is not built, since its types are missing until then. Empty otherwise. */
 function buildHint(): string[] {
   const clone = ownFolder()
   const isUsable = !existsSync(join(clone, 'src')) || existsSync(join(clone, 'dist/src/public.d.ts'))
