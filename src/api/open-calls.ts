@@ -5,7 +5,7 @@ import type { ControlDeps } from './control-deps.ts'
 import { docsPage, OPEN, openApi } from './openapi.ts'
 import { proofOf } from './token.ts'
 
-/** Calls without a token: health and the API description. */
+/** Calls without a token: health, metrics, the API description, and a proof for the command line. */
 export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
   serve('get /readyz', 'The daemon accepts messages; 503 if not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()

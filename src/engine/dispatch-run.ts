@@ -9,10 +9,13 @@ import { createMerged } from './dispatch-merged.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { createOutcomes, wasDone } from './dispatch-outcomes.ts'
 import { sendKey } from './dispatch-queue.ts'
-import { HELD_PAUSE, transcribed } from './dispatch-transcripts.ts'
+import { transcribed } from './dispatch-transcripts.ts'
 import { refuseApproval, type Sending, silenceOf, skillReply } from './outbox.ts'
 import type { RouteTable } from './route-table.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
+
+/** How long (ms) a voice message waits if the route that it got by its transcript is paused. */
+const HELD_PAUSE = 5_000
 
 /** Runs the target of the route of a claimed job. */
 export function createRun(options: DispatchOptions, routing: RouteTable) {

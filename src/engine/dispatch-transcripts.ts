@@ -8,9 +8,6 @@ export type Voice = {
   transcribe(message: Message, signal: AbortSignal): Promise<Message>
 }
 
-/** How long (ms) a message waits if its route turns out to be paused. */
-export const HELD_PAUSE = 5_000
-
 /** The message with its transcripts; undefined while the store is unavailable. */
 export async function transcribed(
   message: Message,

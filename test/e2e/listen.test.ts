@@ -62,7 +62,8 @@ for (const store of ['embedded', 'redis'] as const) {
     /** Runs it in a process of its own, and resolves once it listens. */
     async function start(...args: string[]) {
       const env = {
-        ...{ PATH: process.env.PATH ?? '', HOME: suite.site.dir },
+        PATH: process.env.PATH ?? '',
+        HOME: suite.site.dir,
         ...(store === 'redis' ? { REDIS_URL: suite.redis.url } : {}),
       }
       const child = spawn(process.execPath, [BIN, '--json', 'listen', ...args], { cwd: suite.site.dir, env })

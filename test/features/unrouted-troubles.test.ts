@@ -19,7 +19,10 @@ function stored(parts: Partial<StoredReadings>): StoredReadings {
 }
 
 const unread = (gateway: string, oldestAt: number): Waiting => ({
-  ...{ road: 'receive', gateway, oldestAt, state: 'waiting' },
+  road: 'receive',
+  gateway,
+  oldestAt,
+  state: 'waiting',
 })
 
 test('messages without a route are a trouble where some route could have taken them, or nobody reads them', () => {
@@ -39,7 +42,7 @@ test('messages without a route are a trouble where some route could have taken t
     ['shop', 1],
     ['orders', 2],
   ])
-  // A worker on another daemon takes them.
+  // The oldest has waited for ten seconds only, so some worker, perhaps on another daemon, takes them.
   assert.deepEqual(told({ waiting: [unread('orders', at - 10_000)] }), [['shop', 1]])
   assert.deepEqual(told({ waiting: [] }), [['shop', 1]])
   const group = { topic: 'gateway-message', group: 'crm', lag: 0, pending: 0 }

@@ -4,6 +4,7 @@
  */
 export function createKeyFilter() {
   const bytes = new Uint8Array(2 ** 22)
+  // 22 bits of the hash choose the byte, and 3 more the bit. Hashes of keys are uniform, so any of their bits will do.
   const at = (hash: Uint8Array) => ((hash[4] ?? 0) << 14) | ((hash[5] ?? 0) << 6) | ((hash[6] ?? 0) >> 2)
   const bit = (hash: Uint8Array) => 1 << ((hash[7] ?? 0) & 7)
   return {

@@ -34,7 +34,10 @@ parentPort?.on('message', (asked) => {
   }
 })
 
-/** The conditions of a request on `j` and `s` that the database can evaluate, and their values. */
+/**
+ * The conditions of a request on `j` and `s` that the database can evaluate, and their values. The first two values are missing: callers
+ * bind the positions of each step.
+ */
 function conditionsOf({ likes, gateways, conversation, outcomes, since, until }) {
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
@@ -89,7 +92,7 @@ function endOf(until, end) {
   return low
 }
 
-/** Counts messages by the times in their ids, from the end. After the time limit it stops at a complete span. */
+/** Counts messages by the times in their ids, from the end. After the time limit it stops once it has counted a complete span. */
 function count(asked) {
   const { outcomes, since, until, end, width } = asked
   const deadline = Date.now() + LONGEST
@@ -101,19 +104,20 @@ function count(asked) {
   const counts = new Map()
   const first = oldest.get(0)
   let to = endOf(until, end)
-  let whole
+  /** End of the span before which the first step stopped: the spans before it are counted from their end. */
+  let firstEnd
   while (first && to > first.seq) {
     const from = Math.max(first.seq, to - STEP)
     for (const { id } of select.iterate(from, to, ...values))
       counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
     const reached = oldest.get(from)
     if (from === first.seq || !reached || reached.id < since) break
-    // The span of the last message may be incomplete.
-    const next = spanOf(reached.id) + width
-    whole ??= next
-    if (Date.now() > deadline && next < whole) {
-      for (const at of counts.keys()) if (at < next) counts.delete(at)
-      return { rows: [], counts: sorted(counts), countedTo: next }
+    // The span of the oldest message so far may be incomplete. It is left out, but at least one complete span is counted.
+    const countedTo = spanOf(reached.id) + width
+    firstEnd ??= countedTo
+    if (Date.now() > deadline && countedTo < firstEnd) {
+      for (const at of counts.keys()) if (at < countedTo) counts.delete(at)
+      return { rows: [], counts: sorted(counts), countedTo }
     }
     to = from
   }

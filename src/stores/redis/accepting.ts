@@ -16,6 +16,10 @@ export function createAccepting(
   /** The last unfinished call of `accept`: its signal may arrive before its reply. */
   let underWay: Promise<unknown> | undefined
 
+  /**
+   * ARGV[3] and ARGV[4] of lua/append.lua: no topic; then `1` if the journal has messages, and `s<number>` if this is one of several
+   * shards.
+   */
   const head = () => ['', `${hasBegun ? 1 : ''}${places.of > 1 ? `s${places.shard}` : ''}`]
 
   /** A new master may lack the last writes and reuse their positions, so cached messages are outdated. */
@@ -26,21 +30,21 @@ export function createAccepting(
 
   async function accept(messages: readonly NewMessage[], together?: boolean) {
     const at = now()
-    const items = messages.map((message) => argsOf(message, at))
+    const payloads = messages.map(encodeMessage)
+    const items = messages.map((message, index) => argsOf(message, payloads[index] ?? '', at))
     const accepted = await append(run, main, places.idAt, head(), items, together)
     // Duplicates on another shard say nothing about this journal.
     hasBegun ||= accepted.some(({ shard }) => shard === undefined)
     forgetMoved()
     messages.forEach((message, index) => {
       const { id = '', place } = accepted[index] ?? {}
-      const size = String(items[index]?.[3]).length
+      const size = payloads[index]?.length ?? 0
       if (place !== undefined) fresh.accepted(id, place, message, at, size)
     })
     return accepted
   }
 
   return {
-    /** The arguments before the messages in a call of `append`. */
     head,
     forgetMoved,
     underWay: () => underWay,
@@ -56,12 +60,13 @@ export function createAccepting(
   }
 }
 
-function argsOf(message: NewMessage, now: number): Args {
+/** The six values of an entry, as lua/append.lua takes them. */
+function argsOf(message: NewMessage, payload: string, now: number): Args {
   return [
     randomTail(),
     message.receivedAt ?? now,
     message.key === undefined ? '' : digest(message.gateway, message.key),
-    encodeMessage(message),
+    payload,
     message.gateway,
     message.conversation === undefined ? '' : digest(message.conversation),
   ]

@@ -45,7 +45,7 @@ after(async () => {
 })
 
 describe('requests of Slack', () => {
-  test('prove that we listen, when Slack asks for it', async () => {
+  test('are answered with the challenge when Slack verifies the URL', async () => {
     const { status, body } = await post(JSON.stringify({ type: 'url_verification', challenge: 'c3' }))
     assert.deepEqual([status, JSON.parse(body)], [200, { challenge: 'c3' }])
   })
