@@ -11,7 +11,7 @@ import { createMemoryBackend, type StateEntry } from '../../src/runtime/state/ba
 const OWN_MESSAGE = '019a0000-0000-7000-8000-000000000001'
 const OTHER_MESSAGE = '019a0000-0000-7000-8000-000000000002'
 const ADA: Person = {
-  identities: ['chat:ada', 'chat:U1'],
+  identities: ['chat:ada', 'chat:U1', 'mail:ada@example.com'],
   messages: new Set([OWN_MESSAGE]),
   conversations: new Set(['chat/of-ada']),
   files: new Set(),
@@ -82,6 +82,20 @@ describe('pauses and cancellations, after a person was erased', () => {
         ['an erased person', 'wrong customer'],
       ],
     )
+  })
+
+  test('do not have their address in the reason, which an export shows', async () => {
+    const { kv, records, erase } = openValues()
+    const asked = { ...other, reason: 'ada@example.com asked' }
+    await kv.set('pauses', { pauses: [other, asked], cancels: [cancel] })
+    assert.deepEqual(await records(), [{ key: 'pauses', parts: [asked] }])
+    assert.equal(await erase(), 1)
+    const { pauses } = await createPauseRecords(kv).load()
+    assert.deepEqual(
+      pauses.map(({ reason }) => reason),
+      [undefined, 'named an erased person'],
+    )
+    assert.equal(await erase(), 0)
   })
 
   test('do not name them by an id without its gateway', async () => {

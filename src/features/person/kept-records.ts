@@ -33,8 +33,15 @@ function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
     ...record,
     // The author may be an id of the gateway beside it.
     ...(about.refersTo({ gateway, by }) && { by: ERASED }),
-    ...(about.refersTo(reason) && { reason: NAMING_REASON }),
+    ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_REASON }),
   }
+}
+
+/** The pauses and cancellations that the erasure removes or changes; `rest` remains of `value`. */
+export function changedPauses(value: Json, rest: Json): Json[] {
+  const recordsIn = (state: Json) => Object.values(Object(state)).flatMap(objectsIn)
+  const kept = recordsIn(rest)
+  return recordsIn(value).filter((record) => !kept.some((other) => isDeepStrictEqual(other, record)))
 }
 
 /** Replaces the reason of a pause or cancellation that named an erased person. */

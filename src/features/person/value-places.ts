@@ -1,7 +1,7 @@
 import type { Json } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
-import { authorsAmong, withoutAuthors, withoutOwnPauses } from './kept-records.ts'
+import { authorsAmong, changedPauses, withoutAuthors, withoutOwnPauses } from './kept-records.ts'
 import type { LaterFilter } from './later-messages.ts'
 import { definePlace, type Place, type Subject } from './place.ts'
 
@@ -77,6 +77,7 @@ function valuesPlace(
     },
     record({ key, value, rest }, { about }) {
       if (rest === undefined) return { key, value }
+      if (key === 'pauses') return { key, parts: changedPauses(value, rest) }
       // Settings have secrets.
       return { key, parts: AUTHORED_KEYS.test(key) ? authorsAmong(value, about) : about.partsAbout(value) }
     },
