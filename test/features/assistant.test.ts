@@ -158,7 +158,7 @@ describe('what the state holds is bounded', () => {
     })
   })
 
-  test('a digest lists the conversation with the latest message first, even if it began long ago', async (t) => {
+  test('a digest lists conversations by their latest message, and leaves room for open work', async (t) => {
     const { assistant, logs } = run(t)
     let at = Date.parse(time) - 60_000
     const say = async (conversation: string, content: string) => {
@@ -168,10 +168,15 @@ describe('what the state holds is bounded', () => {
     await say('long', 'the roof leaks')
     for (let n = 1; n <= 20; n++) await say(`short-${n}`, `note ${n}`)
     await say('long', 'it still leaks')
-    const { text } = await assistant['digest-now']({ text: '' }, cli)
-    const list = text.split('\n').slice(1)
+    const listed = async () =>
+      (await assistant['digest-now']({ text: 'today' }, cli)).text.split('\n').slice(1)
+    const list = await listed()
     assert.deepEqual(list.slice(0, 2), ['- team ada: the roof leaks (+1)', '- team ada: note 20'])
     assert.deepEqual([list.length, list.at(-1)], [20, '- team ada: note 2'])
+    await assistant.delegate({ worker: 'bob', text: 'mend the roof' }, cli)
+    const withWork = await listed()
+    assert.deepEqual(withWork.slice(-2), ['- team ada: note 3', '- delegation-1: bob: mend the roof'])
+    assert.equal(withWork.length, 20)
   })
 
   test('a digest of words that name no time is refused, and the next one covers what it would have', async (t) => {

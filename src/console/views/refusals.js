@@ -80,8 +80,8 @@ function Refusal({ of: { at, gateway, reason, from, why, body }, since, many }) 
 }
 
 /**
- * Checks the newest refused delivery with another secret. The input is sent to the daemon once and not
- * stored.
+ * Checks the newest refused delivery, and how many of the kept ones, with another secret. The input is sent to
+ * the daemon once and not stored.
  */
 function TrySecret({ gateway }) {
   const [secret, setSecret] = useState('')

@@ -75,7 +75,7 @@ export function createDigest(deps: {
         ...notes,
         ...open.map(({ id, task, worker }) => ({ id, text: `${worker}: ${task}` })),
       ].map((entry) => `- ${entry.id}: ${oneLine(entry.text)}`)
-      const list = [...firstLines(lines), ...entries].slice(0, MAX_LISTED)
+      const list = cut(firstLines(lines), entries)
       const written = lines.length > 0 && context.hasModel() ? await write(text, lines, call) : undefined
       if (requestedStart === undefined)
         await kv.set(key, { at: now(), since, message }, { ttl: LAST_RETENTION })
@@ -165,6 +165,13 @@ function firstLines(lines: readonly Line[]): string[] {
     const more = ofConversation.length > 1 ? ` (+${ofConversation.length - 1})` : ''
     return `- ${source}: ${oneLine(first.text)}${more}`
   })
+}
+
+/** At most `MAX_LISTED` of both lists. A long one leaves half of the room to the other. */
+function cut(conversations: readonly string[], entries: readonly string[]): string[] {
+  const room = Math.max(MAX_LISTED / 2, MAX_LISTED - conversations.length)
+  const shown = entries.slice(0, room)
+  return [...conversations.slice(0, MAX_LISTED - shown.length), ...shown]
 }
 
 function oneLine(text: string): string {
