@@ -11,6 +11,11 @@ const TOPICS = 200
 /** Number of digest hashes swept per call, chosen at random, so that all are swept eventually. */
 const SWEEP = 64
 
+export type ShardRetention = Retention & {
+  /** Maximum count of topics without their own; the maximum of the journal by default. */
+  topicMaxCount?: number
+}
+
 /** Makes `trim`: trims a slice of the journal, or topics and keys if the journal has none left. A failed call is continued by the next. */
 export function createTrim({ run, call, roots }: Server) {
   const names = `${roots.main}topics`
@@ -27,15 +32,16 @@ export function createTrim({ run, call, roots }: Server) {
     return removed
   }
 
-  async function trimTopic(topic: string, { journal, topics = {} }: Retention): Promise<number> {
-    const { maxAge = journal.maxAge, maxCount = journal.maxCount } = ownOf(topics, topic) ?? {}
+  async function trimTopic(topic: string, policy: ShardRetention): Promise<number> {
+    const { journal, topics = {}, topicMaxCount = journal.maxCount } = policy
+    const { maxAge = journal.maxAge, maxCount = topicMaxCount } = ownOf(topics, topic) ?? {}
     const args = [SLICE, maxAge, maxCount, randomDigest()]
     const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
     if (alive === 0) await call('SREM', names, topic)
     return removed
   }
 
-  return async (policy: Retention): Promise<{ removed: number }> => {
+  return async (policy: ShardRetention): Promise<{ removed: number }> => {
     let removed = await trimJournal(policy)
     if (removed > 0) return { removed }
     const [next, topics] = await call<[string, string[]]>('SSCAN', names, cursor, 'COUNT', TOPICS)

@@ -3,6 +3,7 @@ import type { KeyValues, Leases, Retention, StoreStats } from '../../../core/sto
 import { mergeWaiting } from '../../shared/values.ts'
 import type { Layout } from '../layout.ts'
 import type { createSignals } from '../signals.ts'
+import type { ShardRetention } from '../trim.ts'
 import { createShardedErasing } from './erasing.ts'
 import { createShardedJobs } from './jobs.ts'
 import { createShardedJournal } from './journal.ts'
@@ -113,8 +114,8 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
   }
 }
 
-/** The retention of each shard: its share of the maximum counts. */
-function partOf(policy: Retention, shardCount: number): Retention {
+/** The retention of each shard: its share of the maximum counts. Other topics than `gateway-message` are on one shard. */
+function partOf(policy: Retention, shardCount: number): ShardRetention {
   const part = (count: number) => Math.ceil(count / shardCount)
   const { journal, gateways = {}, deadLetters = 5_000 } = policy
   const ofGateways = Object.entries(gateways).map(([name, { maxCount, ...rest }]) => {
@@ -123,6 +124,7 @@ function partOf(policy: Retention, shardCount: number): Retention {
   return {
     ...policy,
     journal: { ...journal, maxCount: part(journal.maxCount) },
+    topicMaxCount: journal.maxCount,
     gateways: Object.fromEntries(ofGateways),
     deadLetters: part(deadLetters),
   }
