@@ -77,7 +77,7 @@ export async function createDaemon(options: DaemonOptions) {
   const operator = createOperator({
     ...state,
     ...createDoctor({ ...state, checkDocuments: durable.check, now: Date.now }),
-    ...{ history, approvals: approvals.service, queues, roads },
+    ...{ history, approvals: approvals.service, queues, messaging: roads },
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
     reload: reloading.reload,

@@ -3,6 +3,7 @@ import type { ApprovalService } from '../core/approval.ts'
 import type { ArtifactService } from '../core/artifacts.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import type { Json } from '../core/json.ts'
+import type { Log } from '../core/log.ts'
 import type { Accepted, NewMessage } from '../core/message.ts'
 import type { Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
@@ -31,7 +32,8 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   gateways: Gateways
   /** The BullMQ queues of routes, and whether they are reachable. */
   queues: Pick<Queues, 'list' | 'board'>
-  roads: {
+  /** How messages arrive and are answered. */
+  messaging: {
     accept: { accept(message: NewMessage): Promise<Accepted> }
     replies(gateway: string): ReplyLog
     refusals: { counts(): RefusalCount[] }
@@ -63,5 +65,6 @@ export type OperatorDeps = Pick<ControlDeps, 'version' | 'doctor' | 'diagnosis'>
   history: History
   approvals: Pick<ApprovalService, 'list'>
   dataDir: string
+  log: Log
   now(): number
 }

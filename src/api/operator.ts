@@ -21,8 +21,8 @@ export type Operator = ReturnType<typeof createOperator>
  * its own process.
  */
 export function createOperator(deps: OperatorDeps) {
-  const { version, store, manager, gateways, roads, history } = deps
-  const readTroubleInputs = createTroubleReadings({ ...deps, refusals: roads.refusals, pauses: roads.pauses })
+  const { version, store, manager, gateways, messaging, history } = deps
+  const readTroubleInputs = createTroubleReadings({ ...deps, refusals: messaging.refusals, pauses: messaging.pauses })
   const { list: troubles } = createTroubles({
     read: readTroubleInputs,
     journal: store.journal,
@@ -43,7 +43,7 @@ export function createOperator(deps: OperatorDeps) {
     measured: () => readMetrics(deps, troubles),
     invoke: manager.invoke,
     asyncapi: () => describeSockets(deps),
-    artifacts: roads.services.artifacts,
+    artifacts: messaging.services.artifacts,
     board: deps.queues.board,
     skills: () => manager.list().map((info) => describeSkill(deps, info)),
     describe: (name: string) => toJson(manager.describe(name)),
@@ -52,9 +52,9 @@ export function createOperator(deps: OperatorDeps) {
     doctor: deps.doctor,
     diagnosis: deps.diagnosis,
     async submit(submission: Submission, signal: AbortSignal) {
-      const { accept } = roads.accept
+      const { accept } = messaging.accept
       const complete = withExampleData(deps, submission, transportOf(submission.gateway))
-      return toJson(await submit(complete, { accept, transportOf, replies: roads.replies, store, signal }))
+      return toJson(await submit(complete, { accept, transportOf, replies: messaging.replies, store, signal }))
     },
     /** Explains which routes match an accepted message (by id) or a draft. */
     async explain(what: string | Submission) {

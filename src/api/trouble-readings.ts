@@ -2,24 +2,23 @@ import { statfs } from 'node:fs/promises'
 import type { ApprovalService } from '../core/approval.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
 import type { Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
-import { isLasting } from '../engine/event-access.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
-import { failingSchedules } from '../features/schedules/failures.ts'
-import type { StoredReadings, TroubleReadings } from '../features/troubles/readings.ts'
+import type { TroubleReadings } from '../features/troubles/readings.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
+import { createStoredReadings } from './stored-readings.ts'
 
 /** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
 const PING_LIFETIME = 5_000
-const MOST_APPROVALS = 1_000
 
-/** Reads the inputs of the list of troubles. Omits those of an unreachable store. */
+/** Reads the inputs of the list of troubles. */
 export function createTroubleReadings(deps: {
   store: Store
   dataDir: string
@@ -36,31 +35,15 @@ export function createTroubleReadings(deps: {
   running(): Readings['running']
   lastReload(): LastReload
   draining(): boolean
+  log: Log
   now(): number
 }): () => Promise<TroubleReadings> {
   const { store } = deps
   const ping = createPing(store, deps.now)
-
-  const readStored = async (): Promise<StoredReadings> => {
-    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules] = await Promise.all([
-      store.stats(),
-      store.topics.groups(),
-      deps.subscriptions(),
-      store.oldestWaiting(),
-      deps.budgets(),
-      deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }),
-      failingSchedules(store.kv),
-    ])
-    const lasting = groups.filter(({ group }) => isLasting(group))
-    return { stats, groups: lasting, subscriptions, waiting, budgets, approvals, schedules }
-  }
+  const readStored = createStoredReadings(deps)
 
   return async () => {
-    const [pinged, stored, disk] = await Promise.all([
-      ping(),
-      readStored().catch(() => undefined),
-      spaceOf(deps.dataDir),
-    ])
+    const [pinged, stored, disk] = await Promise.all([ping(), readStored(), spaceOf(deps.dataDir)])
     return {
       store: { ...pinged, address: store.address },
       disk,

@@ -28,7 +28,7 @@ export type TroubleReadings = {
   pauses: readonly PauseReading[]
   /** Messages without a route, by gateway. */
   unrouted: readonly UnroutedCount[]
-  /** Undefined while the store is unavailable. */
+  /** Undefined while the store cannot be read. */
   stored: StoredReadings | undefined
 }
 

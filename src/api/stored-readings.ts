@@ -1,0 +1,71 @@
+import type { ApprovalService } from '../core/approval.ts'
+import type { BudgetStatus } from '../core/budget.ts'
+import { reasonOf } from '../core/errors.ts'
+import type { Log } from '../core/log.ts'
+import type { Store } from '../core/store.ts'
+import type { SubscriptionInfo } from '../core/subscription-info.ts'
+import { isStoreAway } from '../engine/attempts.ts'
+import { isLasting } from '../engine/event-access.ts'
+import { failingSchedules } from '../features/schedules/failures.ts'
+import type { StoredReadings } from '../features/troubles/readings.ts'
+
+const MOST_APPROVALS = 1_000
+
+/**
+ * Reads the inputs of the list of troubles that are in the store. Resolves with undefined while the store cannot be read.
+ * Other failures than that of an unavailable store are logged; a feature that cannot be read is left out.
+ */
+export function createStoredReadings(deps: {
+  store: Store
+  approvals: Pick<ApprovalService, 'list'>
+  subscriptions(): Promise<SubscriptionInfo[]>
+  budgets(): Promise<BudgetStatus[]>
+  draining(): boolean
+  log: Log
+}): () => Promise<StoredReadings | undefined> {
+  const { store, log } = deps
+  /** By reading: why it last failed. The list is read often, so a lasting failure is logged once. */
+  const reasons = new Map<string, string>()
+
+  function report(reading: string, error: unknown): void {
+    const reason = reasonOf(error)
+    // While the daemon stops, a read may find the store closed.
+    if (!deps.draining() && reasons.get(reading) !== reason)
+      log.error({ reading, err: error }, 'the list of troubles is incomplete: a part cannot be read')
+    reasons.set(reading, reason)
+  }
+
+  /** Resolves with `missing` after a failure other than that of the store. */
+  async function readPart<T, U>(reading: string, read: () => Promise<T>, missing: U): Promise<T | U> {
+    try {
+      const result = await read()
+      reasons.delete(reading)
+      return result
+    } catch (error) {
+      if (isStoreAway(error)) throw error
+      report(reading, error)
+      return missing
+    }
+  }
+
+  async function readAll(): Promise<StoredReadings | undefined> {
+    const [stats, groups, subscriptions, waiting, budgets, approvals, schedules] = await Promise.all([
+      readPart('stats', () => store.stats(), undefined),
+      readPart('groups', () => store.topics.groups(), undefined),
+      readPart('subscriptions', deps.subscriptions, []),
+      readPart('waiting', () => store.oldestWaiting(), undefined),
+      readPart('budgets', deps.budgets, []),
+      readPart('approvals', () => deps.approvals.list({ status: 'pending', limit: MOST_APPROVALS }), []),
+      readPart('schedules', () => failingSchedules(store.kv), []),
+    ])
+    if (!stats || !groups || !waiting) return undefined
+    const lasting = groups.filter(({ group }) => isLasting(group))
+    return { stats, groups: lasting, subscriptions, waiting, budgets, approvals, schedules }
+  }
+
+  return () =>
+    readAll().catch((error: unknown) => {
+      if (isStoreAway(error)) return undefined
+      throw error
+    })
+}
