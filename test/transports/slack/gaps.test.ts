@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
+import { objectAt, textAt } from '../../../src/core/json.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import type { Posted } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
@@ -138,6 +139,53 @@ describe('what was written while no socket was open', () => {
     written('<@U0BOT> second')
     await until(() => texts().length === 2, 'what was missed')
     assert.deepEqual(texts(), ['first', 'second'])
+  })
+})
+
+/** Of each message: the kind of its event and the channel type, as Slack delivered them or as read back. */
+const eventKinds = () =>
+  world.fixture.store.messages.map(({ text, data }) => {
+    const payload = objectAt(data, 'payload')
+    return [text, textAt(payload, 'event.type'), textAt(payload, 'event.channel_type')]
+  })
+
+describe('an event that is read back', () => {
+  // The id does not tell: a group DM may have one with G or C.
+  for (const [channel, type] of [
+    ['C0GEN', 'channel'],
+    ['C0PRIVATE', 'group'],
+    ['G024BE91L', 'mpim'],
+    ['D1ANN', 'im'],
+  ] as const)
+    test(`has the channel type of those that Slack delivers: ${type}`, async () => {
+      const { server } = await open()
+      await deliver(written('first', { channel }), { channel_type: type })
+      server.sockets.cut()
+      written('missed', { channel })
+      await until(() => texts().length === 2, 'what was missed')
+      assert.deepEqual(eventKinds(), [
+        ['first', 'message', type],
+        ['missed', 'message', type],
+      ])
+    })
+
+  test('has the type that another daemon stored', async () => {
+    const first = await open()
+    await deliver(written('first'), { channel_type: 'group' })
+    await first.transport.stop()
+    written('missed')
+    await first.another()
+    await until(() => texts().length === 2, 'what was missed')
+    assert.deepEqual(eventKinds().at(-1), ['missed', 'message', 'group'])
+  })
+
+  test('has no channel type if it is an app_mention', async () => {
+    const { server } = await open()
+    await deliver(written('<@U0BOT> first'), { type: 'app_mention', channel_type: undefined })
+    server.sockets.cut()
+    written('<@U0BOT> second')
+    await until(() => texts().length === 2, 'what was missed')
+    assert.deepEqual(eventKinds().at(-1), ['second', 'app_mention', undefined])
   })
 })
 

@@ -11,6 +11,8 @@ export const channelSchema = z.object({
   channel: z.string(),
   /** Whether Slack delivers all messages of the channel here, or only those that mention the bot. */
   all: z.boolean(),
+  /** The `channel_type` of its messages: `channel`, `group`, `im` or `mpim`. Older records lack it. */
+  type: z.string().optional(),
   /** Whether Slack also sends mentions there as `app_mention`. */
   mentions: z.boolean().default(false),
   /** The first message that was received; earlier ones are not read back. */
@@ -44,8 +46,9 @@ export function channelOf({ payload, workspace: { team } }: Delivery): Channel |
   const [channel, ts, root = ts] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
   const at = Number(ts)
   if (channel === undefined || root === undefined || Number.isNaN(at)) return undefined
+  const type = textAt(event, 'channel_type')
   const kinds = { all: event.type === 'message', mentions: event.type === 'app_mention' }
-  return { team, channel, ...kinds, first: at, active: { [root]: at } }
+  return { team, channel, ...kinds, type, first: at, active: { [root]: at } }
 }
 
 /** Identifies a channel over all workspaces. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { DAY } from '../../../src/core/units.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { putLast } from '../../../src/lib/put-last.ts'
 import { type Channel, channelSchema, keyOf } from './channel.ts'
 
@@ -42,6 +43,7 @@ export function createChannels(
     for (const [root, at] of Object.entries(update.active)) active[root] = Math.max(active[root] ?? 0, at)
     known.all ||= update.all
     known.mentions ||= update.mentions
+    known.type ??= update.type
     known.first = Math.min(known.first, update.first)
     putLast(channels, key, known, MAX_CHANNELS)
     return known
@@ -50,6 +52,8 @@ export function createChannels(
   /** Records a message in a channel, and stores it later. A timer left by `save` is harmless. */
   function record(update: Channel): Channel {
     const channel = merge(update)
+    // A public channel can become a private one.
+    channel.type = update.type ?? channel.type
     if (unsaved.size === 0) setTimeout(save, SAVE_DELAY_MS).unref()
     unsaved.add(channel)
     return channel
@@ -74,9 +78,8 @@ export function createChannels(
   async function write(channel: Channel): Promise<void> {
     const key = channelPrefix + keyOf(channel)
     await read(key)
-    const active = Object.entries(channel.active).sort(([, a], [, b]) => a - b)
-    channel.active = Object.fromEntries(active.slice(-MAX_KNOWN_THREADS))
-    await kv.set(key, channel, { ttl: CHANNEL_TTL_MS })
+    channel.active = latestOf(channel.active)
+    await kv.set(key, defined(channel), { ttl: CHANNEL_TTL_MS })
   }
 
   async function read(key: string): Promise<void> {
@@ -96,8 +99,18 @@ export function createChannels(
       await Promise.all((await kv.list(channelPrefix, MAX_CHANNELS)).map(read))
       const others = (await kv.list(untilPrefix, MAX_DAEMONS)).filter((key) => key !== ownUntilKey)
       const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
-      const lastIn = ({ active }: Channel) => Math.max(0, ...Object.values(active))
       return { known: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)), untils }
     },
   }
+}
+
+/** The threads with the latest messages. */
+function latestOf(threads: Channel['active']): Channel['active'] {
+  const sorted = Object.entries(threads).sort(([, a], [, b]) => a - b)
+  return Object.fromEntries(sorted.slice(-MAX_KNOWN_THREADS))
+}
+
+/** The time of the last message in a channel. */
+function lastIn({ active }: Channel): number {
+  return Math.max(0, ...Object.values(active))
 }

@@ -62,12 +62,12 @@ export function createGaps(
     // Until then, an earlier start may be added: messages refused in the meantime may be older.
     await pace()
     waiting.delete(gap.channel)
-    const { all, mentions } = gap.channel
+    const { all, mentions, type } = gap.channel
     const takeOne = async (delivery: Delivery) => {
       try {
         const taken = await inbound.take(delivery)
         const channel = channelOf(delivery)
-        if (taken && channel) record({ ...channel, all, mentions })
+        if (taken && channel) record({ ...channel, all, mentions, type })
       } catch (error) {
         if (!(error instanceof TriviumError) || error.retryable) throw error
         log.warn({ err: error }, 'a missed Slack message could not be accepted')

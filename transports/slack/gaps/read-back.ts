@@ -12,8 +12,9 @@ import type { Gap } from './channel.ts'
 const OVERLAP = 60
 /** The smallest difference between two Slack timestamps. */
 export const TICK = 1e-6
-/** Per channel. */
+/** Per read: of the history, or of one thread. Checked after each page. */
 const MAX_MESSAGES = 500
+/** Per channel. */
 const MAX_THREADS = 50
 /** Threads without messages for this time are not read. */
 const ACTIVE = 86_400
@@ -66,10 +67,11 @@ export function createReadBack(deps: {
     found: Messages,
     read: (query: JsonObject) => Promise<readonly JsonObject[] | false>,
   ): Promise<boolean> {
-    const active = Object.keys(threads).filter((root) => Number(threads[root]) > from - ACTIVE)
-    // The history is read from the oldest of these threads on, because it shows which threads have new
-    // messages.
-    const recentRoots = active.map(Number).filter((root) => root > from - ACTIVE)
+    const isRecent = (time = 0) => time > from - ACTIVE
+    const active = Object.keys(threads).filter((root) => isRecent(threads[root]))
+    // The history is read from the oldest recent root on, because it shows which threads have new
+    // messages. Active threads with older roots are read without it.
+    const recentRoots = active.map(Number).filter((root) => isRecent(root))
     const oldest = (Math.min(from, ...recentRoots) - TICK).toFixed(6)
     // Without an end, Slack may return the messages closest to `oldest` first, and the newest would
     // be missed.
@@ -100,14 +102,18 @@ function eventsOf({ channel }: Gap, from: number, found: Messages, workspace: Wo
   const messages = [...found.values()]
     .filter(({ ts, text }) => Number(ts) > from && (all || mention.test(String(text))))
     .sort((a, b) => Number(a.ts) - Number(b.ts))
-  // History does not include the channel type, but events do.
-  const channel_type = id.startsWith('D') ? 'im' : 'channel'
+  // History does not include the channel type, but `message` events do.
+  const channel_type = channel.type ?? (id.startsWith('D') ? 'im' : 'channel')
   return messages.flatMap((message) => {
+    // Older records lack `mentions`. Where Slack does not deliver all messages, it delivers mentions.
     const isMentioned = mention.test(String(message.text)) && (mentions || !all)
-    const kinds = [...(all ? ['message'] : []), ...(isMentioned ? ['app_mention'] : [])]
-    const place = { channel: id, event_ts: message.ts ?? '', channel_type }
-    return kinds.map((type) => {
-      const event = { ...message, ...place, type }
+    const kinds: JsonObject[] = [
+      ...(all ? [{ type: 'message', channel_type }] : []),
+      ...(isMentioned ? [{ type: 'app_mention' }] : []),
+    ]
+    const place = { channel: id, event_ts: message.ts ?? '' }
+    return kinds.map((kind) => {
+      const event = { ...message, ...place, ...kind }
       return { payload: { type: 'event_callback', team_id: team, event }, workspace, retry: 0 }
     })
   })
