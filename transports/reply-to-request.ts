@@ -64,6 +64,6 @@ export async function awaitReply(
 }
 
 /** The name of the log with the replies to a message. */
-function placeOf(messageId: string, target: Json | undefined): string {
+export function placeOf(messageId: string, target?: Json): string {
   return `${messageId} ${pathGet(target, 'body') ?? ''}`
 }

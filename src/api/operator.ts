@@ -22,7 +22,11 @@ export type Operator = ReturnType<typeof createOperator>
  */
 export function createOperator(deps: OperatorDeps) {
   const { version, store, manager, gateways, messaging, history } = deps
-  const readTroubleInputs = createTroubleReadings({ ...deps, refusals: messaging.refusals, pauses: messaging.pauses })
+  const readTroubleInputs = createTroubleReadings({
+    ...deps,
+    refusals: messaging.refusals,
+    pauses: messaging.pauses,
+  })
   const { list: troubles } = createTroubles({
     read: readTroubleInputs,
     journal: store.journal,
@@ -54,7 +58,9 @@ export function createOperator(deps: OperatorDeps) {
     async submit(submission: Submission, signal: AbortSignal) {
       const { accept } = messaging.accept
       const complete = withExampleData(deps, submission, transportOf(submission.gateway))
-      return toJson(await submit(complete, { accept, transportOf, replies: messaging.replies, store, signal }))
+      return toJson(
+        await submit(complete, { accept, transportOf, replies: messaging.replies, store, signal }),
+      )
     },
     /** Explains which routes match an accepted message (by id) or a draft. */
     async explain(what: string | Submission) {

@@ -7,7 +7,10 @@ import { answerError } from './answer-error.ts'
 import type { Missed } from './missed.ts'
 import { type Paths, pathOf } from './paths.ts'
 
-/** Passes requests and upgrades to the handlers of their paths; answers the errors of handlers, and requests to unknown paths. */
+/**
+ * Passes requests and upgrades to the handlers of their paths; answers the errors of handlers, and requests to unknown paths.
+ * The server upgrades only paths with an upgrade handler, so one that is missing was removed in the meantime.
+ */
 export function createServing(options: {
   server: Pick<Server, 'listening'>
   paths: Paths

@@ -30,6 +30,7 @@ export function targetFault(
   if (ISSUED.test(to)) return undefined
   if (!tokens && !jwt) return `expected the id of a welcome frame: clients of ${gateway} have no names`
   const [, client, name = ''] = new RegExp(`^${RegExp.escape(gateway)}:(.+):([^:]*)$`, 's').exec(to) ?? []
+  // `tokens` and `jwt` exclude each other; the names of JWT clients are not known.
   const clients = tokens && knownTokens(tokens).map(({ subject }) => subject)
   if (client !== undefined && NAME.test(name) && (clients?.includes(client) ?? true)) return undefined
   return `expected a conversation such as ${gateway}:${clients?.[0] ?? 'CLIENT'}:main${listOf(clients)}`

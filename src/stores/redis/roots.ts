@@ -19,7 +19,7 @@ export function rootOf(prefix: string, shard: number, { madeOf }: Layout): strin
   return shards === 1 ? `{${prefix}}:` : `{${tagOf(prefix, shard, shards)}}:`
 }
 
-/** 96 bits of SHA-256 in 16 characters, over unambiguously joined parts: collision-free in practice, and compact. */
+/** 96 bits of SHA-256 in 16 characters: compact, and collision-free in practice for one number of parts. */
 export function digest(...parts: readonly string[]): string {
   return hash('sha256', joined(parts), 'base64url').slice(0, 16)
 }
@@ -31,7 +31,7 @@ function joined(parts: readonly string[]): string {
   return parts.length === 2 ? `[${JSON.stringify(first)},${JSON.stringify(second)}]` : JSON.stringify(parts)
 }
 
-/** Escapes an arbitrary name for a hash tag, which braces would end. */
+/** The name; or `~` and its digest if it is long or has characters that are not safe in a hash tag, such as braces. */
 export function slug(name: string): string {
   return /^[\w.:-]{1,100}$/.test(name) ? name : `~${digest(name)}`
 }

@@ -146,9 +146,15 @@ let triggers = 0
 export function typed({ apiUrl }: Pick<SlackServer, 'apiUrl'>, more: JsonObject = {}): JsonObject {
   const id = String(++triggers)
   return {
-    ...{ command: '/ask', text: 'why?', user_id: 'U1ANN', user_name: 'ann', channel_id: 'C0GEN' },
-    ...{ team_id: 'T0TEAM', response_url: apiUrl.replace('/api/', `/respond/${id}`) },
-    ...{ trigger_id: `command.${id}`, ...more },
+    command: '/ask',
+    text: 'why?',
+    user_id: 'U1ANN',
+    user_name: 'ann',
+    channel_id: 'C0GEN',
+    team_id: 'T0TEAM',
+    response_url: apiUrl.replace('/api/', `/respond/${id}`),
+    trigger_id: `command.${id}`,
+    ...more,
   }
 }
 
@@ -161,7 +167,8 @@ export function done(payload: JsonObject): JsonObject {
 /** What Ann clicked, a button in #general. */
 export function clicked(more: JsonObject = {}): JsonObject {
   return done({
-    ...{ type: 'block_actions', channel: { id: 'C0GEN', name: 'general' } },
+    type: 'block_actions',
+    channel: { id: 'C0GEN', name: 'general' },
     actions: [{ action_id: 'pick', block_id: 'b', value: 'x', action_ts: '1', type: 'button' }],
     ...more,
   })
@@ -182,7 +189,7 @@ export function file({ fixture }: World): Promise<Attachment> {
   return fixture.deps.artifacts.save('report.txt', 'text/plain', Readable.from([Buffer.from('hi')]), 100)
 }
 
-/** Slack does it, and its answer is lost. */
+/** A fault: Slack carries out the call, and the connection breaks before the answer. */
 export const lost = { apply: true, hangUp: true }
 
 /** As the outbox sends a reply whose answer is lost: it looks, and sends again. */
