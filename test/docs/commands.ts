@@ -20,6 +20,9 @@ const GOES_ON = /^(mcp|top|tail|--follow|--no-ack)$/
 /** A command of the tests alone: puts YAML into routes.yaml, as a reader does in an editor. */
 export const MERGE = '@merge'
 
+/** What the reader types where a command asks for a secret. */
+export const TYPED = 'the-secret-of-the-provider'
+
 /** Bash that sends `trivium …`, `npx trivium …` and `npm install` to the commands below. */
 const PRELUDE = `
 trivium() {
@@ -94,10 +97,18 @@ export async function serveCommands(options: {
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     return { code: child.exitCode ?? 0, out: output(), err: '' }
   }
+  /** A command that asks for a secret. */
+  const asked = async (words: readonly string[], cwd: string): Promise<Said> => {
+    const { child, output } = launch(words, cwd)
+    child.stdin.end(`${TYPED}\n`)
+    const [code] = await once(child, 'close')
+    return { code: code ?? 1, out: output(), err: '' }
+  }
   const run = async (words: readonly string[], cwd: string): Promise<Said> => {
     if (words[0] === 'start') return isPackage ? start(cwd) : host(cwd)
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
+    if (words[0] === 'refused-try') return asked(words, cwd)
     return words.some((word) => GOES_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
   }
 

@@ -17,16 +17,19 @@ import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
  * all of it, and its shell blocks run in order in one bash. A page that begins with `init` uses the daemon of the package.
  */
 export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
-  const world = worlds[page] ?? {}
+  const own = worlds[page] ?? {}
   const dir = join(workshop.dir, basename(page, '.md').toLowerCase())
   mkdirSync(dir)
+  const servers = await own.servers?.()
   const [port = 0, control = 0, receiver = 0] = await freePorts(3)
   const places = {
     '127.0.0.1:8080': `127.0.0.1:${port}`,
     '127.0.0.1:8787': `127.0.0.1:${control}`,
     '127.0.0.1:9000': `127.0.0.1:${receiver}`,
     "9000, '127.0.0.1'": `${receiver}, '127.0.0.1'`,
+    ...servers?.places,
   }
+  const world = { ...own, ...placedIn(own, places) }
   const blocks = given.map((block) => ({ ...block, code: replaced(block.code, places) }))
   const env = {
     PATH: process.env.PATH ?? '',
@@ -34,6 +37,7 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
     TRIVIUM_LISTEN: places['127.0.0.1:8080'],
     TRIVIUM_CONTROL_LISTEN: places['127.0.0.1:8787'],
     ...variablesOf(blocks.map(({ code }) => code).join('\n')),
+    ...own.env,
   }
   writeFileSync(join(dir, '.curlrc'), 'fail-with-body\nsilent\nmax-time = 30\n')
   const isFromNothing = blocks.some(
@@ -77,6 +81,7 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
     if (!isFromNothing) assert.doesNotMatch(await trivium('skill', 'list'), /^broken +path/m, page)
   } finally {
     const codes = await commands.close()
+    await servers?.close()
     assert.ok(
       codes.every((code) => code === 0),
       `${page}: the daemon ended with ${codes}`,
@@ -100,6 +105,8 @@ function placeAll(blocks: readonly Block[], { testOfLanguage }: World): Placed[]
         },
       ]
     if (['json', 'js'].includes(language) && saveAs) return [{ path: saveAs, text: code, isRunBy: 'loading' }]
+    const cases = language === 'yaml' ? /^# (\S+\/cases\.yaml)$/m.exec(code)?.[1] : undefined
+    if (cases !== undefined) return [{ path: cases, text: code, isRunBy: 'loading' }]
     if (language !== 'yaml' || partOf(code).kind !== 'front-matter') return []
     const name = snippetName(block)
     const text = `---\nname: ${name}\ndescription: A snippet.\n${code}---\nHello.\n`
@@ -112,7 +119,8 @@ function save(dir: string, placed: readonly Placed[], blocks: readonly Block[], 
     path: `skills/${name}/index.ts`,
     text,
   }))
-  for (const { path, text } of [...placed, ...skills]) {
+  const files = Object.entries(world.files ?? {}).map(([path, text]) => ({ path, text }))
+  for (const { path, text } of [...placed, ...skills, ...files]) {
     mkdirSync(dirname(join(dir, path)), { recursive: true })
     writeFileSync(join(dir, path), text)
   }
@@ -175,6 +183,14 @@ function completed({ placeholders = {}, before = {} }: World) {
   return (block: Block): Block => {
     const [, first = ''] = Object.entries(before).find(([text]) => block.code.includes(text)) ?? []
     return { ...block, code: first + replaced(block.code, placeholders) }
+  }
+}
+
+/** What the world of a page adds, with its places. */
+function placedIn({ routes, prepare }: World, places: Readonly<Record<string, string>>): World {
+  return {
+    ...(routes === undefined ? {} : { routes: replaced(routes, places) }),
+    ...(prepare === undefined ? {} : { prepare: replaced(prepare, places) }),
   }
 }
 

@@ -1,4 +1,6 @@
-import { MERGE, quote } from './commands.ts'
+import { blocksOf } from './blocks.ts'
+import { MERGE, quote, TYPED } from './commands.ts'
+import { mail, model, program, redis, redisWithWorker, type Servers } from './servers.ts'
 
 /** What the blocks of a page find: everything that the page itself does not say. */
 export type World = {
@@ -14,6 +16,12 @@ export type World = {
   placeholders?: Readonly<Record<string, string>>
   /** Skills that the examples name and the reader has, by name. */
   skills?: Readonly<Record<string, string>>
+  /** Files of the reader, by path. */
+  files?: Readonly<Record<string, string>>
+  /** Starts what the blocks reach over the network. Their `places` are also replaced in `routes` and `prepare`. */
+  servers?: () => Promise<Servers>
+  /** Variables of the reader, beside those that the blocks name in braces. */
+  env?: Readonly<Record<string, string>>
   /** By language: the test that runs these blocks, and reads them from the page. */
   testOfLanguage?: Readonly<Record<string, string>>
 }
@@ -49,6 +57,33 @@ const MAIL = `gateways:
   mail: { transport: email, address: me@example.com, open: true, imap: { host: 127.0.0.1, port: 1, tls: none, user: me, pass: x },
     smtp: { host: 127.0.0.1, port: 1, user: me, pass: x, tls: none } }`
 
+/** An invitation to a meeting, in lines. */
+const INVITATION = `From: Ada <ada@example.net>
+To: support@example.com, bea@example.net
+Subject: Review
+Message-ID: <review@example.net>
+MIME-Version: 1.0
+Content-Type: text/calendar; method=REQUEST; charset=utf-8
+
+BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//example//EN
+METHOD:REQUEST
+BEGIN:VEVENT
+UID:review@example.net
+DTSTAMP:20261128T100000Z
+DTSTART:20261201T100000Z
+DTEND:20261201T110000Z
+SUMMARY:Review
+ORGANIZER:mailto:ada@example.net
+ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:support@example.com
+END:VEVENT
+END:VCALENDAR`.split('\n')
+
+/** A webhook gateway whose secret is not that of its sender. */
+const HUB =
+  'hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "the-secret-of-the-gateway" } }'
+
 const CRM = `subscriptions: [{ name: crm, url: "http://127.0.0.1:1/", secret: "$\{CRM_SECRET}", allow-private: true }]`
 
 /** A gateway for workers. */
@@ -70,11 +105,30 @@ export const worlds: Readonly<Record<string, World>> = {
     before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
   'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
+  'docs/email.md': {
+    servers: mail,
+    routes: `gateways:
+  support: { transport: email, address: support@example.com, open: true, authentication: off,
+    imap: { host: 127.0.0.1, port: IMAP_PORT, tls: none, user: support@example.com, pass: MAIL_PASSWORD },
+    smtp: { host: 127.0.0.1, port: SMTP_PORT, tls: none } }`,
+    prepare: `printf '%s\\r\\n' ${INVITATION.map(quote).join(' ')} > invitation.eml
+curl smtp://127.0.0.1:SMTP_PORT --mail-from ada@example.net --mail-rcpt support@example.com -T invitation.eml
+invited() { trivium message list --gateway support --json | jq -r '.messages[0].id // empty'; }
+until id=$(invited) && [ -n "$id" ]; do sleep 0.05; done
+`,
+  },
   'docs/events.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/faq.md': { prepare: SENT, placeholders: { ' ID ': ' $id ' } },
   'docs/failures.md': {
     ...FAILING,
-    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
+    servers: redis,
+    routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS.replace('hub: { transport: cli }', HUB)} }`,
+    before: {
+      'refused-try': `
+signature=$(printf %s '{}' | openssl dgst -sha256 -hmac ${quote(TYPED)} | sed 's/.* /sha256=/')
+curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -H 'x-github-event: push' && exit 1
+`,
+    },
     prepare: DEAD,
     placeholders: { ' ID ': ' $dead ', ' ID\n': ' $dead\n', '/var/lib/trivium': '.trivium' },
   },
@@ -151,8 +205,41 @@ ${DEAD}`,
       'subscription replay': `trivium ${MERGE} ${quote(CRM)}; trivium reload\n`,
     },
   },
+  'docs/listen.md': {
+    servers: program,
+    configure: /keep-original/,
+    env: { TOKEN: 'the-token-of-the-lab' },
+    routes: 'gateways: { lab: { transport: webhook, path: /lab }, support: { transport: cli } }',
+    files: { 'handle.sh': '#!/bin/sh\ngrep -q order\n' },
+    prepare: `chmod +x handle.sh
+push() {
+  local signature
+  signature=$(printf %s "$1" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/.* /sha256=/')
+  curl "http://$TRIVIUM_LISTEN/hub" -d "$1" -H "x-hub-signature-256: $signature" -H 'x-github-event: push' \
+    -H "x-github-delivery: $1"
+}
+push 1; push 2
+curl "http://$TRIVIUM_LISTEN/lab" -d hello
+trivium message support "an order" --wait 0
+`,
+    // They end when the events are delivered, and not at Ctrl-C.
+    placeholders: {
+      '/hook\n': '/hook --replay --max 2 --gateway hub\n',
+      '$TOKEN"\n': '$TOKEN" --replay --max 1\n',
+      'support\n': 'support --replay --max 1\n',
+    },
+  },
+  'docs/models.md': {
+    servers: () => model('What is the order number of your parcel?'),
+    routes: 'model: { name: "local:tiny", base-url: "MODEL_URL", api-key: sk-1234567890 }',
+  },
   'docs/queues.md': {
-    routes: 'queues: { redis: "redis://127.0.0.1:1" }',
+    servers: redisWithWorker,
+    routes: `queues: { redis: "redis://127.0.0.1:1" }
+gateways: { shop: { transport: webhook, path: /shop, respond: result } }
+routes: [{ name: book, match: { gateway: shop }, skill: invoice }]`,
+    prepare: `curl "http://$TRIVIUM_LISTEN/shop" -H 'content-type: application/json' -d '{"text":"invoice 7"}' | grep 'did invoice 7'
+`,
     testOfLanguage: { js: 'test/features/bullmq/queue-route.test.ts' },
   },
   'docs/schedules.md': {
@@ -193,7 +280,17 @@ until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
     configure: /hooks.jobs/,
     testOfLanguage: { python: ANSWERING, bash: ANSWERING },
   },
-  'docs/other-machines.md': { routes: JOBS },
+  'docs/other-machines.md': {
+    configure: /name: worker/,
+    routes: JOBS,
+    files: {
+      'worker.ts': blocksOf('docs/workers.md').find(({ saveAs }) => saveAs === 'worker.ts')?.code ?? '',
+    },
+    placeholders: {
+      'https://api.example.com': 'http://$TRIVIUM_CONTROL_LISTEN',
+      'worker.ts\n': `worker.ts & worker=$!\ncurl "http://$TRIVIUM_LISTEN/hooks/jobs" -d hello | grep HELLO\nkill $worker\n`,
+    },
+  },
   'docs/webhook.md': {
     prepare: `printf 'GITHUB_WEBHOOK_SECRET=%s\\n' "$GITHUB_WEBHOOK_SECRET" > .env\n`,
   },

@@ -1,0 +1,66 @@
+import { startDovecot } from '../fixtures/dovecot.ts'
+import { serveHttp } from '../fixtures/http-server.ts'
+import { startOpenAiServer } from '../fixtures/openai-server.ts'
+import { startQueueWorker } from '../fixtures/queue-worker.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { startSmtpServer } from '../fixtures/smtp-server.ts'
+
+/** Servers that the blocks of a page use. `places`: words of the page, or of its world, and what they are here. */
+export type Servers = { places: Record<string, string>; close(): Promise<unknown> }
+
+/** A Redis on the usual port. */
+export async function redis(): Promise<Servers> {
+  const { url, port, stop } = await startRedisServer()
+  return {
+    places: { 'redis://127.0.0.1:6379': url, 'redis-cli ': `redis-cli -p ${port} ` },
+    close: stop,
+  }
+}
+
+/** A Redis on the usual port, and a worker of the queue `invoices`. */
+export async function redisWithWorker(): Promise<Servers> {
+  const { url, stop } = await startRedisServer()
+  const worker = await startQueueWorker(url, 'invoices')
+  const close = async () => {
+    await worker.kill()
+    await stop()
+  }
+  return { places: { 'redis://127.0.0.1:6379': url }, close }
+}
+
+/** A model that always gives this answer. */
+export async function model(text: string): Promise<Servers> {
+  const answers = Array.from({ length: 10 }, () => ({ text }))
+  const { url, close } = await startOpenAiServer(answers)
+  return { places: { MODEL_URL: url, 'anthropic:claude-sonnet-5': 'local:tiny' }, close }
+}
+
+/** A mail server. */
+export async function mail(): Promise<Servers> {
+  const dovecot = await startDovecot()
+  const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
+  const close = async () => {
+    await smtp.close()
+    await dovecot.close()
+  }
+  const places = {
+    IMAP_PORT: String(dovecot.imapPort),
+    SMTP_PORT: String(smtp.port),
+    MAIL_PASSWORD: dovecot.password,
+  }
+  return { places, close }
+}
+
+/** A program of the reader on `localhost:3000`, which fails once, at its second request. */
+export async function program(): Promise<Servers> {
+  let requests = 0
+  const { port, close } = await serveHttp((request, response) => {
+    requests += 1
+    request.resume()
+    response.writeHead(requests === 2 ? 500 : 200).end()
+  })
+  return {
+    places: { 'http://localhost:3000/': `http://localhost:${port}/`, '--forward 3000': `--forward ${port}` },
+    close,
+  }
+}
