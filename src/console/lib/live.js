@@ -1,7 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { call, openStream, person } from './api.js'
 
-/** The last state of the daemon from the stream (event `now`); undefined before. */
+/** The last state of the daemon from the stream (event `now`), not a time: that is `clock`. Undefined before. */
 export const now = signal()
 /** Resolves once `now` is known. Everything that the first view does not need is loaded after it. */
 export const firstState = new Promise((resolve) => {
