@@ -86,7 +86,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await jobs.getByText('running', { exact: true }).waitFor()
     await page.goto('about:blank')
     const state = async () => jobList.parse(await daemon.invoke('job-list', {}))[0]?.state
-    await until(async () => (await state()) === 'done', 'the end of the job', 60_000)
+    await until(async () => (await state()) === 'done', 'the end of the job')
     await show(`people?who=${encodeURIComponent(`shop:${ADA}`)}`)
     await page.getByText('Nothing is kept about this person.').waitFor()
     await jobs.getByText(/\d+ records were erased/).waitFor()

@@ -68,7 +68,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.equal((await run('routes', 'check')).code, 0)
     const daemon = spawn(process.execPath, [bin, 'start'], { cwd: dir, env })
     t.after(() => daemon.kill('SIGKILL'))
-    await until(() => existsSync(join(dir, '.trivium', 'daemon.json')), 'a daemon that is ready', 30_000)
+    await until(() => existsSync(join(dir, '.trivium', 'daemon.json')), 'a daemon that is ready')
     assert.equal(spawned(['message', 'cli', 'hello Ada']).out, 'You said: hello Ada\n')
     assert.match((await run('message', 'cli', 'remember the milk')).out, /^Stored note/, 'as the README says')
     assert.match((await run('message', 'list', '--json')).out, /"hello Ada"/)

@@ -34,11 +34,11 @@ test('systemd hears that the daemon is ready, alive, and draining', {
   await once(listener.stdout, 'data')
 
   const daemon = await site.start({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: '400000' })
-  await until(() => heard.includes('READY=1'), 'READY=1', 60_000)
+  await until(() => heard.includes('READY=1'), 'READY=1')
   assert.match(heard, /STATUS=.*127\.0\.0\.1/)
-  await until(() => heard.split('WATCHDOG=1').length > 2, 'two signs of life', 60_000)
+  await until(() => heard.split('WATCHDOG=1').length > 2, 'two signs of life')
   assert.equal(await daemon.end(), 0)
-  await until(() => heard.includes('STOPPING=1'), 'STOPPING=1', 30_000)
+  await until(() => heard.includes('STOPPING=1'), 'STOPPING=1')
 })
 
 test('the watchdog of another process is none of ours, and a socket that is away is one warning', async () => {

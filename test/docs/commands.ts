@@ -158,7 +158,7 @@ async function talk(url: string): Promise<Said> {
     } else lines.push(`< ${data}`)
   })
   await once(socket, 'open')
-  await until(answered, 'a reply over the WebSocket', 30_000)
+  await until(answered, 'a reply over the WebSocket')
   socket.terminate()
   return { code: 0, out: `${lines.join('\n')}\n`, err: '' }
 }

@@ -323,7 +323,7 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
   test('an approval that nobody decides in time is in the trace', async () => {
     await assert.rejects(daemon.invoke('late'), /approval_denied/)
     const find = () => lines(site, 'events.jsonl').find(({ event }) => event === 'approval_expired')
-    const { skill, status } = await until(find, 'it in the trace', 30_000)
+    const { skill, status } = await until(find, 'it in the trace')
     assert.deepEqual([skill, status], ['late', 'expired'])
   })
 })
@@ -357,7 +357,7 @@ test('large things that nothing names any more go, and what is named or young st
 
   const daemon = await site.start()
   const left = () => [...paths].filter(([, path]) => existsSync(fileOf(site, path))).map(([what]) => what)
-  await until(() => left().length <= NAMED.length + 1, 'the forgotten one to go', 30_000)
+  await until(() => left().length <= NAMED.length + 1, 'the forgotten one to go')
   await daemon.end()
   assert.deepEqual(left(), [...NAMED, 'young'])
   assert.equal(existsSync(fileOf(site, leftover)), false)

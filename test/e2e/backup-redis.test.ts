@@ -42,7 +42,7 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
       }
     }
     const sending = Promise.all([1, 2, 3, 4].map(send))
-    await until(() => acknowledged.length > 300, 'messages before the backup', 60_000)
+    await until(() => acknowledged.length > 300, 'messages before the backup')
     const before = [...acknowledged]
     const made = await site.run(['backup', archive, '--json'])
     assert.equal(made.code, 0, made.err)

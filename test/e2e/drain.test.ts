@@ -103,7 +103,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         suite.site.write('go', '')
         await suite.restart()
         for (const n of ['long', 'deaf', 'held'])
-          await until(() => count(`end ${n}`), 'the skill to be run again', 20_000)
+          await until(() => count(`end ${n}`), 'the skill to be run again')
         await until(async () => (await history(id)).length, 'a note')
         assert.deepEqual(
           (await history(id)).map(({ what, detail }) => [what, detail.attempt]),
@@ -123,7 +123,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         await assertPrompt('the end', took, 5_000)
         suite.site.write('go-cut', '')
         await suite.restart()
-        await until(() => count('end cut'), 'the skill to be run again', 20_000)
+        await until(() => count('end cut'), 'the skill to be run again')
       })
 
       test('refuses what comes in meanwhile, so that nothing acknowledged is lost', async () => {

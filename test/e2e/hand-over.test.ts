@@ -137,7 +137,7 @@ for (const store of ['embedded', 'redis'] as const) {
       await until(() => linesOf('aborted').length === 1, 'the abort')
       await suite.restart('SIGKILL')
       await cancelling
-      await until(async () => (await show(id)).outcome === 'dead', 'the dead letter', 60_000)
+      await until(async () => (await show(id)).outcome === 'dead', 'the dead letter')
       assert.deepEqual(started('stubborn'), ['stubborn'])
       const letter = JSON.stringify(await suite.daemon.invoke('dead-letter-show', { id }))
       assert.match(letter, /run_cancelled.*wrong customer/)

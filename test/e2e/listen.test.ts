@@ -71,7 +71,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const said = { out: '', err: '' }
       child.stdout.on('data', (text) => (said.out += text))
       child.stderr.on('data', (text) => (said.err += text))
-      await until(() => said.err.includes('Listening on') || child.exitCode !== null, 'a listener', 60_000)
+      await until(() => said.err.includes('Listening on') || child.exitCode !== null, 'a listener')
       const lines = (): { [key: string]: unknown }[] =>
         said.out
           .split('\n')
@@ -81,7 +81,7 @@ for (const store of ['embedded', 'redis'] as const) {
         said,
         lines,
         line: (count: number) =>
-          until(() => (lines().length >= count ? lines()[count - 1] : undefined), `line ${count}`, 60_000),
+          until(() => (lines().length >= count ? lines()[count - 1] : undefined), `line ${count}`),
         hasEnded: () => child.exitCode !== null,
         async end(signal: NodeJS.Signals = 'SIGINT', times = 1) {
           const closed = once(child, 'close')

@@ -56,7 +56,7 @@ routes:
               Headers.find((each: { Name: string }) => each.Name === name)?.Value
             return { To, TextBody, id: header('Message-ID'), references: header('References') }
           })
-      const sentAt = (at: number) => until(() => sent()[at], `mail ${at}`, 60_000)
+      const sentAt = (at: number) => until(() => sent()[at], `mail ${at}`)
 
       const first = mail({ id: 'one@example.net', text: 'Where is it?' })
       const answer = await post('m1', first)
@@ -71,7 +71,7 @@ routes:
       const second = mail({ text: 'A slow one.', headers: { 'In-Reply-To': reply.id, References: reply.id } })
       const later = await post('m3', second)
       assert.equal(later.status, 200)
-      await until(() => existsSync(`${site.dir}/once`), 'the skill to run', 60_000)
+      await until(() => existsSync(`${site.dir}/once`), 'the skill to run')
       await daemon.end('SIGKILL')
       daemon = await site.start()
       assert.match((await sentAt(1)).TextBody, /You said: A slow one\./)

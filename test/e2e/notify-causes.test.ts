@@ -45,7 +45,7 @@ notify:
 `,
     })
     const heard = (type: string) =>
-      until(() => told.find(({ types }) => types.includes(type)), `a notification of ${type}`, 60_000)
+      until(() => told.find(({ types }) => types.includes(type)), `a notification of ${type}`)
 
     test('a gateway that refuses what comes', async () => {
       for (let at = 0; at < 4; at++)

@@ -149,12 +149,12 @@ notify:
       await submit('wipe it')
       const posted = (what: RegExp) =>
         world.slack.posts.filter(({ channel, text }) => channel === 'C0OPS' && what.test(text))
-      await until(() => posted(/Approval needed/).length > 0, 'the approval', 30_000)
-      await until(() => posted(/Gateway away does not work/).length > 0, 'the gateway', 30_000)
+      await until(() => posted(/Approval needed/).length > 0, 'the approval')
+      await until(() => posted(/Gateway away does not work/).length > 0, 'the gateway')
       await daemon.end('SIGKILL')
       daemon = await site.start()
       await submit('wipe more')
-      await until(() => posted(/Approval needed/).length > 1, 'the next approval', 30_000)
+      await until(() => posted(/Approval needed/).length > 1, 'the next approval')
       assert.deepEqual([posted(/Approval needed/).length, posted(/Gateway away/).length], [2, 1])
     })
 
@@ -183,11 +183,11 @@ notify:
         daemon = await site.start()
       }
       // One of the first test of the topic, twelve that came together, and these.
-      await until(async () => (await letters()).length === 1 + 12 + 3 * 8, 'all letters', 30_000)
+      await until(async () => (await letters()).length === 1 + 12 + 3 * 8, 'all letters')
       const all = await letters()
       const ids = () =>
         new Map(receiver.told.flatMap(({ id, events }) => events.map(({ data }) => [data.deadLetterId, id])))
-      await until(() => all.every((id) => ids().has(id)), 'all of them told', 40_000)
+      await until(() => all.every((id) => ids().has(id)), 'all of them told')
       // A POST whose answer a kill swallowed comes again under the same id.
       const seen = new Map<string, Set<string>>()
       for (const { id, events } of receiver.told)

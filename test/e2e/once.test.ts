@@ -53,7 +53,7 @@ describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
           'one charge, and one that begins',
         )
         const { invoke } = await suite.restart('SIGKILL')
-        await until(() => lines('paid-a').length === 2, 'the skill to run again', 30_000)
+        await until(() => lines('paid-a').length === 2, 'the skill to run again')
         assert.equal(charges('a'), 1)
         assert.deepEqual(lines('paid-a'), ['{"receipt":"r-a"}', '{"receipt":"r-a"}'])
         suite.site.write('go-a', '')

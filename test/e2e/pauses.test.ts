@@ -120,14 +120,14 @@ for (const kind of ['embedded', 'redis'] as const) {
             () => false,
             (error) => /run_not_running/.test(String(error)),
           )
-        await until(isRefused, 'a message that waits', 30_000)
+        await until(isRefused, 'a message that waits')
         assert.equal(done(site).length, before)
         await daemon.invoke(resume, args)
-        await until(() => done(site).includes(pause), `the work after ${resume}`, 30_000)
+        await until(() => done(site).includes(pause), `the work after ${resume}`)
       }
 
       const hanging = await post(daemon, '/two', 'hang')
-      await until(() => done(site).includes('hang'), 'the run that hangs', 30_000)
+      await until(() => done(site).includes('hang'), 'the run that hangs')
       const cancelled = await daemon.invoke('run-cancel', { messageId: hanging, reason: 'wrong customer' })
       assert.deepEqual(cancelled, { ok: true, messageId: hanging, cancelled: true, outcome: 'dead' })
       const letter = JSON.stringify(await daemon.invoke('dead-letter-show', { id: hanging }))
@@ -135,7 +135,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(done(site).filter((text) => text === 'hang').length, 1, 'no second attempt')
 
       const handled = await post(daemon, '/two', 'd')
-      await until(() => done(site).includes('d'), 'd', 30_000)
+      await until(() => done(site).includes('d'), 'd')
       await daemon.invoke('conversation-pause', { conversation: handled, for: '1s' })
       assert.equal(Object(await daemon.invoke('pause-list')).length, 1)
       await until(async () => Object(await daemon.invoke('pause-list')).length === 0, 'the end of the pause')

@@ -61,7 +61,7 @@ test('an erasure waits for daemons that run; the others erase at their next star
   assert.ok((await named()) > 0)
   for (const site of sites.slice(2)) {
     await site.start()
-    await until(() => filesAbout(site).length === 0, 'the data directory to be erased', 60_000)
+    await until(() => filesAbout(site).length === 0, 'the data directory to be erased')
   }
-  await until(async () => (await named()) === 0, 'the name to be forgotten', 60_000)
+  await until(async () => (await named()) === 0, 'the name to be forgotten')
 })

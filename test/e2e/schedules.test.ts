@@ -56,7 +56,7 @@ const read = (path: string) =>
   existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').filter(Boolean) : []
 const ticks = (site: Site): Tick[] => read(join(site.dir, 'ticks')).map((line) => JSON.parse(line))
 const ticked = (site: Site, count: number) =>
-  until(() => (ticks(site).length >= count ? ticks(site) : undefined), `${count} ticks`, 60_000)
+  until(() => (ticks(site).length >= count ? ticks(site) : undefined), `${count} ticks`)
 const happened = (site: Site, event: string) =>
   until(
     () =>
@@ -138,7 +138,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     const told = await ada.next('message', 30_000)
     assert.match(String(told.text), /^lost \(schedule-1\) failed: .*arguments/)
     const dead = async () => Object(await daemon.invoke('dead-letter-list', { queue: 'schedules' }))
-    await until(async () => (await dead()).length >= 3, 'three dead letters', 30_000)
+    await until(async () => (await dead()).length >= 3, 'three dead letters')
     assert.equal(ada.all('message').length, 3)
     ada.close()
     await daemon.end()
@@ -174,7 +174,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     assert.equal(Object(await daemon.invoke('schedule-list')).length, 1)
 
     await daemon.invoke('schedule-create', { skill: 'secret', every: '1s' })
-    await until(() => existsSync(join(site.dir, 'told')), 'the skill for an operator', 30_000)
+    await until(() => existsSync(join(site.dir, 'told')), 'the skill for an operator')
     await daemon.end()
   })
 

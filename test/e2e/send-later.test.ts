@@ -23,7 +23,7 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     chat.send({ text: '2s' })
     const list = async () => Object(JSON.parse((await site.run(['send', 'list', '--json'])).out))
     // The second may be over already.
-    await until(async () => (await list()).length + chat.all('message').length >= 2, 'both sends', 30_000)
+    await until(async () => (await list()).length + chat.all('message').length >= 2, 'both sends')
     await first.end('SIGKILL')
     const second = await site.start()
     const { conversation } = Object(chat.all('welcome')[0])

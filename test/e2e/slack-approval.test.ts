@@ -100,7 +100,7 @@ routes:
 
   test('that nobody decides ends when its time is up, and says so in the same post', async () => {
     const ts = await say('quickly')
-    await until(() => shows('Nobody decided')(postsOf(ts)[0]), 'the end', 30_000)
+    await until(() => shows('Nobody decided')(postsOf(ts)[0]), 'the end')
     assert.equal(question(), undefined)
     assert.equal(says(/done in haste/), false)
   })

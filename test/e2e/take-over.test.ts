@@ -161,7 +161,7 @@ routes: [{ name: answer, match: { gateway: team, event: message }, skill: answer
     return ts
   }
   const shows = (what: RegExp) => (post: Posted) => what.test(JSON.stringify(post.blocks ?? '') + post.text)
-  const shown = (what: RegExp) => until(() => slack.posts.find(shows(what)), `${what}`, 30_000)
+  const shown = (what: RegExp) => until(() => slack.posts.find(shows(what)), `${what}`)
   const click = (on: Posted, user: string, trigger: string, action: string) => {
     const value = new RegExp(`"action_id":"${action}","value":"([^"]+)"`).exec(JSON.stringify(on.blocks))?.[1]
     return slack.sockets.deliver('interactive', {

@@ -255,6 +255,6 @@ test('a receiver of traces that is down is told of', { timeout: 300_000 }, async
   const site = openSite({ ownProcess: true, env, routes: 'routes: [{ name: all, skill: echo }]' })
   const daemon = await site.start()
   await site.run(['message', 'cli', 'hello'])
-  await until(() => daemon.output().includes('traces are lost'), 'the warning', 30_000)
+  await until(() => daemon.output().includes('traces are lost'), 'the warning')
   assert.match(daemon.output(), /ECONNREFUSED/)
 })

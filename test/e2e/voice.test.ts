@@ -89,14 +89,14 @@ routes:
       }
       const clip: [string, Buffer, string] = ['clip.wav', silence(2), 'audio/wav']
       const noted = (count: number) =>
-        until(() => (heard(site).length >= count ? heard(site) : undefined), `${count} notes`, 60_000)
+        until(() => (heard(site).length >= count ? heard(site) : undefined), `${count} notes`)
       const history = async (id: string) =>
         Object(await daemon.invoke('message-show', { id })).history.map(({ what }: { what: string }) => what)
 
       // It is acknowledged at once, though the model is silent, and so is what comes behind it in other conversations.
       script.push({ hang: true }, { text: ' Please, help me. ', seconds: 2, tokens: 40 })
       const id = await post('/hook', form({ who: 'ada', text: '' }, clip))
-      await until(() => speech.requests.length === 1, 'the model to be asked', 60_000)
+      await until(() => speech.requests.length === 1, 'the model to be asked')
       const received = Object(await daemon.invoke('gateway-receive', { gateway: 'hook', timeout: 10_000 }))
       assert.deepEqual([received.id, received.text, received.attachments[0].name], [id, '', 'clip.wav'])
       const other = await post('/hook', form({ who: 'bob', text: 'no voice' }))
@@ -105,7 +105,7 @@ routes:
         [['no voice', 'rest']],
       )
       const isDone = async () => Object(await daemon.invoke('message-show', { id: other })).outcome === 'done'
-      await until(isDone, 'the other to be done', 60_000)
+      await until(isDone, 'the other to be done')
       await daemon.end('SIGKILL')
       daemon = await site.start()
       const [, first] = await noted(2)
@@ -119,7 +119,7 @@ routes:
         bytes: 16_044,
         authorization: 'Bearer a-key',
       })
-      await until(async () => (await history(id)).includes('transcribed'), 'the history', 30_000)
+      await until(async () => (await history(id)).includes('transcribed'), 'the history')
 
       // What fails, is too long or too much goes on as a file, and its history says why.
       script.push({ status: 400, message: 'this is no audio' })
@@ -127,7 +127,7 @@ routes:
       const [, , second] = await noted(3)
       assert.deepEqual([second?.text, second?.transcript, second?.route], ['see the clip', undefined, 'rest'])
       assert.match(second?.recordings[0]?.error ?? '', /this is no audio/)
-      await until(async () => (await history(broken)).includes('not transcribed'), 'the history', 30_000)
+      await until(async () => (await history(broken)).includes('not transcribed'), 'the history')
       await post('/hook', form({ who: 'ada', text: '' }, ['long.wav', silence(31), 'audio/wav']))
       assert.match((await noted(4))[3]?.recordings[0]?.error ?? '', /takes 31 s; max-duration is 30s/)
       script.push({ text: 'and the budget', seconds: 2, tokens: 70 })

@@ -326,7 +326,7 @@ describe('a push subscription', { concurrency: 4 }, () => {
       })
       await pushing(t, store, [subscription(url)], 'a', now)
       await emit(store, { n: 1 })
-      await until(() => ns().length === 2, `another attempt, after ${jump} looks at the clock`, 3_000)
+      await until(() => ns().length === 2, `another attempt, after ${jump} looks at the clock`)
     }
   })
 
@@ -564,7 +564,7 @@ describe('a push subscription with many conversations', () => {
       for (let n = 0; n < count; n++) {
         await emit(store, { n: 1, conversation: `${got.length} ${n} `.padEnd(size, '-') })
       }
-      await until(async () => (await show()).waiting === 1, 'an empty group', 60_000)
+      await until(async () => (await show()).waiting === 1, 'an empty group')
       got.length = 1
       collect()
       return process.memoryUsage().heapUsed

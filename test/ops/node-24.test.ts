@@ -48,7 +48,7 @@ describe('on Node 24', { timeout: 600_000 }, () => {
       })
       t.after(() => daemon.kill('SIGKILL'))
       const isReady = () => existsSync(join(site.dir, '.trivium', 'daemon.json'))
-      await until(() => isReady() || daemon.exitCode !== null, 'a daemon that is ready', 60_000)
+      await until(() => isReady() || daemon.exitCode !== null, 'a daemon that is ready')
       const asked = spawnSync(node, [bin, 'message', 'cli', 'hello'], {
         cwd: site.dir,
         env,

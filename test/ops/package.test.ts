@@ -198,7 +198,7 @@ describe('the package', { timeout: 600_000 }, () => {
       child.stderr.on('data', (text) => (said += text))
       const ended = once(child.stderr, 'end')
       const place = join(dataDir, 'daemon.json')
-      await until(() => existsSync(place), 'a daemon that is ready', 60_000)
+      await until(() => existsSync(place), 'a daemon that is ready')
       const { pid } = JSON.parse(readFileSync(place, 'utf8'))
       t.after(() => {
         if (isAlive(pid)) process.kill(pid, 'SIGKILL')

@@ -99,7 +99,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
   const begun = (worker: QueueWorker, id: string) => worker.begun().filter((each) => each === id).length
   const deadLetter = async (id: string) => {
     const ask = () => daemon.invoke('dead-letter-show', { id }).catch(() => undefined)
-    return Object(await until(ask, `the dead letter of ${id}`, 20_000))
+    return Object(await until(ask, `the dead letter of ${id}`))
   }
 
   test('makes a job of the message with its id, answers with what that returns, and shows its progress', async (t) => {
@@ -184,7 +184,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     await until(() => begun(first, asked.id) === 1, 'the job with the first worker')
     await first.kill()
     const second = await worker(t)
-    await until(() => begun(second, asked.id) === 1, 'the job with the second worker', 20_000)
+    await until(() => begun(second, asked.id) === 1, 'the job with the second worker')
     second.go()
     assert.equal((await reply(asked)).text, 'did wait for the second worker')
   })
@@ -233,7 +233,7 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     const isRed = async () => /Queue invoices.*FAILING.*queue server/.test((await site.run(['status'])).out)
     await until(isRed, 'the red queue')
     await redis.start()
-    await until(() => begun(working, waiting.id) === 1, 'the other job', 30_000)
+    await until(() => begun(working, waiting.id) === 1, 'the other job')
     assert.equal((await reply(waiting)).text, 'did later')
     // Its lock ran out meanwhile, so that BullMQ may begin it once more.
     await until(

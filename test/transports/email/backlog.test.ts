@@ -27,7 +27,7 @@ describe('a backlog', () => {
       { start: 'later', world: { decisionTimeout: 5000 } },
     )
     await daemon.transport.start()
-    await until(() => daemon.store.messages.length === 127, 'every other mail', 50_000)
+    await until(() => daemon.store.messages.length === 127, 'every other mail')
     assert.deepEqual(
       subjectsOf(daemon),
       subjects.filter((_, at) => ![44, 45, 119].includes(at)),
@@ -39,7 +39,7 @@ describe('a backlog', () => {
     assert.deepEqual(daemon.refused, ['unfetchable', 'unfetchable', 'unfetchable'])
     await until(() => /INBOX.*mail 45 of INBOX/.test(daemon.transport.health().detail ?? ''), 'the names')
     assert.equal(await world.dovecot.spoil(address, 'Subject: poison', 'mend'), 3)
-    await until(() => daemon.store.messages.length === 130, 'the mended ones', 30_000)
+    await until(() => daemon.store.messages.length === 130, 'the mended ones')
     await world.deliver(mail({ subject: 'next' }), address)
     await until(() => subjectsOf(daemon).includes('next'), 'the next mail')
     await until(() => daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
@@ -61,10 +61,10 @@ describe('a backlog', () => {
       const more = { start: 'later', port: relay.port, world: { decisionTimeout: 1000 } } as const
       const daemon = await world.daemon({ address, since: 'all' }, more)
       await daemon.transport.start()
-      await until(() => setAside(daemon).length >= (limit === 0 ? 3 : 1), 'what cannot be fetched', 30_000)
+      await until(() => setAside(daemon).length >= (limit === 0 ? 3 : 1), 'what cannot be fetched')
       if (limit > 0) await until(() => subjectsOf(daemon).includes('two'), 'the mail behind it')
       isThin = false
-      await until(() => daemon.store.messages.length === 3, 'all of them', 30_000)
+      await until(() => daemon.store.messages.length === 3, 'all of them')
       assert.deepEqual(subjectsOf(daemon).sort(), ['big', 'one', 'two'])
     }
   })

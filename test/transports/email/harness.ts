@@ -92,7 +92,7 @@ export async function startWorld(options: DovecotOptions = {}) {
         ...fixture,
         transport,
         /** The message that was accepted at this place (from 0), as soon as it is there. */
-        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`, 30_000),
+        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`),
         /** The texts of all messages, in the order in which they were accepted. */
         texts: () => fixture.store.messages.map(({ text }) => text),
         stop,

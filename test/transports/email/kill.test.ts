@@ -34,7 +34,7 @@ routes: [{ name: all, skill: echo, match: { gateway: support } }]
   const second = await site.start()
   const waiting = async () =>
     JSON.stringify(await second.get('/v1/status')).match(/"road":"outbox","messages":(\d+)/)?.[1]
-  await until(async () => (await waiting()) === '0', 'the others', 60_000)
+  await until(async () => (await waiting()) === '0', 'the others')
   const letters = JSON.stringify(await second.invoke('dead-letter-list', { queue: 'outbox' }))
   const held = letters.match(/"reason":"ambiguous"/g)?.length ?? 0
   const taken = smtp.taken.flatMap(({ to }) => to)

@@ -180,7 +180,7 @@ describe('a Bolt app hears', () => {
           before = length
           return looks > 30
         }
-        await until(isCalm, 'all that it hears', 30_000)
+        await until(isCalm, 'all that it hears')
         counts.push(logged(slack).length)
         slack.posts.sort((a, b) => (a.text < b.text ? -1 : 1))
         slack.calls.sort((a, b) => (JSON.stringify(a.args) < JSON.stringify(b.args) ? -1 : 1))
@@ -205,7 +205,7 @@ describe('one post that mentions a Bolt app', () => {
       const env = redis ? { REDIS_URL: redis.url } : {}
       const site = openApp(slack, APP.replace('IGNORE', 'true').replace('/.*/', '/message|mention/'))
       let daemon = await site.start(env)
-      const connected = () => until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+      const connected = () => until(() => slack.sockets.open() === 1, 'a socket')
       await connected()
       const post = { text: '<@U0BOT> help', ts: slack.nextTs() }
       const pair = [callback(post), callback({ ...post, type: 'app_mention' })]

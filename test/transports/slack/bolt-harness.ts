@@ -51,7 +51,7 @@ async function startPlain(
     port === undefined
       ? sockets.open() === 1
       : Boolean(await fetch(`http://127.0.0.1:${port}`).catch(() => false))
-  await until(isUp, 'plain Bolt', 30_000)
+  await until(isUp, 'plain Bolt')
 }
 
 const SECRET = 'plain-signing-secret'
@@ -123,7 +123,7 @@ export async function observe(
     t.after(() => slack.close())
     const place = open(slack)
     await start(place, slack)
-    if (port === undefined) await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    if (port === undefined) await until(() => slack.sockets.open() === 1, 'a socket')
     const said: unknown[] = []
     const countOf = (call: string) => slack.calls.filter(({ method }) => method === call).length
     const send = async (type: string, payload: JsonObject) => {

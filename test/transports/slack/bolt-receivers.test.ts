@@ -117,12 +117,12 @@ describe('an app that makes its receiver', () => {
     test(`hears events, and serves its other routes: ${name}`, async () => {
       const port = await freePort()
       await openApp(slack, source(port)).start()
-      await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+      await until(() => slack.sockets.open() === 1, 'a socket')
       await say('hi')
       await posted(said)
       if (route === undefined) return
       const url = `http://127.0.0.1:${port}${route}`
-      await until(async () => (await read(url))?.startsWith('200 well') === true, 'its route', 10_000)
+      await until(async () => (await read(url))?.startsWith('200 well') === true, 'its route')
       // Slack's events are the gateway's.
       assert.equal(slack.sockets.open(), 1)
     })
@@ -134,8 +134,8 @@ describe('an app that makes its receiver', () => {
     const site = openApp(slack, source(port))
     await site.start()
     const url = `http://127.0.0.1:${port}/health`
-    await until(async () => (await read(url)) === '200 well', 'its route', 30_000)
+    await until(async () => (await read(url)) === '200 well', 'its route')
     site.write('apps/app.js', source(port).replaceAll('well', 'better'))
-    await until(async () => (await read(url)) === '200 better', 'its new route', 30_000)
+    await until(async () => (await read(url)) === '200 better', 'its new route')
   })
 })

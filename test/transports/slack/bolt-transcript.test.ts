@@ -13,7 +13,7 @@ test('what a Bolt app heard is in the transcript once the daemon has stopped, in
   after(() => slack.close())
   const site = openApp(slack, 'exports.registerListeners = (app) => app.message(({ say }) => say("heard"))')
   const daemon = await site.start()
-  await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+  await until(() => slack.sockets.open() === 1, 'a socket')
   const texts = Array.from({ length: 5 }, (_, index) => `message ${index}`)
   const thread_ts = slack.nextTs()
   for (const text of texts) {

@@ -70,7 +70,7 @@ export const settings = { greeting: process.env.GREETING ?? Defaults.greeting }
 const site = openSite({ ownProcess: true, routes: routesFor(slack, './bot/src/app.ts') })
 for (const [path, content] of Object.entries(FILES)) site.write(path, content)
 const daemon = await site.start()
-await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+await until(() => slack.sockets.open() === 1, 'a socket')
 
 const say = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
 const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 20_000)
@@ -97,14 +97,14 @@ describe('a TypeScript app', () => {
     const fault = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
     await until(() => daemon.output().includes('is reloaded'), 'the route')
     await say('count')
-    await until(fault, 'a fault', 20_000)
+    await until(fault, 'a fault')
     const { out } = await site.run(['status', '--json'])
     assert.match(out, /bad\/app\.ts.*npx tsc/)
     site.write('routes.yaml', routesFor(slack, './bot/src/app.ts'))
-    await until(async () => !(await fault()), 'no fault', 20_000)
+    await until(async () => !(await fault()), 'no fault')
     const before = slack.posts.length
     await say('count')
-    await until(() => slack.posts.length > before, 'a post', 20_000)
+    await until(() => slack.posts.length > before, 'a post')
   })
 })
 

@@ -55,7 +55,7 @@ const posted = (text: string) => until(() => slack.posts.some((post) => post.tex
 describe('a person who uses a Bolt app', () => {
   test('goes on while twenty of their listeners are at work: modals, shortcuts, commands, and the click that stops them', async () => {
     await openApp(slack, APP, 'apps/app.mjs').start()
-    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    await until(() => slack.sockets.open() === 1, 'a socket')
     await deliver(
       'events_api',
       callback({ type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }),
@@ -78,7 +78,7 @@ describe('a person who uses a Bolt app', () => {
   test('is heard in order in a conversation, or at once where the route has no order', async () => {
     const site = openApp(slack, APP, 'apps/app.mjs')
     await site.start()
-    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    await until(() => slack.sockets.open() === 1, 'a socket')
     await say('first')
     await say('second')
     await posted('second is done')

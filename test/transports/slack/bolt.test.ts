@@ -258,7 +258,7 @@ await app.start(process.env.PORT || 3000)
     await say('slow')
     const dead = async () =>
       (await site.run(['dead-letters', 'list', '--json'])).out.includes('listener_failed')
-    await until(dead, 'a dead letter', 30_000)
+    await until(dead, 'a dead letter')
     site.write('ended.json', '1')
     await until(() => existsSync(join(site.dir, 'tried.json')), 'the late post')
     // What is posted after it would be here after it.

@@ -25,7 +25,7 @@ transportContract({
     void delivery.then((outcome) => {
       acked = outcome.acked
     })
-    await until(() => acked !== undefined || refusals() > before, 'an ack or a refusal', 30_000)
+    await until(() => acked !== undefined || refusals() > before, 'an ack or a refusal')
     return acked ? { outcome: 'acknowledged' } : { outcome: 'refused' }
   },
   async converse() {

@@ -103,7 +103,7 @@ describe('a daemon on Slack', () => {
     write('missed')
     await site.start()
     assert.ok((await slack.sockets.deliver('events_api', write('last'))).acked)
-    await until(() => answers().includes('You said: missed'), 'an answer to what was missed', 30_000)
+    await until(() => answers().includes('You said: missed'), 'an answer to what was missed')
     await until(() => answers().includes('You said: last'), 'the last answer')
     assert.equal(answers().filter((text) => text.startsWith('You said')).length, 3)
   })

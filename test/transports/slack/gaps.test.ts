@@ -42,7 +42,7 @@ describe('what was written while no socket was open', () => {
     const missed = Array.from({ length: 120 }, (_, index) => written(`missed ${index}`).text)
     const answer = written('missed in the thread', { thread_ts: first.ts })
     const late = written('missed, and delivered late')
-    await until(() => texts().length === 123, 'what was missed', 30_000)
+    await until(() => texts().length === 123, 'what was missed')
     await deliver(late)
     const roots = texts().filter((text) => text !== answer.text)
     assert.deepEqual([texts().length, roots], [123, ['first', ...missed, late.text]])
@@ -219,7 +219,7 @@ describe('a channel that Slack cannot read', () => {
     assert.equal(transport.health().ok, false)
     assert.match(health(), /catching up: 1 channel, failing for 6.*: Slack answered 500/)
     server.heal('conversations.history')
-    await until(() => texts().includes('missed') && transport.health().ok, 'green health', 20_000)
+    await until(() => texts().includes('missed') && transport.health().ok, 'green health')
   })
 })
 
@@ -293,7 +293,7 @@ describe('a message that is refused', () => {
     await until(() => texts().includes('missed') && texts().includes('quick'), 'what was missed')
     assert.ok(!texts().includes('slow'))
     arrive()
-    await until(() => !/catching up/.test(transport.health().detail ?? ''), 'the end', 20_000)
+    await until(() => !/catching up/.test(transport.health().detail ?? ''), 'the end')
     const found = fixture.store.messages.filter(({ text }) => text === 'slow')
     assert.deepEqual(
       found.map(({ attachments }) => attachments.length),

@@ -85,7 +85,7 @@ describe('a socket', () => {
     // By now the next one may be asked for as late as after 16 s.
     const deliver = () =>
       sockets.deliver('events_api', event('at last'), { within: 3000, socketWithin: 30_000 })
-    await until(async () => (await deliver()).acked, 'an event over a socket that lasts', 40_000)
+    await until(async () => (await deliver()).acked, 'an event over a socket that lasts')
     assert.ok(connected())
   })
 })

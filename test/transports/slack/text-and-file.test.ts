@@ -84,7 +84,7 @@ routes:
     await daemon.end('SIGKILL')
     answered()
     await site.start()
-    await until(() => slack.posts.length === 2, 'the file', 30_000)
+    await until(() => slack.posts.length === 2, 'the file')
     assert.deepEqual(
       slack.posts.map(({ text }) => text.replace(/\d+/, '')),
       ['the report', 'files:F'],

@@ -34,7 +34,7 @@ routes:
 `,
     })
     await site.start()
-    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    await until(() => slack.sockets.open() === 1, 'a socket')
     const say = (user: string, text: string) =>
       slack.sockets.deliver('events_api', callback({ user, text, ts: slack.nextTs() }))
     const answered = (text: string) => slack.posts.some((post) => post.text.includes(text))
@@ -42,7 +42,7 @@ routes:
     await until(() => answered('I am in'), 'an answer')
     await say('U2BOB', 'I am not')
     const dead = async () => (await site.run(['dead-letters', 'list', '--json'])).out
-    await until(async () => (await dead()).includes('forbidden'), 'the refusal', 20_000)
+    await until(async () => (await dead()).includes('forbidden'), 'the refusal')
     assert.ok(!answered('I am not'))
 
     membersAre(slack, ['U2BOB'])
@@ -86,7 +86,7 @@ routes:
       },
     })
     await site.start()
-    await until(() => slack.sockets.open() === 1, 'a socket', 30_000)
+    await until(() => slack.sockets.open() === 1, 'a socket')
     await slack.sockets.deliver('events_api', callback({ user: 'U2BOB', text: 'go', ts: slack.nextTs() }))
     const asked = () =>
       slack.posts.find(({ blocks }) => JSON.stringify(blocks ?? '').includes('trivium-approve'))
@@ -105,10 +105,10 @@ routes:
     }
     const says = (what: RegExp) => slack.posts.some(({ text }) => what.test(text))
     await click('U2BOB', '1')
-    await until(() => says(/not among its approvers/), 'the refusal', 20_000)
+    await until(() => says(/not among its approvers/), 'the refusal')
     assert.ok(!says(/^deployed$/))
     await click('U1ANN', '2')
-    await until(() => says(/^deployed$/), 'the deployment', 20_000)
+    await until(() => says(/^deployed$/), 'the deployment')
   })
 
   test('whose members cannot be read has none, and the status says why', async () => {

@@ -85,7 +85,7 @@ describe('peers that are dead or slow', () => {
     for (let index = 0; index < total; index++) client.say(frame)
     other.say({ type: 'message', text: 'hi' })
     await other.next('ack')
-    await until(() => transport.health().detail === 'connections: 1', 'the end of the connection', 30_000)
+    await until(() => transport.health().detail === 'connections: 1', 'the end of the connection')
     assert.ok(store.calls < total, `${store.calls} frames were read`)
     client.socket.terminate()
   })
@@ -104,12 +104,12 @@ describe('peers that are dead or slow', () => {
         // Both ends are in this process: who keeps it busy for a heartbeat does not hear the answer to a ping.
         if (index % 500 === 0) await pause()
       }
-      await until(() => pings >= 3, 'three heartbeats', 30_000)
+      await until(() => pings >= 3, 'three heartbeats')
       // What was read from the socket in one piece is taken; no piece follows.
       assert.ok(store.calls < 5_000, `${store.calls} frames were waiting`)
     } finally {
       release()
     }
-    await until(() => client.frames.length === total, 'all acks', 30_000)
+    await until(() => client.frames.length === total, 'all acks')
   })
 })
