@@ -2,11 +2,11 @@ import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { ClaimedJob, Note, Store, Taken } from '../core/store.ts'
 import type { RunOutcome } from './attempts.ts'
+import { isDead, roundOf } from './receive-round.ts'
 import { createWorker } from './worker.ts'
 
 /** The queue of dead letters for messages that exceeded `max-deliveries`. */
 const QUEUE = 'receive'
-const STEPS = ['leased', 'dead', 'restored']
 
 export type MaxDeliveries = ReturnType<typeof createMaxDeliveries>
 
@@ -23,25 +23,22 @@ export function createMaxDeliveries(deps: {
   now(): number
 }) {
   const { store, now } = deps
-  const receiveNotes = async (id: string) =>
-    (await store.journal.history(id)).filter(({ road }) => road === 'receive')
-
   const run = async ({
     id: jobId,
     messageId: id = jobId,
     group: gateway,
   }: ClaimedJob): Promise<RunOutcome> => {
-    const notes = await receiveNotes(id)
+    const round = roundOf(await store.journal.history(id))
     const note = (what: string): readonly Note[] => [{ at: now(), road: 'receive', what }]
-    // An operator retried the dead letter. The acknowledgement that removed the message may be noted after `dead`.
-    if (notes.findLast(({ what }) => STEPS.includes(what))?.what !== 'leased') {
+    // An operator retried the dead letter.
+    if (isDead(round)) {
       // Noted first: deliveries are counted from here.
       await store.journal.note(id, note('restored'))
       if (!(await store.receive.restore(id))) throw new TriviumError('message_not_found', { id })
       return { outcome: 'done' }
     }
     // The history also has the refused delivery.
-    const count = deliveriesIn(notes) - 1
+    const count = deliveriesIn(round) - 1
     const { code, message } = new TriviumError('max_deliveries', { id, gateway, count })
     return {
       outcome: 'dead',
@@ -58,10 +55,10 @@ export function createMaxDeliveries(deps: {
       const limit = deps.limitOf(gateway)
       if (limit === undefined || receipt === undefined) return false
       // The history already has the current delivery.
-      const notes = await receiveNotes(id)
-      if (deliveriesIn(notes) <= limit) return false
+      const notes = await store.journal.history(id)
+      if (deliveriesIn(roundOf(notes)) <= limit) return false
       // Queues accept an id once within days, so each round needs its own job id.
-      const rounds = notes.filter(({ what }) => what === 'restored').length
+      const rounds = notes.filter(({ road, what }) => road === 'receive' && what === 'restored').length
       const jobId = rounds === 0 ? id : `${id}.${rounds + 1}`
       await store.jobs.add(QUEUE, [{ id: jobId, lane: `${QUEUE}/${id}`, group: gateway, messageId: id }])
       await store.receive.ack(receipt)
@@ -72,8 +69,7 @@ export function createMaxDeliveries(deps: {
   }
 }
 
-/** Number of leases since the message was last restored. */
-function deliveriesIn(notes: readonly Note[]): number {
-  const fresh = notes.findLastIndex(({ what }) => what === 'restored')
-  return notes.slice(fresh + 1).filter(({ what }) => what === 'leased').length
+/** Number of leases in a round. */
+function deliveriesIn(round: readonly Note[]): number {
+  return round.filter(({ what }) => what === 'leased').length
 }

@@ -9,6 +9,7 @@ import type { Note, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { summaryOf } from '../lib/summary-of.ts'
 import type { messages } from './operations/messages.ts'
+import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 
 /** Reads messages and their history on the three roads. */
@@ -76,11 +77,12 @@ function unrouted(id: string, outcome: Outcome | undefined, notes: readonly Note
 
 /** The state of the receive road, from its last note. */
 function receiveState(notes: readonly Note[], now: number) {
-  const last = notes.findLast(({ road }) => road === 'receive')
+  const round = roundOf(notes)
+  if (isDead(round)) return { state: 'dead' }
+  const last = round.at(-1)
   const { by, lease } = Object(last?.detail)
   if (last?.what === 'taken') return { state: 'taken', ...defined({ by }) }
   if (last?.what === 'acknowledged') return { state: 'acknowledged' }
-  if (last?.what === 'dead') return { state: 'dead' }
   const until = (last?.at ?? 0) + Number(lease ?? 0)
   return until > now ? { state: 'leased', until, ...defined({ by }) } : { state: 'waiting' }
 }

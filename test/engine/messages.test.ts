@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createMessages } from '../../src/engine/messages.ts'
+import { openStore } from '../runtime/support/store.ts'
+import { callOf, newMessage } from './kit.ts'
+
+test('message-show: the state of the receive road', async (t) => {
+  const store = await openStore(t)
+  const messages = createMessages({
+    store,
+    logged: () => [],
+    pushed: async () => [],
+    attempts: { of: () => undefined },
+    traceUrl: () => undefined,
+    now: () => 1_000,
+  })
+  const states = {
+    'leased leased dead': 'dead',
+    // What removes the message from the road is noted by whoever is faster.
+    'leased dead acknowledged': 'dead',
+    'leased dead leased acknowledged': 'dead',
+    'leased dead acknowledged restored': 'waiting',
+    'leased dead acknowledged restored leased acknowledged': 'acknowledged',
+  }
+  for (const [history, state] of Object.entries(states)) {
+    const [accepted] = await store.journal.accept([newMessage({ text: history })])
+    const id = accepted?.id ?? ''
+    const notes = history.split(' ').map((what, at) => ({ at, road: 'receive', what }) as const)
+    await store.journal.note(id, notes)
+    const shown = Object(await messages.show({ id }, callOf()))
+    assert.equal(shown.receive.state, state, history)
+  }
+})
