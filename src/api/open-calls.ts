@@ -5,7 +5,10 @@ import type { ControlDeps } from './control-deps.ts'
 import { docsPage, OPEN, openApi } from './openapi.ts'
 import { proofOf } from './token.ts'
 
-/** Calls without a token: health, metrics, the API description, and a proof for the command line. */
+/**
+ * Calls without a token: health, metrics, the API description, and a proof for the command line. The metrics are counts with
+ * names of the configuration, without messages, so that Prometheus needs no secret.
+ */
 export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): void {
   serve('get /readyz', 'The daemon accepts messages; 503 if not.', OPEN, async (_request, response) => {
     const ready = await deps.ready()

@@ -12,7 +12,7 @@ const COARSE = { every: 10 * MINUTE, most: 144 }
 /** Groups with a history. Each has up to 624 points. */
 const MOST_GROUPS = 200
 
-/** A push subscription: its unsent events, and when the oldest one that was tried was published. */
+/** A push subscription. `waiting`: its unsent events. `oldestAt`: publication time of the oldest one that failed so far. */
 type Push = { topic: string; name: string; waiting: number; oldestAt?: number }
 
 type Series = { fine: GroupPoint[]; coarse: GroupPoint[]; seenAt: number }

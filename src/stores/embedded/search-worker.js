@@ -3,19 +3,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * A thread that searches the journal; search.ts has the types. It returns a superset of the matches, newest first. Plain JavaScript, like
- * checkpoint-worker.js.
+ * A thread that searches the journal; search.ts has the types. It returns a superset of the matches, newest first. In requests, `since`
+ * and `until` are ids, `end` is a position, and `width` is the ms of a span. Plain JavaScript, like checkpoint-worker.js.
  */
 const db = new DatabaseSync(String(workerData), { readOnly: true, timeout: 5_000 })
 db.exec(readFileSync(new URL('./views.sql', import.meta.url), 'utf8'))
 
 /** Positions per step. Each step is a read transaction, and a long one would keep the write-ahead log from restarting. */
 const STEP = 2_000
-/** Maximum duration (ms) of a request, and maximum characters of an answer. */
+/** After this time (ms), a search ends with its step, and a count once it has a complete span. */
 const LONGEST = 200
+/** Characters of messages after which an answer ends. */
 const LARGEST = 4_000_000
 
-const oldest = db.prepare('SELECT seq, id FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1')
+/** The first message at or after a position. */
+const firstFrom = db.prepare('SELECT seq, id FROM journal WHERE seq >= ? ORDER BY seq LIMIT 1')
 const newest = db.prepare('SELECT seq FROM journal ORDER BY seq DESC LIMIT 1')
 const statements = new Map()
 const prepare = (text) => {
@@ -33,6 +35,9 @@ parentPort?.on('message', (asked) => {
     parentPort?.postMessage({ error: { message, errcode }, rows: [] })
   }
 })
+
+/** Milliseconds of a UUIDv7: its first 48 bits. */
+const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 /**
  * The conditions of a request on `j` and `s` that the database can evaluate, and their values. The first two values are missing: callers
@@ -62,7 +67,7 @@ function search(asked) {
 
   const rows = []
   let size = 0
-  const first = oldest.get(0)
+  const first = firstFrom.get(0)
   let to = endOf(until, end)
   while (first && to > first.seq) {
     const from = Math.max(first.seq, to - STEP)
@@ -71,7 +76,7 @@ function search(asked) {
       size += row.payload.length
       if (rows.length >= limit || size > LARGEST) return { rows, next: row.id }
     }
-    const reached = oldest.get(from)
+    const reached = firstFrom.get(from)
     // Ids sort by time.
     if (from === first.seq || !reached || reached.id < since) break
     if (Date.now() > deadline) return { rows, next: reached.id }
@@ -82,10 +87,10 @@ function search(asked) {
 
 /** Binary search for the first position that is not before `until`: ids sort by time, as positions do. */
 function endOf(until, end) {
-  let [low, high] = [oldest.get(0)?.seq ?? 0, Math.min(end, (newest.get()?.seq ?? 0) + 1)]
+  let [low, high] = [firstFrom.get(0)?.seq ?? 0, Math.min(end, (newest.get()?.seq ?? 0) + 1)]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = oldest.get(middle)
+    const found = firstFrom.get(middle)
     if (!found || found.id >= until) high = middle
     else low = found.seq + 1
   }
@@ -99,10 +104,10 @@ function count(asked) {
   const { where, values } = conditionsOf(asked)
   const withOutcomes = outcomes ? 'CROSS JOIN message_outcome s ON s.seq = j.seq' : ''
   const select = prepare(`SELECT j.id FROM journal j ${withOutcomes} WHERE ${where}`)
-  const spanOf = (id) => Math.floor(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) / width) * width
+  const spanOf = (id) => Math.floor(timeOf(id) / width) * width
 
   const counts = new Map()
-  const first = oldest.get(0)
+  const first = firstFrom.get(0)
   let to = endOf(until, end)
   /** End of the span before which the first step stopped: the spans before it are counted from their end. */
   let firstEnd
@@ -110,7 +115,7 @@ function count(asked) {
     const from = Math.max(first.seq, to - STEP)
     for (const { id } of select.iterate(from, to, ...values))
       counts.set(spanOf(id), (counts.get(spanOf(id)) ?? 0) + 1)
-    const reached = oldest.get(from)
+    const reached = firstFrom.get(from)
     if (from === first.seq || !reached || reached.id < since) break
     // The span of the oldest message so far may be incomplete. It is left out, but at least one complete span is counted.
     const countedTo = spanOf(reached.id) + width
