@@ -39,14 +39,17 @@ function environment(): NodeJS.ProcessEnv {
  * Before a start: offers to install missing parts, if a person is at the terminal. Throws
  * `part_missing` if parts are still missing.
  */
+export async function requireOrOfferParts(needs: Needs, terminal: Terminal): Promise<void> {
+  await offerParts(needs, terminal)
+  requireParts(needs)
+}
+
+/** Offers to install missing parts, if a person is at the terminal. Throws `install_failed`. */
 export async function offerParts(needs: Needs, terminal: Terminal): Promise<void> {
   const missing = missingParts(needs)
-  if (missing.length === 0) return
-  if (process.stdin.isTTY && process.stdout.isTTY && !terminal.json) {
-    terminal.err(`${partMissing(missing, neededBy(needs, missing)).message}\n`)
-    if (await agrees('Install now? (y/N) ')) await installParts(missing, (line) => terminal.err(`${line}\n`))
-  }
-  requireParts(needs)
+  if (missing.length === 0 || !process.stdin.isTTY || !process.stdout.isTTY || terminal.json) return
+  terminal.err(`${partMissing(missing, neededBy(needs, missing)).message}\n`)
+  if (await agrees('Install now? (y/N) ')) await installParts(missing, (line) => terminal.err(`${line}\n`))
 }
 
 const neededBy = (needs: Needs, parts: readonly Part[]) =>

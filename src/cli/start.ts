@@ -10,7 +10,7 @@ import { installPlace } from '../lib/packages.ts'
 import { shownPath } from '../lib/shown-path.ts'
 import { keepTickShape } from '../lib/tick-shape.ts'
 import { type Environs, exitCodeOf, SAME_SIGNAL_WITHIN } from './command.ts'
-import { offerParts } from './install-parts.ts'
+import { requireOrOfferParts } from './install-parts.ts'
 import { needsFor } from './needs.ts'
 import { watchNpmParent } from './npm-parent.ts'
 import { makeServed } from './serve.ts'
@@ -22,7 +22,7 @@ import type { Terminal } from './terminal.ts'
  * Resolves with the exit code.
  */
 export async function start(environs: Environs, terminal: Terminal): Promise<number> {
-  await offerParts(await needsFor(environs), terminal)
+  await requireOrOfferParts(await needsFor(environs), terminal)
   const began = performance.now()
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served

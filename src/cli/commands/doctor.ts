@@ -11,7 +11,8 @@ import { counted } from '../../lib/counted.ts'
 import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
-import { needsOf } from '../needs.ts'
+import { offerParts } from '../install-parts.ts'
+import { needsFor, needsOf } from '../needs.ts'
 import { paint, show, table } from '../terminal.ts'
 
 export const addDoctor: AddCommand = (program, context) => {
@@ -20,6 +21,8 @@ export const addDoctor: AddCommand = (program, context) => {
     .description('check Node, the configuration, the store and each gateway; says how to fix problems')
     .action(async () => {
       const environs = context.environs()
+      // A configuration that cannot be read is a failed check below.
+      await offerParts(await needsFor(environs).catch(() => ({})), context.terminal())
       const failed = (name: string) => (error: unknown) => [{ name, ok: false, detail: reasonOf(error) }]
       const checks: JsonObject[] = [
         { name: 'Node', ok: true, detail: process.versions.node },

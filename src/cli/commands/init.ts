@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { configPath } from '../../config/load-config.ts'
-import { missingParts } from '../../config/needed-parts.ts'
+import { missingParts, type Needs } from '../../config/needed-parts.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Part } from '../../core/parts.ts'
 import { ownFolder, ownSpec } from '../../lib/packages.ts'
 import { type AddCommand, type Environs, ownFile, usage } from '../command.ts'
+import { offerParts } from '../install-parts.ts'
 import { needsFor } from '../needs.ts'
 import { missingIgnores, type Step, stepsInProject } from '../project-steps.ts'
 import { show } from '../terminal.ts'
@@ -44,7 +45,9 @@ export const addInit: AddCommand = (program, context) => {
         else kept.push(place)
       }
       // A routes.yaml from elsewhere may need parts that are not installed.
-      const parts = kept.includes(target) ? await missingOf({ ...environs, cwd: dir, path: target }) : []
+      const needs = kept.includes(target) ? await needsIn({ ...environs, cwd: dir, path: target }) : {}
+      await offerParts(needs, context.terminal())
+      const parts = missingParts(needs)
       show(context.terminal(), { made, kept, parts }, () =>
         [
           ...made.map((place) => `made  ${place}`),
@@ -101,9 +104,9 @@ function specFor(dir: string): string {
   return spec.startsWith(prefix) ? `file:${spec.slice(prefix.length)}` : spec
 }
 
-/** The optional parts that a routes.yaml needs and that are not installed; empty if it cannot be read. */
-async function missingOf(environs: Environs): Promise<Part[]> {
-  return missingParts(await needsFor(environs).catch(() => ({})))
+/** The optional parts that a routes.yaml needs; empty if it cannot be read. */
+async function needsIn(environs: Environs): Promise<Needs> {
+  return needsFor(environs).catch(() => ({}))
 }
 
 /** Creates a file; returns false if it already exists. Throws `usage` if it cannot be written. */

@@ -5,7 +5,7 @@ import { controlToken } from '../../api/token.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { type Environs, ownFile } from '../command.ts'
 import { writeDataFile } from '../data-dir.ts'
-import { offerParts } from '../install-parts.ts'
+import { requireOrOfferParts } from '../install-parts.ts'
 import { needsFor } from '../needs.ts'
 import { createOwnDaemon } from '../own-daemon.ts'
 import { paint, show, type Terminal } from '../terminal.ts'
@@ -38,7 +38,7 @@ export async function runDemo(
   const jumpTo = turnClockBack()
   // No variables of the caller, so that this daemon cannot reach any of their systems.
   const environs: Environs = { env: {}, cwd: dir, version }
-  await offerParts(await needsFor(environs), terminal)
+  await requireOrOfferParts(await needsFor(environs), terminal)
   const discardLog = { write() {} }
   const { daemon } = await createOwnDaemon(environs, {
     mode: 'serve',

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { builtPackage } from '../../ops/tests/built-package.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }\n'
+
+/** A project whose routes.yaml needs the part `queues`, with the package but without this part. */
+async function project(t: TestContext) {
+  const dir = temporaryDir(t)
+  cpSync(await builtPackage(), join(dir, 'node_modules', 'trivium'), { recursive: true })
+  for (const name of globSync('node_modules/[!.]*')) {
+    if (!/bullmq|bull-board/.test(name)) symlinkSync(resolve(name), join(dir, name))
+  }
+  writeFileSync(join(dir, 'package.json'), '{}')
+  writeFileSync(join(dir, 'routes.yaml'), ROUTES)
+  return dir
+}
+
+/** Runs a command at a terminal, answers its question, and resolves with its exit code and what the terminal showed. */
+async function answer(dir: string, command: string, text: string) {
+  const bin = join(dir, 'node_modules', 'trivium', 'bin', 'trivium.js')
+  const line = `'${process.execPath}' '${bin}' ${command}`
+  // npm must not ask a registry: the packages are not in its empty cache.
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+    HOME: dir,
+    npm_config_offline: 'true',
+    npm_config_cache: join(dir, 'cache'),
+  }
+  const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: dir, env })
+  let shown = ''
+  child.stdout.on('data', (piece) => {
+    shown += piece
+  })
+  const ended = once(child, 'close')
+  await until(() => shown.includes('Install now? (y/N)') || child.exitCode !== null, 'the question', 30_000)
+  child.stdin.write(`${text}\n`)
+  const [code] = await ended
+  return { code, shown: stripVTControlCharacters(shown) }
+}
+
+// `script` of other systems has other options.
+const skip = process.platform !== 'linux'
+
+describe('at a terminal, a missing part', { timeout: 120_000, skip }, () => {
+  test('is offered by init, which names the command if it is refused', async (t) => {
+    const dir = await project(t)
+    const { code, shown } = await answer(dir, 'init', 'n')
+    assert.equal(code, 0, shown)
+    assert.match(shown, /queues is.*needed by route jobs.*Install now\? \(y\/N\)/s)
+    assert.match(shown, /npx trivium parts install +routes\.yaml needs what is not installed: queues/)
+  })
+
+  test('is offered by doctor, which reports it if it is refused', async (t) => {
+    const dir = await project(t)
+    mkdirSync(join(dir, 'skills'))
+    const { code, shown } = await answer(dir, 'doctor', '')
+    assert.equal(code, 1, shown)
+    assert.match(shown, /Install now\? \(y\/N\).*✗ +part queues/s)
+  })
+
+  test('is installed by the package manager of the project after a yes', async (t) => {
+    const dir = await project(t)
+    const { code, shown } = await answer(dir, 'doctor', 'y')
+    assert.match(shown, /npm install bullmq@\d+\.\d+\.\d+/)
+    assert.match(shown, /npm error code ENOTCACHED/)
+    assert.equal(code, 1, shown)
+  })
+})
