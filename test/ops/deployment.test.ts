@@ -11,6 +11,12 @@ import { temporaryDir } from '../fixtures/folder.ts'
 
 const read = (file: string) => readFileSync(join('ops', file), 'utf8')
 
+/** Keys of a service in the Compose specification that the file uses. */
+const COMPOSE_KEYS =
+  'image hostname build restart stop_grace_period depends_on environment ports volumes command healthcheck'.split(
+    ' ',
+  )
+
 describe('the files in ops/', { timeout: 300_000 }, () => {
   test('name only variables that the daemon reads', () => {
     const known = new Set([...Object.keys(DAEMON_VARIABLES), 'TRIVIUM_CONFIG'])
@@ -56,6 +62,49 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     for (const probe of [pod.startupProbe, pod.readinessProbe, pod.livenessProbe]) {
       assert.ok(names(ports).includes(probe.httpGet.port))
     }
+  })
+
+  test('let the Prometheus operator find the port of the control listener', () => {
+    const monitor = parse(read('kubernetes-monitor.yaml'))
+    const { apiVersion, kind, spec, ...rest } = monitor
+    assert.deepEqual(
+      [apiVersion, kind, Object.keys(rest)],
+      ['monitoring.coreos.com/v1', 'ServiceMonitor', ['metadata']],
+    )
+    // The operator ignores keys that it does not know.
+    assert.deepEqual(Object.keys(spec).sort(), ['endpoints', 'jobLabel', 'selector'])
+    const services = parseAllDocuments(read('kubernetes-control.yaml')).map((one) => one.toJS())
+    const service = services.find(({ kind }) => kind === 'Service')
+    const { labels } = service.metadata
+    for (const [name, value] of Object.entries(spec.selector.matchLabels)) assert.equal(labels[name], value)
+    assert.ok(spec.jobLabel in labels)
+    for (const endpoint of spec.endpoints) {
+      assert.deepEqual(Object.keys(endpoint).sort(), ['interval', 'path', 'port'])
+      assert.ok(service.spec.ports.some(({ name }: { name: string }) => name === endpoint.port))
+      assert.match(endpoint.interval, /^\d+(ms|s|m|h)$/)
+      assert.equal(endpoint.path, '/metrics')
+    }
+  })
+
+  test('are a compose file whose services, volumes and images exist, with a Redis that is healthy first', () => {
+    const { services, volumes, ...rest } = parse(read('compose.yaml'))
+    assert.deepEqual([Object.keys(rest), Object.keys(services)], [[], ['trivium', 'redis']])
+    for (const [name, service] of Object.entries<Record<string, unknown>>(services)) {
+      for (const key of Object.keys(service)) assert.ok(COMPOSE_KEYS.includes(key), `${name}: ${key}`)
+      assert.match(String(service.image), /^[a-z]+:\d/, name)
+    }
+    const { trivium, redis } = services
+    const mounted = [...trivium.volumes, ...redis.volumes].map((one: string) => one.split(':')[0] ?? '')
+    const named = mounted.filter((one) => !one.startsWith('.'))
+    assert.deepEqual(named.sort(), Object.keys(volumes).sort())
+    for (const [name, { condition }] of Object.entries<{ condition: string }>(trivium.depends_on)) {
+      assert.equal(condition, 'service_healthy')
+      assert.deepEqual(services[name].healthcheck.test.slice(0, 2), ['CMD', 'redis-cli'])
+    }
+    assert.equal(new URL(trivium.environment.REDIS_URL).hostname, 'redis')
+    // `trivium restore` in the image must read the snapshots of this Redis.
+    const [, major] = /^redis:(\d+)/.exec(redis.image) ?? []
+    assert.match(read('Dockerfile'), new RegExp(`^COPY --from=redis:${major}\\.\\d+\\.\\d+-`, 'm'))
   })
 
   test('mount and copy only files that are there', () => {
