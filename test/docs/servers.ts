@@ -32,7 +32,7 @@ export async function redisWithWorker(): Promise<Servers> {
 export async function model(text: string): Promise<Servers> {
   const answers = Array.from({ length: 10 }, () => ({ text }))
   const { url, close } = await startOpenAiServer(answers)
-  return { places: { MODEL_URL: url, 'anthropic:claude-sonnet-5': 'local:tiny' }, close }
+  return { places: { 'http://127.0.0.1:11434/v1': url, 'anthropic:claude-sonnet-5': 'local:tiny' }, close }
 }
 
 /** A mail server. */
@@ -44,8 +44,9 @@ export async function mail(): Promise<Servers> {
     await dovecot.close()
   }
   const places = {
-    IMAP_PORT: String(dovecot.imapPort),
-    SMTP_PORT: String(smtp.port),
+    'port: 1143': `port: ${dovecot.imapPort}`,
+    'port: 1025': `port: ${smtp.port}`,
+    'smtp://127.0.0.1:1025': `smtp://127.0.0.1:${smtp.port}`,
     MAIL_PASSWORD: dovecot.password,
   }
   return { places, close }

@@ -109,10 +109,10 @@ export const worlds: Readonly<Record<string, World>> = {
     servers: mail,
     routes: `gateways:
   support: { transport: email, address: support@example.com, open: true, authentication: off,
-    imap: { host: 127.0.0.1, port: IMAP_PORT, tls: none, user: support@example.com, pass: MAIL_PASSWORD },
-    smtp: { host: 127.0.0.1, port: SMTP_PORT, tls: none } }`,
+    imap: { host: 127.0.0.1, port: 1143, tls: none, user: support@example.com, pass: MAIL_PASSWORD },
+    smtp: { host: 127.0.0.1, port: 1025, tls: none } }`,
     prepare: `printf '%s\\r\\n' ${INVITATION.map(quote).join(' ')} > invitation.eml
-curl smtp://127.0.0.1:SMTP_PORT --mail-from ada@example.net --mail-rcpt support@example.com -T invitation.eml
+curl smtp://127.0.0.1:1025 --mail-from ada@example.net --mail-rcpt support@example.com -T invitation.eml
 invited() { trivium message list --gateway support --json | jq -r '.messages[0].id // empty'; }
 until id=$(invited) && [ -n "$id" ]; do sleep 0.05; done
 `,
@@ -231,7 +231,7 @@ trivium message support "an order" --wait 0
   },
   'docs/models.md': {
     servers: () => model('What is the order number of your parcel?'),
-    routes: 'model: { name: "local:tiny", base-url: "MODEL_URL", api-key: sk-1234567890 }',
+    routes: 'model: { name: "local:tiny", base-url: "http://127.0.0.1:11434/v1", api-key: sk-1234567890 }',
   },
   'docs/queues.md': {
     servers: redisWithWorker,
