@@ -5,7 +5,7 @@ import { timeOf } from './message-id.ts'
  * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`: waits for a decision.
  * `dropped`: was a dead letter and was dropped. `unrouted`: no route matched. `merged`: handled in the call of another message,
  * or superseded. `replying`: dispatch is done, but a reply could not be sent yet and is tried again. `bounced`: the reply bounced.
- * `suppressed`: there is a reply, and it was not sent (automatic mail, too old, a gateway that cannot reply, …).
+ * `suppressed`: the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
   'waiting',

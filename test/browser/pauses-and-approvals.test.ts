@@ -152,7 +152,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await dialog.getByText('route guarded').waitFor()
     await dialog.getByLabel('The message').getByText(/guard/).waitFor()
     await answer('Approve echo')
-    await page.getByRole('heading', { name: /suppressed$/ }).waitFor()
+    await page.getByRole('heading', { name: /done$/ }).waitFor()
   })
 
   test('a title with an argument that the skill does not have is refused with its place', async () => {

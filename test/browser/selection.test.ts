@@ -29,7 +29,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
 
   test('a row says its route, how long it took, its error, and that its reply was not sent', async () => {
     await show('messages')
-    await rowOf('hello').getByText('suppressed', { exact: true }).waitFor()
+    await rowOf('hello').getByText('reply not sent', { exact: true }).waitFor()
     await rowOf('hello').getByText('rest', { exact: true }).waitFor()
     await rowOf('hello')
       .locator('.run-time')

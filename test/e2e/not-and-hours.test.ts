@@ -76,7 +76,9 @@ for (const store of ['embedded', 'redis'] as const) {
       const base = { topic: 'gateway-message', ack: true, timeout: 0 }
       const own = { ...base, queue: 'own', match: { not: [{ from: 'ada@*' }, { hours: LATER }] } }
       await suite.daemon.invoke('event-wait', own)
-      await suite.daemon.invoke('event-subscribe', { topic: base.topic, queue: 'people' })
+      const people = { ...base, queue: 'people' }
+      // The group of the file has the messages of the tests above.
+      while (Object(await suite.daemon.invoke('event-wait', people)).length > 0) {}
       await suite.restart('SIGKILL')
       await send('ci@bots.example')
       const person = await send('ada@example.com')
@@ -90,7 +92,7 @@ for (const store of ['embedded', 'redis'] as const) {
         }, 'two events')
         return ids
       }
-      assert.deepEqual(await idsOf({ ...base, queue: 'people' }), [person, other])
+      assert.deepEqual(await idsOf(people), [person, other])
       assert.equal((await idsOf(own))[1], other)
     })
 

@@ -68,7 +68,7 @@ function Running({ of: { since, route, skill, attempt }, start }) {
 
 /** An attempt that fails as the one before says only that; why a reply was not sent stands above. */
 function withoutRepeats(notes, outcome) {
-  const unsent = outcome === 'suppressed' && notes.findLast(({ what }) => UNSENT.test(what))
+  const unsent = /^(done|suppressed)$/.test(outcome) && notes.findLast(({ what }) => UNSENT.test(what))
   let before
   return notes.map((note) => {
     if (note === unsent) return { ...note, detail: { ...note.detail, reason: undefined } }

@@ -115,7 +115,7 @@ function Row({ message, selection }) {
   return html`<${Select} of=${selection} id=${id} label=${`Select message ${id}`} /><a class="message-row with-run" href=${hrefOf(message)}>
     <${Age} at=${at} /><span class="gateway">${gateway}</span>
     <span class="sender">${senderOf(from)}</span>
-    <span class="text"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}</span>
+    <span class="text"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}${outcome === 'done' && attempt?.unsent && html` <span class="dim" title=${attempt.unsent}>reply not sent</span>`}</span>
     <span class="route">${attempt?.route}</span>
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />

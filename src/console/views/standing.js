@@ -31,6 +31,10 @@ export function Standing({ shown: { message, outcome, history, running } }) {
       return html`<${Line} kind="bad">It was handled, but the reply came back${whyOf(unsent)}<//>`
     case 'suppressed':
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
+    case 'done':
+      return unsent?.what === 'not sent'
+        ? html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
+        : null
     case 'unrouted':
       return html`<${Line}>No route matches it, so no skill ran. Receive and events have it.<//>`
     default:

@@ -42,11 +42,11 @@ CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
   FROM journal j;
 
 -- The outcome of each message: that of dispatch, or that of the reply if dispatch has ended. A bounce may come days later, and
--- takes precedence over other replies. A reply that was not sent counts until another one is.
+-- takes precedence over other replies. `not sent` is no outcome: the gateway cannot reply.
 CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
     WHEN outcome NOT IN ('done', 'unrouted') THEN outcome
     WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'bounced') THEN 'bounced'
-    WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what IN ('suppressed', 'not sent'))
+    WHEN EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'suppressed')
       AND NOT EXISTS (SELECT 1 FROM note WHERE note.seq = d.seq AND road = 2 AND what = 'sent') THEN 'suppressed'
     WHEN (SELECT what FROM note WHERE note.seq = d.seq AND road = 2
         AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1) = 'send failed' THEN 'replying'

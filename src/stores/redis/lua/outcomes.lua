@@ -31,8 +31,8 @@ local function last_told(position)
   end
 end
 
--- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts until a later one ends it, and
--- a reply that was not sent until another one is.
+-- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts until a later one ends it.
+-- `not sent` is no outcome: the gateway cannot reply.
 local function answered(position)
   local found, mark, last = {}, position .. ' ', nil
   for _, line in ipairs(notes_near(position)) do
@@ -43,7 +43,7 @@ local function answered(position)
     end
   end
   if found.bounced then return 'bounced' end
-  if (found.suppressed or found['not sent']) and not found.sent then return 'suppressed' end
+  if found.suppressed and not found.sent then return 'suppressed' end
   return last == 'send failed' and 'replying' or nil
 end
 
