@@ -12,11 +12,11 @@ const source = new URL('../src/main.ts', import.meta.url)
 const main = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url)
 const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url))
 
-/** V8's helpers would mark the heap on the core that the event loop needs: pauses of 60 ms where there is but one. */
+/** Helper threads of V8. More of them would mark the heap on the core of the event loop: pauses of 60 ms on one core. */
 const HELPERS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 /**
- * A daemon runs for weeks. A small new space, and what src/cli/start.ts sets, keep its memory 100 MB lower at the same rate. Without
- * pretenuring: once some messages have waited, V8 would put all of their kind where only a slow collection finds them.
+ * A daemon runs for weeks. A small new space, and what src/cli/start.ts sets, keep its memory 100 MB lower at the same rate. With
+ * pretenuring, V8 would put all messages into the old space once some have waited, where only a slow collection frees them.
  */
 const DAEMON_FLAGS = [
   '--max-semi-space-size=6',

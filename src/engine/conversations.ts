@@ -6,7 +6,7 @@ import type { FoundMessages, MessageSearch, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import type { conversations } from './operations/messages.ts'
 import { rowOf, searchOf } from './search.ts'
-import { createStanding, repliesIn } from './unanswered.ts'
+import { createWaitingState, repliesIn } from './unanswered.ts'
 
 /** Messages per step, and the approximate duration of a call in ms. */
 const PAGE = 200
@@ -26,7 +26,7 @@ export function createConversations(deps: {
   unanswerable(message: Message): string | undefined
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
-  const standingOf = createStanding(journal, (message) => deps.unanswerable(message) === undefined)
+  const waitingStateOf = createWaitingState(journal, (message) => deps.unanswerable(message) === undefined)
 
   /** Collects the matches of a search over its pages, newest first. `next`: where to continue, undefined at the end. */
   async function collect(search: MessageSearch, take: (one: Found) => boolean) {
@@ -65,10 +65,10 @@ export function createConversations(deps: {
       const rows = [...known.values()].map(async (messages) => {
         const [newest] = messages
         if (!newest) return []
-        const standing = await standingOf(messages)
-        const isWanted = !unanswered || (standing.waitingSince !== undefined && (await isNewest(newest)))
+        const waitingState = await waitingStateOf(messages)
+        const isWanted = !unanswered || (waitingState.waitingSince !== undefined && (await isNewest(newest)))
         const row = rowOf(newest.message, newest.outcome)
-        return isWanted ? [{ ...row, messages: messages.length, ...standing }] : []
+        return isWanted ? [{ ...row, messages: messages.length, ...waitingState }] : []
       })
       const conversations = (await Promise.all(rows)).flat()
       return { conversations, ...(next && { next, searchedTo: timeOf(next) }) }
@@ -86,7 +86,11 @@ export function createConversations(deps: {
         return [said, ...repliesIn(message.id, await journal.history(message.id))]
       })
       const sorted = (await Promise.all(entries)).flat().sort((a, b) => a.at - b.at)
-      return { entries: sorted, ...defined({ next }), ...(before === undefined && (await standingOf(found))) }
+      return {
+        entries: sorted,
+        ...defined({ next }),
+        ...(before === undefined && (await waitingStateOf(found))),
+      }
     },
   }
 }

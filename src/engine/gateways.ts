@@ -28,8 +28,8 @@ export function createGateways<Host>(options: {
       const scheme = textAt(options, 'verify.scheme')
       const { failure } = entry
       const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
-      const standing = health ?? { ok: false, detail: failure ?? 'not started' }
-      return { name, transport, open, ...defined({ scheme }), ...standing }
+      const state = health ?? { ok: false, detail: failure ?? 'not started' }
+      return { name, transport, open, ...defined({ scheme }), ...state }
     })
 
   const each = async (step: (transport: Transport) => Promise<void>) => {

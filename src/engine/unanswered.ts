@@ -16,7 +16,7 @@ const SETTLED: readonly Outcome[] = ['merged', 'dropped', 'suppressed']
  * Makes a function that finds whether somebody waits for an answer in a conversation. `messages`: its messages, newest first.
  * `waitingSince` (Unix ms): the first message after the last answer. `reply`: the last one that was sent to the newest message.
  */
-export function createStanding(
+export function createWaitingState(
   journal: Pick<Store['journal'], 'history'>,
   canAnswer: (message: Message) => boolean,
 ) {

@@ -183,7 +183,7 @@ routes:
       assert.match(await hook(`ask-${round}`, `please ship load${round}`), /Requested by: hook:ada/)
       const before = decided()
       const lost = hook(`yes-${round}`, 'yes').catch(() => undefined)
-      while (decided() === before) await new Promise(setImmediate)
+      await until(() => decided() > before, 'the decision')
       await daemon.end('SIGKILL')
       await lost
       daemon = await site.start()

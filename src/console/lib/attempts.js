@@ -2,9 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 
 /** How long (ms) rows wait for others, to be asked for in one call, and for how many at once. */
-const [TOGETHER, MOST] = [60, 100]
+const [WAIT, BATCH] = [60, 100]
 /** Maximum number of attempts kept. */
-const KEPT = 5_000
+const MAX_KNOWN = 5_000
 /** Outcomes of messages that no attempt was made on. */
 const NONE = new Set(['waiting', 'unrouted', 'approval', 'merged', undefined])
 
@@ -21,7 +21,7 @@ export function useAttempt({ id, outcome }) {
     if (NONE.has(outcome) || known.has(key)) return undefined
     const show = () => setTurn((turn) => turn + 1)
     wanted.set(key, [...(wanted.get(key) ?? []), show])
-    if (timer === undefined) timer = setTimeout(load, TOGETHER)
+    if (timer === undefined) timer = setTimeout(load, WAIT)
     return () => wanted.get(key)?.splice(wanted.get(key).indexOf(show), 1)
   }, [key])
   return known.get(key)
@@ -29,14 +29,14 @@ export function useAttempt({ id, outcome }) {
 
 async function load() {
   timer = undefined
-  const keys = [...wanted.keys()].slice(0, MOST)
+  const keys = [...wanted.keys()].slice(0, BATCH)
   const rows = keys.map((key) => [key, wanted.get(key)])
   for (const key of keys) wanted.delete(key)
   if (wanted.size > 0) timer = setTimeout(load)
   const ids = keys.map((key) => key.split(' ')[0])
   // Without an answer the columns stay empty; a row that is shown again asks again.
   const found = await invoke('message-attempts', { ids: [...new Set(ids)] }).catch(() => [])
-  if (known.size > KEPT) known.clear()
+  if (known.size > MAX_KNOWN) known.clear()
   for (const [at, id] of ids.entries()) {
     const attempt = found.find((each) => each.id === id)
     if (attempt) known.set(keys[at], attempt)

@@ -132,8 +132,8 @@ const AT_ONCE = 200
 function Decide({ filter, many, of, common, done }) {
   const all = many === 1 ? 'the dead letter' : `all ${count(many, 'dead letter')}`
   const decide = async (verb, { title, body, danger }) => {
-    const meant = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
-    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${meant} many=${many} common=${common} />`
+    const listed = await invoke('dead-letter-list', { ...filter, limit: MOST }).catch(() => [])
+    const about = html`<p>${body}</p><p>${count(many, 'dead letter')} of “${of}”:</p><${Reasons} letters=${listed} many=${many} common=${common} />`
     if (!(await ask({ title, body: about, action: title.split(' ')[0], danger }))) return
     const began = Date.now()
     await act(async () => {
@@ -184,8 +184,8 @@ function Letters({ filter }) {
   const selection = useSelection(letters, keyOfLetter)
   const hasAgain = letters.some(({ retriedAt }) => retriedAt !== undefined)
   const retry = async (some) => {
-    const meant = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
-    if (!(await retryLetters(meant, show))) return
+    const chosen = some.map(({ id, queue, summary }) => ({ id, queue, text: preview(summary) }))
+    if (!(await retryLetters(chosen, show))) return
     selection.clear()
     show()
   }

@@ -67,7 +67,7 @@ const MANY_REFUSED = 0.2
 function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
   const paused = now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${Standing} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
@@ -106,7 +106,7 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-function Standing({ ok, traffic, isUnknown }) {
+function GatewayState({ ok, traffic, isUnknown }) {
   // Whether it refuses is not known.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
@@ -128,7 +128,7 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${Standing} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} />`}</h1>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} />`}</h1>
       <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />

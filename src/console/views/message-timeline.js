@@ -3,7 +3,7 @@ import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
 import { Age, Facts, fullTime, timeOfDay, took, Words } from '../lib/parts.js'
 import { authorOf } from './authors.js'
-import { cancelledBy, isCancelled } from './standing.js'
+import { cancelledBy, isCancelled } from './message-state.js'
 
 const ROADS = {
   accept: 'accept',
@@ -121,13 +121,13 @@ function fieldsOf({ inputTokens, outputTokens, money: paid, currency, ...fields 
 /** Log lines of this daemon about the message. Errors that the history has are not repeated. */
 export function Log({ lines, history }) {
   if (lines.length === 0) return null
-  const told = history.flatMap(({ detail }) => detail?.error ?? [])
-  const isTold = (error) => told.some((each) => error.startsWith(each))
+  const shown = history.flatMap(({ detail }) => detail?.error ?? [])
+  const isShown = (error) => shown.some((each) => error.startsWith(each))
   return html`<h2>Log</h2>
     <ol class="log">${lines.map(
       ({ at, level, message, error, stack, ...fields }, index) => html`<li key=${index} class=${level}>
       <time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${timeOfDay(at)}</time> <b>${level}</b> ${message} <span class="fields">${fieldsOf({ ...fields, ...(fields.delay !== undefined && { delay: took(fields.delay) }) })}</span>
-      ${error && !isTold(error) && html`<p class="error">${error}</p>`}
+      ${error && !isShown(error) && html`<p class="error">${error}</p>`}
       ${stack && html`<details><summary>Stack</summary><pre tabindex="0" aria-label="Stack">${stack}</pre></details>`}
     </li>`,
     )}</ol>`

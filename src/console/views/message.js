@@ -21,9 +21,9 @@ import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { authorOf } from './authors.js'
 import { Actions } from './message-actions.js'
+import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
 import { senderOf } from './messages.js'
-import { Standing } from './standing.js'
 
 /** Polling interval (ms). A finished message may still be answered, pushed or received. */
 const AGAIN = { open: 1_500, finished: 5_000 }
@@ -48,7 +48,7 @@ export function MessagePage({ id }) {
       <${Actions} shown=${shown} reload=${reload} />
     </header>
     ${wait}
-    <${Standing} shown=${shown} />
+    <${MessageState} shown=${shown} />
     <div class="columns">
       <div>
         <${Facts} of=${factsOf(shown)} />

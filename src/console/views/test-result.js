@@ -4,8 +4,8 @@ import { html } from '../lib/html.js'
 import { Age, Copy, Outcome, preview, took, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { forgetTests, noteTest, tests } from '../lib/tests.js'
+import { MessageState } from './message-state.js'
 import { Timeline } from './message-timeline.js'
-import { Standing } from './standing.js'
 
 /** Polling interval (ms) until the outcome is final, and for how long (ms). */
 const [AGAIN, LONGEST] = [500, 600_000]
@@ -39,7 +39,7 @@ export function TestResult({ test, again }) {
   const ran = history.findLast(({ road, detail }) => road === 'dispatch' && detail?.route)?.detail
   return html`<h2>Result</h2>
     <p><${Outcome} outcome=${outcome} /> ${!OPEN.has(outcome) && html`<span class="dim">after ${took(msOf(shown))}${ran?.route ? `, by the route ${ran.route}` : ''}</span> `}<a href=${link(['messages', id])}>See its story</a></p>
-    <${Standing} shown=${shown} />
+    <${MessageState} shown=${shown} />
     ${replies.map(({ detail }, index) => html`<pre key=${index} tabindex="0" aria-label="Reply">${detail.text}</pre>`)}
     ${replies.length === 0 && !OPEN.has(outcome) && html`<p class="dim">No reply.</p>`}
     <div class="buttons"><button changes type="button" onClick=${again}>Send again</button><${Copy} label="Copy as curl" text=${asCurl(test.draft)} /></div>

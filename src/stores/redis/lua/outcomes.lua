@@ -6,7 +6,7 @@
 -- Returns   per message an `Outcome` of src/core/message-query.ts, empty if it is not retained
 local base = root .. 'jobs:dispatch:'
 local cursor = tonumber(redis.call('HGET', root .. 'meta', 'cursor') or 0)
-local TELLING = {
+local OUTCOME_OF = {
   done = 'done', dead = 'dropped', unrouted = 'unrouted',
   ['waits for an approval'] = 'approval', ['handled by a person'] = 'dropped',
   collected = 'merged', superseded = 'merged', steered = 'merged',
@@ -21,12 +21,12 @@ local function notes_near(position)
   return lists[key]
 end
 
-local function last_told(position)
+local function last_outcome(position)
   local lines, mark = notes_near(position), position .. ' '
   for i = #lines, 1, -1 do
     if string.sub(lines[i], 1, #mark) == mark then
       local what = string.match(lines[i], '^%d+ %[[%d.e+-]+,"d","([^"]*)"')
-      if what and TELLING[what] then return TELLING[what] end
+      if what and OUTCOME_OF[what] then return OUTCOME_OF[what] end
     end
   end
 end
@@ -53,8 +53,8 @@ local function outcome(id, position, time, tail)
   if job[2] then return 'running' end
   if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
   if not entry_with_id(position, time, tail) then return '' end
-  local told = last_told(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
-  return (told == 'done' or told == 'unrouted') and answered(position) or told
+  local dispatched = last_outcome(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
+  return (dispatched == 'done' or dispatched == 'unrouted') and answered(position) or dispatched
 end
 
 local found = {}

@@ -8,7 +8,7 @@ import { count } from '../lib/troubles.js'
 import { authorOf } from './authors.js'
 
 /** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
-export function Standing({ shown: { message, outcome, history, running } }) {
+export function MessageState({ shown: { message, outcome, history, running } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead')
