@@ -142,7 +142,7 @@ function Value({ name, value, action, target }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
   const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
-  return path ? html`<a href=${link(path)} aria-label=${text}>${short}</a>` : short
+  return path ? html`<a href=${link(path)}>${short}</a>` : short
 }
 
 /** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
