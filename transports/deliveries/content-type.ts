@@ -109,7 +109,9 @@ export function decodeField(bytes: Uint8Array, ...charsets: (string | undefined)
     if (charset === undefined || !(decodeAsBrowsers(raw, charset) ?? knownDecoder(charset))) continue
     try {
       return decodeStrictly(raw, charset)
-    } catch {}
+    } catch {
+      // The text is in another charset.
+    }
   }
   return new TextDecoder('windows-1252').decode(raw)
 }

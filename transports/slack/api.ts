@@ -14,6 +14,7 @@ import { type JsonObject, objectsAt, textAt, toJson } from '../../src/core/json.
 import type { Log } from '../../src/core/log.ts'
 import { SendPostponed, type TransportDeps } from '../../src/core/transport.ts'
 import { defined } from '../../src/lib/defined.ts'
+import { neverConnected } from '../../src/lib/never-connected.ts'
 import type { SlackOptions } from './options.ts'
 
 /** Timeouts of a call and of a file upload (ms). */
@@ -135,15 +136,6 @@ const KINDS: readonly [Kind, RegExp][] = [
   // The Web API omits the underscore; chat.postMessage documents both.
   ['rate-limited', /^rate_?limited$/],
 ]
-/** The connection was never established, so nothing was sent. */
-const UNCONNECTED = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/
-
-/** Whether `fetch` failed before anything was sent. */
-export function neverConnected(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && UNCONNECTED.test(String(cause.code))
-}
-
 /** Pause after a rate limit without a duration. */
 export const DEFAULT_LIMIT_SECONDS = 30
 
@@ -199,7 +191,7 @@ export function slackFailure(error: unknown) {
     // fetch wraps the error of the socket.
     const { cause = error.original } = error.original
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    return failure(UNCONNECTED.test(code) ? 'unsent' : 'unknown', code || reasonOf(error.original))
+    return failure(neverConnected(error.original) ? 'unsent' : 'unknown', code || reasonOf(error.original))
   }
   return failure('unknown', reasonOf(error))
 }

@@ -47,7 +47,7 @@ async function work(params: unknown) {
 
 servePeer({
   work,
-  /** Adds `count` messages and waits for the result of each, 64 at once, as a route does. */
+  /** Adds `count` messages and waits for the result of each, 64 at a time, as a route does. */
   async add(params) {
     const { count, queue: name } = queueSchema.parse(params)
     const queue = new Queue(name, { connection: redisOptions() })

@@ -35,7 +35,7 @@ servePeer({
     return {}
   },
   /**
-   * Sends `rate` events a second; without a rate as many as are acknowledged, 64 at once. Latencies in ms,
+   * Sends `rate` events a second; without a rate as many as are acknowledged, 64 at a time. Latencies in ms,
    * counted from the time at which an event was due.
    */
   async run(params) {

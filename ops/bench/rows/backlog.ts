@@ -3,7 +3,7 @@ import { createProject } from '../lib/daemon.ts'
 import { CORE, startPeer } from '../lib/peer.ts'
 import { ratio, spread } from '../lib/statistics.ts'
 
-/** Messages per measurement, accepted 64 at once, and messages before the first one. */
+/** Messages per measurement, accepted 64 at a time, and messages before the first one. */
 const COUNT = 1_000
 const BATCH = 64
 const WARM_UP = 10_000

@@ -17,7 +17,7 @@ const DISPATCH_TIMEOUT_MS = 120_000
 
 /**
  * How fast a backlog is dispatched to a skill that does nothing: pump, match, lane, invocation, history.
- * Compared with a BullMQ worker that processes as many jobs; both run 64 at once. The first tenth warms
+ * Compared with a BullMQ worker that processes as many jobs; both run 64 at a time. The first tenth warms
  * up and does not count.
  */
 export const dispatch: Row = {

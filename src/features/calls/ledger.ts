@@ -4,6 +4,7 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Calls } from '../../core/services.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
+import { neverConnected } from '../../lib/never-connected.ts'
 import { type CallRecord, createCallRecords } from './call-records.ts'
 import type * as operations from './operations.ts'
 
@@ -71,15 +72,12 @@ function entryOf(key: string, by: string, now: number, messageId: string | undef
   return { key, time: new Date(now).toISOString(), by, ...defined({ messageId }) }
 }
 
-/** Error codes of invalid addresses, and of connections and TLS sessions that were never made, so nothing was sent. */
-const NOT_CONNECTED =
-  /^(ERR_INVALID_URL|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_.*|ERR_TLS_CERT.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO.*)$/
 /** Error codes of refusals. */
 const REFUSED = /^(send_rejected|forbidden|skill_args_invalid|skill_not_found|rate_limited)$/
 
 /** True if the error occurred before any external effect, or is a refusal. */
 function didNotHappen(error: unknown): boolean {
+  if (neverConnected(error)) return true
   if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  return NOT_CONNECTED.test(code) || REFUSED.test(code) || didNotHappen(error.cause)
+  return ('code' in error && REFUSED.test(String(error.code))) || didNotHappen(error.cause)
 }

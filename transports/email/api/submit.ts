@@ -1,6 +1,7 @@
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
 import { type Json, parseJson } from '../../../src/core/json.ts'
 import { SendPostponed, type TransportDeps } from '../../../src/core/transport.ts'
+import { neverConnected } from '../../../src/lib/never-connected.ts'
 import type { MailApiOptions } from '../api-options.ts'
 import type { Submission } from '../outbound/submission.ts'
 import type { MailApi } from './mail-api.ts'
@@ -14,9 +15,6 @@ const MAX_RESPONSE = 64 * 1024
 /** Pause after HTTP 429 without `Retry-After`, and the longest one with it. */
 const DEFAULT_PAUSE_MS = 5_000
 const MAX_PAUSE_MS = 300_000
-/** Errors before a connection was established, so that nothing was sent. */
-const NOT_REACHED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/
 
 /** Sends mail through a provider's API. */
 export function createMailApi(
@@ -65,7 +63,7 @@ export function createMailApi(
       } catch (error) {
         if (error instanceof TriviumError || error instanceof SendPostponed) throw error
         const reason = reasonOf(error)
-        throw NOT_REACHED.test(causeCodeOf(error)) ? failure(reason, error) : ambiguous(key, reason, error)
+        throw neverConnected(error) ? failure(reason, error) : ambiguous(key, reason, error)
       }
     },
     async verify() {
@@ -77,12 +75,6 @@ export function createMailApi(
     silence: () => 0,
     close: () => closing.abort(),
   }
-}
-
-/** The code of the network error behind a failed `fetch`; empty without one. */
-function causeCodeOf(error: unknown): string {
-  const { code = '' } = Object(Object(error).cause)
-  return String(code)
 }
 
 async function bodyOf(response: Response): Promise<Json | undefined> {
