@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
-import type { ConsoleConfig } from '../config/schema/console.ts'
+import type { Config } from '../config/load-config.ts'
 import type { ArtifactService } from '../core/artifacts.ts'
 import type { RecordAudit } from '../core/audit.ts'
 import type { Caller, InvokeOptions, ProgramToken } from '../core/call.ts'
@@ -21,7 +21,7 @@ export type ControlDeps = {
   /** The currently valid tokens of programs. */
   tokens(): readonly ProgramToken[]
   /** The current section `console:`. */
-  console(): ConsoleConfig
+  console(): Config['console']
   sessions: Sessions
   /** Adds to the audit log. */
   record: RecordAudit

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { excludedSchema, matchSchema, OPEN_MATCH_KEY } from '../core/match.ts'
 import { formatDuration, formatRate, formatSize, type Rate } from '../core/units.ts'
 import { gatewayCommon, type TransportSchemas } from './gateways.ts'
-import { ROUTE_TARGETS, routeSchema } from './schema/route.ts'
+import { ROUTE_TARGETS, routeSchema } from './route-schema.ts'
 import { sections } from './sections.ts'
 
 /** The JSON Schema (2020-12) of routes.yaml for editors, with the keys of every given transport. */

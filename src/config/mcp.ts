@@ -2,8 +2,8 @@ import { dirname, resolve } from 'node:path'
 import { isJsonObject } from '../core/json.ts'
 import { MCP_NAME, type McpServer } from '../core/mcp.ts'
 import { quote } from '../lib/nearest.ts'
+import { mcpServerSchema } from '../runtime/mcp/schema.ts'
 import type { Checker } from './checker.ts'
-import { mcpServerSchema } from './schema/mcp.ts'
 
 /** The section `mcp:`: enabled servers, and why others are off. */
 export type McpConfig = { servers: McpServer[]; off: { name: string; why: string }[] }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { type NotifyRule, notifySchema } from '../features/notify/schema.ts'
 import { noSuch, quote } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
 import type { GatewayConfig, TransportSchemas } from './gateways.ts'
-import { type NotifyRule, notifySchema } from './schema/notify.ts'
 
 /** Transports that can only reply. */
 const REPLY_ONLY = new Set(['webhook', 'cli', 'bullmq'])

@@ -2,18 +2,20 @@ import { z } from 'zod'
 import { amountsOf, currencyOf } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
+import { providerOptions } from '../core/provider-options.ts'
+import { redisUrl } from '../core/redis-url.ts'
 import { DAY, duration, timerDuration } from '../core/units.ts'
+import { assistantSchema } from '../features/assistant/schema.ts'
+import { budgetSchema, pricesSchema } from '../features/budget/schema.ts'
+import { queuesSchema } from '../features/bullmq/schema.ts'
+import { notifySchema } from '../features/notify/schema.ts'
+import { pushSchema } from '../features/push/schema.ts'
+import { fileScheduleSchema } from '../features/schedules/schema.ts'
+import { consoleSchema } from '../features/sign-in/schema.ts'
+import { transcribeSchema } from '../features/voice/schema.ts'
 import { camelKeys } from '../lib/camel.ts'
-import { isTimeZone } from '../lib/time-zone.ts'
-import { fileScheduleSchema } from './schedules.ts'
-import { budgetSchema, pricesSchema } from './schema/budget.ts'
-import { consoleSchema } from './schema/console.ts'
-import { mcpServerSchema } from './schema/mcp.ts'
-import { notifySchema } from './schema/notify.ts'
-import { providerOptions } from './schema/provider-options.ts'
-import { pushSchema } from './schema/push.ts'
-import { routeSchema } from './schema/route.ts'
-import { transcribeSchema } from './schema/transcribe.ts'
+import { mcpServerSchema } from '../runtime/mcp/schema.ts'
+import { routeSchema } from './route-schema.ts'
 
 /** A listen address. Port 0 picks a free port. */
 export type Address = { host: string; port: number }
@@ -37,12 +39,6 @@ const address = z
     return z.NEVER
   })
 const count = z.int().min(1)
-const redisUrl = z
-  .string()
-  .regex(
-    /^rediss?(-sentinel)?:\/\/\S+$/,
-    'expected redis://…, rediss://…, redis-sentinel://… or rediss-sentinel://…',
-  )
 const names = z.array(z.string().min(1))
 const topic = z
   .string()
@@ -136,11 +132,6 @@ const redis = z.strictObject({
     .describe('Shards of a new store: 1, on a cluster 16. An existing store keeps its number.'),
 })
 
-const queues = z.strictObject({
-  redis: redisUrl.exactOptional().describe('Redis of the BullMQ queues; by default that of the store.'),
-  prefix: z.string().min(1).default('bull').describe('Prefix of the keys of BullMQ.'),
-})
-
 /**
  * Roles map members (see `compileMember`) to skill globs. Strict: without rules everyone may use
  * everything, so a misspelt `roles` must not be ignored.
@@ -227,18 +218,6 @@ const groups = z.record(
     .describe('Options of this consumer group.'),
 )
 
-const assistantSchema = z.strictObject({
-  scope: z
-    .enum(['person', 'team'])
-    .default('person')
-    .describe('person: everyone has their own notes and tasks. team: everyone on a gateway shares them.'),
-  timezone: z
-    .string()
-    .refine(isTimeZone, 'expected a time zone such as Europe/Berlin')
-    .default('UTC')
-    .describe('Time zone of times that people write without one.'),
-})
-
 /** The sections of the file, except the gateways. */
 export const sections = {
   include: z
@@ -282,7 +261,7 @@ export const sections = {
     .strictObject({ folders: names.default(['skills']).describe('Folders with skills.') })
     .describe('Where skills are loaded from.'),
   redis: redis.describe('Options of the Redis store.'),
-  queues: queues.describe('Options of the BullMQ queues of routes and gateways.'),
+  queues: queuesSchema.describe('Options of the BullMQ queues of routes and gateways.'),
 }
 
 /** Settings of the daemon. Paths are absolute, times in milliseconds. */

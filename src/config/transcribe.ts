@@ -1,7 +1,7 @@
 import { compilePattern } from '../core/pattern.ts'
+import { type Transcribe, transcribeSchema } from '../features/voice/schema.ts'
 import { noSuch } from '../lib/nearest.ts'
 import type { Checker } from './checker.ts'
-import { type Transcribe, transcribeSchema } from './schema/transcribe.ts'
 
 /** Parses `transcribe:`. Reports unknown gateways. */
 export function parseTranscribe(

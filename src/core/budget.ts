@@ -1,3 +1,5 @@
+import type { Call } from './call.ts'
+
 /**
  * The limit `most` within a sliding window of `per` ms. `unit`: `tokens` (input plus output), or a currency. `text`: the limit as
  * configured.
@@ -20,6 +22,17 @@ export type BudgetStatus =
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }
 
 export type BudgetUse = { limit: string; unit: string; used: number; most: number; until?: number }
+
+/** The usage of one model step. `money`: what it cost, if the caller knows it without `prices`. */
+export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
+
+/** What runs of models ask of budgets. */
+export type Budgets = {
+  /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender, the skill or in total. */
+  require(call: Call): Promise<void>
+  /** Counts the usage of a model step, and returns its cost, if the model has a price. Never throws: the step is already paid for. */
+  spend(call: Call, spent: Spent): Promise<number | undefined>
+}
 
 /** All amounts of a budget. */
 export function amountsOf(budget: Budget | undefined): Amount[] {

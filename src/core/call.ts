@@ -1,6 +1,6 @@
-import type { ApprovalSettings } from './approval-settings.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
+import type { ApprovalSettings } from './route.ts'
 
 /** Who made the outermost call. `roles` come from access rules and tokens; for a route, `id` is an identity (`identityOf`). */
 export type Caller = {

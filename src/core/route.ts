@@ -1,4 +1,3 @@
-import type { ApprovalSettings } from './approval-settings.ts'
 import type { JsonObject } from './json.ts'
 import type { RouteMatch } from './match.ts'
 
@@ -27,6 +26,16 @@ export type Route = {
   'while-busy'?: 'queue' | 'collect' | 'latest' | 'steer'
   /** See `BusyLane`. */
   settle?: number
+}
+
+/** The `approval` of a skill or route as configured, without defaults. `timeout` in ms. */
+export type ApprovalSettings = {
+  /** The question, with arguments in braces. */
+  title?: string
+  /** Identities and roles that may decide, besides operators. */
+  approvers?: string[]
+  timeout?: number
+  'on-timeout'?: 'deny' | 'approve'
 }
 
 const DEFAULT_CONCURRENCY = 16

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { RoutedSkill } from '../config/gateways.ts'
 import type { Config } from '../config/load-config.ts'
 import { silent } from '../core/log.ts'
+import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
 import { troublesSkill } from '../features/troubles/troubles.ts'
 import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createMiddleware } from '../runtime/middleware/index.ts'
@@ -25,7 +26,7 @@ export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
   const registry = createRegistry({
     folders: [...skills.folders, SHIPPED_SKILLS],
     shippedFolder: SHIPPED_SKILLS,
-    middleware: createMiddleware(),
+    middleware: [...createMiddleware(), createApprovalMiddleware()],
     // Only described here, never run.
     skills: [...builtInSkills, troublesSkill(async () => [], Date.now)],
     loadMarkdown: createMarkdownLoader({ sources: () => ({ env: {} }) }),

@@ -1,6 +1,8 @@
 import { currencyOf } from '../core/budget.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
+import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
+import { createBudgets } from '../features/budget/budgets.ts'
 import { handOverClick } from '../features/pauses/click.ts'
 import { createUsage } from '../features/usage/usage.ts'
 import { defined } from '../lib/defined.ts'
@@ -9,7 +11,6 @@ import { createMarkdownLoader } from '../runtime/markdown/loader.ts'
 import { createMcpLogins } from '../runtime/mcp/logins.ts'
 import { createMcpServers } from '../runtime/mcp/servers.ts'
 import { createMiddleware } from '../runtime/middleware/index.ts'
-import { createBudgets } from '../runtime/model/budget.ts'
 import { createRunRecords } from '../runtime/model/run-record.ts'
 import { createRuntimeServices } from '../runtime/services.ts'
 import { builtInSkills } from './built-in-skills.ts'
@@ -55,7 +56,8 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     middleware: [
       createAuditMiddleware({ record: audit.record, isBuiltIn }),
       usage.middleware,
-      ...createMiddleware({ access: access.rules, isOpen: isOwnRoute, ask: approvals.ask }),
+      ...createMiddleware({ access: access.rules, isOpen: isOwnRoute }),
+      createApprovalMiddleware(approvals.ask),
       ...(tracing ? [tracing.middleware] : []),
     ],
     loadMarkdown: createMarkdownLoader({

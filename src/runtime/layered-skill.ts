@@ -1,6 +1,6 @@
-import type { ApprovalSettings } from '../core/approval-settings.ts'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
+import type { ApprovalSettings } from '../core/route.ts'
 import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
 import { inOneLine } from './parse-settings.ts'
 

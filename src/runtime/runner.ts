@@ -1,7 +1,7 @@
-import type { ApprovalSettings } from '../core/approval-settings.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
+import type { ApprovalSettings } from '../core/route.ts'
 import type { Services } from '../core/services.ts'
 import type { Middleware } from '../core/skill.ts'
 import { didYouMean } from '../lib/nearest.ts'

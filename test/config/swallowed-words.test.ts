@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { routeSchema } from '../../src/config/schema/route.ts'
+import { routeSchema } from '../../src/config/route-schema.ts'
 import { swallowedWords } from '../../src/config/swallowed-words.ts'
 
 const gateways = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { routeSchema } from '../../src/config/schema/route.ts'
+import { routeSchema } from '../../src/config/route-schema.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { RouteMatch } from '../../src/core/match.ts'
 import type { Message } from '../../src/core/message.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Approval } from '../../src/core/approval.ts'
 import { pathGet } from '../../src/core/json.ts'
-import { createMiddleware } from '../../src/runtime/middleware/index.ts'
+import { createApprovalMiddleware } from '../../src/features/approvals/middleware.ts'
 import { until } from '../fixtures/until.ts'
 import { skillOf } from '../runtime/support/manager.ts'
 import { messageOf } from '../runtime/support/message.ts'
@@ -65,7 +65,7 @@ describe('a dispatched skill that needs an approval', () => {
     const runtime = await startRuntime(t, {
       skills: [skill],
       resume: async (one) => void resumed.push(one),
-      manager: { middleware: createMiddleware({ ask: async ({ id }) => void sent.push(id) }) },
+      manager: { middleware: [createApprovalMiddleware(async ({ id }) => void sent.push(id))] },
       ...options,
     })
     return { ...runtime, runs, sent, resumed }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Call, createSendCounter } from '../../src/core/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { jsonSchemaOf } from '../../src/features/documents/schema.ts'
+import { jsonSchemaOf } from '../../src/features/documents/document-schema.ts'
 import type { Change, DocumentBackend, DocumentSpec } from '../../src/features/documents/spec.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { messageOf } from '../runtime/support/message.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineMiddleware } from '../../src/core/skill.ts'
+import { createApprovalMiddleware } from '../../src/features/approvals/middleware.ts'
 import { createLayeredSkill } from '../../src/runtime/layered-skill.ts'
 import { createMemberTest } from '../../src/runtime/middleware/access.ts'
 import { createMiddleware } from '../../src/runtime/middleware/index.ts'
@@ -47,7 +48,7 @@ describe('layers of middleware', () => {
   test('have the order access, approval, timeout, session, allowed-tools', async (t) => {
     const metadata = { 'allowed-tools': '*', session: 'args.id', timeout: '1s', approval: true, access: '*' }
     const manager = await startManager(t, {
-      middleware: createMiddleware(),
+      middleware: [...createMiddleware(), createApprovalMiddleware()],
       skills: [skillOf(() => 1, { metadata })],
     })
     const names = manager.describe('subject').layers.map(({ name }) => name)
@@ -142,7 +143,7 @@ describe('access', () => {
   })
 
   test('refuses a member or approver without a gateway, with a suggestion', () => {
-    const middleware = createMiddleware()
+    const middleware = [...createMiddleware(), createApprovalMiddleware()]
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
       const refusal = /"ada" has no gateway; write <gateway>:ada or \*:ada or role:ada/

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
-import { mcpServerSchema } from '../../src/config/schema/mcp.ts'
+import { mcpServerSchema } from '../../src/runtime/mcp/schema.ts'
 import { openTransport } from '../../src/runtime/mcp/transport.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from './support/cleanup.ts'

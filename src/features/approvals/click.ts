@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { routeSchema } from '../../config/schema/route.ts'
+import { routeSchema } from '../../config/route-schema.ts'
 import type { ApprovalService } from '../../core/approval.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'

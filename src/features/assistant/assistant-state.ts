@@ -4,7 +4,7 @@ import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, jsonObjectSchema } from '../../core/json.ts'
 import type { Limit } from '../../core/limits.ts'
 import { scheduleSchema } from '../../core/schedule.ts'
-import { jsonSchemaOf } from '../documents/schema.ts'
+import { jsonSchemaOf } from '../documents/document-schema.ts'
 import type { DocumentSpec } from '../documents/spec.ts'
 import { type Delegation, delegationSchema, noteSchema, searchSchema } from './records.ts'
 

@@ -1,8 +1,8 @@
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { attempt } from '../../lib/attempt.ts'
+import { compileSchema } from './document-schema.ts'
 import { copyOf, migrateDocument, migrationError, versionOf } from './migration.ts'
-import { compileSchema } from './schema.ts'
 import type { DocumentBackend, DocumentSpec, Snapshot, Stored } from './spec.ts'
 import { corruptError, LINK_REASON, parseDocument } from './text.ts'
 

@@ -1,7 +1,7 @@
-import type { NotifyOn } from '../../config/schema/notify.ts'
 import type { Event } from '../../core/event.ts'
 import { counted } from '../../lib/counted.ts'
 import type { OperationsEvent } from './operations-event.ts'
+import type { NotifyOn } from './schema.ts'
 
 /** The content of a notification: of one event, or of all events since the last notification. */
 export type NotificationText = { subject: string; text: string }

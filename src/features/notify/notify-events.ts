@@ -1,10 +1,10 @@
-import type { NotifyOn } from '../../config/schema/notify.ts'
 import type { Approval } from '../../core/approval.ts'
 import type { Message } from '../../core/message.ts'
 import type { DeadLetter } from '../../core/store.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { keyOf } from './dead-letter-scan.ts'
 import type { OperationsEvent } from './operations-event.ts'
+import type { NotifyOn } from './schema.ts'
 
 /** An event for the operations topic. The same `key` is published once. */
 export type NotifyEvent = { key: string; type: NotifyOn; data: OperationsEvent }

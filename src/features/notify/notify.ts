@@ -1,4 +1,3 @@
-import type { NotifyRule } from '../../config/schema/notify.ts'
 import type { ApprovalService } from '../../core/approval.ts'
 import { OPERATIONS_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
@@ -12,6 +11,7 @@ import { createDeadLetterScan } from './dead-letter-scan.ts'
 import { approvalEvent, deadLetterEvent, isLocal, type NotifyEvent } from './notify-events.ts'
 import { createFailureAnswers } from './on-failure.ts'
 import { createRule } from './rule.ts'
+import type { NotifyRule } from './schema.ts'
 import { createTroublePublisher } from './trouble-publisher.ts'
 
 export type Notify = ReturnType<typeof createNotify>

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { NotifyRule } from '../../config/schema/notify.ts'
 import { type Event, OPERATIONS_TOPIC } from '../../core/event.ts'
 import { isJsonObject, type Json, toJson } from '../../core/json.ts'
 import type { KeyValues, Topics } from '../../core/store.ts'
 import { compileMatcher, type Matched } from '../../engine/matcher.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import { notificationBody, notificationText } from './notification-text.ts'
+import type { NotifyRule } from './schema.ts'
 
 /** Maximum number of events per notification. */
 const MAX_EVENTS = 1_000

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { routeSchema } from '../../config/schema/route.ts'
+import { routeSchema } from '../../config/route-schema.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'

@@ -1,6 +1,6 @@
 import { Client } from 'undici'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { publicLookup } from '../../lib/public-lookup.ts'
+import type { PushSubscription } from './schema.ts'
 import { tlsOptions } from './tls.ts'
 
 /** Maximum bytes read of an answer. */

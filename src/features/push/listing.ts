@@ -1,4 +1,3 @@
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
 import { timeOf } from '../../core/message-id.ts'
 import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
@@ -6,6 +5,7 @@ import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
 import { type Control, createRecords, queueOf, type Report } from './records.ts'
+import type { PushSubscription } from './schema.ts'
 
 /**
  * The state of subscriptions, with their last attempts. `isStored`: created by a call.

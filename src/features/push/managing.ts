@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
@@ -10,6 +9,7 @@ import { didYouMean } from '../../lib/nearest.ts'
 import type { Ending } from './ending.ts'
 import type * as operations from './operations.ts'
 import type { Control, Records } from './records.ts'
+import type { PushSubscription } from './schema.ts'
 import {
   type KnownNames,
   newSecret,

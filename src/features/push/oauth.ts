@@ -1,11 +1,11 @@
 import { Client } from 'undici'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 import { isJsonObject, parseJson } from '../../core/json.ts'
 import { DAY, MINUTE } from '../../core/units.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal, publicLookup } from '../../lib/public-lookup.ts'
+import type { PushSubscription } from './schema.ts'
 
 /** A token is renewed this long (ms) before it expires, but not before half of its lifetime. */
 const RENEW_BEFORE = 30_000

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { DAY } from '../../core/units.ts'
@@ -9,6 +8,7 @@ import { privateRefusal } from '../../lib/public-lookup.ts'
 import { createConnections } from './connections.ts'
 import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
+import type { PushSubscription } from './schema.ts'
 import { createSigner, encodeEvent } from './wire.ts'
 
 /**

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
@@ -14,6 +13,7 @@ import { createLanes, type Delivery } from './lanes.ts'
 import { type Answer, createPoster } from './post.ts'
 import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
 import { type Control, queueOf, type Records } from './records.ts'
+import type { PushSubscription } from './schema.ts'
 
 export type SendingDeps = {
   store: Pick<Store, 'topics' | 'jobs' | 'journal' | 'onSignal' | 'stats'>

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { type Control, createRecords, queueOf } from './records.ts'
+import type { PushSubscription } from './schema.ts'
 import type { SendingDeps } from './sending.ts'
 
 /**

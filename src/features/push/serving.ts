@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { HOUR } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { Ending } from './ending.ts'
+import type { PushSubscription } from './schema.ts'
 import { GRACE, type ServeDeps, serve } from './serve.ts'
 import { STORED_KEY, type StoredByName, type StoredSubscriptions, usableOf } from './stored-subscriptions.ts'
 

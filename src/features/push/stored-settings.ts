@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { secretsOf } from '../../config/environment.ts'
-import { type PushSubscription, pushSchema } from '../../config/schema/push.ts'
 import { AUDIT_TOPIC } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -11,6 +10,7 @@ import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/jso
 import { partsOfMatch, type RouteMatch } from '../../core/match.ts'
 import { compilePattern } from '../../core/pattern.ts'
 import { noSuch } from '../../lib/nearest.ts'
+import { type PushSubscription, pushSchema } from './schema.ts'
 import { asInFile } from './stored-subscriptions.ts'
 import { isPem } from './tls.ts'
 

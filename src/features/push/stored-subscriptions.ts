@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type PushSubscription, pushSchema } from '../../config/schema/push.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { type PushSubscription, pushSchema } from './schema.ts'
 
 /** Signalled as `kv:KEY` whenever a subscription is created, changed or deleted. */
 export const STORED_KEY = 'trivium:push-made'

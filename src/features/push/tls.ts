@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { PushSubscription } from '../../config/schema/push.ts'
 import { reasonOf } from '../../core/errors.ts'
+import type { PushSubscription } from './schema.ts'
 
 /**
  * The TLS options of a connection. Reads those that are paths of files. Throws an Error that names

@@ -1,7 +1,7 @@
-import type { PushSubscription } from '../../config/schema/push.ts'
 import type { Event } from '../../core/event.ts'
 import { pathGet } from '../../core/json.ts'
 import { createHmac } from '../../lib/hmac.ts'
+import type { PushSubscription } from './schema.ts'
 
 /** The request for an event. `headers`: alternating names and values. */
 export type EncodedEvent = { headers: string[]; body: Buffer }

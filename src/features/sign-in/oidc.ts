@@ -1,11 +1,11 @@
 import type { ClientAuth, Configuration, CustomFetch, IDToken, UserInfoResponse } from 'openid-client'
 import { z } from 'zod'
-import type { OidcConfig } from '../../config/schema/console.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { parseJson, pathGet } from '../../core/json.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { createVault } from '../../lib/vault.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
+import type { OidcConfig } from './schema.ts'
 import type { Person } from './sessions.ts'
 
 /** A sign-in that has begun. Encrypted in a cookie while the person is at the provider. */

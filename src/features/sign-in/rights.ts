@@ -1,7 +1,7 @@
-import type { ConsoleConfig, OidcConfig } from '../../config/schema/console.ts'
 import type { Caller } from '../../core/call.ts'
 import { withoutCase } from '../../core/identity.ts'
 import { VIEWER, VIEWER_SKILLS } from '../../core/viewer-role.ts'
+import type { ConsoleConfig, OidcConfig } from './schema.ts'
 import type { Person } from './sessions.ts'
 
 /** The identity and rights of a caller. */

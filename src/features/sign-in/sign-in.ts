@@ -1,6 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
-import type { ConsoleConfig } from '../../config/schema/console.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { badRequest } from '../../core/invalid-args.ts'
@@ -18,6 +17,7 @@ import {
 import { type Oidc, SIGN_IN_TIMEOUT } from './oidc.ts'
 import { failurePage } from './pages.ts'
 import { type Bearer, idOf, rightsOf } from './rights.ts'
+import type { ConsoleConfig } from './schema.ts'
 import type { Person, Session, Sessions } from './sessions.ts'
 
 export type SignIn = ReturnType<typeof createSignIn>

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { z } from 'zod'
-import type { Transcribe } from '../../config/schema/transcribe.ts'
+import type { Budgets } from '../../core/budget.ts'
 import { type Call, createSendCounter } from '../../core/call.ts'
 import { reasonOf, toTriviumError } from '../../core/errors.ts'
 import { type Json, type JsonObject, parseJson } from '../../core/json.ts'
@@ -11,9 +11,9 @@ import type { KeyValues, Note } from '../../core/store.ts'
 import type { Artifacts } from '../../core/transport.ts'
 import { DAY, formatDuration, MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import type { Budgets } from '../../runtime/model/budget.ts'
 import { type Transcribed, transcribeAudio } from '../../runtime/model/transcribe.ts'
 import { isAudio, secondsOf } from './audio.ts'
+import type { Transcribe } from './schema.ts'
 
 /** The result for one recording: its transcript, or the reason why there is none. */
 const transcriptSchema = z.object({

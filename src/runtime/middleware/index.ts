@@ -1,26 +1,22 @@
-import type { Approval } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
-import { defineMiddleware, type Middleware, type SkillContext } from '../../core/skill.ts'
+import { defineMiddleware, type Middleware } from '../../core/skill.ts'
 import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
 import { createNameMatcher, nameSpec, skillRunLater } from '../names.ts'
 import { parseSettings } from '../parse-settings.ts'
 import { type AccessRule, createAccessMiddleware } from './access.ts'
-import { createApprovalMiddleware } from './approval.ts'
 import { sessionMiddleware } from './session.ts'
 
-/** The shipped middleware, outermost first. `ask` notifies the approvers of a pending request. */
+/** The middleware of the runtime, outermost first. */
 export function createMiddleware(
   options: {
     access?: () => readonly AccessRule[]
     /** Skills that are exempt from the access rules. */
     isOpen?: (skill: string) => boolean
-    ask?: (approval: Approval, ctx: SkillContext) => Promise<void>
   } = {},
 ): Middleware[] {
   return [
     createAccessMiddleware(options.access, options.isOpen),
-    createApprovalMiddleware(options.ask),
     timeoutMiddleware,
     sessionMiddleware,
     allowedToolsMiddleware,

@@ -5,6 +5,7 @@ import type { Skill } from '../../../src/core/skill.ts'
 import type { Store } from '../../../src/core/store.ts'
 import { builtInSkills, operationsOf } from '../../../src/daemon/built-in-skills.ts'
 import { createApprovalService } from '../../../src/features/approvals/approval-service.ts'
+import { createApprovalMiddleware } from '../../../src/features/approvals/middleware.ts'
 import { createMiddleware } from '../../../src/runtime/middleware/index.ts'
 import { createRuntimeServices } from '../../../src/runtime/services.ts'
 import { cleanup } from './cleanup.ts'
@@ -48,7 +49,7 @@ export async function startRuntime(
     skills: [...(options.skills ?? []), ...builtIns],
     services: servicesWith({ ...services, operation: operationsOf(services), ...options.services }),
     globals: services.globals,
-    middleware: createMiddleware(),
+    middleware: [...createMiddleware(), createApprovalMiddleware()],
     ...options.manager,
   })
   cleanup(t, () => services.close())

@@ -1,7 +1,7 @@
 // Every event that Slack sends to an app reaches a Bolt app: its own options decide what it hears, as with Bolt alone.
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
-import { routeSchema } from '../../../src/config/schema/route.ts'
+import { routeSchema } from '../../../src/config/route-schema.ts'
 import { type JsonObject, objectAt } from '../../../src/core/json.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'

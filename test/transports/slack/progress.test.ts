@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { routeSchema } from '../../../src/config/schema/route.ts'
+import { routeSchema } from '../../../src/config/route-schema.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { callback, command, deliverEvent, startWorld, type World } from './harness.ts'

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { approvalSettings } from '../../core/approval-settings.ts'
-import { jsonObjectSchema } from '../../core/json.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
-import { queueName } from '../../core/queue-name.ts'
-import { MINUTE, timerDuration } from '../../core/units.ts'
+import { jsonObjectSchema } from '../core/json.ts'
+import { matchSchema, type RouteMatch } from '../core/match.ts'
+import { queueName } from '../core/queue-name.ts'
+import { MINUTE, timerDuration } from '../core/units.ts'
+import { approvalSettings } from '../features/approvals/schema.ts'
 
 const retrySchema = z
   .strictObject({

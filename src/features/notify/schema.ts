@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { NOTIFY_TOPICS } from '../../core/event.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import { MINUTE, rate } from '../../core/units.ts'
-import { type PushSubscription, pushSchema } from './push.ts'
+import { type PushSubscription, pushSchema } from '../push/schema.ts'
 
 /** Kinds of notifications, which are the event types on the topic `trivium-operations`. */
 const NOTIFY_ON = [

@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import { providerOptions } from '../../core/provider-options.ts'
 import { MIB, MINUTE, size, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
-import { providerOptions } from './provider-options.ts'
 
 const options = z.strictObject({
   model: z

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetSchema } from '../../src/config/schema/budget.ts'
-import { createBudgets } from '../../src/runtime/model/budget.ts'
-import { callFrom, silent } from '../features/kit.ts'
-import { storeKinds } from './support/store.ts'
+import { createBudgets } from '../../src/features/budget/budgets.ts'
+import { budgetSchema } from '../../src/features/budget/schema.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { callFrom, silent } from './kit.ts'
 
 for (const { kind, place, open } of storeKinds()) {
   test(`a skill has budgets of its own, which others do not use up, on the ${kind} store`, async (t) => {

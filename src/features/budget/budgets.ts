@@ -1,4 +1,4 @@
-import type { Amount, Budget, BudgetStatus, BudgetUse, Prices } from '../../core/budget.ts'
+import type { Amount, Budget, BudgetStatus, Budgets, BudgetUse, Prices, Spent } from '../../core/budget.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { identityOf, withoutTag } from '../../core/identity.ts'
@@ -8,11 +8,6 @@ import type { KeyValues } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { availableAt, createSlidingSums, sumOf } from './sliding-sums.ts'
-
-/** The usage of one model step. */
-export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }
-
-export type Budgets = ReturnType<typeof createBudgets>
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -38,7 +33,7 @@ export function createBudgets(deps: {
   used(call: Call, spent: Spent & { sender: string; money?: number }): Promise<void>
   log: Log
   now(): number
-}) {
+}): Budgets & { status(): Promise<BudgetStatus[]> } {
   const { kv, log, now } = deps
   const sums = createSlidingSums(kv, now)
   const warnUnpriced = createUnpricedWarning(log)
@@ -64,8 +59,7 @@ export function createBudgets(deps: {
   }
 
   return {
-    /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender, the skill or in total. */
-    async require(call: Call): Promise<void> {
+    async require(call) {
       for (const { amount, owner, budget } of budgetsOf(call)) {
         const until = availableAt(await sums.read(owner, amount.per), amount)
         if (until === undefined) continue
@@ -78,8 +72,7 @@ export function createBudgets(deps: {
         throw new TriviumError('budget_exhausted', { limit: amount.text, whose, at }, { cause: { until } })
       }
     },
-    /** Counts the usage of a model step, and returns its cost, if the model has a price. Never throws: the step is already paid for. */
-    async spend(call: Call, spent: Spent): Promise<number | undefined> {
+    async spend(call, spent) {
       const tokens = spent.inputTokens + spent.outputTokens
       const money = moneyOf(spent)
       const sender = senderOf(call) ?? callerName(call)

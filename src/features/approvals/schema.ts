@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { titleFields } from './approval-title.ts'
-import { reasonOf } from './errors.ts'
-import { duration } from './units.ts'
+import { titleFields } from '../../core/approval-title.ts'
+import { reasonOf } from '../../core/errors.ts'
+import { duration } from '../../core/units.ts'
 
 const title = z
   .string()
@@ -29,4 +29,3 @@ export const approvalSettings = z.strictObject({
     .exactOptional()
     .describe('The decision at the timeout. Default: that of the skill, or deny.'),
 })
-export type ApprovalSettings = z.output<typeof approvalSettings>

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Approval } from '../../core/approval.ts'
-import { approvalSettings } from '../../core/approval-settings.ts'
 import { renderTitle, titleFault } from '../../core/approval-title.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -10,8 +9,9 @@ import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema }
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
-import { parseSettings } from '../parse-settings.ts'
-import { slimArgs } from '../session/session-entries.ts'
+import { parseSettings } from '../../runtime/parse-settings.ts'
+import { slimArgs } from '../../runtime/session/session-entries.ts'
+import { approvalSettings } from './schema.ts'
 
 /**
  * Runs the skill only after someone approved exactly these arguments in this outermost invocation. A

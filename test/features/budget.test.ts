@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetSchema } from '../../src/config/schema/budget.ts'
 import { pathGet } from '../../src/core/json.ts'
 import { HOUR } from '../../src/core/units.ts'
-import { createBudgets } from '../../src/runtime/model/budget.ts'
-import { callFrom, silent } from '../features/kit.ts'
+import { createBudgets } from '../../src/features/budget/budgets.ts'
+import { budgetSchema } from '../../src/features/budget/schema.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
+import { callFrom, silent } from './kit.ts'
 
 /** Two daemons on one store, with budgets per sender and in total, and a clock. */
 function stage() {
