@@ -17,6 +17,7 @@ type Check = {
   body?: string
 }
 
+/** Sends the challenge to a gateway with this option. */
 async function ask({ challenge, query = '', headers = {}, method = 'GET', body }: Check) {
   const { hook, store } = await startWebhook({ verify, challenge })
   const response = await fetch(hook + query, { method, headers, ...(body !== undefined && { body }) })
@@ -32,11 +33,11 @@ async function ask({ challenge, query = '', headers = {}, method = 'GET', body }
 
 describe('a challenge', () => {
   // As Dropbox, Onfleet, X, LinkedIn, Strava, Okta, Smartsheet, monday.com and RingCentral send them.
-  const cases: [who: string, check: Check, text: string][] = [
+  const cases: [place: string, check: Check, text: string][] = [
     ['a query', { challenge: { at: 'query.challenge' }, query: '?challenge=a%20b' }, 'a b'],
-    ['another name', { challenge: { at: 'query.check' }, query: '?check=x1' }, 'x1'],
+    ['a query with another name', { challenge: { at: 'query.check' }, query: '?check=x1' }, 'x1'],
     [
-      'a token besides',
+      'a query with a token',
       {
         challenge: {
           at: 'query.hub.challenge',
@@ -48,7 +49,7 @@ describe('a challenge', () => {
       '{"hub.challenge":"15f7d1a91c1f40f8"}',
     ],
     [
-      'a signature in base64',
+      'a query, with a signature in base64 as the answer',
       {
         challenge: { at: 'query.crc_token', answer: { response_token: 'sha256={hmac-base64}' } },
         query: '?crc_token=MTIz',
@@ -56,7 +57,7 @@ describe('a challenge', () => {
       JSON.stringify({ response_token: `sha256=${sum('MTIz', 'base64')}` }),
     ],
     [
-      'a signature in hex',
+      'a query, with a signature in hex as the answer',
       {
         challenge: {
           at: 'query.challengeCode',
@@ -103,7 +104,7 @@ describe('a challenge', () => {
       '{"validationResponse":"512d38b6-c7b8"}',
     ],
     [
-      'a code of your own: VK',
+      'a body, with a fixed answer: VK',
       {
         challenge: { at: 'data.body.group_id', when: { 'data.body.type': 'confirmation' }, answer: '2d8b1f' },
         method: 'POST',
@@ -113,8 +114,8 @@ describe('a challenge', () => {
       '2d8b1f',
     ],
   ]
-  for (const [who, check, text] of cases) {
-    test(`in ${who} is answered without a signature, and is no message`, async () => {
+  for (const [place, check, text] of cases) {
+    test(`in ${place} is answered without a signature, and is not accepted as a message`, async () => {
       const answer = await ask(check)
       assert.deepEqual([answer.status, answer.text, answer.calls], [200, text, 0])
       assert.match(answer.type ?? '', text.startsWith('{') ? /json/ : /text\/plain/)
@@ -122,13 +123,13 @@ describe('a challenge', () => {
     })
   }
 
-  test('in a header is repeated in a header', async () => {
+  test('in a header is echoed in a header', async () => {
     const challenge = { at: 'header.X-Hook-Secret', header: 'X-Hook-Secret', answer: '' }
     const answer = await ask({ challenge, method: 'POST', headers: { 'x-hook-secret': 's3' }, body: '' })
     assert.deepEqual([answer.status, answer.text, answer.headers.get('x-hook-secret')], [200, '', 's3'])
   })
 
-  test('with another token, without its value or with an unsafe one is not answered', async () => {
+  test('with a wrong token, or without a safe value, is not answered', async () => {
     const challenge = { at: 'query.c', when: { 'query.token': 'right' } }
     assert.equal((await ask({ challenge, query: '?c=1&token=wrong' })).status, 405)
     assert.equal((await ask({ challenge, query: '?c=1' })).status, 405)
@@ -138,7 +139,7 @@ describe('a challenge', () => {
     assert.equal((await ask({ challenge, query: '?token=right&c=1' })).text, '1')
   })
 
-  test('never signs what could be a delivery', async () => {
+  test('that could be a delivery is not signed', async () => {
     const challenge = { at: 'query.crc', answer: '{hmac-hex}' }
     for (const forged of ['{"id":1}', '[1]', 'a=b', 'two words', '%7B'])
       assert.equal(
@@ -148,7 +149,7 @@ describe('a challenge', () => {
       )
   })
 
-  test('in a body leaves deliveries alone', async () => {
+  test('in a body does not affect deliveries, which still need their signature', async () => {
     const challenge = { at: 'data.body.challenge', when: { 'data.body.type': 'url_verification' } }
     const { post, last, store } = await startWebhook({ verify, challenge })
     const body = '{"challenge":"abc","type":"event"}'
@@ -157,7 +158,7 @@ describe('a challenge', () => {
     assert.deepEqual([Object(last().data.body).type, store.messages.length], ['event', 1])
   })
 
-  test('that cannot be answered is refused in the configuration', () => {
+  test('without a way to answer it is a configuration error', () => {
     const parse = (more: object) => webhookOptions.safeParse({ path: '/x', ...more }).success
     assert.equal(parse({ challenge: { at: 'query.c', answer: '{hmac-hex}' } }), false)
     assert.equal(parse({ challenge: { at: 'challenge' } }), false)

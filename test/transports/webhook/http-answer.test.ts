@@ -15,8 +15,8 @@ const reply = (id: string, http: Json) => ({
   data: { http },
 })
 
-describe('the response that a skill decides', () => {
-  test('is refused before it is kept where it could not be sent as it is', async () => {
+describe('the HTTP response of a skill', () => {
+  test('is refused, and not stored, if it cannot be sent unchanged', async () => {
     const { transport, store } = await startWebhook({ respond: 'result' })
     const bad: [http: Json, why: RegExp][] = [
       [{ status: 199 }, /http\.status/],
@@ -49,7 +49,7 @@ describe('the response that a skill decides', () => {
     assert.equal(await store.replies.end(`m1 ${hash('sha256', 'question')}`), 0)
   })
 
-  test('is the same for a redelivery, and in place of what a preset would say', async () => {
+  test('is sent again to a redelivery', async () => {
     const hook = await startWebhook({ respond: 'result' })
     const post = () =>
       fetch(hook.hook, { method: 'POST', body: 'question', headers: { 'idempotency-key': 'k' } })

@@ -7,7 +7,7 @@ import { deflateSync, gzipSync } from 'node:zlib'
 import { type Body, json, startWebhook } from './harness.ts'
 
 describe('a webhook gateway answers', () => {
-  test('401 to a forged delivery, which is never accepted, with a challenge where the scheme has one', async () => {
+  test('401 to a forged delivery, with `WWW-Authenticate` if the scheme has one', async () => {
     const github = await startWebhook({ verify: { scheme: 'github', secret: 's' } })
     const forged = await github.post('{}', { ...json, 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })
     assert.equal(forged.status, 401)
@@ -28,7 +28,7 @@ describe('a webhook gateway answers', () => {
     assert.equal(store.calls, 0)
   })
 
-  test('405 with Allow and what to do to everything but POST', async () => {
+  test('405 with `Allow` and advice to methods other than POST', async () => {
     const { hook } = await startWebhook()
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const response = await fetch(hook, { method })
@@ -38,10 +38,10 @@ describe('a webhook gateway answers', () => {
     }
   })
 
-  test('200 to HEAD and what is allowed to OPTIONS, without proof and without a message', async () => {
+  test('200 to HEAD and 204 to OPTIONS, without a signature, and accepts no message', async () => {
     for (const options of [{}, { verify: { scheme: 'github', secret: 's' } }]) {
       const { hook, store, refused } = await startWebhook(options)
-      // Trello asks so before it makes a webhook.
+      // Trello sends it before it creates a webhook.
       const head = await fetch(hook, { method: 'HEAD' })
       assert.deepEqual([head.status, await head.text()], [200, ''])
       const asked = await fetch(hook, { method: 'OPTIONS' })
@@ -56,7 +56,7 @@ describe('a webhook gateway answers', () => {
     }
   })
 
-  test('202 to an empty body, whatever type it says, which is an empty message', async () => {
+  test('202 to an empty body of any type, which is an empty message', async () => {
     const { hook, last } = await startWebhook()
     const types = ['', 'application/json', 'text/json', 'application/vnd.api+json', 'text/plain']
     const others = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'image/png']
@@ -68,7 +68,7 @@ describe('a webhook gateway answers', () => {
     }
   })
 
-  test('413 over max-body, with and without a declared length, and goes on', async () => {
+  test('413 to a body over `max-body`, with and without a declared length', async () => {
     const { post, hook, store } = await startWebhook({ 'max-body': '1kb' })
     assert.equal((await post('x'.repeat(1_025))).status, 413)
     const chunked = request(hook, { method: 'POST' })
@@ -81,7 +81,7 @@ describe('a webhook gateway answers', () => {
     assert.equal((await post('x'.repeat(1_024))).status, 202)
   })
 
-  test('429 with Retry-After over the rate, counting authentic deliveries only', async () => {
+  test('429 with `Retry-After` over the rate limit, which counts authentic deliveries only', async () => {
     let time = 1_000_000
     const { post, store } = await startWebhook(
       { 'rate-limit': '2/10s', verify: { scheme: 'bearer', secret: 's' } },
@@ -99,7 +99,7 @@ describe('a webhook gateway answers', () => {
     assert.equal(store.messages.length, 3)
   })
 
-  test('400 to JSON that is none, to text that is no UTF-8, to JSON too deep, to a packing that we cannot undo', async () => {
+  test('400 to invalid JSON, invalid UTF-8, JSON that is too deep, and broken or unknown compression', async () => {
     const { post, store } = await startWebhook()
     const bad: [body: Body, headers: Record<string, string>][] = [
       ['{"a":', json],
@@ -121,7 +121,7 @@ describe('a webhook gateway answers', () => {
     assert.equal(store.calls, 0)
   })
 
-  test('202 to a packed body, which is read as its sender wrote it, and 413 to one that would become too large', async () => {
+  test('202 to a compressed body, and 413 to one that would decompress to too much', async () => {
     const { post, last } = await startWebhook({ 'max-body': '1kb' })
     for (const [encoding, pack] of Object.entries({ gzip: gzipSync, deflate: deflateSync })) {
       const packed = (text: string) =>
@@ -132,9 +132,9 @@ describe('a webhook gateway answers', () => {
     }
   })
 
-  test('403 to a web page that reaches the loopback listener, where nothing is signed', async () => {
+  test('403 to web pages of other sites on a loopback listener without signatures', async () => {
     const { hook, store } = await startWebhook()
-    const from = async (headers: Record<string, string>) => {
+    const statusWith = async (headers: Record<string, string>) => {
       const sent = request(hook, { method: 'POST', headers: { 'content-type': 'text/plain', ...headers } })
       sent.end('x')
       const [response] = await once(sent, 'response')
@@ -144,20 +144,22 @@ describe('a webhook gateway answers', () => {
     const foreign = ['https://evil.example', 'null', 'http://6.6.6.6'].map((origin) => ({ origin }))
     const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' }
     for (const headers of [...foreign, { host: 'evil.example' }, rebound]) {
-      assert.equal(await from(headers), 403, JSON.stringify(headers))
+      assert.equal(await statusWith(headers), 403, JSON.stringify(headers))
     }
     assert.equal(store.calls, 0)
     const own = [new URL(hook).origin, 'http://localhost:3000'].map((origin) => ({ origin }))
     for (const headers of [...own, { host: 'localhost' }, { host: '[::1]:8080' }]) {
-      assert.equal(await from(headers), 202, JSON.stringify(headers))
+      assert.equal(await statusWith(headers), 202, JSON.stringify(headers))
     }
     const signed = await startWebhook({ verify: { scheme: 'bearer', secret: 's' } })
     const proxied = { host: 'hooks.example.com', authorization: 'Bearer s' }
     const sent = request(signed.hook, { method: 'POST', headers: proxied }).end('x')
     assert.equal((await once(sent, 'response'))[0].statusCode, 202)
   })
+})
 
-  test('with a warning in doctor, and at the start where others than this machine may send', async () => {
+describe('a webhook gateway without signatures', () => {
+  test('warns in doctor, and also at the start if other machines can reach it', async () => {
     const warnings = async (host: string, options: object) => {
       const { logs, transport } = await startWebhook(options, { http: { host } })
       const [check] = await transport.check()
@@ -170,7 +172,7 @@ describe('a webhook gateway answers', () => {
     assert.deepEqual(await warnings('0.0.0.0', { verify: { scheme: 'bearer', secret: 's' } }), [0, false])
   })
 
-  test('so that ops/ publishes no such gateway: compose on this machine alone, the image none', async () => {
+  test('is not published by ops/: compose listens on this machine only, and the image has no routes.yaml', async () => {
     const read = (name: string) => readFile(new URL(`../../../ops/${name}`, import.meta.url), 'utf8')
     const ports = (await read('compose.yaml')).match(/".*:\d+:\d+"|"\d+:\d+"/g) ?? []
     assert.ok(ports.length > 0 && ports.every((port) => port.startsWith('"127.0.0.1:')), String(ports))

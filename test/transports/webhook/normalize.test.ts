@@ -9,7 +9,7 @@ import { json, startWebhook } from './harness.ts'
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
 describe('the message of a webhook delivery', () => {
-  test('has the body as it came and, of JSON, what it says', async () => {
+  test('has the body unchanged as its text, and parsed JSON as its data', async () => {
     const { post, last } = await startWebhook()
     const body = '{ "a": [1, {"b": "ü"}],\n "big": 1e3 }'
     await post(body, json)
@@ -18,7 +18,7 @@ describe('the message of a webhook delivery', () => {
     assert.deepEqual(last().data.body, { a: [1, { b: 'ü' }], big: 1000 })
   })
 
-  test('has as its text what `text` points to, with the body beside it on the store; without it all of the body', async () => {
+  test('has the value of the pointer `text` as its text, or the whole body if there is no such value', async () => {
     const { post, last } = await startWebhook({ text: 'data.body.say' })
     const body = { say: 'yes', who: 'ada' }
     await post(JSON.stringify(body), json)
@@ -28,13 +28,13 @@ describe('the message of a webhook delivery', () => {
     assert.equal(decodeMessage(last(), encodeMessage(last())).text, '{"who":"ada"}')
   })
 
-  test('keeps the digits of ids beyond 2^53, in data and in what is read of it, before and after the store', async () => {
+  test('keeps the digits of ids beyond 2^53, in data and in all fields, before and after it is stored', async () => {
     const { post, store, last } = await startWebhook({
       key: 'data.body.id',
       conversation: 'data.body.chat.id',
       from: 'data.body.user.id',
     })
-    // A message of TikTok, a post on X, a guild of Discord, an order of Shopify: each as a number, and one more.
+    // Ids of TikTok, X, Discord and Shopify, each with its successor, which would be the same number in JavaScript.
     for (const id of [7615917337495251231n, 1871609825485357264n, 175928847299117063n, 820982911946154508n]) {
       for (const each of [id, id + 1n]) {
         const body = `{"id":${each},"chat":{"id":-${each}},"user":{"id":${each}},"n":1}`
@@ -56,7 +56,7 @@ describe('the message of a webhook delivery', () => {
     assert.equal((await post('{"id":7615917337495251231}', json)).body.duplicate, true)
   })
 
-  test('takes any JSON value, also the falsy ones and an empty object', async () => {
+  test('has any JSON value as its body, also falsy ones and an empty object', async () => {
     const { post, last } = await startWebhook()
     for (const value of [null, false, 0, '', [], {}, 'text', '\ud800']) {
       assert.equal((await post(JSON.stringify(value), json)).status, 202)
@@ -65,7 +65,7 @@ describe('the message of a webhook delivery', () => {
     }
   })
 
-  test('reads JSON that curl calls a form, or calls nothing, and leaves text alone', async () => {
+  test('has JSON that is sent as a form (curl) or without a type, but not JSON in other text', async () => {
     const { post, last } = await startWebhook()
     await post('{"a":1}', form)
     assert.deepEqual(last().data.body, { a: 1 })
@@ -79,7 +79,7 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().text, '{not json')
   })
 
-  test('reads forms, with repeated fields as lists, and the payload in which GitHub and Slack wrap JSON', async () => {
+  test('has the fields of a form, with repeated ones as lists, or the JSON of its field `payload`', async () => {
     const { post, last } = await startWebhook()
     await post('a=1&b=x+y&a=2&__proto__=z&%C3%BC=%F0%9F%8C%8D', form)
     const body = last().data.body
@@ -89,7 +89,7 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().from.id, 'octocat')
   })
 
-  test('strips a byte order mark, and reads other charsets', async () => {
+  test('has no byte order mark, and is decoded from other charsets', async () => {
     const { post, last } = await startWebhook()
     await post('\ufeff{"a":1}', json)
     assert.deepEqual([last().text, last().data.body], ['{"a":1}', { a: 1 }])
@@ -97,7 +97,7 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().text, 'grün')
   })
 
-  test('keeps bytes that are no text as files, and large bodies as any other', async () => {
+  test('has binary bodies as attachments', async () => {
     const { post, last, deps } = await startWebhook()
     const bytesOf = async (sha256 = '') => Buffer.concat(await (await deps.artifacts.open(sha256)).toArray())
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255])
@@ -107,7 +107,10 @@ describe('the message of a webhook delivery', () => {
     assert.deepEqual(await bytesOf(image?.sha256), png)
     await post(Buffer.from([0xff, 0xfe, 0xfd]))
     assert.equal(last().attachments.length, 1)
+  })
 
+  test('has a large body like a small one', async () => {
+    const { post, last } = await startWebhook()
     const large = JSON.stringify({ sender: { login: 'octocat' }, fill: 'x'.repeat(65_536) })
     await post(large, { ...json, 'x-github-event': 'push', 'x-github-delivery': 'd1' })
     const message = last()
@@ -116,7 +119,7 @@ describe('the message of a webhook delivery', () => {
     assert.deepEqual([webhook.eventData(message).body, message.attachments], [JSON.parse(large), []])
   })
 
-  test('has the headers that help, and none that may be secret', async () => {
+  test('has no headers and query parameters that may be secret', async () => {
     const { post, last, store } = await startWebhook({
       verify: { scheme: 'hmac', header: 'x-proof', secret: 's' },
     })
@@ -143,8 +146,8 @@ describe('the message of a webhook delivery', () => {
   })
 
   const cloud = { specversion: '1.0', id: '1', source: '/s', type: 't' }
-  type Found = [event?: string | undefined, key?: string | undefined, from?: string]
-  const providers: [string, Record<string, string>, body: object, ...Found][] = [
+  type Expected = [event?: string | undefined, key?: string | undefined, from?: string]
+  const providers: [name: string, headers: Record<string, string>, body: object, ...Expected][] = [
     ['GitHub', { 'x-github-event': 'push', 'x-github-delivery': 'd' }, {}, 'push', 'd'],
     [
       'GitLab',
@@ -164,10 +167,10 @@ describe('the message of a webhook delivery', () => {
     ],
     ['CloudEvents, binary', { 'ce-id': '1', 'ce-source': '/s', 'ce-type': 't' }, {}, 't', '/s 1'],
     ['CloudEvents, structured', {}, cloud, 't', '/s 1'],
-    ['nobody known', { 'x-request-id': 'r' }, { id: '1', event: 'e' }, 'e'],
-    ['somebody hostile', {}, { type: { toString: 1 }, event: ['x'], id: {}, event_id: 5, sender: [] }],
+    ['an unknown sender', { 'x-request-id': 'r' }, { id: '1', event: 'e' }, 'e'],
+    ['a hostile sender', {}, { type: { toString: 1 }, event: ['x'], id: {}, event_id: 5, sender: [] }],
   ]
-  test('has event, key and sender from where its provider puts them', async () => {
+  test('has its event, key and sender from the places that the provider uses', async () => {
     for (const [name, headers, body, event, key, from = '127.0.0.1'] of providers) {
       const { post, last } = await startWebhook()
       assert.equal((await post(JSON.stringify(body), { ...json, ...headers })).status, 202)
@@ -175,7 +178,7 @@ describe('the message of a webhook delivery', () => {
     }
   })
 
-  test('has them from where the options say, and no key by guess where that is empty', async () => {
+  test('has its event, key, sender and conversation from the configured places, and no other key if that place is empty', async () => {
     const { post, last } = await startWebhook({
       key: 'data.body.order.id',
       event: 'header.X-Kind',
@@ -191,7 +194,7 @@ describe('the message of a webhook delivery', () => {
     assert.equal(last().conversation, last().id)
   })
 
-  test('has a short key even for a long delivery id, another one for each', async () => {
+  test('has a short, distinct key for each long delivery id', async () => {
     const { post, last } = await startWebhook()
     const keys = []
     for (const end of ['a', 'b']) {
@@ -202,7 +205,7 @@ describe('the message of a webhook delivery', () => {
     assert.notEqual(keys[0], keys[1])
   })
 
-  test('continues the trace of the sender, and only a well-formed one', async () => {
+  test('continues the trace of the sender if it is well-formed', async () => {
     const { post, last } = await startWebhook()
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     await post('x', { traceparent: `00-${trace}-00f067aa0ba902b7-01` })
@@ -213,7 +216,7 @@ describe('the message of a webhook delivery', () => {
     }
   })
 
-  test('gives a test message the event that the delivery would have', async () => {
+  test('has the same event as a test message with the same body', async () => {
     const samples: [options: object, body: object, headers: Record<string, string>][] = [
       [{}, { type: 'order.paid' }, {}],
       [{}, { event: 'paid' }, {}],

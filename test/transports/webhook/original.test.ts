@@ -19,17 +19,17 @@ function originalOf(url: string, headers: Record<string, string>, verify: Verify
   ).original
 }
 
-test('the original of a delivery has its signatures and none of its secrets', () => {
+test('the stored original of a delivery has its signatures, but not its secrets', () => {
   const kept = { 'x-hub-signature-256': 'sha256=1', 'idempotency-key': 'k', 'x-request-id': '7' }
   const secret = { authorization: 'Bearer s', 'x-gitlab-token': 's', 'x-api-key': 's', 'x-house': 's' }
   const url = '/hub?token=s&a=1&api%5Fkey=s&signature=ok&a=%20'
-  const found = originalOf(
+  const original = originalOf(
     url,
     { ...kept, ...secret },
     { scheme: 'header', header: 'x-house', secret: ['s'] },
   )
-  assert.deepEqual(found.headers, kept)
-  assert.equal(found.url, '/hub?token=redacted&a=1&api%5Fkey=redacted&signature=ok&a=%20')
-  const other = originalOf('/hub', { 'x-house': 'blue' }, { scheme: 'none' })
-  assert.deepEqual(other, { method: 'POST', url: '/hub', headers: { 'x-house': 'blue' }, text: '{}' })
+  assert.deepEqual(original.headers, kept)
+  assert.equal(original.url, '/hub?token=redacted&a=1&api%5Fkey=redacted&signature=ok&a=%20')
+  const unverified = originalOf('/hub', { 'x-house': 'blue' }, { scheme: 'none' })
+  assert.deepEqual(unverified, { method: 'POST', url: '/hub', headers: { 'x-house': 'blue' }, text: '{}' })
 })

@@ -1,4 +1,4 @@
-// Senders with ways of their own: another method, a secret in the address, a certain answer, no id in one field.
+// Options for senders with special needs: other methods, a secret in the URL, a fixed answer, a key of several fields.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { request } from 'node:http'
@@ -7,7 +7,7 @@ import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { until } from '../../fixtures/until.ts'
 import { json, startWebhook } from './harness.ts'
 
-/** The first response to a request with these headers, which `fetch` would not send. */
+/** The status of the response to a request with these headers, which `fetch` does not allow. */
 function statusOf(url: string, method: string, headers: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     request(url, { method, headers }, (response) => {
@@ -19,7 +19,7 @@ function statusOf(url: string, method: string, headers: Record<string, string> =
   })
 }
 
-describe('the answer that a sender expects', () => {
+describe('the option answer', () => {
   const soap =
     '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"><soapenv:Body><notificationsResponse xmlns="http://soap.sforce.com/2005/09/outbound"><Ack>true</Ack></notificationsResponse></soapenv:Body></soapenv:Envelope>'
   const cases: [sender: string, answer: unknown, status: number, type: string | null, body: string][] = [
@@ -30,7 +30,7 @@ describe('the answer that a sender expects', () => {
     ['Salesforce wants SOAP', { headers: { 'content-type': 'text/xml' }, body: soap }, 200, 'text/xml', soap],
   ]
   for (const [sender, answer, status, type, body] of cases)
-    test(`is what it gets: ${sender}`, async () => {
+    test(`sets the response: ${sender}`, async () => {
       const { hook, store } = await startWebhook({ answer })
       const headers = { ...json, 'idempotency-key': 'one' }
       for (const _ of ['first', 'repeated']) {
@@ -43,22 +43,22 @@ describe('the answer that a sender expects', () => {
       assert.equal(store.messages.length, 1)
     })
 
-  test('says that all is well, and is given only when it is', async () => {
-    const fault = (answer: unknown) => webhookOptions.safeParse({ path: '/x', answer }).error?.issues.length
+  test('must be a success, and is not sent to a refused delivery', async () => {
+    const faults = (answer: unknown) => webhookOptions.safeParse({ path: '/x', answer }).error?.issues.length
     for (const answer of [
       { status: 500 },
       { status: 302 },
       { status: 204, body: 'x' },
       { headers: { host: 'x' } },
     ])
-      assert.equal(fault(answer), 1, JSON.stringify(answer))
+      assert.equal(faults(answer), 1, JSON.stringify(answer))
     const { post } = await startWebhook({ answer: 'ok', verify: { scheme: 'bearer', secret: 's' } })
     assert.equal((await post('{}')).status, 401)
   })
 })
 
 describe('JSON in a field of a form', () => {
-  test('is the body, as a list too', async () => {
+  test('is the body, and can be split', async () => {
     const { post, store } = await startWebhook({
       body: 'form.mandrill_events',
       split: 'data.body',
@@ -85,7 +85,7 @@ describe('JSON in a field of a form', () => {
     assert.deepEqual(store.messages.at(-1)?.data.body, { hello: 'ping' })
   })
 
-  test('may have the signature, and the sender its answer', async () => {
+  test('may contain the signature', async () => {
     const { hook, last } = await startWebhook({
       body: 'form.json',
       answer: 'Hello API Event Received',
@@ -97,7 +97,7 @@ describe('JSON in a field of a form', () => {
       },
       key: 'data.body.event.event_hash',
     })
-    // As Dropbox Sign posts an event: multipart, with the key of the account.
+    // As Dropbox Sign posts an event: multipart, signed with the API key.
     const send = async (secret: string) => {
       const event = { event_time: '1795860000', event_type: 'signature_request_signed' }
       const event_hash = createHmac('sha256', secret)
@@ -115,7 +115,7 @@ describe('JSON in a field of a form', () => {
 })
 
 describe('other methods', () => {
-  test('carry messages where the gateway names them', async () => {
+  test('are accepted if the gateway lists them', async () => {
     const { hook, last } = await startWebhook({
       methods: ['GET', 'POST', 'PUT'],
       text: 'data.query.text',
@@ -135,7 +135,7 @@ describe('other methods', () => {
     assert.deepEqual([refused.status, refused.headers.get('allow')], [405, 'GET, POST, PUT, HEAD, OPTIONS'])
   })
 
-  test('keep a reply for who asks the same again, though they have no body', async () => {
+  test('answer a repeated GET with the stored reply, but not one with another query', async () => {
     const { hook, last, transport, store } = await startWebhook({
       methods: ['GET'],
       respond: 'result',
@@ -155,12 +155,12 @@ describe('other methods', () => {
     assert.deepEqual([guessed.duplicate, guessed.reply], [true, undefined])
   })
 
-  test('are not for the pictures and links of web pages on this machine', async () => {
+  test('are refused to pictures and links of web pages, but not to scripts of pages on this machine', async () => {
     const { hook, store } = await startWebhook({ methods: ['GET'] })
     for (const site of ['cross-site', 'same-site'])
       assert.equal(await statusOf(hook, 'GET', { 'sec-fetch-site': site }), 403, site)
     assert.equal(store.calls, 0)
-    // The script of a page on this machine, under another name of it.
+    // A page at `localhost`, while the gateway is at 127.0.0.1.
     const script = { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:3000' }
     assert.equal(await statusOf(hook, 'GET', script), 202)
     for (const site of ['same-origin', 'none'])
@@ -175,7 +175,7 @@ describe('scripts of web pages', () => {
     'access-control-request-headers': 'content-type,x-form',
   }
 
-  test('may send JSON and read the response where the gateway lists their origin', async () => {
+  test('can send JSON and read the response if the gateway lists their origin', async () => {
     const { hook, last } = await startWebhook({ origins: [origin, 'http://localhost:5173'] })
     const asked = await fetch(hook, { method: 'OPTIONS', headers: { origin, ...preflight } })
     const answers = (response: Response) =>
@@ -187,12 +187,12 @@ describe('scripts of web pages', () => {
     assert.deepEqual([sent.status, ...answers(sent)], [202, origin, null, null, null])
     assert.equal(sent.headers.get('vary'), 'Origin')
     assert.deepEqual(last().data.body, { a: 1 })
-    // The script reads errors too.
+    // The script can read errors too.
     const broken = await fetch(hook, { method: 'POST', body: '{', headers: { origin, ...json } })
     assert.deepEqual([broken.status, ...answers(broken)], [400, origin, null, null, null])
   })
 
-  test('of other pages may not, and nobody may without the option', async () => {
+  test('of other origins are refused, and all are without the option `origins`', async () => {
     const { hook } = await startWebhook({ origins: [origin] })
     for (const other of [
       'https://evil.example',
@@ -210,7 +210,7 @@ describe('scripts of web pages', () => {
     assert.equal(asked.headers.get('access-control-allow-origin'), null)
   })
 
-  test('may all, even of a file, where the gateway is open to every page', async () => {
+  test('of any origin, even of a local file, are accepted with `origins: ["*"]`', async () => {
     const { hook } = await startWebhook({ origins: ['*'], respond: 'accepted', methods: ['PUT'] })
     const asked = await fetch(hook, {
       method: 'OPTIONS',
@@ -223,7 +223,7 @@ describe('scripts of web pages', () => {
     assert.equal((await fetch(hook, { method: 'PUT', body: '{}', headers: { origin: 'null' } })).status, 202)
   })
 
-  test('are given as origins', () => {
+  test('are listed as origins, not as hosts or URLs of pages', () => {
     for (const wrong of [
       'shop.example.com',
       'https://shop.example.com/',
@@ -234,10 +234,10 @@ describe('scripts of web pages', () => {
   })
 })
 
-describe('a secret in the address', () => {
+describe('a secret in the query', () => {
   const verify = { scheme: 'query', name: 'code', secret: ['s3cret', 'old'] }
 
-  test('lets a sender in, and is in no message', async () => {
+  test('verifies the sender, and is not in the message', async () => {
     const { post, last } = await startWebhook({ verify, 'keep-original': true })
     assert.equal((await post('{"a":1}', json, '?code=s3cret&topic=x')).status, 202)
     assert.deepEqual([last().data.query, last().from.verified], [{ topic: 'x' }, true])
@@ -245,7 +245,7 @@ describe('a secret in the address', () => {
     assert.equal((await post('{}', json, '?code=old')).status, 202)
   })
 
-  test('is needed once, and right', async () => {
+  test('must be there exactly once, in its own parameter', async () => {
     const { post, store } = await startWebhook({ verify })
     for (const query of [
       '',
@@ -262,7 +262,7 @@ describe('a secret in the address', () => {
 })
 
 describe('a key of several fields', () => {
-  test('tells apart what shares one of them', async () => {
+  test('distinguishes messages that differ in one of them', async () => {
     const { post, last, store } = await startWebhook({ key: ['data.body.id', 'data.body.state'] })
     const send = async (id: string, state?: string) =>
       (await post(JSON.stringify({ id, state }), json)).status
@@ -272,12 +272,12 @@ describe('a key of several fields', () => {
     )
     assert.equal(last().key, '["a","resolved"]')
     assert.deepEqual([await send('a b', 'c'), await send('a', 'b c')], [202, 202])
-    // Without one of them there is no key.
+    // If a field is missing, there is no key.
     assert.deepEqual([await send('a'), await send('a')], [202, 202])
     assert.equal(store.messages.length, 6)
   })
 
-  test('is read in each element of a list', async () => {
+  test('is read from each element of a split list', async () => {
     const { post, store } = await startWebhook({ split: 'data.body.alerts', key: ['fingerprint', 'status'] })
     // As Alertmanager and Grafana post them.
     const alerts = [

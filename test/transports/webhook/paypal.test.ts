@@ -10,12 +10,12 @@ const realFetch = fetch
 
 /** Starts a gateway for PayPal, with PayPal's hosts in place of the network. */
 async function start(t: TestContext, options: object = {}) {
-  const asked: string[] = []
+  const fetched: string[] = []
   let isDown = false
   t.mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
     const { href, hostname } = new URL(String(address))
     if (hostname === '127.0.0.1') return realFetch(address, init)
-    asked.push(href)
+    fetched.push(href)
     return isDown ? new Response('', { status: 500 }) : new Response(CERTIFICATE)
   })
   const verify = { scheme: 'paypal', 'webhook-id': WEBHOOK_ID, ...options }
@@ -24,12 +24,12 @@ async function start(t: TestContext, options: object = {}) {
     const { status, body: answer } = await hook.post(body, { ...json, ...headers })
     return [status, answer.error?.message ?? ''] as const
   }
-  return { ...hook, post, asked, fail: () => (isDown = true) }
+  return { ...hook, post, fetched, fail: () => (isDown = true) }
 }
 
 describe('a webhook gateway for PayPal', () => {
-  test('takes what PayPal signs for one of its webhooks, and asks for the certificate once', async (t) => {
-    const { post, last, asked } = await start(t, { 'webhook-id': [WEBHOOK_ID, 'WEBHOOK_ID'] })
+  test('accepts deliveries for each of its webhook ids, and fetches the certificate once', async (t) => {
+    const { post, last, fetched } = await start(t, { 'webhook-id': [WEBHOOK_ID, 'WEBHOOK_ID'] })
     assert.deepEqual(await post(signedByPaypal(BODY, NOW - 60_000)), [202, ''])
     const { key, data, from } = last()
     assert.deepEqual(
@@ -40,11 +40,11 @@ describe('a webhook gateway for PayPal', () => {
     assert.equal((await post(signedByPaypal(BODY, NOW)))[0], 200)
     const mock = signedByPaypal(BODY, NOW, 'WEBHOOK_ID')
     assert.equal((await post(mock))[0], 200)
-    assert.deepEqual(asked, [CERT_URL])
+    assert.deepEqual(fetched, [CERT_URL])
   })
 
-  test('refuses another body, webhook, time and address of the certificate', async (t) => {
-    const { post, store, asked } = await start(t)
+  test('refuses another body, webhook id, time or certificate URL', async (t) => {
+    const { post, store, fetched } = await start(t)
     const good = signedByPaypal(BODY, NOW)
     const elsewhere = [
       'https://api.paypal.com.evil.example/v1/notifications/certs/CERT-1',
@@ -68,7 +68,7 @@ describe('a webhook gateway for PayPal', () => {
       assert.equal(status, 401, message)
       assert.match(message, reason)
     }
-    assert.deepEqual([store.calls, asked], [0, [CERT_URL]])
+    assert.deepEqual([store.calls, fetched], [0, [CERT_URL]])
   })
 
   test('answers 503 while the certificate cannot be fetched, so that PayPal tries again', async (t) => {

@@ -11,7 +11,7 @@ import { until } from '../../fixtures/until.ts'
 import { json, startWebhook } from './harness.ts'
 
 const NOW = Date.UTC(2026, 10, 21)
-const seconds = String(NOW / 1000)
+const SECONDS = String(NOW / 1000)
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
 type Headers = Record<string, string>
 
@@ -23,7 +23,7 @@ const discordKey = discord.publicKey.export({ format: 'der', type: 'spki' }).sub
 
 const whsec = `whsec_${btoa('a secret of the standard kind')}`
 
-/** The options of each gateway; the secret is `one` if not said. */
+/** `verify` of each gateway, besides the scheme. The default secret is `one`. */
 const options: Record<string, object> = {
   discord: { secret: discordKey },
   meta: { 'verify-token': 'meatyhamhock' },
@@ -41,21 +41,21 @@ const options: Record<string, object> = {
 }
 
 const v0 = (family: string, body: string) => ({
-  [`${family}-signature`]: `v0=${hmac(`v0:${seconds}:${body}`)}`,
-  [`${family}-request-timestamp`]: seconds,
+  [`${family}-signature`]: `v0=${hmac(`v0:${SECONDS}:${body}`)}`,
+  [`${family}-request-timestamp`]: SECONDS,
 })
 
-/** Signs as the provider does, by its library or its documentation. */
+/** Sign like the provider: by its library, or by its documentation. */
 const signers: Record<string, (body: string) => Headers | Promise<Headers>> = {
   async discord(body) {
-    const signature = sign(null, Buffer.from(seconds + body), discord.privateKey).toString('hex')
-    assert.ok(await verifyKey(body, signature, seconds, discordKey))
-    return { 'x-signature-ed25519': signature, 'x-signature-timestamp': seconds }
+    const signature = sign(null, Buffer.from(SECONDS + body), discord.privateKey).toString('hex')
+    assert.ok(await verifyKey(body, signature, SECONDS, discordKey))
+    return { 'x-signature-ed25519': signature, 'x-signature-timestamp': SECONDS }
   },
   meta: async (body) => ({ 'x-hub-signature-256': await new Webhooks({ secret: 'one' }).sign(body) }),
   'standard-webhooks': (body) => {
     const signature = new Webhook(whsec).sign('msg_1', new Date(NOW), body)
-    return { 'svix-id': 'msg_1', 'svix-timestamp': seconds, 'svix-signature': signature }
+    return { 'svix-id': 'msg_1', 'svix-timestamp': SECONDS, 'svix-signature': signature }
   },
   stripe(payload) {
     const signed = { payload, secret: 'one', timestamp: NOW / 1000 }
@@ -79,13 +79,18 @@ const answers: Record<string, [status: number, text: string]> = {
 }
 
 const token = 'e0b5477167110d68991efc6b9f89f0a11066af27834600e123'
-const mailgun = { token, timestamp: seconds, signature: hmac(seconds + token) }
+const mailgun = { token, timestamp: SECONDS, signature: hmac(SECONDS + token) }
 const opened = JSON.stringify({ signature: mailgun, 'event-data': { event: 'opened', recipient: 'a@b.c' } })
 const whatsapp = (from: string) => ({ changes: [{ field: 'messages', value: { messages: [{ from }] } }] })
 const graph = (...items: object[]) => JSON.stringify({ value: items })
 const created = { changeType: 'created', tenantId: 't' }
 const command = { id: '7', type: 2, data: { name: 'ask' }, member: { user: { id: 'U' } }, channel_id: 'C' }
-const said = { type: 'event_callback', team_id: 'T1', event_id: 'Ev1', event: { type: 'said', user: 'U1' } }
+const posted = {
+  type: 'event_callback',
+  team_id: 'T1',
+  event_id: 'Ev1',
+  event: { type: 'posted', user: 'U1' },
+}
 const sms =
   'MessageSid=SM1&SmsStatus=received&From=%2B12349013030&To=%2B18005551212&Body=gr%C3%BC%C3%9Fe+%F0%9F%8C%8D&MediaUrl=b&MediaUrl=a&MediaUrl=b&Empty='
 const smsFound = 'received | SM1 received | +12349013030 | +12349013030'
@@ -96,16 +101,16 @@ const call =
 const bodyHash = '0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620'
 const signedBy = (signature: string) => ({ ...form, 'x-twilio-signature': signature })
 
-/** What somebody may add to a delivery that was captured. */
-const ADDED = Object.fromEntries(
+/** Unsigned headers that somebody could add to a captured delivery, to have it accepted again. */
+const FORGED_IDS = Object.fromEntries(
   'idempotency-key webhook-id svix-id x-github-delivery x-gitea-delivery x-shopify-webhook-id linear-delivery ce-id'
     .split(' ')
     .map((name) => [name, 'another']),
 )
 
-/** A provider and what it delivers; `event | key | from | conversation` of the message (`#`: a hash). */
-type Case = [name: string, body: object | string, found: string, more?: More]
-/** `count`: how many messages it becomes; what is found is that of the last. */
+/** `expected`: `event | key | from | conversation` of the newest message; `#` is a hash. */
+type Case = [name: string, body: object | string, expected: string, more?: More]
+/** `count`: number of messages of the delivery. */
 type More = { answer?: [number, string]; headers?: Headers; query?: string; now?: number; count?: number }
 
 const cases: Case[] = [
@@ -163,7 +168,7 @@ const cases: Case[] = [
     'webhooks.test_notification | ac3ac95b-f97d-458c-a6e6-18981597e05f | MLEFBHHSJGVHD | ',
     { headers: { 'x-square-hmacsha256-signature': 'GF4YkrJgGBDZ9NIYbNXBnMzqb2HoL4RW/S6vkZ9/2N4=' } },
   ],
-  ['slack, an event', said, 'said | T1:Ev1 | U1 | '],
+  ['slack, an event', posted, 'posted | T1:Ev1 | U1 | '],
   ['slack, a command', 'command=%2Fask&trigger_id=1.2.abc', ' | 1.2.abc |  | ', { headers: form }],
   ['standard-webhooks', { type: 'user.created' }, 'user.created | msg_1 |  | '],
   ['stripe, v1', { id: 'evt_1', object: 'event', type: 'a.b' }, 'a.b | evt_1 |  | '],
@@ -199,12 +204,12 @@ const cases: Case[] = [
   ['zoom', { event: 'meeting.started', event_ts: 1 }, 'meeting.started | # |  | '],
 ]
 
-/** Starts the gateway of a case; `deliver` posts the delivery. */
-async function start([name, said, , { headers, query, now = NOW } = {}]: Case, more: object = {}) {
+/** Starts the gateway of a case; `post` posts its delivery. */
+async function start([name, content, , { headers, query, now = NOW } = {}]: Case, more: object = {}) {
   const [scheme = ''] = name.split(',')
   const verify = { scheme, secret: 'one', ...options[scheme] }
   const hook = await startWebhook({ verify, ...more }, { now: () => now })
-  const body = typeof said === 'string' ? said : JSON.stringify(said)
+  const body = typeof content === 'string' ? content : JSON.stringify(content)
   const proof = { ...json, ...headers, ...(await signers[scheme]?.(body)) }
   const post = async (text = body, headers: Headers = proof) => {
     const response = await fetch(hook.hook + (query ?? ''), { method: 'POST', body: text, headers })
@@ -215,8 +220,8 @@ async function start([name, said, , { headers, query, now = NOW } = {}]: Case, m
 
 describe('a webhook gateway with a preset', () => {
   for (const each of cases) {
-    const [name, , found, more] = each
-    test(`takes ${name} once, finds what it says, and answers as the provider wants`, async () => {
+    const [name, , expected, more] = each
+    test(`accepts ${name} once, reads its fields, and answers as the provider requires`, async () => {
       const { post, last, store, body, proof, answer } = await start(each)
       const isBodySigned = !/mailgun|graph|telegram/.test(name)
       if (isBodySigned) assert.equal((await post(`${body.slice(0, -4)}~${body.slice(-3)}`))[0], 401)
@@ -228,14 +233,14 @@ describe('a webhook gateway with a preset', () => {
       const lane = conversation === id ? '' : conversation.slice('test:'.length)
       const known = key.startsWith('sha256:') ? '#' : key
       const sender = from.id === '127.0.0.1' ? '' : from.id
-      assert.equal([data.event ?? '', known, sender, lane].join(' | '), found)
+      assert.equal([data.event ?? '', known, sender, lane].join(' | '), expected)
       if (key === '') return
-      await post(body, { ...ADDED, ...proof })
+      await post(body, { ...FORGED_IDS, ...proof })
       assert.equal(store.messages.length, more?.count ?? 1)
     })
   }
 
-  test('says the reply of a skill in the words of Discord and Twilio', async () => {
+  test('answers Discord and Twilio with the reply of a skill in their format', async () => {
     const replyTo = async (name: string) => {
       const found = cases.find(([each]) => each === name)
       assert.ok(found)
@@ -252,9 +257,9 @@ describe('a webhook gateway with a preset', () => {
     assert.match(await replyTo('twilio, a call'), /<Response><Say>a &lt; b<\/Say><\/Response>$/)
   })
 
-  test('shows that it listens to the providers that ask for it, and accepts nothing', async () => {
-    const get = async (at: string, method = 'GET') => {
-      const response = await fetch(at, { method })
+  test('answers the checks of a URL by providers, and accepts no message for them', async () => {
+    const get = async (address: string, method = 'GET') => {
+      const response = await fetch(address, { method })
       assert.equal(response.headers.get('x-content-type-options') ?? 'nosniff', 'nosniff')
       return [response.status, response.headers.get('content-type'), await response.text()]
     }
@@ -270,14 +275,14 @@ describe('a webhook gateway with a preset', () => {
 
     const plainToken = 'qgg8vlvZRS6UYooatFL8Aw'
     const validation = { event: 'endpoint.url_validation', payload: { plainToken } }
-    const challenges: [scheme: string, said: object, answer: [number, string]][] = [
+    const challenges: [scheme: string, check: object, answer: [number, string]][] = [
       ['discord', { type: 1, id: '1' }, [200, '{"type":1}']],
       ['discord', { type: 0 }, [204, '']],
       ['slack', { type: 'url_verification', challenge: '3eZbr' }, [200, '{"challenge":"3eZbr"}']],
       ['zoom', validation, [200, JSON.stringify({ plainToken, encryptedToken: hmac(plainToken) })]],
     ]
-    for (const [scheme, said, answer] of challenges) {
-      const { post, body, store } = await start([scheme, said, ''])
+    for (const [scheme, check, answer] of challenges) {
+      const { post, body, store } = await start([scheme, check, ''])
       assert.deepEqual(await post(), answer)
       assert.equal((await post(body, json))[0], 401)
       assert.equal(store.calls, 0)
@@ -285,7 +290,7 @@ describe('a webhook gateway with a preset', () => {
     assert.equal(meta.store.calls + graph.store.calls, 0)
   })
 
-  test('takes no notification of Microsoft without the secret, and keeps that from whoever reads messages', async () => {
+  test('refuses notifications of Microsoft without the secret, and removes it from messages and refusals', async () => {
     const { post, last, store, deps } = await start(['microsoft-graph', '', ''], { 'rate-limit': '1/h' })
     const one = { clientState: 'one' }
     const odd = graph({ clientState: { toString: 1 } })
@@ -302,12 +307,12 @@ describe('a webhook gateway with a preset', () => {
     assert.deepEqual(last().data.body, { resource: 'r' })
   })
 
-  test('takes a token of Mailgun once, whatever else is said with it, and none from last week', async () => {
+  test('accepts a token of Mailgun once, whatever the rest of the delivery, and none from last week', async () => {
     const { post } = await start(['mailgun', opened, ''])
     assert.equal((await post(opened.replace('e0b5', 'e0b6')))[0], 401)
     await post()
     assert.match((await post(opened.replace('opened', 'failed')))[1], /"duplicate":true/)
-    const cut = { timestamp: `${seconds}123`, token: 'abc', signature: hmac(`${seconds}123abc`) }
+    const cut = { timestamp: `${SECONDS}123`, token: 'abc', signature: hmac(`${SECONDS}123abc`) }
     assert.equal((await post(JSON.stringify({ signature: cut })))[0], 401)
     const packed = { ...json, 'content-encoding': 'gzip' }
     assert.equal((await post(opened, packed))[0], 401)
@@ -315,10 +320,10 @@ describe('a webhook gateway with a preset', () => {
     assert.equal((await late.post())[0], 401)
   })
 
-  test('loses no time on a form of a stranger with very many fields', async () => {
+  test('refuses an unsigned form with very many fields quickly', async () => {
     const { post } = await start(['twilio', Array.from({ length: 50_000 }, (_, n) => n).join('&'), ''])
-    const before = performance.now()
+    const began = performance.now()
     assert.equal((await post())[0], 401)
-    await assertPrompt('the refusal', performance.now() - before, 5_000)
+    await assertPrompt('the refusal', performance.now() - began, 5_000)
   })
 })

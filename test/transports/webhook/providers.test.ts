@@ -22,11 +22,11 @@ const SAMPLES: Record<string, Sample> = {
   PayPal: PAYPAL_SAMPLE,
 }
 
-/** `also`: what else happens; only of presets. */
+/** `also`: the last column of the table of presets. */
 type Row = { provider: string; verify: Record<string, unknown>; key: string; also: string }
 
-const text = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
-/** The keys that presets find themselves. Others send no id. */
+const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
+/** The default keys of the presets. Providers that are not here send no id. */
 const PRESET_KEYS: Record<string, string> = {
   'Amazon SNS': '`data.body.MessageId`',
   Bitbucket: '`header.x-request-uuid`',
@@ -74,7 +74,7 @@ const rows = [...presets, ...recipes]
 
 /** The cells of each row of the last table in a section. */
 function tableBelow(heading: string): string[][] {
-  const [, section = ''] = text.split(`\n## ${heading}\n`)
+  const [, section = ''] = guide.split(`\n## ${heading}\n`)
   const [own = ''] = section.split('\n## ')
   return own
     .split('\n')
@@ -94,15 +94,15 @@ function verifyIn(provider: string, cell: string): Record<string, unknown> {
 
 /** The `verify` of a gateway in the section of a provider, without its secret. */
 function verifyBelow(provider: string): Record<string, unknown> {
-  const [, section = ''] = text.split(`\n## ${provider}\n`)
+  const [, section = ''] = guide.split(`\n## ${provider}\n`)
   const [, yaml = ''] = /```yaml\n(.*?)```/s.exec(section) ?? []
   const gateways: Record<string, { verify: Record<string, unknown> }> = parse(yaml).gateways
   const { secret: _, ...verify } = gateways[provider.toLowerCase()]?.verify ?? {}
   return verify
 }
 
-/** What a key says of a delivery. */
-function keyIn(cell: string, headers: Record<string, string>, sent: string): string | undefined {
+/** The key of a delivery, by the cell of the table. */
+function keyOf(cell: string, headers: Record<string, string>, sent: string): string | undefined {
   if (cell === '–') return undefined
   if (cell.startsWith('hash of the ')) return `sha256:${hash('sha256', sent)}`
   const part = /name="([^"]+)"\r\n\r\n(.*)\r\n/g
@@ -135,15 +135,15 @@ async function start({ verify, key }: Row, sample: Sample) {
   return { ...hook, at, type, post }
 }
 
-test('each gateway in the snippets of the guides to webhooks is one that can be', () => {
+test('the gateways in the snippets of the webhook guides are valid', () => {
   const guides = ['webhook', 'webhook-in-depth'].map((page) =>
     readFileSync(new URL(`../../../docs/${page}.md`, import.meta.url), 'utf8'),
   )
   const snippets = Array.from(
-    [...guides, text].join('\n').matchAll(/```yaml\n(gateways:\n.*?)```/gs),
+    [...guides, guide].join('\n').matchAll(/```yaml\n(gateways:\n.*?)```/gs),
     ([, yaml = '']) => yaml,
   )
-  // In hex, as some schemes need it.
+  // Some schemes need a secret in hex.
   const filled = snippets.map((yaml) => yaml.replaceAll(/\$\{\w+\}/g, '0123456789abcdef'.repeat(2)))
   const gateways = filled.flatMap((yaml) => Object.entries<object>(parse(yaml).gateways))
   assert.ok(gateways.length >= 6)
@@ -156,18 +156,18 @@ test('each gateway in the snippets of the guides to webhooks is one that can be'
 
 describe('a provider in docs/webhook-providers.md', () => {
   const realFetch = fetch
-  const asked: string[] = []
+  const fetched: string[] = []
   before(() => {
     mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
       const { href, hostname } = new URL(String(address))
       if (!/\.(?:amazonaws|paypal)\.com$/.test(hostname)) return realFetch(address, init)
-      asked.push(href)
+      fetched.push(href)
       return new Response(/\.pem$|\/certs\//.test(href) ? CERTIFICATE : '<ConfirmSubscriptionResponse/>')
     })
   })
   after(() => mock.restoreAll())
 
-  test('has a sample each, and each sample has a row; there are more than 25', () => {
+  test('has a sample in these tests, and each sample has a row', () => {
     assert.deepEqual(rows.map(({ provider }) => provider).sort(), Object.keys(SAMPLES).sort())
     assert.ok(rows.length >= 25)
   })
@@ -175,27 +175,26 @@ describe('a provider in docs/webhook-providers.md', () => {
   for (const row of rows) {
     const sample = SAMPLES[row.provider]
     if (!sample) continue
-    test(`${row.provider}: is taken once, under its key, and not when it was changed`, async () => {
+    test(`${row.provider}: its delivery is accepted once, by its key, and refused if a signed header differs`, async () => {
       const { post, store, at } = await start(row, sample)
       const body = typeof sample.body === 'string' ? sample.body : JSON.stringify(sample.body)
       const headers = await sample.sign(body, at)
-      const taken = await post(body, headers)
-      assert.ok(taken.status < 300, taken.text)
+      const accepted = await post(body, headers)
+      assert.ok(accepted.status < 300, accepted.text)
       const [message] = store.messages
       const event = message?.data.split ? JSON.stringify(message.data.body) : body
-      assert.equal(message?.key, keyIn(row.key, headers, event), 'the key')
+      assert.equal(message?.key, keyOf(row.key, headers, event), 'the key')
       assert.equal(/\[split\]/.test(row.also), message?.data.split !== undefined, 'the column also')
       const hasNoId = row.key === '–' || row.key.startsWith('hash of ')
       assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
       const count = store.messages.length
-      // These sign a few fields, or a token: nothing that names a sender.
+      // These sign a token or a few fields, which do not name the sender.
       const isPartial = /^(Adyen|Mailgun|PayPal)/.test(row.provider)
       assert.equal(message?.from.verified, isPartial ? undefined : true)
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)
         assert.equal(store.messages.length, count)
       }
-      const before = store.messages.length
       for (const name of Object.keys(headers)) {
         if (
           /delivery-id|event-id|webhook-id|identifier|uuid|delivery$|event$|idempotency|message-type/.test(
@@ -207,23 +206,23 @@ describe('a provider in docs/webhook-providers.md', () => {
         const answer = await post(body, { ...headers, [name]: `${headers[name]}`.slice(1, -1) })
         assert.equal(answer.status, 401, `${name}: ${answer.text}`)
       }
-      assert.equal(store.messages.length, before)
+      assert.equal(store.messages.length, count)
     })
 
     const [handshake] = /(answers|confirms) [^;]*/.exec(row.also) ?? []
     if (handshake !== undefined) {
-      test(`${row.provider}: ${handshake}, and accepts nothing for it`, async () => {
+      test(`${row.provider}: ${handshake}, and accepts no message for it`, async () => {
         assert.ok(sample.handshake, 'the column also')
         const { post, hook, at, store } = await start(row, sample)
         await sample.handshake({ hook, at, post: async (body) => post(body, await sample.sign(body, at)) })
         assert.equal(store.messages.length, 0)
       })
     } else
-      test(`${row.provider}: asks nothing before its first delivery`, () =>
+      test(`${row.provider}: sends no check before its first delivery`, () =>
         assert.equal(sample.handshake, undefined))
   }
 
-  test('Amazon SNS: is asked for its certificate, and to confirm', () => {
-    assert.ok(asked.includes(new URL(SUBSCRIBE_URL).href))
+  test('Amazon SNS: the gateway fetches the URL that confirms the subscription', () => {
+    assert.ok(fetched.includes(new URL(SUBSCRIBE_URL).href))
   })
 })

@@ -16,7 +16,7 @@ const replyTo = (messageId: string, text: string) => ({
   text,
 })
 
-/** Posts, and gives the id of the message while the answer is still open. */
+/** Posts, and resolves with the id of the message and the answer, which is still open. */
 async function begin(hook: Awaited<ReturnType<typeof startWebhook>>, key?: string) {
   const count = hook.store.calls
   const answer = hook.post('question', key ? { 'idempotency-key': key } : {})
@@ -25,7 +25,7 @@ async function begin(hook: Awaited<ReturnType<typeof startWebhook>>, key?: strin
 }
 
 describe('respond: result', () => {
-  test('answers 200 with the reply, which may be sent by another daemon', async () => {
+  test('answers 200 with the reply, which another daemon may send', async () => {
     const store = createMemoryStore()
     const here = await startWebhook(result, { store })
     const there = await startWebhook(result, { store })
@@ -37,7 +37,7 @@ describe('respond: result', () => {
     assert.deepEqual([status, body], [200, { id, reply: 'the answer' }])
   })
 
-  test('answers 200 also where the reply comes a moment after the skill was done', async () => {
+  test('answers 200 if the reply arrives just after the outcome', async () => {
     const hook = await startWebhook(result)
     const { answer, id } = await begin(hook)
     hook.store.settle(id, 'done')
@@ -46,7 +46,7 @@ describe('respond: result', () => {
     assert.equal((await answer).body.reply, 'late')
   })
 
-  test('answers 202 where the message failed, has no route, or takes too long', async () => {
+  test('answers 202 if the message failed, has no route, or takes too long', async () => {
     const hook = await startWebhook({ ...result, timeout: '50ms' })
     for (const outcome of ['failed', 'unrouted', undefined] as const) {
       const { answer, id } = await begin(hook)
@@ -56,7 +56,7 @@ describe('respond: result', () => {
     }
   })
 
-  test('answers a duplicate with the newest reply that is known, and not somebody else who guesses its key', async () => {
+  test('answers a duplicate with the newest reply, but not another body with the same key', async () => {
     const hook = await startWebhook(result)
     const first = await begin(hook, 'k')
     await hook.transport.send(replyTo(first.id, 'the answer'))
@@ -71,7 +71,7 @@ describe('respond: result', () => {
     assert.deepEqual([guessed.status, guessed.body], [200, { id: first.id, duplicate: true }])
   })
 
-  test('answers 202 where the replies cannot be read: the message is durable all the same', async () => {
+  test('answers 202 if replies cannot be read, since the message is durable', async () => {
     const hook = await startWebhook(result)
     hook.deps.replies.read = () => Promise.reject(new Error('away'))
     const { answer, id } = await begin(hook)
@@ -101,7 +101,7 @@ describe('respond: result', () => {
 })
 
 describe('replies of a webhook gateway', () => {
-  test('cannot go to another target', async () => {
+  test('cannot be sent to another target', async () => {
     const hook = await startWebhook()
     const reply = { ...replyTo('m', 'x'), to: 'https://elsewhere.example' }
     await assert.rejects(hook.transport.send(reply), { code: 'send_rejected', retryable: false })

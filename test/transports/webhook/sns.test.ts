@@ -10,28 +10,28 @@ import { CERTIFICATE_URL, SUBSCRIBE_URL, signed, TOPIC } from './providers/sns.t
 const plain = { 'content-type': 'text/plain; charset=UTF-8' }
 const realFetch = fetch
 
-/** Starts a gateway for SNS, with Amazon in place of the network: `answers` by the path of the address. */
+/** Starts a gateway for SNS. Requests to hosts other than 127.0.0.1 are answered by `amazon`. */
 async function start(
   t: TestContext,
   options: object = {},
   amazon: (address: URL) => Response | Promise<Response> = ok,
 ) {
-  const asked: string[] = []
+  const fetched: string[] = []
   t.mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
     const url = new URL(String(address))
     if (url.hostname === '127.0.0.1') return realFetch(address, init)
-    asked.push(url.href)
+    fetched.push(url.href)
     return amazon(url)
   })
   const hook = await startWebhook({ verify: { scheme: 'sns', topic: TOPIC, ...options } }, { now: () => NOW })
   const post = (message: object) => hook.post(JSON.stringify(message), plain)
-  return { ...hook, post, asked }
+  return { ...hook, post, fetched }
 }
 
 const ok = ({ pathname }: URL) => new Response(pathname.endsWith('.pem') ? CERTIFICATE : '<ok/>')
 
 describe('a webhook gateway for SNS', () => {
-  test('signs in its tests as the library of Amazon checks', async () => {
+  test('is tested with signatures that the library of Amazon accepts', async () => {
     const https: typeof import('node:https') = createRequire(import.meta.url)('node:https')
     const { EventEmitter } = await import('node:events')
     const get = mock.method(https, 'get', (_: unknown, answered: (response: object) => void) => {
@@ -53,8 +53,8 @@ describe('a webhook gateway for SNS', () => {
     get.mock.restore()
   })
 
-  test('takes both versions of the signature, with and without a subject, and asks for the certificate once', async (t) => {
-    const { post, store, asked } = await start(t)
+  test('accepts both versions of the signature, and fetches the certificate once', async (t) => {
+    const { post, store, fetched } = await start(t)
     for (const version of ['1', '2'] as const) {
       const { Subject: _, ...message } = signed({ MessageId: `with-${version}` }, version)
       assert.equal((await post({ ...message, Subject: 'My First Message' })).status, 200)
@@ -64,12 +64,12 @@ describe('a webhook gateway for SNS', () => {
       )
     }
     assert.equal(store.messages.length, 4)
-    assert.deepEqual(asked, [CERTIFICATE_URL])
+    assert.deepEqual(fetched, [CERTIFICATE_URL])
     assert.deepEqual((await post(signed({ MessageId: 'with-1' }))).body.duplicate, true)
   })
 
-  test('refuses what is changed, of another topic, unsigned, old, or with a certificate from elsewhere', async (t) => {
-    const { post, store, asked, refused } = await start(t)
+  test('refuses messages that are changed, unsigned, old, of another topic, or with a certificate of another host', async (t) => {
+    const { post, store, fetched, refused } = await start(t)
     const other = TOPIC.replace('MyTopic', 'Theirs')
     const host = 'https://sns.us-east-1.amazonaws.com'
     const path = new URL(CERTIFICATE_URL).pathname
@@ -103,15 +103,15 @@ describe('a webhook gateway for SNS', () => {
       assert.equal(answer.status, 401, JSON.stringify(message))
       assert.match(answer.body.error?.message ?? '', why)
     }
-    assert.deepEqual([store.messages.length, asked, refused.length], [0, [CERTIFICATE_URL], cases.length])
+    assert.deepEqual([store.messages.length, fetched, refused.length], [0, [CERTIFICATE_URL], cases.length])
   })
 
-  test('confirms a subscription to its topic, at the address of Amazon alone', async (t) => {
-    const { post, store, asked } = await start(t)
+  test('confirms subscriptions to its topic, and only at addresses of Amazon', async (t) => {
+    const { post, store, fetched } = await start(t)
     const confirm = (SubscribeURL: string) => post(signed({ Type: 'SubscriptionConfirmation', SubscribeURL }))
     assert.equal((await confirm(SUBSCRIBE_URL)).status, 200)
-    assert.equal(asked.at(-1), new URL(SUBSCRIBE_URL).href)
-    const count = asked.length
+    assert.equal(fetched.at(-1), new URL(SUBSCRIBE_URL).href)
+    const count = fetched.length
     for (const address of [
       SUBSCRIBE_URL.replace('https', 'http'),
       SUBSCRIBE_URL.replace('sns.us-east-1.amazonaws.com', '169.254.169.254'),
@@ -121,31 +121,31 @@ describe('a webhook gateway for SNS', () => {
     ]) {
       assert.equal((await confirm(address)).status, 401, address)
     }
-    assert.equal(asked.length, count)
+    assert.equal(fetched.length, count)
     assert.equal(
       (await post(signed({ Type: 'UnsubscribeConfirmation', SubscribeURL: SUBSCRIBE_URL }))).status,
       200,
     )
-    assert.equal(asked.length, count)
+    assert.equal(fetched.length, count)
     assert.equal(store.messages.length, 0)
     const manual = await start(t, { confirm: false })
     await manual.post(signed({ Type: 'SubscriptionConfirmation' }))
     assert.equal(manual.last().data.event, 'SubscriptionConfirmation')
   })
 
-  test('answers "try again" while Amazon cannot be reached, and bounds what strangers have it fetch', async (t) => {
+  test('answers 503 while Amazon cannot be reached, and bounds the fetches that unsigned deliveries cause', async (t) => {
     let isDown = true
-    const { post, asked, store } = await start(t, {}, (address) => {
+    const { post, fetched, store } = await start(t, {}, (address) => {
       if (isDown) throw new TypeError('fetch failed')
       return ok(address)
     })
     const first = await post(signed())
     assert.deepEqual([first.status, first.body.error?.code], [503, 'keys_unavailable'])
     assert.equal((await post(signed())).status, 503)
-    assert.equal(asked.length, 1)
+    assert.equal(fetched.length, 1)
     isDown = false
-    const named = (at: number) => CERTIFICATE_URL.replace('0123', `a${at}`.padEnd(4, 'b'))
-    const many = Array.from({ length: 60 }, (_, at) => post({ ...signed(), SigningCertURL: named(at) }))
+    const other = (index: number) => CERTIFICATE_URL.replace('0123', `a${index}`.padEnd(4, 'b'))
+    const many = Array.from({ length: 60 }, (_, index) => post({ ...signed(), SigningCertURL: other(index) }))
     const statuses = (await Promise.all(many)).map(({ status }) => status)
     assert.ok(statuses.every((status) => status === 401 || status === 503 || status === 200))
     assert.ok(store.messages.length <= 1)

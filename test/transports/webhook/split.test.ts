@@ -1,48 +1,15 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { z } from 'zod'
 import { decodeMessage, encodeMessage } from '../../../src/core/message.ts'
 import { webhook } from '../../../transports/webhook/index.ts'
-import { json, post as postTo, startWebhook } from './harness.ts'
+import { json } from './harness.ts'
+import { hubspotEvent, startSplit } from './split-harness.ts'
 
-const many = z.object({
-  id: z.string().optional(),
-  ids: z.array(z.string()),
-  duplicate: z.boolean().optional(),
-  duplicates: z.number().optional(),
-})
-
-/** Starts a gateway; `send` posts JSON and gives the status and what is said of the messages. */
-async function start(options: object) {
-  const hook = await startWebhook(options)
-  const send = async (body: unknown, headers: Record<string, string> = {}) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    const response = await fetch(hook.hook, { method: 'POST', body: text, headers: { ...json, ...headers } })
-    return { status: response.status, ...many.parse(await response.json()) }
-  }
-  return { ...hook, send }
-}
-
-// As HubSpot documents it.
-const change = (eventId: number, more: object = {}) => ({
-  eventId,
-  subscriptionId: 25,
-  portalId: 33,
-  occurredAt: 1462216307945,
-  subscriptionType: 'contact.propertyChange',
-  attemptNumber: 0,
-  objectId: 1246965,
-  propertyName: 'lifecyclestage',
-  propertyValue: 'subscriber',
-  ...more,
-})
-
-describe('a delivery with a list', () => {
-  test('becomes one message for each element, in one step, in order, and answers with their ids', async () => {
-    const { send, store } = await start({
+describe('a split delivery', () => {
+  test('becomes one message per element, in order and atomically, and is answered with their ids', async () => {
+    const { send, store } = await startSplit({
       split: 'data.body',
       key: 'eventId',
       event: 'subscriptionType',
@@ -51,9 +18,9 @@ describe('a delivery with a list', () => {
       text: 'propertyValue',
     })
     const list = [
-      change(1),
-      change(2, { propertyValue: 'lead', objectId: 7 }),
-      change(3, { propertyValue: '' }),
+      hubspotEvent(1),
+      hubspotEvent(2, { propertyValue: 'lead', objectId: 7 }),
+      hubspotEvent(3, { propertyValue: '' }),
     ]
     const { status, ids, id, duplicates } = await send(list)
     assert.deepEqual([status, duplicates, store.calls], [202, undefined, 1])
@@ -76,20 +43,20 @@ describe('a delivery with a list', () => {
     assert.deepEqual(Object(second && webhook.eventData(second)).body, list[1])
   })
 
-  test('that comes again in part is taken once, element by element', async () => {
-    const { send, store } = await start({ split: 'data.body', key: 'data.body.eventId' })
-    const first = await send([change(1), change(2)])
-    const again = await send([change(2, { attemptNumber: 1 }), change(3)])
+  test('that is partly repeated is deduplicated per element', async () => {
+    const { send, store } = await startSplit({ split: 'data.body', key: 'data.body.eventId' })
+    const first = await send([hubspotEvent(1), hubspotEvent(2)])
+    const again = await send([hubspotEvent(2, { attemptNumber: 1 }), hubspotEvent(3)])
     assert.deepEqual([again.status, again.duplicates, again.duplicate], [202, 1, undefined])
     assert.equal(again.ids[0], first.ids[1])
-    const whole = await send([change(1), change(2)])
+    const whole = await send([hubspotEvent(1), hubspotEvent(2)])
     assert.deepEqual([whole.status, whole.duplicates, whole.duplicate, whole.ids], [200, 2, true, first.ids])
-    assert.equal((await send([change(4), change(4)])).duplicates, 1)
+    assert.equal((await send([hubspotEvent(4), hubspotEvent(4)])).duplicates, 1)
     assert.equal(store.messages.length, 4)
   })
 
-  test('may lie deeper, also in lists of lists, and what stands around an element is its envelope', async () => {
-    // Okta, Xero, and lists in lists.
+  test('may have its list at any depth, also in lists; the fields around an element are its envelope', async () => {
+    // As Okta, Xero and Meta nest them.
     const cases: [split: string, body: object, bodies: unknown[], envelope: unknown][] = [
       [
         'data.body.data.events',
@@ -124,7 +91,7 @@ describe('a delivery with a list', () => {
       ],
     ]
     for (const [split, body, bodies, envelope] of cases) {
-      const { send, store } = await start({ split })
+      const { send, store } = await startSplit({ split })
       assert.equal((await send(body)).ids.length, bodies.length, split)
       assert.deepEqual(
         store.messages.map(({ data }) => data.body),
@@ -134,7 +101,7 @@ describe('a delivery with a list', () => {
     }
   })
 
-  test('of the providers in docs/webhook-in-depth.md is split as the table says, under its key', async () => {
+  test('of each provider in docs/webhook-in-depth.md is split, with the keys that its table documents', async () => {
     const text = readFileSync(new URL('../../../docs/webhook-in-depth.md', import.meta.url), 'utf8')
     const [, table = ''] = text.split('| provider | `split` | `key` |')
     const rows = [...table.matchAll(/^\| ([^|]+) \| `([^`]+)` \| (?:`([^`]+)`|–)/gm)]
@@ -164,7 +131,7 @@ describe('a delivery with a list', () => {
     assert.deepEqual(rows.map(([, name]) => name).sort(), Object.keys(samples).sort())
     for (const [, name = '', split, key] of rows) {
       const [body, keys] = samples[name] ?? [[], []]
-      const { send, store } = await start({
+      const { send, store } = await startSplit({
         split,
         ...(key && name !== 'CloudEvents in batches' ? { key: parse(key) } : {}),
       })
@@ -177,8 +144,8 @@ describe('a delivery with a list', () => {
     }
   })
 
-  test('that is empty is acknowledged without a message; one without the list is one message', async () => {
-    const { send, post, store, last } = await start({ split: 'data.body', key: 'id' })
+  test('with an empty list has no messages; without the list it is one message', async () => {
+    const { send, post, store, last } = await startSplit({ split: 'data.body', key: 'id' })
     assert.deepEqual(await send([]), { status: 200, ids: [] })
     assert.equal(store.messages.length, 0)
     const ping = await post('{"hello":"ping"}', json)
@@ -186,31 +153,37 @@ describe('a delivery with a list', () => {
     assert.equal((await post('hello', { 'content-type': 'text/plain' })).status, 202)
   })
 
-  test('keeps elements without a key apart; where the delivery has an id, by their place in it', async () => {
-    const { send, store } = await start({ split: 'data.body', key: 'id' })
+  test('does not deduplicate elements without a key', async () => {
+    const { send, store } = await startSplit({ split: 'data.body', key: 'id' })
     for (const _ of [1, 2]) await send([{ a: 1 }, { a: 1 }, { id: 5 }])
     assert.deepEqual(
       store.messages.map(({ key }) => key),
       [undefined, undefined, '5', undefined, undefined],
     )
-    const known = await start({ split: 'data.body' })
+  })
+
+  test('with an id of the delivery has keys of that id and the index of the element', async () => {
+    const byPreset = await startSplit({ split: 'data.body' })
     const headers = { 'webhook-id': 'msg_1' }
-    for (const _ of [1, 2]) await known.send([{ a: 1 }, { a: 1 }], headers)
+    for (const _ of [1, 2]) await byPreset.send([{ a: 1 }, { a: 1 }], headers)
     assert.deepEqual(
-      known.store.messages.map(({ key }) => key),
+      byPreset.store.messages.map(({ key }) => key),
       ['msg_1#0', 'msg_1#1'],
     )
-    const byHeader = await start({ split: 'data.body', key: 'header.x-id' })
+    const byHeader = await startSplit({ split: 'data.body', key: 'header.x-id' })
     assert.equal((await byHeader.send([1, 2], { 'x-id': '7' })).duplicates, undefined)
-    const cloud = await start({ split: 'data.body' })
+  })
+
+  test('of CloudEvents has the keys and events of its elements', async () => {
+    const cloud = await startSplit({ split: 'data.body' })
     const event = (id: string) => ({ specversion: '1.0', source: '/s', type: 't', id })
     await cloud.send([event('1'), event('2')], { 'content-type': 'application/cloudevents-batch+json' })
     assert.equal((await cloud.send([event('2')])).duplicate, true)
     assert.equal(cloud.last().data.event, 't')
   })
 
-  test('keeps the digits of long ids in each element', async () => {
-    const { send, store } = await start({ split: 'data.body', key: 'id' })
+  test('keeps the digits of long ids', async () => {
+    const { send, store } = await startSplit({ split: 'data.body', key: 'id' })
     await send('[{"id":7615917337495251231},{"id":7615917337495251232}]')
     assert.deepEqual(
       store.messages.map(({ key, data }) => [key, data.body]),
@@ -218,12 +191,12 @@ describe('a delivery with a list', () => {
     )
   })
 
-  test('that is refused is refused as a whole: with too many elements, or while the store is away', async () => {
-    const { post, send, store } = await start({ split: 'data.body', key: 'id' })
+  test('is refused as a whole: with too many elements, or while the store is down', async () => {
+    const { post, send, store } = await startSplit({ split: 'data.body', key: 'id' })
     const list = (length: number) => JSON.stringify(Array.from({ length }, (_, id) => ({ id })))
     const over = await post(list(5_001), json)
     assert.deepEqual([over.status, over.body.error?.code], [422, 'limit_reached'])
-    // Small elements, and each would carry all the headers.
+    // The elements are small, but each message would have all headers.
     const large = await post(list(5_000), { ...json, 'x-large': 'x'.repeat(10_000) })
     assert.deepEqual([large.status, large.body.error?.code], [422, 'limit_reached'])
     store.fail()
@@ -232,8 +205,10 @@ describe('a delivery with a list', () => {
     assert.equal(store.messages.length, 0)
     assert.equal((await send(list(5_000))).ids.length, 5_000)
   })
+})
 
-  test('is refused in the configuration where somebody waits for a result, and pointers stay as they are without it', () => {
+describe('the option split', () => {
+  test('excludes `respond: result`, and allows pointers into elements', () => {
     const problems = (options: object) =>
       webhook.options.safeParse({ path: '/x', ...options }).error?.issues.map(({ path }) => path.join('.'))
     assert.deepEqual(problems({ split: 'data.body', respond: 'result' }), ['split'])
@@ -248,128 +223,12 @@ describe('a delivery with a list', () => {
   })
 })
 
-describe('the list of a provider', () => {
-  const whatsapp = (messages: object[], statuses: object[] = []) => ({
-    field: 'messages',
-    value: {
-      messaging_product: 'whatsapp',
-      metadata: { display_phone_number: '15550783881', phone_number_id: '106540352242922' },
-      contacts: [
-        { profile: { name: 'Sheena' }, wa_id: '16505551234' },
-        { profile: { name: 'Bob' }, wa_id: '491701234567' },
-      ],
-      ...(messages.length > 0 ? { messages } : {}),
-      ...(statuses.length > 0 ? { statuses } : {}),
-    },
-  })
-  const text = (from: string, id: string, body: string) => ({
-    from,
-    id,
-    timestamp: '1749416383',
-    type: 'text',
-    text: { body },
-  })
-
-  test('of Meta is split to single messages, each in the conversation of its sender', async () => {
-    const verify = { scheme: 'meta', secret: 's', 'verify-token': 'v' }
-    const { send, store } = await start({ verify, text: 'data.body.value.messages.0.text.body' })
-    const sent = (body: object) => {
-      const proof = createHmac('sha256', 's').update(JSON.stringify(body)).digest('hex')
-      return send(body, { 'x-hub-signature-256': `sha256=${proof}` })
-    }
-    const one = text('16505551234', 'wamid.1', 'Hi')
-    const two = text('491701234567', 'wamid.2', 'Hallo')
-    const read = { id: 'wamid.0', status: 'read', timestamp: '1', recipient_id: '16505551234' }
-    const delivered = { ...read, status: 'delivered' }
-    const changes = [
-      whatsapp([one, two], [delivered, read]),
-      { field: 'account_update', value: { event: 'X' } },
-    ]
-    const body = { object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes }] }
-    assert.deepEqual([(await sent(body)).status, store.messages.length], [200, 5])
-    const [first, second] = store.messages
-    assert.deepEqual(
-      [second?.key, second?.from.id, second?.conversation, second?.text, second?.data.event],
-      ['wamid.2', '491701234567', 'test:491701234567', 'Hallo', 'messages'],
-    )
-    const { contacts, messages, metadata } = Object(Object(first?.data.body).value)
-    assert.deepEqual([contacts.length, contacts[0].profile.name, messages], [1, 'Sheena', [one]])
-    assert.equal(metadata.phone_number_id, '106540352242922')
-    assert.deepEqual(first?.data.envelope, { object: body.object, entry: { id: '102290129340398' } })
-    // Meta puts together anew what it repeats.
-    const again = await sent({
-      object: body.object,
-      entry: [{ id: '102290129340398', changes: [whatsapp([two], [read])] }],
-    })
-    assert.deepEqual([again.duplicates, again.duplicate, store.messages.length], [2, true, 5])
-    const messenger = (mid: string, more = {}) => ({
-      sender: { id: 'P1' },
-      recipient: { id: 'PAGE' },
-      timestamp: 1,
-      message: { mid, text: 'x', ...more },
-    })
-    const page = {
-      object: 'page',
-      entry: [{ id: 'PAGE', time: 2, messaging: [messenger('m1'), messenger('m1', { is_deleted: true })] }],
-    }
-    assert.deepEqual(
-      [(await sent(page)).duplicates, store.messages.at(-1)?.conversation],
-      [undefined, 'test:P1'],
-    )
-  })
-
-  test('of Microsoft Graph, SendGrid and HubSpot is split, with the secret out of each element', async () => {
-    const graph = await start({ verify: { scheme: 'microsoft-graph', secret: 'hush' } })
-    const notice = (id: string) => ({
-      id,
-      subscriptionId: 's',
-      clientState: 'hush',
-      changeType: 'updated',
-      resource: "Users('1')/Messages('2')",
-      tenantId: 't',
-    })
-    assert.equal((await graph.send({ value: [notice('a'), notice('b')] })).ids.length, 2)
-    assert.equal((await graph.send({ value: [notice('b'), notice('c')] })).duplicates, 1)
-    const { key, from, data } = graph.last()
-    assert.deepEqual([key, from.id, data.event], ['c', 't', 'updated'])
-    assert.doesNotMatch(JSON.stringify(graph.store.messages), /hush/)
-    // HubSpot does not promise that an eventId is unique, and counts the attempts in the body.
-    const verify = { scheme: 'hubspot', secret: 's', url: 'https://h.example/hooks/test' }
-    const hubspot = await startWebhook({ verify })
-    const sent = (list: object[]) => {
-      const body = JSON.stringify(list)
-      const time = String(Date.now())
-      const proof = createHmac('sha256', 's')
-        .update(`POSThttps://h.example/hooks/test${body}${time}`)
-        .digest('base64')
-      const headers = { ...json, 'x-hubspot-signature-v3': proof, 'x-hubspot-request-timestamp': time }
-      return postTo(hubspot.hook, body, headers)
-    }
-    assert.equal((await sent([change(1), change(1, { objectId: 8 })])).status, 202)
-    assert.equal(hubspot.store.messages.length, 2)
-    assert.equal((await sent([change(1, { attemptNumber: 1 })])).body.duplicate, true)
-    assert.deepEqual([hubspot.last().data.event, hubspot.last().from.id], ['contact.propertyChange', '33'])
-  })
-
-  test('stays whole with `split: false`, and where a result is waited for', async () => {
-    for (const options of [{ split: false }, { respond: 'result', timeout: '100ms' }]) {
-      const { post, store } = await startWebhook({
-        verify: { scheme: 'microsoft-graph', secret: 'x' },
-        ...options,
-      })
-      const value = [1, 2].map((id) => ({ id, clientState: 'x' }))
-      assert.equal((await post(JSON.stringify({ value }), json)).status, 202)
-      assert.deepEqual([store.messages.length, store.messages[0]?.key], [1, '1 2'])
-    }
-  })
-})
-
-describe('a gateway with split and key', () => {
+describe('the key of a split delivery', () => {
   const options = { split: 'data.body', key: 'eventId', event: 'kind', from: 'who', text: 'words' }
 
-  test('knows an element without the key by the id of the delivery and its place', async () => {
+  test('is the id of the delivery with the index, for elements without a key', async () => {
     for (const name of ['webhook-id', 'svix-id', 'idempotency-key']) {
-      const { send, store } = await start(options)
+      const { send, store } = await startSplit(options)
       const list = [{ eventId: 'one' }, { other: 2 }, { other: 2 }]
       assert.equal((await send(list, { [name]: 'd-1' })).status, 202)
       const again = await send(list, { [name]: 'd-1' })
@@ -382,24 +241,24 @@ describe('a gateway with split and key', () => {
     }
   })
 
-  test('takes an element without the key each time where the delivery has no id', async () => {
-    const { send, store } = await start(options)
+  test('is missing if neither the element nor the delivery has one', async () => {
+    const { send, store } = await startSplit(options)
     for (const _ of [1, 2]) assert.equal((await send([{ other: 2 }])).status, 202)
     assert.equal(store.messages.length, 2)
   })
 
-  test('takes the outer field of the same name for no key', async () => {
-    const { send, store } = await start({ ...options, split: 'data.body.events' })
+  test('is not read from a field of the same name outside the element', async () => {
+    const { send, store } = await startSplit({ ...options, split: 'data.body.events' })
     for (const _ of [1, 2]) await send({ eventId: 'account', events: [{ other: 2 }] })
     assert.equal(store.messages.length, 2)
   })
 
-  test('reads a body without a list like an element', async () => {
-    const { post, last, store } = await start(options)
+  test('and the other pointers are read from a body without a list as from an element', async () => {
+    const { post, last, store } = await startSplit(options)
     const body = '{"eventId":"one","kind":"made","who":"ada","words":"hello"}'
     assert.equal((await post(body, json)).status, 202)
-    const { status, body: said } = await post(body, json)
-    assert.deepEqual([status, said.duplicate, store.messages.length], [200, true, 1])
+    const { status, body: answer } = await post(body, json)
+    assert.deepEqual([status, answer.duplicate, store.messages.length], [200, true, 1])
     const { key, from, text, data } = last()
     assert.deepEqual([key, from.id, text, data.event], ['one', 'ada', 'hello', 'made'])
     for (const _ of [1, 2]) await post('{"other":1}', { ...json, 'webhook-id': 'd-3' })

@@ -1,4 +1,4 @@
-// Signatures that others made: vectors of providers' libraries and documentation that the table of providers has no room for.
+// Signatures made by others: test vectors of providers' libraries and documentation, in addition to those in providers/.
 import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -8,8 +8,8 @@ import { verify } from '../../../transports/deliveries/verify.ts'
 
 type Request = { body: string; headers: Record<string, string>; query?: string; now?: number }
 
-/** Whether a delivery is good. */
-function isGood(options: object, { body, headers, query = '', now = Date.now() }: Request): boolean {
+/** Whether the signature of a delivery is accepted. */
+function isAccepted(options: object, { body, headers, query = '', now = Date.now() }: Request): boolean {
   const address = () => 'https://hooks.example.com/hooks/a'
   const verifier = createVerifier(verify.parse(options), {
     gateway: 'a',
@@ -40,13 +40,13 @@ describe('a delivery of Box', () => {
   }
   const now = Date.parse('2020-01-01T07:04:00Z')
 
-  test('is good by either key that the tests of its libraries use, for as long as the time allows', () => {
+  test('is accepted with either key of the test vectors, until it is too old', () => {
     const primary = { ...options, secret: 'SamplePrimaryKey' }
     const secondary = { ...options, header: 'Box-Signature-Secondary', secret: 'SampleSecondaryKey' }
-    assert.ok(isGood(primary, { body, headers, now }))
-    assert.ok(isGood(secondary, { body, headers, now }))
-    assert.ok(!isGood({ ...primary, secret: 'IncorrectKey' }, { body, headers, now }))
-    assert.ok(!isGood(primary, { body, headers, now: now + 120_000 }))
+    assert.ok(isAccepted(primary, { body, headers, now }))
+    assert.ok(isAccepted(secondary, { body, headers, now }))
+    assert.ok(!isAccepted({ ...primary, secret: 'IncorrectKey' }, { body, headers, now }))
+    assert.ok(!isAccepted(primary, { body, headers, now: now + 120_000 }))
   })
 })
 
@@ -58,10 +58,13 @@ describe('a delivery of Twilio', () => {
     'content-type': 'application/x-www-form-urlencoded',
     'x-twilio-signature': createHmac('sha1', token).update(text).digest('base64'),
   })
-  const judge = (url: string, query: string, signedAddress: string, body = form, more = fields) =>
-    isGood({ scheme: 'twilio', secret: token, url }, { body, query, headers: signed(signedAddress + more) })
+  const isGood = (url: string, query: string, signedAddress: string, body = form, more = fields) =>
+    isAccepted(
+      { scheme: 'twilio', secret: token, url },
+      { body, query, headers: signed(signedAddress + more) },
+    )
 
-  test('is good by the address with and without a port, as it came and as it is normalised', () => {
+  test('is accepted if the address is signed with or without its port, as sent or normalised', () => {
     const cases: [url: string, query: string, signed: string][] = [
       ['https://mycompany.com/my.php', '', 'https://mycompany.com/my.php'],
       ['https://mycompany.com/my.php', '', 'https://mycompany.com:443/my.php'],
@@ -73,18 +76,18 @@ describe('a delivery of Twilio', () => {
       ['https://mycompany.com/my.php', '?a=%28b%29&c', 'https://mycompany.com/my.php?a=(b)&c='],
       ['https://mycompany.com/my.php', '?a=1@2', 'https://mycompany.com:443/my.php?a=1%402'],
     ]
-    for (const each of cases) assert.ok(judge(...each), each.join(' '))
+    for (const each of cases) assert.ok(isGood(...each), each.join(' '))
   })
 
-  test('is not good by another address or path, or another order of the query', () => {
+  test('is refused if another host, path, scheme or order of the query is signed', () => {
     const url = 'https://mycompany.com/my.php'
-    assert.ok(!judge(url, '', 'https://mycompany.com.example.net/my.php'))
-    assert.ok(!judge(url, '', 'https://mycompany.com/other.php'))
-    assert.ok(!judge(url, '?a=1&b=2', 'https://mycompany.com/my.php?b=2&a=1'))
-    assert.ok(!judge(url, '', 'http://mycompany.com/my.php'))
+    assert.ok(!isGood(url, '', 'https://mycompany.com.example.net/my.php'))
+    assert.ok(!isGood(url, '', 'https://mycompany.com/other.php'))
+    assert.ok(!isGood(url, '?a=1&b=2', 'https://mycompany.com/my.php?b=2&a=1'))
+    assert.ok(!isGood(url, '', 'http://mycompany.com/my.php'))
   })
 
-  test('with JSON is good where the address has the SHA-256 of the body', () => {
+  test('with JSON is accepted if the query has the SHA-256 of the body', () => {
     const body = '{"property": "value", "boolean": true}'
     const sum = hash('sha256', body)
     const url = 'https://mycompany.com/myapp.php'
@@ -93,10 +96,10 @@ describe('a delivery of Twilio', () => {
       `?foo=1&bar=2&bodySHA256=${sum}`,
       `?bodySHA256=${sum}&foo=1`,
     ]) {
-      assert.ok(judge(url, query, `${url}${query}`, body, ''), query)
-      assert.ok(!judge(url, query, `${url}${query}`, `${body} `, ''), query)
-      assert.ok(!judge(url, query, `${url}${query}`, form, fields), query)
+      assert.ok(isGood(url, query, `${url}${query}`, body, ''), query)
+      assert.ok(!isGood(url, query, `${url}${query}`, `${body} `, ''), query)
+      assert.ok(!isGood(url, query, `${url}${query}`, form, fields), query)
     }
-    assert.ok(!judge(url, `?bodySHA256=${sum.toUpperCase()}`, `${url}?bodySHA256=${sum}`, body, ''))
+    assert.ok(!isGood(url, `?bodySHA256=${sum.toUpperCase()}`, `${url}?bodySHA256=${sum}`, body, ''))
   })
 })

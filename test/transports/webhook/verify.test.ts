@@ -20,16 +20,16 @@ const hmac = (secret: string, text: string, encoding: 'hex' | 'base64' = 'hex') 
   createHmac('sha256', secret).update(text).digest(encoding)
 
 type Headers = Record<string, string>
-type Known = {
-  /** Besides the scheme, which is the name if not said. */
+type Scheme = {
+  /** Options of `verify`. By default, the scheme is the name of the entry. */
   options?: object
   secrets?: [string, string]
   timed?: true
-  /** By the provider's own library, or by its documentation where it has none. */
+  /** Signs by the provider's own library, or by its documentation if it has none. */
   sign(secret: string, body: string, at: number): Promise<Headers> | Headers
 }
 
-const schemes: Record<string, Known> = {
+const schemes: Record<string, Scheme> = {
   github: {
     sign: async (secret, body) => ({ 'x-hub-signature-256': await new Webhooks({ secret }).sign(body) }),
   },
@@ -84,8 +84,8 @@ const schemes: Record<string, Known> = {
   },
 }
 
-/** Why a delivery is refused; undefined where it is good. */
-function judge(
+/** The reason for which a delivery is refused; undefined if it is accepted. */
+function refusalOf(
   options: object,
   secret: string | string[],
   headers: Record<string, string>,
@@ -101,23 +101,26 @@ function judge(
   return verdict
 }
 
-for (const [name, known] of Object.entries(schemes)) {
-  const { options = { scheme: name }, secrets: [first, second] = ['one', 'two'], sign, timed } = known
+for (const [name, scheme] of Object.entries(schemes)) {
+  const { options = { scheme: name }, secrets: [first, second] = ['one', 'two'], sign, timed } = scheme
   describe(`verify: ${name}`, () => {
-    test('takes either secret while they are rotated, and no third', async () => {
+    test('accepts each of two secrets, and no other', async () => {
       const headers = await sign(second, BODY, NOW)
-      assert.equal(judge(options, [first, second], headers, BODY), undefined)
-      assert.equal(judge(options, [second, first], headers, BODY), undefined)
-      assert.match(judge(options, first, headers, BODY) ?? '', /does not match/)
+      assert.equal(refusalOf(options, [first, second], headers, BODY), undefined)
+      assert.equal(refusalOf(options, [second, first], headers, BODY), undefined)
+      assert.match(refusalOf(options, first, headers, BODY) ?? '', /does not match/)
     })
 
-    test('refuses a body that differs by white space only, and a signature that is missing, empty or longer', async () => {
+    test('refuses a body that differs in white space, and a signature that is missing, empty or longer', async () => {
       const headers = await sign(first, BODY, NOW)
-      assert.ok(judge(options, first, headers, `${BODY} `))
-      assert.ok(judge(options, first, {}, BODY))
+      assert.ok(refusalOf(options, first, headers, `${BODY} `))
+      assert.ok(refusalOf(options, first, {}, BODY))
       for (const [header, value] of Object.entries(headers)) {
-        assert.ok(judge(options, first, { ...headers, [header]: '' }, BODY), `without ${header}`)
-        assert.ok(judge(options, first, { ...headers, [header]: `${value}abcd` }, BODY), `longer ${header}`)
+        assert.ok(refusalOf(options, first, { ...headers, [header]: '' }, BODY), `without ${header}`)
+        assert.ok(
+          refusalOf(options, first, { ...headers, [header]: `${value}abcd` }, BODY),
+          `longer ${header}`,
+        )
       }
     })
 
@@ -127,76 +130,76 @@ for (const [name, known] of Object.entries(schemes)) {
       fc.assert(
         fc.property(fc.constantFrom(...names), fc.string({ unit: 'binary' }), (header, value) => {
           fc.pre(value !== headers[header])
-          assert.ok(judge(options, first, { ...headers, [header]: value }, BODY))
+          assert.ok(refusalOf(options, first, { ...headers, [header]: value }, BODY))
         }),
       )
     })
 
     if (!timed) return
-    test('refuses what was signed more than five minutes ago or ahead', async () => {
+    test('refuses signatures more than five minutes in the past or the future', async () => {
       for (const shift of [-301_000, 301_000]) {
         assert.match(
-          judge(options, first, await sign(first, BODY, NOW + shift), BODY) ?? '',
+          refusalOf(options, first, await sign(first, BODY, NOW + shift), BODY) ?? '',
           /is 301 s (old|ahead), more than/,
         )
       }
       for (const shift of [-299_000, 299_000]) {
-        assert.equal(judge(options, first, await sign(first, BODY, NOW + shift), BODY), undefined)
+        assert.equal(refusalOf(options, first, await sign(first, BODY, NOW + shift), BODY), undefined)
       }
       const old = await sign(first, BODY, NOW - 20_000)
-      assert.ok(judge({ ...options, tolerance: '10s' }, first, old, BODY))
+      assert.ok(refusalOf({ ...options, tolerance: '10s' }, first, old, BODY))
     })
   })
 }
 
-test('verify: secrets of any length are the keys of HMAC by each hash', () => {
+test('verify: HMAC accepts secrets of any length', () => {
   for (const algorithm of ['sha256', 'sha1', 'sha512']) {
     for (const length of [1, 63, 64, 65, 127, 128, 129, 300]) {
       const secret = 'é'.repeat(length / 2) + 's'.repeat(length % 2)
       const signature = createHmac(algorithm, secret).update(BODY).digest('hex')
       assert.equal(
-        judge({ scheme: 'hmac', header: 'x', algorithm }, secret, { x: signature }, BODY),
+        refusalOf({ scheme: 'hmac', header: 'x', algorithm }, secret, { x: signature }, BODY),
         undefined,
       )
     }
   }
 })
 
-describe('verify: signatures side by side', () => {
-  test('takes a Stripe header with a signature of an old and of the current secret', async () => {
+describe('verify: several signatures', () => {
+  test('accepts a Stripe header with signatures by the old and the current secret', async () => {
     const timestamp = Math.floor(NOW / 1000)
-    const of = (secret: string) =>
+    const signatureBy = (secret: string) =>
       Stripe.webhooks.generateTestHeaderString({ payload: BODY, secret, timestamp }).split(',')[1]
-    const headers = { 'stripe-signature': `t=${timestamp},${of('old')},${of('new')}` }
-    assert.equal(judge({ scheme: 'stripe' }, 'new', headers, BODY), undefined)
-    assert.ok(judge({ scheme: 'stripe' }, 'third', headers, BODY))
+    const headers = { 'stripe-signature': `t=${timestamp},${signatureBy('old')},${signatureBy('new')}` }
+    assert.equal(refusalOf({ scheme: 'stripe' }, 'new', headers, BODY), undefined)
+    assert.ok(refusalOf({ scheme: 'stripe' }, 'third', headers, BODY))
   })
 
-  test('takes a Standard Webhooks header with several signatures, and the svix names of its headers', () => {
+  test('accepts a Standard Webhooks header with several signatures, also under its svix names', () => {
     const sign = (secret: string) => new Webhook(secret).sign('m', new Date(NOW), BODY)
     const headers = {
       'svix-id': 'm',
       'svix-timestamp': String(NOW / 1000),
       'svix-signature': `v1a,xyz ${sign(otherWhsec)} ${sign(whsec)}`,
     }
-    assert.equal(judge({ scheme: 'standard-webhooks' }, whsec, headers, BODY), undefined)
+    assert.equal(refusalOf({ scheme: 'standard-webhooks' }, whsec, headers, BODY), undefined)
   })
 })
 
-describe('verify: strangers', () => {
-  test('a header of thousands of signatures costs about as much as one', async () => {
+describe('verify: attacks', () => {
+  test('a header with thousands of signatures is refused quickly', async () => {
     const headers = { 'stripe-signature': `t=${Math.floor(NOW / 1000)}${',v1='.repeat(3_500)}` }
     const large = 'x'.repeat(1_048_576)
-    assert.ok(await inTime('a header', 1_000, () => judge({ scheme: 'stripe' }, 's', headers, large)))
+    assert.ok(await inTime('a header', 1_000, () => refusalOf({ scheme: 'stripe' }, 's', headers, large)))
   })
 })
 
 describe('verify: credentials', () => {
   const basicOf = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
-  test('bearer takes each of its secrets in any case of the scheme, and nothing else', () => {
+  test('bearer accepts each of its secrets, with any case of the word Bearer, and nothing else', () => {
     const options = { scheme: 'bearer' }
-    const given = (authorization: string) => judge(options, ['s3cret', 'next'], { authorization }, BODY)
+    const given = (authorization: string) => refusalOf(options, ['s3cret', 'next'], { authorization }, BODY)
     assert.equal(given('Bearer s3cret'), undefined)
     assert.equal(given('bearer next'), undefined)
     for (const bad of ['', 'Bearer', 'Bearer ', 'Bearer s3cre', 'Bearer s3crett', 'Basic s3cret', 's3cret']) {
@@ -204,14 +207,15 @@ describe('verify: credentials', () => {
     }
   })
 
-  test('basic takes its user with each of its secrets, and nothing else', () => {
-    const given = (text: string) => judge({ scheme: 'basic', user: 'jo' }, ['a:b', 'ü'], basicOf(text), BODY)
+  test('basic accepts its user with each of its secrets, and nothing else', () => {
+    const given = (text: string) =>
+      refusalOf({ scheme: 'basic', user: 'jo' }, ['a:b', 'ü'], basicOf(text), BODY)
     assert.equal(given('jo:a:b'), undefined)
     assert.equal(given('jo:ü'), undefined)
     for (const bad of ['jo:', 'jo:a', ':a:b', 'joa:b', 'Jo:ü', '']) assert.ok(given(bad), bad)
   })
 
-  test('gitlab, telegram and header take each of their secrets in their header, and nothing else', () => {
+  test('gitlab, telegram and header accept each of their secrets in their header, and nothing else', () => {
     const headers = {
       gitlab: 'x-gitlab-token',
       telegram: 'x-telegram-bot-api-secret-token',
@@ -219,16 +223,16 @@ describe('verify: credentials', () => {
     }
     for (const [scheme, header] of Object.entries(headers)) {
       const options = scheme === 'header' ? { scheme, header: 'X-Mine' } : { scheme }
-      const given = (value: string) => judge(options, ['one', 'two'], { [header]: value }, BODY)
+      const given = (value: string) => refusalOf(options, ['one', 'two'], { [header]: value }, BODY)
       assert.deepEqual([given('one'), given('two')], [undefined, undefined])
       for (const bad of ['', 'on', 'one ', 'three']) assert.ok(given(bad), bad)
-      assert.ok(judge(options, 'one', {}, BODY))
+      assert.ok(refusalOf(options, 'one', {}, BODY))
     }
   })
 })
 
-test('verify: options that cannot work are refused, and what a provider needs is said', () => {
-  const bad: [options: object, why?: RegExp][] = [
+test('verify: the configuration refuses options that cannot work, with the missing or wrong option', () => {
+  const bad: [options: object, reason?: RegExp][] = [
     [{ scheme: 'github', secret: '' }],
     [{ scheme: 'github', secret: [] }],
     [{ scheme: 'github' }],
@@ -256,7 +260,7 @@ test('verify: options that cannot work are refused, and what a provider needs is
     [{ scheme: 'discord', secret: 'abc' }, /public key/],
     [{ scheme: 'mailgun' }, /signing key/],
   ]
-  for (const [options, why = /./] of bad) {
-    assert.match(verify.safeParse(options).error?.message ?? '', why, JSON.stringify(options))
+  for (const [options, reason = /./] of bad) {
+    assert.match(verify.safeParse(options).error?.message ?? '', reason, JSON.stringify(options))
   }
 })

@@ -32,7 +32,7 @@ const versioned =
     [`${family}-request-timestamp`]: seconds(at),
   })
 
-const token = (at: number) => ({
+const mailgunToken = (at: number) => ({
   timestamp: seconds(at),
   token: 'tok_1',
   signature: hmac(`${seconds(at)}tok_1`),
@@ -55,7 +55,7 @@ const github = (body: object | string, type?: string): Sample => ({
     'x-hub-signature-256': await new Webhooks({ secret: SECRET }).sign(text),
   }),
 })
-const nothing = () => ({})
+const noHeaders = () => ({})
 
 /** https://dev.frontapp.com/docs/application-webhooks: the time is in milliseconds. */
 function signedByFront(text: string, at: number): Headers {
@@ -131,21 +131,24 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     body: { action: 'create', type: 'Issue', webhookTimestamp: NOW },
     sign: (text) => ({ 'linear-delivery': 'l-1', 'linear-event': 'Issue', 'linear-signature': hmac(text) }),
   },
-  'Mailgun (event)': { body: { signature: token(NOW), 'event-data': { event: 'opened' } }, sign: nothing },
+  'Mailgun (event)': {
+    body: { signature: mailgunToken(NOW), 'event-data': { event: 'opened' } },
+    sign: noHeaders,
+  },
   'Mailgun (mail)': {
-    body: String(new URLSearchParams({ ...token(NOW), sender: 'a@example.com' })),
+    body: String(new URLSearchParams({ ...mailgunToken(NOW), sender: 'a@example.com' })),
     type: FORM,
-    sign: nothing,
+    sign: noHeaders,
   },
   'Mailgun (mail with files)': {
     body: multipart({
-      ...token(NOW),
+      ...mailgunToken(NOW),
       sender: 'a@example.com',
       'body-plain': 'See the file.',
       'attachment-count': '1',
     }),
     type: 'multipart/form-data; boundary=xYzZY',
-    sign: nothing,
+    sign: noHeaders,
   },
   'Meta (Facebook, Instagram, WhatsApp)': {
     ...plain('x-hub-signature-256', { object: 'page', entry: [MESSENGER] }, { prefix: 'sha256=' }),
@@ -157,7 +160,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
   },
   'Microsoft Graph': {
     body: { value: [{ id: 'n-1', clientState: SECRET, changeType: 'created' }] },
-    sign: nothing,
+    sign: noHeaders,
     async handshake({ hook }) {
       const answer = await fetch(`${hook}?validationToken=a%20b`, { method: 'POST' })
       assert.deepEqual([answer.status, await answer.text()], [200, 'a b'])
@@ -218,7 +221,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       assert.deepEqual(answer, { status: 200, text: '{"challenge":"3eZbr"}' })
     },
   },
-  // A vector that the WebhooksHelper of Square's library takes.
+  // A test vector of the WebhooksHelper in Square's library.
   Square: {
     secret: 'Ibxx_5AKakO-3qeNVR61Dw',
     own: { url: 'https://webhook.site/679a4f3a-dcfa-49ee-bac5-9d0edad886b9' },

@@ -1,20 +1,20 @@
 import { createHmac } from 'node:crypto'
 
-/** What a provider sends, and how it signs it: by its own library where it has a light one, else by its documentation. */
+/** A delivery of a provider, signed by its own library if that is small, else by its documentation. */
 export type Sample = {
-  /** As the provider shows it. */
+  /** In the form in which the provider shows it. Default: `SECRET`. */
   secret?: string
-  /** What else stands under `verify` that is one's own: addresses, topics. */
+  /** Further options of `verify` that depend on the user: addresses, topics. */
   own?: object
   body: object | string
-  /** The content type; JSON if not said. */
+  /** The content type. Default: JSON. */
   type?: string
   query?: string
-  /** When a vector of somebody else was signed. */
+  /** Time at which the sample was signed, in ms. Default: `NOW`. */
   now?: number
   sign(body: string, at: number): Headers | Promise<Headers>
-  /** Shows that the gateway answers what the provider asks before its first delivery. */
-  handshake?(at: Handshake): Promise<void>
+  /** Asserts that the gateway answers the check that the provider sends before its first delivery. */
+  handshake?(context: Handshake): Promise<void>
 }
 
 export type Headers = Record<string, string>
@@ -29,7 +29,7 @@ export type Handshake = {
 export const FORM = 'application/x-www-form-urlencoded'
 export const NOW = Date.now()
 export const SECRET = 'a-secret-of-the-provider'
-/** The address that the test gateway has by `public-url`. */
+/** The address of the test gateway with the `publicUrl` of the tests. */
 export const ADDRESS = 'https://hooks.example.com/hooks/test'
 
 type Encoding = 'hex' | 'base64'
@@ -43,7 +43,7 @@ export function hmac(
   return createHmac(hash, key).update(text).digest(encoding)
 }
 
-/** A provider that signs the body alone, in one header. */
+/** The sample of a provider that signs only the body, in one header. */
 export function plain(
   header: string,
   body: object,
