@@ -10,6 +10,7 @@ export const sidebar: Group[] = [
     'skills',
     'models',
     'memory',
+    'once',
     'state',
     'approvals',
     'schedules',
@@ -47,8 +48,12 @@ export const sidebar: Group[] = [
     items: [
       folded('Install and configure', [
         'operating',
-        'other-machines',
+        'systemd',
+        'docker',
+        'kubernetes',
+        'settings',
         'command-line',
+        'other-machines',
         'parts',
         'several-files',
         'stores',
@@ -64,7 +69,7 @@ export const sidebar: Group[] = [
         'audit',
       ]),
       folded('Security and privacy', ['security', 'personal-data']),
-      folded('Size and versions', ['capacity', 'performance', 'stability', 'upgrading']),
+      folded('Size and versions', ['capacity', 'performance', 'stability', 'new-versions', 'upgrading']),
     ],
   },
   group('Reference', [

@@ -4,7 +4,7 @@ import { builtInSkills } from '../../src/daemon/built-in-skills.ts'
 import { COMMANDS_BY_TASK } from './commands-by-task.ts'
 import { code, page, table } from './markdown.ts'
 
-const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. [Run commands](../operating.md#run-commands) shows how to reach
+const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. [Run commands](../command-line.md#on-a-server) shows how to reach
 a daemon on a server.
 
 These options work with every command and are left out below: \`--config <file>\` (\`TRIVIUM_CONFIG\`),

@@ -7,7 +7,7 @@ const GUIDES: Readonly<Record<string, readonly [title: string, page: string]>> =
   'transport: webhook': ['Webhooks', 'webhook.md'],
   'transport: websocket': ['WebSocket', 'websocket.md'],
   include: ['Several files', 'several-files.md'],
-  daemon: ['Operating', 'operating.md'],
+  daemon: ['Settings of the daemon', 'settings.md'],
   routes: ['Routes', 'routes.md'],
   topics: ['Events', 'events.md'],
   subscriptions: ['Push', 'push.md'],

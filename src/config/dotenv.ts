@@ -17,7 +17,7 @@ const SPACE = /[ \t\v\f\r\u0085\u00a0]/
 
 /**
  * Parses a `.env` file like docker compose: quotes, escapes, `export`, comments and variables; see
- * docs/operating.md. Unlike compose, it refuses unset variables and text after a closing quote,
+ * docs/settings.md. Unlike compose, it refuses unset variables and text after a closing quote,
  * which are usually parts of a secret. `lookup`: the environment, which takes precedence over the
  * file. Throws `DotenvError`.
  */

@@ -173,7 +173,7 @@ trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
 ${DEAD}`,
     },
   },
-  'docs/operating.md': { routes: `gateways: ${GATEWAYS}` },
+  'docs/settings.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/pausing.md': {
     routes: `
       gateways: { shop: { transport: websocket, path: /shop } }
@@ -265,7 +265,7 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
   'docs/bolt.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/start.md': { configure: /hooks.jobs/ },
-  'docs/state.md': {
+  'docs/once.md': {
     routes:
       'routes: [{ name: order, match: { text: order }, skill: charge, args: { order: "7" }, retry: { attempts: 2, delay: 1ms } }]',
     prepare: `
