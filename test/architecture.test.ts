@@ -70,7 +70,8 @@ const CLOSED: { to: RegExp; except: RegExp }[] = [
  * belong to the room of the operation (`operations.ts`), sections of routes.yaml to its `schema.ts`.
  */
 const CORE_SCHEMAS = {
-  vocabulary: 'arguments hours iso-time json match pattern provider-options queue-name redis-url units',
+  vocabulary:
+    'arguments hours iso-time json match pattern provider-options queue-name redis-url spoken units',
   records: 'approval audit event long-job message schedule session skill transport trouble',
 }
 

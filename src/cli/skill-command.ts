@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { TriviumError } from '../core/errors.ts'
-import { problemText } from '../core/invalid-args.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
@@ -12,6 +11,7 @@ import { type Connection, connect, connectOrOpen, isNotRunning } from './connect
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, nounHint, skillIn, spokenName, verbsOf } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
+import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
 import { commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
@@ -60,26 +60,25 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   if (argv.includes('--help') || argv.includes('-h')) return showHelp(name, context, first)
   await using connection = await open(name, context)
   const skill = await find(connection, name, context)
-  const { command, options } = commandFor(name, skill)
+  const { command, flags } = commandFor(name, skill)
   command.configureOutput(usageOutput(context.terminal())).action(async () => {
-    const flags = command.opts<JsonObject>()
-    const json = flags.args === undefined ? {} : parseJson(String(flags.args))
+    const options = command.opts<JsonObject>()
+    const json = options.args === undefined ? {} : parseJson(String(options.args))
     if (!isJsonObject(json)) throw usage('--args is a JSON object, such as {"topic":"jobs"}')
-    const named = { ...json }
-    for (const { property, key } of options) if (flags[key] !== undefined) named[property] = flags[key]
+    const named = { ...json, ...readFlags(flags, options) }
     const withPositional = { ...named, ...readPositional(command.args, named, skill.args) }
     const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
     // `troubles` is added by a running daemon.
     const isBuiltIn: boolean = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     const args = isBuiltIn ? await withFullIds(name, given, connection) : given
     if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
-    if (flags.follow === true) return followEvents(connection, args, context)
+    if (options.follow === true) return followEvents(connection, args, context)
     if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())
     const { invoke } = connection.running
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const result = await invoke(name, args).catch((error: unknown) => {
-      throw context.terminal().json ? error : withFlagNames(error, name, options)
+      throw context.terminal().json ? error : withFlagNames(error, name, flags)
     })
     show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)
@@ -109,22 +108,6 @@ const SEND_WAIT = 10_000
 function withWait(name: string, args: JsonObject): JsonObject {
   const isNow = args.at === undefined && args.in === undefined
   return name === 'gateway-send' && isNow ? { wait: SEND_WAIT, ...args } : args
-}
-
-/** Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected boolean`. */
-function withFlagNames(
-  error: unknown,
-  name: string,
-  options: readonly { property: string; flag: string }[],
-): unknown {
-  if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
-  const problems = error.details.map(({ path, message }) => {
-    const [property = '', ...rest] = path.split('.')
-    const flag = options.find((each) => each.property === property)?.flag
-    return problemText([flag ?? property, ...rest].join('.'), message)
-  })
-  const spoken = `trivium ${spokenName(name)}`
-  return Object.assign(error, { message: `${problems.join('; ')}. See \`${spoken} --help\`.` })
 }
 
 /** Prints the help of a skill. Asks the daemon, or else reads the skill folders, without opening the store. */

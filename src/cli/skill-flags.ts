@@ -1,15 +1,13 @@
-import { Command, Option } from 'commander'
-import { z } from 'zod'
+import { Command } from 'commander'
+import { type ZodType, z } from 'zod'
 import { type JsonObject, jsonObjectSchema } from '../core/json.ts'
+import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { usage } from './command.ts'
-import { GLOBAL_NAMES, listGlobals } from './global-options.ts'
+import { listGlobals } from './global-options.ts'
 import { spokenName } from './grammar.ts'
 import { NARROW_HELP } from './narrow-help.ts'
-import { isSecret } from './secret-input.ts'
-import { readValue, typeName } from './skill-value.ts'
-
-/** Flags of the command itself. An argument with such a name gets a prefix: `--skill-args`. */
-const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
+import { addFlags, flagsOf } from './operation-flags.ts'
+import { readValue } from './skill-value.ts'
 
 /** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
 export const describedSkill = z.object({
@@ -25,7 +23,7 @@ export const describedSkill = z.object({
 export type Described = z.output<typeof describedSkill>
 
 /**
- * Makes the command of a skill, and maps its options to arguments. `first`: the argument that its first word sets, as in `group
+ * Makes the command of a skill, and returns its flags. `first`: the argument that its first word sets, as in `group
  * replay QUEUE`.
  */
 export function commandFor(
@@ -45,33 +43,14 @@ export function commandFor(
     .argument('[values...]', help)
   listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  // `maxCount` and `max-count` are two names of one argument, which has one flag.
-  const flags = new Map<string, [property: string, schema: JsonObject]>()
-  for (const [property, schema] of Object.entries(properties))
-    if (!flags.has(kebabOf(property))) flags.set(kebabOf(property), [property, schema])
-  const options = [...flags.values()].map(([property, schema]) => {
-    const option = optionFor(property, schema, required.includes(property))
-    command.addOption(option)
-    if (schema.type === 'boolean') command.option(`--no-${option.name()}`, `${property}: false`)
-    return { property, key: option.attributeName(), flag: String(option.long) }
-  })
-  return { command, options }
+  const flags = flagsOf({ properties, required }, argsOfBuiltIn(name))
+  addFlags(command, flags, { properties, required })
+  return { command, flags }
 }
 
-function kebabOf(property: string): string {
-  return property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-}
-
-function optionFor(property: string, schema: JsonObject, isRequired: boolean): Option {
-  const kebab = kebabOf(property)
-  const flag = RESERVED.has(kebab) ? `--skill-${kebab}` : `--${kebab}`
-  const defaultNote = schema.default === undefined ? '' : ` (default ${JSON.stringify(schema.default)})`
-  const requiredNote = isSecret(schema)
-    ? ' (asked for, or the first line of stdin, if not given)'
-    : ' (required)'
-  const help = `${schema.description ?? ''}${defaultNote}${isRequired ? requiredNote : ''}`
-  if (schema.type === 'boolean') return new Option(flag, help)
-  return new Option(`${flag} <${typeName(schema)}>`, help).argParser((text) => readValue(text, schema, flag))
+/** The schema of a built-in skill, with its declarations for the command line. */
+function argsOfBuiltIn(name: string): ZodType | undefined {
+  return builtInSkills.find((skill) => skill.name === name)?.args
 }
 
 /** Arguments of which the first present one may be positional if none is required. */

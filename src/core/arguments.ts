@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { spoken } from './spoken.ts'
 import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
 
 // Building blocks of the argument schemas of operations. Each schema is in the folder of its operation.
@@ -20,10 +21,13 @@ export const ttl = z.int().min(1).max(TEN_YEARS, 'expected at most ten years (31
 export const wait = z.int().min(0).max(LONGEST_TIMER, 'expected at most 24 days (2147483647 ms)')
 export const timeout = wait.default(60_000).describe('How long to wait, in ms')
 /** A time, or an age such as `2h`, parsed to Unix ms. */
-export const time = z
-  .string()
-  .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
-  .transform((text) => parseTime(text) ?? z.NEVER)
+export const time = spoken(
+  z
+    .string()
+    .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
+    .transform((text) => parseTime(text) ?? z.NEVER),
+  { type: 'time' },
+)
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/
 

@@ -357,7 +357,7 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
   test('shows the flags of a skill all the same', async () => {
     const { code, out } = await site.run(['event-wait', '--help'])
     assert.equal(code, 0)
-    assert.match(out, /--topic <string>[\s\S]*\(required\)/)
+    assert.match(out, /--topic <text>[\s\S]*\(required\)/)
   })
 
   test('sends a message through a store of its own', async () => {

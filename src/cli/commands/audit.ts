@@ -1,27 +1,26 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type AddCommand, wholeNumber } from '../command.ts'
-import { ask, type Connection } from '../connection.ts'
+import { audit } from '../../features/audit/operations.ts'
+import type { AddCommand } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { runsOperation } from '../operation-command.ts'
 import { secondOf } from '../printers/readable.ts'
 import { listTable, paint, shorten, shortId } from '../terminal.ts'
 
 /** `trivium audit`: the result of `audit-list` as a table. */
 export const addAudit: AddCommand = (program, context) => {
-  program
+  const command = program
     .command('audit')
     .description('decisions and changes with their author, newest first')
-    .option('--by <name>', 'only by this person or program (part of the name)')
-    .option('--action <name>', 'only this action (or a glob such as dead-letter-*)')
-    .option('--what <text>', 'only with this in a name or id that it applied to')
-    .option('--outcome <code>', 'only with this outcome: ok, or an error code')
-    .option('--since <time>', 'only since a time, or an age such as 2h')
-    .option('--until <time>', 'only before a time, or older than an age (2h)')
-    .option('--before <number>', 'only older entries: `next` of the previous page', wholeNumber('--before'))
-    .option('--limit <n>', 'maximum number, newest first', wholeNumber('--limit'), 50)
-    .action((filter: object) => ask(context, (connection) => withTitles(connection, filter), humanAudit))
+  runsOperation(command, context, {
+    operation: 'audit-list',
+    args: audit.list,
+    human: humanAudit,
+    run: withTitles,
+  })
 }
 
 /** Adds the titles of decided requests, which the log itself does not keep. */
-async function withTitles(connection: Pick<Connection, 'invoke'>, filter: object): Promise<Json> {
+async function withTitles(connection: Pick<Connection, 'invoke'>, filter: JsonObject): Promise<Json> {
   const answer = await connection.invoke('audit-list', filter)
   const isNeeded = objectsIn(pathGet(answer, 'entries')).some(({ action }) => action === 'approval-decide')
   if (!isNeeded || !isJsonObject(answer)) return answer

@@ -1,9 +1,10 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { deadLetters } from '../../engine/operations/messages.ts'
 import { counted } from '../../lib/counted.ts'
-import { defined } from '../../lib/defined.ts'
-import { type AddCommand, usage, wholeNumber } from '../command.ts'
+import { type AddCommand, usage } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
+import { operationFlags, runsOperation } from '../operation-command.ts'
 import { humanLetterCount } from '../printers/actions.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
 import { fullId } from '../short-ids.ts'
@@ -15,31 +16,18 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .description(
       'messages and sends that failed permanently, kept with every error until you retry or drop them',
     )
-  const filtered = (name: string, isDefault = false) =>
-    command
-      .command(name, { isDefault })
-      .option(
-        '--queue <name>',
-        'only from this queue: dispatch, receive, events, outbox, subscriptions, schedules or push/NAME',
-      )
-      .option('--route <name>', 'only from this route (in the outbox: gateway)')
-      .option('--error <text>', 'only if the last error contains this text')
-      .option('--code <code>', 'only if the last error has this code')
-      .option('--since <time>', 'dead since a time (2026-11-21T10:00:00Z), or an age (2h)')
-      .option('--until <time>', 'dead before a time, or for longer than an age (2h)')
-
-  const list = filtered('list', true)
-    .description('newest first')
-    .option('--limit <n>', 'how many', wholeNumber('--limit'), 50)
-    .action(({ limit, ...filter }: Filter & { limit: number }) =>
-      ask(context, (daemon) => daemon.invoke('dead-letter-list', { ...argsOf(filter), limit }), humanLetters),
-    )
+  const list = command.command('list', { isDefault: true }).description('newest first')
+  runsOperation(list, context, {
+    operation: 'dead-letter-list',
+    args: deadLetters.list,
+    human: humanLetters,
+  })
   showDefault(command, list)
-  filtered('groups')
-    .description('counts by queue, route and error, most frequent first')
-    .action((filter: Filter) =>
-      ask(context, (daemon) => daemon.invoke('dead-letter-groups', argsOf(filter)), humanLetterGroups),
-    )
+  runsOperation(
+    command.command('groups').description('counts by queue, route and error, most frequent first'),
+    context,
+    { operation: 'dead-letter-groups', args: deadLetters.groups, human: humanLetterGroups },
+  )
   command
     .command('show <id>')
     .description('a dead letter with its message and every error')
@@ -50,36 +38,33 @@ export const addDeadLetters: AddCommand = (program, context) => {
         humanLetter,
       ),
     )
-  const addAction = (verb: string, description: string, participle: 'retried' | 'dropped') =>
-    filtered(`${verb} [id...]`)
+  const addAction = (verb: 'retry' | 'drop', description: string, participle: 'retried' | 'dropped') => {
+    const action = command
+      .command(`${verb} [id...]`)
       .description(`${description}: the named ones, or with --all those that match the filters`)
-      .option('--all', 'all that match the filters')
-      .action((ids: string[], { all, ...filter }: Filter & { all?: true }) => {
-        if (ids.length > 0 && (all || Object.keys(filter).length > 0))
-          throw usage('Give ids or filters, not both.')
-        const work = async (daemon: Connection) => {
-          for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id) })
-          if (ids.length > 0) return { count: ids.length }
-          const args = { ...argsOf(filter), until: filter.until ?? new Date().toISOString() }
-          if (!all) {
-            const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
-            const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
-            const matches = counted(count, 'dead letter matches', 'dead letters match')
-            throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
-          }
-          const onProgress = (count: number) => context.terminal().progress(`${count} ${participle} …`)
-          return actOnAll(daemon, verb, args, onProgress)
+    const { read } = operationFlags(action, deadLetters[verb], ['id', 'limit'])
+    action.action((ids: string[], options: object) => {
+      const { all, ...filter } = read(options)
+      if (ids.length > 0 && (all || Object.keys(filter).length > 0))
+        throw usage('Give ids or filters, not both.')
+      const work = async (daemon: Connection) => {
+        for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id) })
+        if (ids.length > 0) return { count: ids.length }
+        const args = { ...filter, until: filter.until ?? new Date().toISOString() }
+        if (!all) {
+          const groups = objectsIn(await daemon.invoke('dead-letter-groups', args))
+          const count = groups.reduce((sum, group) => sum + Number(group.count), 0)
+          const matches = counted(count, 'dead letter matches', 'dead letters match')
+          throw usage(`${matches}. Add --all to ${verb} ${count === 1 ? 'it' : 'them'}, or name some.`)
         }
-        return ask(context, work, (result) => humanLetterCount(participle, Number(pathGet(result, 'count'))))
-      })
+        const onProgress = (count: number) => context.terminal().progress(`${count} ${participle} …`)
+        return actOnAll(daemon, verb, args, onProgress)
+      }
+      return ask(context, work, (result) => humanLetterCount(participle, Number(pathGet(result, 'count'))))
+    })
+  }
   addAction('retry', 'retry them at the end of their lanes, with all attempts', 'retried')
   addAction('drop', 'remove them permanently', 'dropped')
-}
-
-type Filter = Partial<Record<'queue' | 'route' | 'error' | 'code' | 'since' | 'until', string>>
-
-function argsOf({ route, ...filter }: Filter): JsonObject {
-  return { ...filter, ...defined({ group: route }) }
 }
 
 /** Works in batches. Letters that die again meanwhile are newer than `until`, and are not processed again. */

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Command } from 'commander'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { OUTCOMES } from '../../core/message-query.ts'
+import { messages } from '../../engine/operations/messages.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
@@ -12,6 +11,7 @@ import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts
 import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
+import { runsOperation } from '../operation-command.ts'
 import { pausedBy } from '../paused-by.ts'
 import { humanMessage } from '../printers/message.ts'
 import { humanMessages } from '../printers/messages.ts'
@@ -99,15 +99,13 @@ export const addMessage: AddCommand = (program, context) => {
       ),
     )
 
-  filtered(message.command('list'))
-    .description('the newest messages, or the matches of a search')
-    .option('--since <time>', 'since a time (2026-11-21T10:00:00Z), or an age (2h)')
-    .option('--until <time>', 'before a time, or older than an age (2h)')
-    .option('--before <id>', 'older than this message')
-    .option('--limit <n>', 'how many', wholeNumber('--limit'), 20)
-    .action((args: SearchArgs) =>
-      ask(context, (daemon) => searchAll(daemon, args, context.terminal()), humanMessages),
-    )
+  const list = message.command('list').description('the newest messages, or the matches of a search')
+  runsOperation(list, context, {
+    operation: 'message-search',
+    args: messages.search,
+    human: humanMessages,
+    run: (daemon, args) => searchAll(daemon, args, context.terminal()),
+  })
 }
 
 /** Maximum number of attempts to send a message while the daemon stops or restarts. */
@@ -134,37 +132,21 @@ function jsonObject(text: string): JsonObject {
   return value
 }
 
-/** Adds the options to filter messages. */
-export function filtered(command: Command): Command {
-  return command
-    .option('--gateway <name>', 'only from this gateway')
-    .option('--transport <kind>', 'only from this transport')
-    .option('--conversation <id>', 'only from this conversation')
-    .option('--event <name>', 'only with this event name of webhooks or Slack')
-    .option('--sender <text>', 'only if id, name or address contains this')
-    .option('--text <text>', 'only if subject or text contains this')
-    .option('--search <words>', 'as in the console: from:ada status:dead after:2h "some words"')
-    .option('--outcome <names>', `outcomes, separated by commas: ${OUTCOMES.join(',')}`)
-}
-
-type SearchArgs = { limit: number; before?: string }
-
 /** Messages per page. */
 const PAGE_SIZE = 500
 
 /** Reads pages until there are enough messages. A page may end early in a large journal. */
-async function searchAll(daemon: Connection, args: SearchArgs, terminal: Terminal): Promise<Json> {
-  const messages: JsonObject[] = []
+async function searchAll(daemon: Connection, args: JsonObject, terminal: Terminal): Promise<Json> {
+  const found: JsonObject[] = []
+  const wanted = Number(args.limit)
   let page: JsonObject = defined({ next: args.before })
   for (;;) {
-    const limit = Math.min(PAGE_SIZE, args.limit - messages.length)
+    const limit = Math.min(PAGE_SIZE, wanted - found.length)
     const query = { ...args, ...defined({ before: page.next }), limit }
     page = Object(await daemon.invoke('message-search', query))
-    messages.push(...objectsIn(page.messages))
-    if (page.next === undefined || messages.length >= args.limit) return { ...page, messages }
-    terminal.progress(
-      `${messages.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`,
-    )
+    found.push(...objectsIn(page.messages))
+    if (page.next === undefined || found.length >= wanted) return { ...page, messages: found }
+    terminal.progress(`${found.length} found, back to ${new Date(Number(page.searchedTo)).toISOString()} …`)
   }
 }
 

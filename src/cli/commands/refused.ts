@@ -1,6 +1,8 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { refusals } from '../../engine/operations/gateways.ts'
 import type { AddCommand } from '../command.ts'
-import { ask, connect } from '../connection.ts'
+import { connect } from '../connection.ts'
+import { runsOperation } from '../operation-command.ts'
 import { age, listTable, paragraph, shorten } from '../terminal.ts'
 
 /** Number of refusals that fit on a screen below their causes. */
@@ -8,21 +10,18 @@ const MAX_SHOWN = 10
 
 /** `trivium refused`: the refusals that the running daemon remembers. */
 export const addRefused: AddCommand = (program, context) => {
-  program
+  const command = program
     .command('refused')
     .description(
       'recent refusals of gateways, by cause and newest first, from the memory of the running daemon',
     )
-    .option('--gateway <name>', 'only from this gateway')
-    .action((only: { gateway?: string }) => {
-      const maxRows = context.terminal().isTerminal ? MAX_SHOWN : Number.POSITIVE_INFINITY
-      return ask(
-        context,
-        (daemon) => daemon.invoke('refused', only),
-        (result) => humanRefused(result, maxRows),
-        connect,
-      )
-    })
+  runsOperation(command, context, {
+    operation: 'refused',
+    args: refusals.refused,
+    human: (result) =>
+      humanRefused(result, context.terminal().isTerminal ? MAX_SHOWN : Number.POSITIVE_INFINITY),
+    open: connect,
+  })
 }
 
 function humanRefused(result: Json, maxRows: number): string {

@@ -5,9 +5,10 @@ import { configJsonSchema } from '../../config/json-schema.ts'
 import { type Config, readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { type Json, toJson } from '../../core/json.ts'
 import { isId } from '../../core/message-id.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
+import { messages } from '../../engine/operations/messages.ts'
 import { createRouter } from '../../engine/router.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
@@ -17,6 +18,7 @@ import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
+import { runsOperation } from '../operation-command.ts'
 import { humanReplay } from '../printers/actions.ts'
 import { fullId } from '../short-ids.ts'
 import { show } from '../terminal.ts'
@@ -50,19 +52,10 @@ export const addRoutes: AddCommand = (program, context) => {
       show(context.terminal(), explained, () => human(explained))
     })
 
-  command
+  const replay = command
     .command('replay')
     .description('route unrouted messages again, with the current routes of the running daemon')
-    .requiredOption('--since <time>', 'how long ago (2h), or a time (2026-11-21T10:00:00Z)')
-    .option('--gateway <name>', 'only from this gateway')
-    .option('--dry-run', 'only report what would be routed')
-    .action((args: JsonObject) =>
-      ask(
-        context,
-        (daemon) => daemon.invoke('message-replay', args),
-        (found) => humanReplay(found, args),
-      ),
-    )
+  runsOperation(replay, context, { operation: 'message-replay', args: messages.replay, human: humanReplay })
 }
 
 /** `trivium config schema|show`. */

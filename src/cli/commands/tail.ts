@@ -1,12 +1,13 @@
 import { type JsonObject, pathGet } from '../../core/json.ts'
+import { messageFilter } from '../../engine/operations/messages.ts'
 import { defined } from '../../lib/defined.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 import { connect } from '../connection.ts'
 import { requireKnown } from '../known-names.ts'
+import { operationFlags } from '../operation-command.ts'
 import { readStream } from '../stream.ts'
 import { paint, shorten, type Terminal } from '../terminal.ts'
-import { filtered } from './message.ts'
 
 /** How long (ms) a line waits for the outcome of its message. A later outcome gets a line of its own. */
 const OUTCOME_WAIT = 1_000
@@ -16,14 +17,17 @@ const MAX_TRACKED = 10_000
 const FINAL = new Set(['done', 'dead', 'dropped', 'merged', 'unrouted', 'suppressed'])
 
 export const addTail: AddCommand = (program, context) => {
-  filtered(program.command('tail'))
+  const command = program.command('tail')
+  const { read } = operationFlags(command, messageFilter, ['since', 'until'])
+  command
     .description('print messages as they arrive, one line each, until Ctrl-C')
     .option(
       '--match <json>',
       'only matching messages, with the keys of a route: {"data.body.kind":"invoice"}',
     )
     .option('--max <n>', 'stop after this many messages', wholeNumber('--max'))
-    .action(async ({ max, ...filter }: { max?: number } & Record<string, string>) => {
+    .action(async ({ max, match, ...options }: { max?: number; match?: string }) => {
+      const filter = read(options)
       const terminal = context.terminal()
       const environs = context.environs()
       await requireKnown('message-search', filter, await connect(environs), environs)
@@ -38,7 +42,8 @@ export const addTail: AddCommand = (program, context) => {
         },
         onBreak: (reason: string) => terminal.err(`${reason}\n`),
       }
-      const query = { ...defined(filter), only: 'message,outcome' }
+      const texts = Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, String(value)]))
+      const query = { ...texts, ...defined({ match }), only: 'message,outcome' }
       await readStream(environs, query, reader, signal).finally(lines.close)
     })
 }

@@ -3,6 +3,7 @@ import { closed, limit, name, optional, time } from '../../core/arguments.ts'
 import { isId } from '../../core/message-id.ts'
 import { OUTCOMES } from '../../core/message-query.ts'
 import { parseSearch, SEARCH_KEYS } from '../../core/search-words.ts'
+import { spoken } from '../../core/spoken.ts'
 import { DAY } from '../../core/units.ts'
 
 const outcome = z
@@ -59,7 +60,9 @@ export const messages = {
   search: messageFilter
     .extend({
       before: older,
-      limit: z.int().min(1).max(500).default(50).describe('Maximum number of messages'),
+      limit: spoken(z.int().min(1).max(500).default(50).describe('Maximum number of messages'), {
+        usual: 20,
+      }),
     })
     .describe(
       'Searches messages, newest first. Returns summaries with their outcomes, and where to continue.',
@@ -129,7 +132,7 @@ const letterQueue = {
 const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQueue }
 const letterFilter = {
   ...letterQueue,
-  group: optional('The route (dispatch) or the gateway (outbox)'),
+  group: spoken(optional('The route (dispatch) or the gateway (outbox)'), { flag: 'route' }),
   error: optional('Part of the last error; case is ignored'),
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),
@@ -152,7 +155,7 @@ export const deadLetters = {
   list: closed({
     ...letterFilter,
     before: optional('"at/id" of the last entry of the previous page; an empty list is the end'),
-    limit: limit.default(20).describe('Maximum number of dead letters'),
+    limit: spoken(limit.default(20).describe('Maximum number of dead letters'), { usual: 50 }),
   }).describe('Lists dead letters, newest first.'),
   groups: closed(letterFilter).describe(
     'Counts dead letters by queue, route and error, most frequent first.',

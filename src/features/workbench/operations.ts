@@ -1,6 +1,15 @@
 import { z } from 'zod'
 import { closed, name, open, optional } from '../../core/arguments.ts'
+import { spoken } from '../../core/spoken.ts'
 import { workbenchStateSchema } from './records.ts'
+
+/** One flag that removes an item from whichever list has it. */
+const fromAnyList = {
+  type: 'text',
+  help: 'items to remove from the lists',
+  flag: 'remove',
+  several: true,
+} as const
 
 const task = name.describe('The task, such as task-1')
 
@@ -10,22 +19,52 @@ export const workbench = {
     'Reads the state of the work and the task board of this project, with their revisions.',
   ),
   update: closed({
-    set: workbenchStateSchema
-      .partial()
-      .default({})
-      .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
-    add: workbenchStateSchema
-      .pick({ touched_files: true, assumptions: true, risks: true })
-      .partial()
-      .default({})
-      .describe('Items to add to lists, unless present'),
-    remove: workbenchStateSchema
-      .pick({ touched_files: true, assumptions: true, risks: true })
-      .partial()
-      .default({})
-      .describe('Items to remove from lists'),
-    unset: z.array(name).default([]).describe('Fields to delete; standard fields become empty'),
-    expect: z.int().min(0).exactOptional().describe('Only if the state is still at this revision'),
+    set: spoken(
+      workbenchStateSchema
+        .partial()
+        .default({})
+        .describe('Fields to replace: active_task_id, next_action, touched_files, assumptions, risks'),
+      {
+        fields: {
+          active_task_id: {
+            flag: 'active-task',
+            type: 'id',
+            none: 'none',
+            help: 'the active task; `none` for no task',
+          },
+          next_action: { flag: 'next-action', type: 'text', help: 'the next action' },
+        },
+      },
+    ),
+    add: spoken(
+      workbenchStateSchema
+        .pick({ touched_files: true, assumptions: true, risks: true })
+        .partial()
+        .default({})
+        .describe('Items to add to lists, unless present'),
+      {
+        fields: {
+          touched_files: { flag: 'touched', type: 'file', several: true, help: 'changed files' },
+          assumptions: { flag: 'assumption', type: 'text', several: true, help: 'an assumption' },
+          risks: { flag: 'risk', type: 'text', several: true, help: 'a risk' },
+        },
+      },
+    ),
+    remove: spoken(
+      workbenchStateSchema
+        .pick({ touched_files: true, assumptions: true, risks: true })
+        .partial()
+        .default({})
+        .describe('Items to remove from lists'),
+      { fields: { touched_files: fromAnyList, assumptions: fromAnyList, risks: fromAnyList } },
+    ),
+    unset: spoken(z.array(name).default([]).describe('Fields to delete; standard fields become empty'), {
+      type: 'field',
+      several: true,
+    }),
+    expect: spoken(z.int().min(0).exactOptional().describe('Only if the state is still at this revision'), {
+      type: 'revision',
+    }),
   }).describe(
     "Changes the state of the work. Refused within five seconds of a person's edit; read it again then.",
   ),
@@ -40,9 +79,12 @@ export const tasks = {
   add: open({
     kind: z.enum(['build', 'review']).default('build').describe('Kind of task'),
     title: name.describe('Description'),
-    acceptance: z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
-    target: optional('review: what to look at'),
-    reviewer: optional('review: who should do it'),
+    acceptance: spoken(
+      z.array(z.string()).default([]).describe('For build: acceptance criteria, at least one'),
+      { type: 'line', several: true },
+    ),
+    target: spoken(optional('For a review: what to look at'), { flag: 'review', type: 'target' }),
+    reviewer: spoken(optional('For a review: who should do it'), { type: 'name' }),
   }).describe('Adds a task to the board: to build or to review something.'),
   claim: open({
     id: task.exactOptional(),
@@ -54,6 +96,6 @@ export const tasks = {
   finish: open({
     id: task,
     owner: optional('Who had taken it; default: the caller'),
-    result: z.string().exactOptional().describe('Result'),
+    result: spoken(z.string().exactOptional().describe('Result'), { type: 'text' }),
   }).describe('Finishes a task of its owner.'),
 }

@@ -1,0 +1,54 @@
+import type { Command } from 'commander'
+import type { ZodType } from 'zod'
+import type { Json, JsonObject } from '../core/json.ts'
+import type { CommandContext } from './command.ts'
+import { ask, type Connection } from './connection.ts'
+import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
+
+/**
+ * Adds the flags of an operation to a command, made from the schema of its arguments. `without`: arguments that the command
+ * sets itself. Returns the function that reads the arguments from the options of the command.
+ */
+export function operationFlags(
+  command: Command,
+  args: ZodType,
+  without: readonly string[] = [],
+): { read(options: object): JsonObject; flags: readonly Flag[] } {
+  const schema = argumentsOf(args)
+  const flags = flagsOf(schema, args).filter(({ places }) => !without.includes(places[0]?.[0] ?? ''))
+  for (const { option, isRequired } of flags) if (isRequired) option.makeOptionMandatory()
+  addFlags(command, flags, schema)
+  return { read: (options) => readFlags(flags, Object(options)), flags }
+}
+
+/** What an operation is on the command line. `run`: how to call it, if it is more than a call. */
+type OperationCommand = {
+  operation: string
+  args: ZodType
+  human: (result: Json, args: JsonObject) => string
+  run?: (connection: Connection, args: JsonObject) => Promise<Json>
+  open?: Parameters<typeof ask>[3]
+}
+
+/** Makes a command run an operation: its flags are the arguments, and `human` prints the result. */
+export function runsOperation(
+  command: Command,
+  context: CommandContext,
+  {
+    operation,
+    args: schema,
+    human,
+    open,
+    run = (daemon, args) => daemon.invoke(operation, args),
+  }: OperationCommand,
+): Command {
+  const { read, flags } = operationFlags(command, schema)
+  return command.action((options: object) => {
+    const args = read(options)
+    const call = (daemon: Connection) =>
+      run(daemon, args).catch((error: unknown) => {
+        throw context.terminal().json ? error : withFlagNames(error, operation, flags)
+      })
+    return ask(context, call, (result) => human(result, args), open)
+  })
+}

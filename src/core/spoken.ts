@@ -1,0 +1,47 @@
+import { type ZodType, z } from 'zod'
+
+/**
+ * How people give an argument on the command line, where that differs from its schema. Declared beside the
+ * operation, and not part of its JSON Schema.
+ */
+export type Spoken = {
+  /** The flag, without dashes. Default: the name of the argument. */
+  flag?: string
+  /** The placeholder of the value in the help. */
+  type?: string
+  /** The description, if the argument has none. */
+  help?: string
+  /** The default on the command line, where a screen shows the result. */
+  usual?: number
+  /** Takes several values, each as it is; commas do not separate them. */
+  several?: true
+  /** The word that stands for null. */
+  none?: string
+  /** The fields of an object that have a flag of their own. Fields with the same flag all get its value. */
+  fields?: Readonly<Record<string, Spoken>>
+}
+
+const registry = z.registry<Spoken>()
+
+/** Declares how an argument is given on the command line. Must be the last step of its schema. */
+export function spoken<Schema extends ZodType>(schema: Schema, how: Spoken): Schema {
+  registry.add(schema, how)
+  return schema
+}
+
+/** How an argument is given on the command line: its own declaration, and that of the schema it is made of. */
+function spokenOf(schema: ZodType): Spoken {
+  const inner =
+    schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault ? schema.unwrap() : undefined
+  return { ...(inner instanceof z.ZodType && spokenOf(inner)), ...registry.get(schema) }
+}
+
+/** How the arguments of an operation are given, by name. */
+export function spokenArguments(args: ZodType): Readonly<Record<string, Spoken>> {
+  if (!(args instanceof z.ZodObject)) return {}
+  const fields = Object.entries(args.shape).map(([name, field]) => [
+    name,
+    field instanceof z.ZodType ? spokenOf(field) : {},
+  ])
+  return Object.fromEntries(fields)
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { Command } from 'commander'
+import { z } from 'zod'
+import { operationFlags } from '../../src/cli/operation-command.ts'
+import { closed, optional, time } from '../../src/core/arguments.ts'
+import { spoken } from '../../src/core/spoken.ts'
+import { deadLetters, messages } from '../../src/engine/operations/messages.ts'
+import { audit } from '../../src/features/audit/operations.ts'
+import { tasks, workbench } from '../../src/features/workbench/operations.ts'
+
+/** The help of a command with the flags of an operation, and the arguments that a command line gives. */
+function commandOf(args: z.ZodType, without: string[] = []) {
+  const command = new Command('it').exitOverride().configureOutput({ writeErr: () => {} })
+  const { read } = operationFlags(command, args, without)
+  return {
+    flags: command.options.filter(({ hidden }) => !hidden).map(({ long }) => long),
+    help: command.helpInformation(),
+    read: (...words: string[]) => read(command.parse(words, { from: 'user' }).opts()),
+  }
+}
+
+describe('the flags of an operation on the command line', () => {
+  test('are its arguments: one that is added to the schema is a flag without further work', () => {
+    const grown = closed({ ...messages.search.shape, colour: optional('Only of this colour') })
+    const { flags, read } = commandOf(grown)
+    assert.deepEqual(
+      flags.toSorted(),
+      Object.keys(grown.shape)
+        .map((name) => `--${name}`)
+        .toSorted(),
+    )
+    assert.deepEqual(read('--colour', 'red', '--limit', '5'), { colour: 'red', limit: 5 })
+    for (const args of [audit.list, deadLetters.groups])
+      assert.equal(commandOf(args).flags.length, Object.keys(args.shape).length)
+  })
+
+  test('have the names and defaults that the operation declares for people; its own names work too', () => {
+    const { flags, help, read } = commandOf(deadLetters.list)
+    assert.ok(flags.includes('--route') && !flags.includes('--group'), String(flags))
+    assert.match(help, /--since <time>[\s\S]*\(default: 50\)/)
+    assert.deepEqual(read('--route', 'bad'), { group: 'bad', limit: 50 })
+    assert.deepEqual(read('--group', 'bad'), { group: 'bad', limit: 50 })
+  })
+
+  test('set fields of an object, several values, and one value in several fields', () => {
+    const { read } = commandOf(workbench.update)
+    assert.deepEqual(
+      read('--active-task', 'none', '--next-action', 'go', '--risk', 'a, b', 'c', '--remove', 'x'),
+      {
+        set: { active_task_id: null, next_action: 'go' },
+        add: { risks: ['a, b', 'c'] },
+        remove: { touched_files: ['x'], assumptions: ['x'], risks: ['x'] },
+      },
+    )
+    assert.deepEqual(commandOf(tasks.add, ['title', 'kind']).read('--review', 'src/a.ts'), {
+      target: 'src/a.ts',
+    })
+  })
+
+  test('are refused if a required one is missing, or a value has another type', () => {
+    const { read } = commandOf(messages.replay)
+    assert.throws(() => read(), /required option '--since <time>' not specified/)
+    assert.throws(() => commandOf(audit.list).read('--limit', 'many'), /--limit takes integer, not "many"/)
+  })
+
+  test('are declared on what a schema is made of, also below its default and its description', () => {
+    const args = z.object({
+      at: time.exactOptional().describe('When'),
+      n: spoken(z.int().default(3), { type: 'count' }),
+    })
+    assert.match(commandOf(args).help, /--at <time> +When\n +--n <count> +\(default 3\)/)
+  })
+})
