@@ -3,6 +3,7 @@ import { humanAudit } from './commands/audit.ts'
 import * as actions from './printers/actions.ts'
 import { humanApprovals, humanDecision } from './printers/approvals.ts'
 import { humanLetter, humanLetterGroups, humanLetters } from './printers/dead-letters.ts'
+import { humanEvents } from './printers/events.ts'
 import { humanJob, humanJobs, humanStartedJob } from './printers/jobs.ts'
 import { LISTS } from './printers/lists.ts'
 import { humanMessage } from './printers/message.ts'
@@ -43,6 +44,7 @@ const RETURNS_DATA = new Set([
   'state-get',
   'state-wait',
   'event-wait',
+  'event-show',
   'gateway-receive',
   'callback-wait',
   'ask-person',
@@ -61,6 +63,7 @@ const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => stri
   'dead-letter-retry': actions.humanLetterAction('retried'),
   'dead-letter-drop': actions.humanLetterAction('dropped'),
   'dead-letter-bulk': humanStartedJob,
+  'event-list': humanEvents,
   'event-replay': humanStartedJob,
   'subscription-replay': humanStartedJob,
   'job-list': humanJobs,
@@ -72,6 +75,7 @@ const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => stri
   'message-histogram': humanHistogram,
   'refused-try': actions.humanTriedSecret,
   'message-resend': actions.humanResend,
+  'message-retry': actions.humanRetryNow,
   'message-replay': actions.humanReplay,
   'conversation-list': humanConversations,
   'conversation-show': humanConversation,

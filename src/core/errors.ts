@@ -90,10 +90,7 @@ export const catalogue = {
     409,
     'Group {group} of topic {topic} has {filter}. A filter belongs to the group: read without `match`, give the group another by event-subscribe, or use another group.',
   ),
-  event_not_found: permanent(
-    404,
-    'Event {id} of topic {topic} is no longer retained, or group {group} is gone.',
-  ),
+  event_not_found: permanent(404, 'Event {id} of topic {topic} is not retained{otherwise}.'),
   target_not_allowed: permanent(
     403,
     'Gateway {gateway} sends only replies; set `open: true` on it to send to other targets.',
@@ -117,6 +114,10 @@ export const catalogue = {
     'This daemon keeps no such refused delivery of gateway {gateway}. The newest 20 are kept for an hour, by the daemon that refused them.',
   ),
   run_not_running: permanent(409, 'No attempt on message {id} is running; the message is {outcome}.'),
+  not_retrying: permanent(
+    409,
+    'No attempt on message {id} waits for its time; the message is {outcome}.{hint}',
+  ),
   send_not_found: permanent(
     404,
     'No planned send with the key {id} is waiting. To find one that was already due, use its id, or its key with `gateway` or `messageId`.',

@@ -230,8 +230,8 @@ export type Jobs = {
   held(queue: string, after: string, limit: number): Promise<Page<HeldJob>>
   /** Makes held jobs claimable again at their old place. Returns their number. */
   unhold(queue: string, ids: readonly string[]): Promise<number>
-  /** Makes jobs that wait for another attempt claimable now. Returns their number. */
-  hasten(queue: string): Promise<number>
+  /** Makes jobs that wait for another attempt claimable now: all, or those with these ids. Returns their number. */
+  hasten(queue: string, ids?: readonly string[]): Promise<number>
   /** When the next unclaimed job is due (Unix ms), possibly in the past; undefined if none is. */
   nextDue(queue: string): Promise<number | undefined>
   /** Renews leases; false for lost claims. */

@@ -16,6 +16,8 @@ export const VIEWER_SKILLS: readonly string[] = [
   'dead-letter-list',
   'dead-letter-show',
   'event-groups',
+  'event-list',
+  'event-show',
   'delegation-list',
   'gateway-list',
   'gateway-traffic',

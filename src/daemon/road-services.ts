@@ -14,6 +14,7 @@ import type { Outbox } from '../engine/outbox.ts'
 import { createReceive } from '../engine/receive.ts'
 import { createReplay } from '../engine/replay.ts'
 import { createResend } from '../engine/resend.ts'
+import { createRetryNow } from '../engine/retry-now.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
@@ -58,6 +59,7 @@ export function createRoadServices(
       ...createSearch(store),
       ...createLastAttempts(base),
       ...createHistogram(store, now),
+      ...createRetryNow(store),
       resend: createResend({ store, accept: parts.accept, now }),
       replay: createReplay({ store, match: router.match, now }),
     },

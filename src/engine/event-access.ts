@@ -26,10 +26,8 @@ type NamedGroup = { topic: string; queue?: string | undefined; ref?: string | un
  * call finds the same subscription. Throws `topic_reserved`, and `forbidden` for another caller's group, except to operators.
  */
 export function groupOf({ topic, queue, ref }: NamedGroup, { rootId, caller }: Call): string {
-  refuseInternal(topic)
+  requireReadable(topic, caller)
   const mayAll = isOperator(caller)
-  if (isForOperators(topic) && !mayAll)
-    throw new TriviumError('forbidden', { what: `Topic ${topic}`, reason: 'it is for operators' })
   const who = mayAll ? 'operator' : (caller.id ?? '')
   const own = ref === undefined ? ownGroup(rootId) : `${OWN}ref:${ref}:${who}`
   if (queue === undefined || queue === own || !queue.startsWith(OWN)) return queue ?? own
@@ -38,6 +36,13 @@ export function groupOf({ topic, queue, ref }: NamedGroup, { rootId, caller }: C
     what: `The consumer group ${queue}`,
     reason: 'names with ~ belong to their callers',
   })
+}
+
+/** Throws `topic_reserved` for internal topics, and `forbidden` for those of operators. */
+export function requireReadable(topic: string, caller: Call['caller']): void {
+  refuseInternal(topic)
+  if (isForOperators(topic) && !isOperator(caller))
+    throw new TriviumError('forbidden', { what: `Topic ${topic}`, reason: 'it is for operators' })
 }
 
 /** Throws for topics that only the daemon writes. */

@@ -15,6 +15,7 @@ import { createGroupReader } from './group-reader.ts'
 import type { createGroupSettings, GroupSettings } from './group-settings.ts'
 import type { events } from './operations/events.ts'
 import type { ReplayEvents } from './replay-events.ts'
+import { createShowEvent } from './show-event.ts'
 import { createSubscribing } from './subscribing.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import { createTopicTail } from './topic-tail.ts'
@@ -50,6 +51,7 @@ export function createEvents(deps: {
     ...groups,
     ...createGroupMoves(topics, deps.replay),
     past,
+    ...createShowEvent(topics),
     groups: (args) => listGroups({ topics, activity, past, skills: subscriptions.list, isLasting }, args),
     async wait(args, call) {
       const group = groupOf(args, call)

@@ -39,7 +39,11 @@ export function createGroupDeliveries(deps: {
     // A daemon that died right after setting the mark leaves an expired claim (`lost`).
     if (lost === 0 && wasBuried) {
       if (!(await topics.restore(topic, group, event.id, Number(buriedAt))))
-        throw new TriviumError('event_not_found', { id: event.id, topic, group })
+        throw new TriviumError('event_not_found', {
+          id: event.id,
+          topic,
+          otherwise: `, or group ${group} is gone`,
+        })
       await kv.delete(mark)
       return { outcome: 'done' }
     }

@@ -9,6 +9,9 @@ import { waitFor } from '../lib/wait-for.ts'
 
 export const OUTBOX_QUEUE = 'outbox'
 
+/** The job of the reply with this key. */
+export const outboxId = (key: string) => `outbox:${key}`
+
 /** The content of a send. The same `key` is sent once within seven days. */
 export type Sending = Pick<
   Reply,
@@ -38,7 +41,7 @@ export function createOutbox(
 ) {
   const add = async (reply: Reply): Promise<Queued> => {
     const { key, gateway, conversation, to, inReplyTo: messageId } = reply
-    const id = `outbox:${key}`
+    const id = outboxId(key)
     const job = {
       id,
       lane: `${gateway}/${to ?? conversation}`,

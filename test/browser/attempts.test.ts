@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openConsole } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
@@ -8,6 +9,7 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 routes:
   - { name: slow, match: { gateway: shop, text: "*hang*" }, skill: hang, retry: { attempts: 1 } }
+  - { name: stock, match: { gateway: shop, text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
   - { name: charges, match: { gateway: shop, text: "*charge*" }, skill: charge, retry: { attempts: 1 } }
   - name: refunds
     match: { gateway: shop, text: "*refund*" }
@@ -17,9 +19,11 @@ routes:
 `
 const HANG = `export default { description: 'hangs', run: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))) }`
 const CHARGE = `export default { description: 'charges', run() { throw new Error('no money') } }`
+const STOCK = `let n = 0
+export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
 describe('attempts and their end in the console', { timeout: 300_000 }, async () => {
-  const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE } })
+  const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE, stock: STOCK } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer } = await openConsole(() => daemon)
   const post = async (text: string): Promise<string> => {
@@ -42,6 +46,16 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     await timeline.getByText(/^cancelled by an operator/).waitFor()
     await running.waitFor({ state: 'detached' })
     await page.getByText('failed permanently').waitFor({ state: 'detached' })
+  })
+
+  test('a message in back-off is retried before its time', async () => {
+    const id = await post('stock of product 1?')
+    await show(`messages/${id}`)
+    await page.getByText(/^Attempt 1 failed: the warehouse is away. The next attempt begins in/).waitFor()
+    await press('Retry now')
+    await page.getByText('The next attempt begins now.').waitFor()
+    await page.getByRole('heading', { name: /done$/ }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Retry now' }).count(), 0)
   })
 
   test('a reply that nobody got is named on the message', async () => {

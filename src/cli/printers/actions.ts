@@ -20,6 +20,11 @@ export function humanResume(kind: string): (result: Json, args: JsonObject) => s
       : `The ${kind} ${args[kind]} was not paused.`
 }
 
+/** `message-retry`. */
+export function humanRetryNow(result: Json): string {
+  return `The next attempt on message ${pathGet(result, 'id')} begins now.`
+}
+
 /** `schedule-run`. With a repeated key, nothing was run. */
 export function humanRun(result: Json): string {
   const { id, key, repeated } = Object(result)

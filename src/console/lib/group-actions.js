@@ -23,6 +23,20 @@ export function replayPush({ name, url }) {
   })
 }
 
+/** Delivers one event to a group or push once more, with the same id. */
+export async function replayEvent({ topic, name, id, push }) {
+  const title = `Deliver this event to ${name} again?`
+  const body = push
+    ? `It goes to ${push.url} once more with the same id, if it was sent before. Other receivers do not get it.`
+    : 'The group gets it once more, if it has read it. Other groups do not.'
+  if (!(await ask({ title, body, action: 'Deliver again' }))) return
+  await act(async () => {
+    const of = push ? { name } : { topic, queue: name }
+    await invoke(push ? 'subscription-replay' : 'event-replay', { ...of, from: id, to: id })
+    return `${name} gets it again.`
+  })
+}
+
 /** Lets a group leave out what it has not read. */
 export async function skipGroup({ topic, group, lag }) {
   const isYes = await ask({

@@ -13,6 +13,14 @@ export async function cancelRun(id) {
   })
 }
 
+/** Starts the next attempt on a message in back-off. */
+export function retryNow(id) {
+  return act(async () => {
+    await invoke('message-retry', { id })
+    return 'The next attempt begins now.'
+  })
+}
+
 /** Cancels the running attempt on a message. */
 export function CancelRun({ id, done }) {
   return html`<button changes type="button" onClick=${() => cancelRun(id).then(done)}>Cancel the attempt …</button>`

@@ -39,7 +39,7 @@ export function Back({ to, title }) {
     history.back()
   }
   return html`<nav class="ways" aria-label="Way back">
-    <a class="back" data-back href=${link(to)} onClick=${back}>← ${titles.get(from[0]) ?? title}</a>
+    <a class="back" data-back href=${link(to)} onClick=${back}>← ${link(from) === link(to) ? title : (titles.get(from[0]) ?? title)}</a>
     ${
       at >= 0 &&
       rows.length > 1 &&

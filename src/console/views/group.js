@@ -23,7 +23,6 @@ import {
   Loading,
   StoreAway,
   span,
-  took,
   useLoaded,
   Wait,
 } from '../lib/parts.js'
@@ -31,12 +30,11 @@ import { go, link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
+import { Attempts, EventLink, NewestEvents } from './group-events.js'
 import { PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
-/** The topic of messages, whose events have the ids of their messages. */
-const MESSAGES = 'gateway-message'
 
 /** One consumer group or push subscription: its backlog over time, its readers or attempts, and what can be done with it. */
 export function GroupPage({ topic, name }) {
@@ -59,6 +57,7 @@ export function GroupPage({ topic, name }) {
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}
     ${(group || push) && html`<${Wait} of=${loaded} what="the group" /><${Backlog} of=${group} /><${Jobs} isSelected=${(job) => job.kind === 'replay' && job.target.topic === topic && job.target.group === name} ended=${reload} />`}
     ${push ? html`<${Attempts} push=${push} />` : group && html`<${Readers} of=${group} />`}
+    ${(group || push) && html`<${NewestEvents} topic=${topic} name=${name} push=${push} unreadFrom=${group?.oldestId} />`}
   </section>`
 }
 
@@ -71,10 +70,10 @@ function GroupHead({ topic, name, group, reload }) {
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
     <div class="figures-row"><${Figure} name="Behind" value=${count(lag, 'event')} isBad=${lag > 0} />
       <${Figure} name="Oldest unread" value=${oldestAt === undefined ? 'none' : html`<${Age} at=${oldestAt} />`} />
-      <${Figure} name="Handed out, not acknowledged" value=${pending.toLocaleString('en')} />
+      <${Figure} name="Unacknowledged" value=${pending.toLocaleString('en')} />
       <${Figure} name="Read, last 5 minutes" value=${perMinute === undefined ? '…' : `${perMinute.toLocaleString('en')} a minute`} />
       <${Figure} name="Waiting readers" value=${waiting ?? '…'} /></div>
-    ${oldestId !== undefined && html`<p>Next: <${EventLink} topic=${topic} id=${oldestId} /></p>`}`
+    ${oldestId !== undefined && html`<p>Next: <${EventLink} topic=${topic} name=${name} id=${oldestId} /></p>`}`
 }
 
 function PushHead({ topic, name, group, push, reload }) {
@@ -127,13 +126,6 @@ function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
-/** A link to the message of an event, or its id. */
-function EventLink({ topic, id }) {
-  return topic === MESSAGES
-    ? html`<a href=${link(['messages', id])}>message ${id.slice(0, 8)}…${id.slice(-6)}</a>`
-    : html`<span title=${id}>event ${id.slice(0, 8)}…${id.slice(-6)}</span>`
-}
-
 const NUMBER = (value) => Math.round(value).toLocaleString('en')
 const LINES = {
   count: [{ name: 'waiting events', color: 'accent', of: ({ lag }) => lag }],
@@ -165,35 +157,4 @@ function Readers({ of: { readers } }) {
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
     <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${name}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
   }`
-}
-
-const SHOWN = 20
-
-/** The last attempts of a push, with the messages that they were about. */
-function Attempts({ push: { name, topic, state, dead } }) {
-  const loaded = useLoaded(
-    (signal) => invoke('subscription-show', { name }, signal),
-    [name, state, dead, Math.floor(clock.value / AGAIN)],
-  )
-  const [isAll, setAll] = useState(false)
-  const { value, error } = loaded
-  // It was deleted; the page changes with the next status.
-  if (error?.code === 'subscription_not_found') return null
-  const attempts = value?.attempts ?? []
-  const shown = isAll ? attempts : attempts.slice(0, SHOWN)
-  return html`<h2>Last attempts</h2><${Wait} of=${loaded} what=${`the push ${name}`} />
-    ${value && attempts.length === 0 && html`<p class="dim">None yet.</p>`}
-    ${
-      shown.length > 0 &&
-      html`<div class="scrolls" tabindex="0" role="region" aria-label="Last attempts"><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th><th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th></tr></thead>
-    <tbody>${shown.map(
-      (
-        { at, status, reason, attempt, ms, event },
-        index,
-      ) => html`<tr key=${`${at} ${index}`}><td><${Age} at=${at} /> ago</td>
-        <td><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span></td>
-        <td class="number">${attempt}</td><td class="number">${took(ms)}</td><td><${EventLink} topic=${topic} id=${event} /></td></tr>`,
-    )}</tbody></table></div>`
-    }
-    ${attempts.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${attempts.length}</button></p>`}`
 }

@@ -42,7 +42,7 @@ export const VIEWS = [
     Page: later.page('ApprovalsPage'),
     count: (now) => now?.approvals,
   },
-  { path: 'queues', title: 'Groups and queues', begins: true, parts: 2, Page: later.page('QueuesPage') },
+  { path: 'queues', title: 'Groups and queues', begins: true, parts: 3, Page: later.page('QueuesPage') },
   {
     path: 'gateways',
     title: 'Gateways',

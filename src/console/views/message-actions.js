@@ -5,7 +5,7 @@ import { html } from '../lib/html.js'
 import { changes } from '../lib/live.js'
 import { Modal } from '../lib/modal.js'
 import { act, ask, Copy, useOnce } from '../lib/parts.js'
-import { CancelRun } from '../lib/pause.js'
+import { CancelRun, retryNow } from '../lib/pause.js'
 import { go } from '../lib/router.js'
 import { senderOf } from './messages.js'
 
@@ -40,7 +40,9 @@ export function Actions({ shown, reload }) {
     })
     reload()
   }
+  const isBackingOff = outcome === 'retrying' || outcome === 'replying'
   return html`<div class="buttons">
+    ${isBackingOff && html`<button changes type="button" class="primary" onClick=${() => retryNow(id).then(reload)}>Retry now</button>`}
     ${outcome === 'approval' && html`<${DecideHere} isSelected=${(request) => request.message?.id === id} done=${reload} />`}
     ${outcome === 'dead' && html`<button changes type="button" class="primary" onClick=${again}>Retry</button> <button changes type="button" class="danger" onClick=${drop}>Drop …</button>`}
     ${outcome === 'running' && html`<${CancelRun} id=${id} done=${reload} />`}

@@ -7,10 +7,12 @@ import { clock, now } from '../lib/live.js'
 import { Age, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
+import { EventPage } from './event.js'
 import { GroupPage } from './group.js'
 
-/** Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or subscription. */
-export function QueuesPage({ path: [topic, name] }) {
+/** Consumer groups, push subscriptions and the BullMQ queues of routes; or one group or subscription, or an event of it. */
+export function QueuesPage({ path: [topic, name, event] }) {
+  if (event !== undefined) return html`<${EventPage} key=${event} topic=${topic} name=${name} id=${event} />`
   return name === undefined
     ? html`<${AllPage} />`
     : html`<${GroupPage} key=${`${topic}/${name}`} topic=${topic} name=${name} />`

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { closed, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
+import { closed, limit, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import { replayArguments } from './event-range.ts'
 
@@ -48,6 +48,16 @@ export const events = {
     queue: name.describe('The consumer group'),
     ...replayArguments,
   }).describe('Redelivers consumed events to a consumer group, all or a range, as a job (see job-show).'),
+  /** Throws `event_not_found`. */
+  show: closed({
+    topic: name.describe('The topic'),
+    id: name.describe('The id of the event'),
+  }).describe('Shows a retained event with its data, without consuming it.'),
+  list: closed({
+    topic: name.describe('The topic'),
+    before: optional('`next` of the previous page: only older events'),
+    limit: limit.default(20).describe('Maximum number of events'),
+  }).describe('Lists the retained events of a topic, newest first, without consuming them.'),
   groups: closed({
     topic: optional('Only the groups of this topic'),
     queue: optional('Only this consumer group'),

@@ -88,6 +88,10 @@ export const messages = {
     text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
     subject: z.string().exactOptional().describe('A new subject'),
   }).describe('Accepts a message again as a new message, which is answered in the same place.'),
+  /** Throws `message_not_found`, `not_retrying`. */
+  retry: closed({
+    id: name.describe('The id of the message'),
+  }).describe('Starts the next attempt of a message, or of its reply, now instead of after the back-off.'),
   replay: closed({
     since: time.describe('Only messages since a time, or an age such as 2h'),
     gateway: optional('Only messages of this gateway'),

@@ -57,11 +57,13 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
         if (count > 0) signals.raise(`jobs:${queue}`)
         return count
       }),
-    hasten: (queue) =>
+    hasten: (queue, ids) =>
       writer.write(() => {
-        const now = parts.now()
-        const count = sql.run`UPDATE job SET due = ${now}
-          WHERE queue = ${queues.find(queue) ?? 0} AND state = 1 AND due > ${now}`
+        const [number, now] = [queues.find(queue) ?? 0, parts.now()]
+        const count = ids
+          ? sql.run`UPDATE job SET due = ${now} WHERE queue = ${number} AND state = 1 AND due > ${now}
+              AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
+          : sql.run`UPDATE job SET due = ${now} WHERE queue = ${number} AND state = 1 AND due > ${now}`
         if (count > 0) signals.raise(`jobs:${queue}`)
         return count
       }),

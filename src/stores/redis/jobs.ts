@@ -98,7 +98,8 @@ function createHolds(
     },
     unhold: async (queue, ids) =>
       ids.length === 0 ? 0 : await run<number>('jobs-held', main, queue, 'unhold', ...ids),
-    hasten: async (queue) => {
+    hasten: async (queue, ids) => {
+      if (ids) return ids.length === 0 ? 0 : run<number>('jobs-held', main, queue, 'hasten', ...ids)
       let count = 0
       let more = true
       while (more) {

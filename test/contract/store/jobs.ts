@@ -86,10 +86,25 @@ export function jobsContract(factory: StoreFactory): void {
       assert.deepEqual(await claimIds(store, 'q'), [])
       assert.equal(await store.jobs.hasten('q'), 2)
       assert.equal(await store.jobs.hasten('q'), 0)
+      assert.equal(await store.jobs.hasten('q', ['a']), 0, 'it is due already')
       const claimed = (await claimJobs(store, 'q')).items
       const found = claimed.map(({ id, failures }) => `${id} ${failures}`).toSorted()
       assert.deepEqual(found, ['a 1', 'c 1'], 'b waits for a, and d is held')
       assert.deepEqual(await claimIds(store, 'other'), [])
+    },
+    'some jobs that wait for another attempt can be made claimable at once': async ({ store, now }) => {
+      await store.jobs.add('q', [job('a', 'l'), job('b', 'm'), job('c', 'n'), job('d', 'l')])
+      const { items: claims } = await claimJobs(store, 'q')
+      const retry = { outcome: 'retry' as const, delay: MINUTE, error: failure('no', now()) }
+      await store.jobs.settle(
+        'q',
+        claims.map(({ id, token }) => ({ id, token, ...retry })),
+      )
+      assert.equal(await store.jobs.hasten('q', []), 0)
+      assert.equal(await store.jobs.hasten('other', ['a']), 0)
+      assert.equal(await store.jobs.hasten('q', ['a', 'c', 'd', 'unknown']), 2)
+      assert.deepEqual((await claimIds(store, 'q')).toSorted(), ['a', 'c'], 'd waits for a')
+      assert.equal(await store.jobs.nextDue('q'), now() + MINUTE)
     },
     'lists held jobs in the order of their ids': async ({ store }) => {
       await store.jobs.add('q', [job('a', 'l'), job('b', 'm'), job('claimed', 'n')])

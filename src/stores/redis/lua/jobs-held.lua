@@ -6,7 +6,7 @@
 -- ARGV[4]  the operation, followed by its arguments:
 --          `list` id after which to continue or empty, limit. Returns 1 if there are more, else 0; and {id, lane, group} per job
 --          `unhold` ids…  Returns how many of them became ready
---          `hasten`     Makes up to BATCH delayed jobs ready, and returns their number
+--          `hasten` ids…  Makes those of these jobs ready that are delayed, without ids up to BATCH, and returns their number
 --          `due`        Returns when the next unclaimed job is due (ms), or -1
 -- Guarantees: atomic and idempotent.
 local queue = open_queue(ARGV[3])
@@ -44,8 +44,18 @@ local function unhold()
   return count
 end
 
+-- The ids in ARGV that are delayed.
+local function named()
+  local ids = {}
+  for i = 5, #ARGV do
+    local due_at = tonumber(redis.call('ZSCORE', delayed, ARGV[i]))
+    if due_at and due_at > now then ids[#ids + 1] = ARGV[i] end
+  end
+  return ids
+end
+
 local function hasten()
-  local ids = redis.call('ZRANGEBYSCORE', delayed, '(' .. now, '+inf', 'LIMIT', 0, BATCH)
+  local ids = ARGV[5] and named() or redis.call('ZRANGEBYSCORE', delayed, '(' .. now, '+inf', 'LIMIT', 0, BATCH)
   for _, id in ipairs(ids) do
     remove_later(queue, delayed, id)
     local group = redis.call('HGET', queue.base .. 'job:' .. id, 'g')

@@ -150,9 +150,9 @@ function createShardedHolds(
       }
       return (await Promise.all(shards.map(unhold))).reduce((sum, count) => sum + count, 0)
     },
-    hasten: async (queue) => {
+    hasten: async (queue, ids) => {
       const hasten = async ({ jobs }: Shard, shard: number) => {
-        const count = await jobs.hasten(queue)
+        const count = await jobs.hasten(queue, ids)
         if (count > 0) owned.mayClaim(queue, shard)
         return count
       }

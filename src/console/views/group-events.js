@@ -1,0 +1,84 @@
+import { useState } from 'preact/hooks'
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { clock } from '../lib/live.js'
+import { Age, Badge, preview, took, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** Polling interval, in ms. */
+const AGAIN = 5_000
+/** The topic of messages, whose events have the ids of their messages. */
+const MESSAGES = 'gateway-message'
+
+/** A link to the message of an event, or to its page below that of a group or push. */
+export function EventLink({ topic, name, id }) {
+  const isMessage = topic === MESSAGES
+  const path = isMessage ? ['messages', id] : ['queues', topic, name, id]
+  return html`<a href=${link(path)} title=${id}>${isMessage ? 'message' : 'event'} …${id.slice(-8)}</a>`
+}
+
+const SHOWN = 20
+
+/** The last attempts of a push, with the messages or events that they were about. */
+export function Attempts({ push: { name, topic, state, dead } }) {
+  const loaded = useLoaded(
+    (signal) => invoke('subscription-show', { name }, signal),
+    [name, state, dead, Math.floor(clock.value / AGAIN)],
+  )
+  const [isAll, setAll] = useState(false)
+  const { value, error } = loaded
+  // It was deleted; the page changes with the next status.
+  if (error?.code === 'subscription_not_found') return null
+  const attempts = value?.attempts ?? []
+  const shown = isAll ? attempts : attempts.slice(0, SHOWN)
+  return html`<h2>Last attempts</h2><${Wait} of=${loaded} what=${`the push ${name}`} />
+    ${value && attempts.length === 0 && html`<p class="dim">None yet.</p>`}
+    ${shown.length > 0 && html`<${AttemptTable} of=${shown} topic=${topic} name=${name} />`}
+    ${attempts.length > shown.length && html`<p><button type="button" onClick=${() => setAll(true)}>Show all ${attempts.length}</button></p>`}`
+}
+
+/** Attempts to push, newest first; with the event of each if they are about several. */
+export function AttemptTable({ of, topic, name }) {
+  const isOfSeveral = name !== undefined
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label=${isOfSeveral ? 'Last attempts' : 'Attempts'}><table class="attempt-table"><thead><tr><th scope="col">when</th><th scope="col">outcome</th><th scope="col" class="number">attempt</th><th scope="col" class="number">took</th>${isOfSeveral && html`<th scope="col">${topic === MESSAGES ? 'message' : 'event'}</th>`}</tr></thead>
+    <tbody>${of.map(
+      ({ at, status, reason, attempt, ms, event }, index) => html`<tr key=${`${at} ${index}`}>
+        <td class="whole-words"><${Age} at=${at} /> ago</td>
+        <td class="what"><${Badge} kind=${reason ? 'bad' : 'good'}>${status ?? (reason ? 'failed' : 'ok')}<//> <span class=${reason ? 'error' : 'dim'}>${reason ?? 'accepted'}</span></td>
+        <td class="number" data-label="attempt">${attempt}</td><td class="number" data-label="took">${took(ms)}</td>
+        ${isOfSeveral && html`<td><${EventLink} topic=${topic} name=${name} id=${event} /></td>`}</tr>`,
+    )}</tbody></table></div>`
+}
+
+const PAGE = 10
+
+/**
+ * The newest events of a topic, with what is in them. `unreadFrom`: the first event that the group has not read. Messages have
+ * a list of their own.
+ */
+export function NewestEvents({ topic, name, push, unreadFrom }) {
+  const [limit, setLimit] = useState(PAGE)
+  const isMessages = topic === MESSAGES
+  const loaded = useLoaded(
+    async (signal) => (isMessages ? undefined : invoke('event-list', { topic, limit }, signal)),
+    [topic, limit, Math.floor(clock.value / AGAIN)],
+  )
+  if (isMessages)
+    return html`<p><a href=${link('messages')}>All messages</a> are the events of this topic.</p>`
+  const { events, next } = loaded.value ?? {}
+  return html`<h2>Newest events of ${topic}</h2><${Wait} of=${loaded} what=${`the events of ${topic}`} />
+    ${events?.length === 0 && html`<p class="dim">No event is retained.</p>`}
+    ${events && html`<ul class="newest" aria-label=${`Newest events of ${topic}`}>${events.map((event) => html`<${EventRow} key=${event.id} event=${event} path=${['queues', topic, name, event.id]} state=${stateOf(event, push, unreadFrom)} />`)}</ul>`}
+    ${next !== undefined && html`<p><button type="button" onClick=${() => setLimit(Math.min(1_000, limit * 3))}>Show older ones</button></p>`}`
+}
+
+function EventRow({ event: { type, timestamp, data }, path, state }) {
+  return html`<li><a data-row href=${link(path)}><${Age} at=${timestamp} /><span class="one-line"><b>${type}</b> <span class="dim">${preview(JSON.stringify(data) ?? '')}</span></span>${state ? html`<${Badge} kind=${state.kind}>${state.name}<//>` : html`<span></span>`}</a></li>`
+}
+
+/** What a push or a group has done with an event, as far as it is known. */
+function stateOf({ id }, push, unreadFrom) {
+  const last = push?.attempts?.find(({ event }) => event === id)
+  if (last) return last.reason ? { kind: 'bad', name: 'failed' } : { kind: 'good', name: 'pushed' }
+  return unreadFrom !== undefined && id >= unreadFrom ? { kind: 'warn', name: 'unread' } : undefined
+}

@@ -1,0 +1,41 @@
+import { requireGateway } from '../core/call.ts'
+import { TriviumError } from '../core/errors.ts'
+import { textAt } from '../core/json.ts'
+import type { Outcome } from '../core/message-query.ts'
+import type { ServiceOf } from '../core/operation.ts'
+import type { Note, Store } from '../core/store.ts'
+import type { messages } from './operations/messages.ts'
+import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
+
+/** Starts the next attempt of a message in back-off, or of its replies, without waiting for its time. */
+export function createRetryNow({
+  journal,
+  jobs,
+}: Pick<Store, 'journal' | 'jobs'>): Pick<ServiceOf<typeof messages>, 'retry'> {
+  return {
+    async retry({ id }, { caller }) {
+      const message = await journal.get(id)
+      if (!message) throw new TriviumError('message_not_found', { id })
+      requireGateway(caller, message.gateway)
+      const [[outcome], history] = await Promise.all([journal.outcomes([id]), journal.history(id)])
+      const skills = await jobs.hasten('dispatch', [id])
+      const replies = await jobs.hasten(OUTBOX_QUEUE, unsentReplies(history))
+      if (skills + replies === 0)
+        throw new TriviumError('not_retrying', { id, outcome: outcome ?? 'gone', hint: hintFor(outcome) })
+      return { ok: true, id, attempts: skills + replies }
+    },
+  }
+}
+
+/** The jobs of replies that could not be sent. */
+function unsentReplies(history: readonly Note[]): string[] {
+  const keys = history
+    .filter(({ road, what }) => road === 'outbox' && what === 'send failed')
+    .map(({ detail }) => textAt(detail, 'key'))
+  return [...new Set(keys)].flatMap((key) => (key === undefined ? [] : [outboxId(key)]))
+}
+
+function hintFor(outcome: Outcome | undefined): string {
+  if (outcome === 'dead') return ' Use dead-letter-retry.'
+  return outcome === 'running' || outcome === 'retrying' ? ' An attempt is running or about to start.' : ''
+}

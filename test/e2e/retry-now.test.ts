@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { outboxId } from '../../src/engine/outbox.ts'
+import { createRetryNow } from '../../src/engine/retry-now.ts'
+import { callOf, newMessage } from '../engine/kit.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { startRedisServer } from '../fixtures/redis-server.ts'
+import { until } from '../fixtures/until.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+
+const ROUTES = `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+routes: [{ name: orders, skill: order, reply: none, retry: { attempts: 4, delay: 1h } }]
+`
+/** Fails at the first attempt on each message. */
+const ORDER = `const seen = new Set()
+export default { description: 'Books an order', run({ message }) {
+  if (seen.has(message.id)) return undefined
+  seen.add(message.id)
+  throw new Error('the warehouse is away')
+} }`
+
+for (const kind of ['embedded', 'redis'] as const) {
+  describe(`an attempt before its time, on the ${kind} store`, { timeout: 120_000 }, async () => {
+    const redis = kind === 'redis' ? await startRedisServer() : undefined
+    if (redis) after(() => redis.stop())
+    const env = redis ? { REDIS_URL: redis.url } : {}
+    const site = openSite({ routes: ROUTES, skills: { order: ORDER }, env })
+    const daemon = await site.start()
+    const rows = async () => Object(await daemon.invoke('message-search', {})).messages
+    const outcomes = async () =>
+      Object.fromEntries(
+        (await rows()).map((row: { text: string; outcome: string }) => [row.text, row.outcome]),
+      )
+
+    test('retries one message in back-off at once, and leaves the others', async () => {
+      for (const text of ['"one"', '"two"']) await daemon.post('/shop', text)
+      await until(async () => {
+        const found = Object.values(await outcomes())
+        return found.length === 2 && found.every((outcome) => outcome === 'retrying')
+      }, 'both in back-off')
+      const [{ id, text }] = await rows()
+      assert.deepEqual(await daemon.invoke('message-retry', { id }), { ok: true, id, attempts: 1 })
+      await until(async () => (await outcomes())[text] === 'done', 'its second attempt')
+      const others = Object.entries(await outcomes()).filter(([each]) => each !== text)
+      assert.deepEqual(
+        others.map(([, outcome]) => outcome),
+        ['retrying'],
+      )
+      const again = daemon.invoke('message-retry', { id })
+      await assert.rejects(
+        again,
+        (error) => /not_retrying/.test(String(error)) && /is done/.test(String(error)),
+      )
+      const [{ action, target, outcome }] = Object(
+        await daemon.invoke('audit-list', { action: 'message-retry', outcome: 'ok' }),
+      ).entries
+      assert.deepEqual([action, target, outcome], ['message-retry', { id }, 'ok'])
+    })
+  })
+}
+
+for (const { kind, place, open } of storeKinds()) {
+  test(`a reply that could not be sent is sent before its time, on the ${kind} store`, async (t) => {
+    const store = await open(t, await place(t))
+    const [{ id = '' } = {}] = await store.journal.accept([newMessage()])
+    const key = `${id}:all:0`
+    await store.jobs.add('outbox', [{ id: outboxId(key), lane: 'demo/c1', group: 'demo', messageId: id }])
+    const [job] = (await store.jobs.claim('outbox', { max: 1, lease: 60_000 })).items
+    assert.ok(job)
+    const error = { at: Date.now(), code: 'send_failed', message: 'the provider answered 503' }
+    const notes = [{ at: Date.now(), road: 'outbox' as const, what: 'send failed', detail: { key } }]
+    const retry = { outcome: 'retry' as const, delay: 3_600_000, error, notes }
+    await store.jobs.settle('outbox', [{ id: job.id, token: job.token, ...retry }])
+    const call = callOf({ caller: { kind: 'cli' } })
+    assert.deepEqual(await createRetryNow(store).retry({ id }, call), { ok: true, id, attempts: 1 })
+    const [again] = (await store.jobs.claim('outbox', { max: 1, lease: 60_000 })).items
+    assert.deepEqual([again?.id, again?.failures], [job.id, 1])
+  })
+}
