@@ -1,9 +1,12 @@
-import { createHash, KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { isUtf8 } from 'node:buffer'
+import { createHash, KeyObject } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createHmac } from './hmac.ts'
+import { type Algorithm, byHash, byHmac, byPublicKey, SECRET_PLACE } from './signature-keys.ts'
 
 /**
- * How a provider signs requests: by HMAC, or with a private key whose public key is known. Header names are in lower case.
+ * How a provider signs requests: by HMAC, by a plain hash, or with a private key whose public key is known.
+ * Header names are in lower case.
  * Fields are paths in the body, separated by spaces; the first that leads to a string or number counts.
  */
 export type Scheme = {
@@ -12,6 +15,8 @@ export type Scheme = {
   field?: string | undefined
   /** Prefix of each signature in the header. Signatures end at a space, comma, semicolon or quote. */
   prefix?: string | undefined
+  /** Whether the signature is a plain hash of a text that contains the secret (`{secret}` in the template). */
+  isHash?: boolean
   /** With several algorithms, any of them is accepted. */
   algorithm?: Algorithm | readonly Algorithm[]
   encoding?: 'hex' | 'base64' | 'base64url'
@@ -25,8 +30,6 @@ export type Scheme = {
  * the Unix time, for templates without a separator after it.
  */
 export type TimePlace = { header?: string; field?: string; prefix?: string; digits?: number }
-
-type Algorithm = Parameters<typeof createHmac>[1]
 
 /** A received request. `url`: our public address with the query; `path`: the request path. */
 export type Signed = {
@@ -45,6 +48,7 @@ export const PLACEHOLDERS = [
   'body-sha256',
   'body-sha256-raw',
   'timestamp',
+  'secret',
   'url',
   'path',
   'method',
@@ -96,7 +100,7 @@ export function createSignatureCheck(
     let isValid = false
     // Checks all keys, so that the time does not show which one matched.
     for (const hasSignature of scheme.checks) if (hasSignature(signatures, signed)) isValid = true
-    return isValid ? undefined : scheme.mismatch(signatures)
+    return isValid ? scheme.faultOf(request) : scheme.mismatch(signatures)
   }
 }
 
@@ -130,7 +134,7 @@ export function unknownPlaceholders(template: string): string[] {
 /** Prepares a scheme before the first request. */
 function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
   const { header, field = '', prefix = '', time, template = '{body}' } = scheme
-  const { algorithm = 'sha256', encoding = 'hex' } = scheme
+  const { algorithm = 'sha256', encoding = 'hex', isHash = false } = scheme
   const each = listPattern(prefix)
   const algorithms = [algorithm].flat()
   const sizes = algorithms.map((one) => createHmac(Buffer.alloc(1), one)([]).length)
@@ -155,10 +159,13 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       .map(partOf),
     /** One per key and algorithm. */
     checks: keys.flatMap((key) =>
-      algorithms.map((one) =>
-        key instanceof KeyObject ? byPublicKey(key, one, encoding) : byHmac(key, one, encoding),
-      ),
+      algorithms.map((one) => {
+        if (key instanceof KeyObject) return byPublicKey(key, one, encoding)
+        return isHash ? byHash(key, one, encoding) : byHmac(key, one, encoding)
+      }),
     ),
+    /** Why a body cannot be accepted even if its signature is valid. */
+    faultOf: isHash ? faultOfHashed : () => undefined,
     /** Why none of the signatures is valid. */
     mismatch(signatures: readonly string[]) {
       const missingPrefix = prefix === '' && prefixIn(signatures, encoding, sizes)
@@ -171,6 +178,14 @@ function compile(scheme: Scheme, keys: readonly (Buffer | KeyObject)[]) {
       return `its signature does not match${count}: the secret differs, or the request was changed on the way`
     },
   }
+}
+
+/**
+ * Whoever knows the hash of a text that begins with a secret can compute the hash of a longer text (length
+ * extension). What has to be inserted in between is not valid UTF-8.
+ */
+function faultOfHashed({ raw }: Signed): string | undefined {
+  return isUtf8(raw) ? undefined : 'its body is not UTF-8, which a plain hash cannot protect'
 }
 
 /** Why a request contains no usable signature. */
@@ -217,7 +232,7 @@ function listIn(value: string, prefix: string, each: RegExp): string[] {
 type Part = { name: string; fill(request: Signed, time: string): Buffer | undefined }
 
 const ONE_PLACEHOLDER =
-  /^\{(body|body-sha256|body-sha256-raw|timestamp|url|path|method|(header)\.([\w-]+)|(body)\.([^}?]+))(\?)?\}$/
+  /^\{(body|body-sha256|body-sha256-raw|timestamp|secret|url|path|method|(header)\.([\w-]+)|(body)\.([^}?]+))(\?)?\}$/
 
 function partOf(part: string): Part {
   const [, name = '', isHeader, header = '', isField, field = '', isOptional] =
@@ -235,43 +250,12 @@ function partOf(part: string): Part {
   if (name === 'body-sha256')
     return { name, fill: ({ raw }) => Buffer.from(createHash('sha256').update(raw).digest('hex')) }
   if (name === 'timestamp') return { name, fill: (_, time) => Buffer.from(time) }
+  if (name === 'secret') return { name, fill: () => SECRET_PLACE }
   if (name === 'url') return { name: 'our address', fill: ({ url }) => bytesOf(url) }
   if (name === 'path') return { name: 'the path', fill: ({ path }) => bytesOf(path) }
   if (name === 'method') return { name: 'the method', fill: ({ method }) => bytesOf(method) }
   const literal = Buffer.from(part)
   return { name: 'a text', fill: () => literal }
-}
-
-/** Whether one of the bytesOf signatures, of which strangers may send thousands, is the key's signature. */
-type HasSignature = (signatures: readonly string[], signed: readonly Buffer[]) => boolean
-
-/** Senders have fewer keys than this, and each check costs up to 0.2 ms. */
-const MAX_PUBLIC_KEY_CHECKS = 10
-
-function byPublicKey(key: KeyObject, algorithm: string, encoding: BufferEncoding): HasSignature {
-  // Ed25519 has its hash built in.
-  const hash = key.asymmetricKeyType === 'ed25519' ? null : algorithm
-  return (signatures, signed) => {
-    const text = Buffer.concat(signed)
-    return signatures
-      .slice(0, MAX_PUBLIC_KEY_CHECKS)
-      .some((signature) => verify(hash, text, key, Buffer.from(signature, encoding)))
-  }
-}
-
-function byHmac(key: Buffer, algorithm: Algorithm, encoding: BufferEncoding): HasSignature {
-  const hmac = createHmac(key, algorithm)
-  const decoded = Buffer.alloc(hmac([]).length)
-  return (signatures, signed) => {
-    const expected = hmac(signed)
-    for (const signature of signatures) {
-      const hasSize =
-        Buffer.byteLength(signature, encoding) === decoded.length &&
-        decoded.write(signature, encoding) === decoded.length
-      if (hasSize && timingSafeEqual(decoded, expected)) return true
-    }
-    return false
-  }
 }
 
 function timeReader({ header, field, prefix = '' }: TimePlace, own = ''): (request: Signed) => string {

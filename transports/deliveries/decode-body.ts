@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { TriviumError } from '../../src/core/errors.ts'
-import { parseForeignJson } from '../../src/core/foreign-json.ts'
-import type { Json, JsonObject } from '../../src/core/json.ts'
+import { parseForeignJson, requireFewValues } from '../../src/core/foreign-json.ts'
+import { type Json, type JsonObject, parseJson } from '../../src/core/json.ts'
 import { isShallow } from '../../src/lib/shallow.ts'
 import { type ContentType, decodeField, decodeJsonText, decodeText, readContentType } from './content-type.ts'
 import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
@@ -10,7 +10,15 @@ import { type BodyFile, boundaryIn, readMultipart } from './multipart.ts'
  * How to read a body: by its content type, or as configured for the gateway. `form.NAME`: as the JSON in
  * this field of a form.
  */
-export type BodyOption = 'auto' | 'json' | 'form' | 'multipart' | 'text' | 'binary' | `form.${string}`
+export type BodyOption =
+  | 'auto'
+  | 'json'
+  | 'form'
+  | 'multipart'
+  | 'ndjson'
+  | 'text'
+  | 'binary'
+  | `form.${string}`
 
 /**
  * A decoded body: its text (without byte order mark), and its parsed content. For `json`, that is
@@ -37,6 +45,7 @@ export function decodeBody(
   if (as === 'auto') return byType(type, raw)
   if (as === 'form') return readForm(raw, type.charset)
   if (as === 'text') return { format: 'text', text: decodeText(raw, type.charset) }
+  if (as === 'ndjson') return readLines(decodeJsonText(raw, type.charset))
   if (as === 'multipart') return fromMultipart(raw, type.boundary ?? boundaryIn(raw))
   if (as === 'json' || as === 'binary') return byType({ ...type, kind: as }, raw)
   const name = as.slice('form.'.length)
@@ -71,7 +80,24 @@ function requireJson(text: string): DecodedBody {
   const read = readJson(text)
   if (read) return read
   if (text.trim() === '') return { format: 'text', text }
-  throw new TriviumError('bad_request', { reason: 'its body is not valid JSON' })
+  const hint = listOfLines(text) ? ', but each of its lines is: set `body: ndjson`' : ''
+  throw new TriviumError('bad_request', { reason: `its body is not valid JSON${hint}` })
+}
+
+/** The lines as a list. Throws `bad_request` if one of them is no JSON. */
+function readLines(text: string): DecodedBody {
+  const list = listOfLines(text)
+  const read = list === undefined ? undefined : readJson(list)
+  if (read) return read
+  throw new TriviumError('bad_request', { reason: 'one of the lines of its body is not valid JSON' })
+}
+
+/** The JSON of a list of the lines; undefined if one of them is no JSON. */
+function listOfLines(text: string): string | undefined {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const list = `[${lines.join(',')}]`
+  requireFewValues(list)
+  return lines.every((line) => parseJson(line) !== undefined) ? list : undefined
 }
 
 /** A single number or word counts as text, even if it is valid JSON. */

@@ -51,6 +51,10 @@ export type Preset = {
    * reason for a refusal, undefined means that this is not such a request.
    */
   greet?(method: string, query: URLSearchParams, own: PresetOptions): Answer | string | undefined
+  /** The same for checks that are in the body. `raw`: a short body, not verified. */
+  greetBody?(raw: Buffer, own: PresetOptions): Answer | undefined
+  /** Decrypts a verified body with one of the secrets. Throws `bad_request`. */
+  open?(raw: Buffer, secret: readonly string[]): Buffer
   /** The same for checks that the provider signs. They become no message. */
   handshake?(body: Json | undefined, own: PresetOptions, headers: IncomingHttpHeaders): Answer | undefined
   /** The response that the provider expects for an accepted delivery. */

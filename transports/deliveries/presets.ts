@@ -5,6 +5,7 @@ import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { type Scheme, SLACK } from '../../src/lib/signatures.ts'
 import { ed25519Key, publicKey, standardKey } from '../keys.ts'
 import { HMAC_PRESETS } from './hmac-presets.ts'
+import { LARK } from './lark.ts'
 import { valueAt } from './pointers.ts'
 import { type AcceptedDelivery, type Answer, json, type Preset, plain } from './preset.ts'
 import { GRAPH_SPLIT, META_SPLIT, SENDGRID_SPLIT } from './split-presets.ts'
@@ -43,6 +44,7 @@ export const PRESETS = {
   github: { signature: [{ header: 'x-hub-signature-256', prefix: 'sha256=' }] },
   /** https://docs.gitlab.com/user/project/integrations/webhooks */
   gitlab: { header: 'x-gitlab-token' },
+  lark: LARK,
   /**
    * https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks: only the
    * token is signed

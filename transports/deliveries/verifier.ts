@@ -5,8 +5,10 @@ import { createSecretCheck } from '../../src/lib/secrets.ts'
 import { createSignatureCheck, readsMore, type Scheme, type Signed } from '../../src/lib/signatures.ts'
 import { anyPublicKey, keyOfSecret } from '../keys.ts'
 import { type BodyOption, decodeBody } from './decode-body.ts'
+import { createHttpSignatureVerifier } from './http-signature.ts'
 import { createJwtCheck } from './jwt.ts'
 import { createPaypalVerifier, PAYPAL } from './paypal.ts'
+import { createPlaidVerifier } from './plaid.ts'
 import { valueAt } from './pointers.ts'
 import type { Preset } from './preset.ts'
 import { PRESETS } from './presets.ts'
@@ -48,11 +50,16 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
         check: createJwtCheck(options, deps),
         ...(options.header === 'authorization' && { challenge: 'Bearer' }),
       }
+    case 'http-signature':
+      return createHttpSignatureVerifier(options, deps)
     case 'sns':
       return createSnsVerifier(options, deps)
     case 'paypal':
       return createPaypalVerifier(options, deps)
+    case 'plaid':
+      return createPlaidVerifier(options, deps)
     case 'hmac':
+    case 'hash':
     case 'public-key':
       return withPreset(schemePreset(options), options, deps)
     default:
@@ -60,7 +67,7 @@ export function createVerifier(options: Verify, deps: VerifierDeps): Verifier {
   }
 }
 
-function schemePreset(options: Extract<Verify, { scheme: 'hmac' | 'public-key' }>): Preset {
+function schemePreset(options: Extract<Verify, { scheme: 'hmac' | 'hash' | 'public-key' }>): Preset {
   const { header, field, prefix, algorithm, encoding, template } = options
   const place = {
     ...(options['timestamp-header'] !== undefined && { header: options['timestamp-header'] }),
@@ -68,9 +75,12 @@ function schemePreset(options: Extract<Verify, { scheme: 'hmac' | 'public-key' }
     ...(options['timestamp-prefix'] !== undefined && { prefix: options['timestamp-prefix'] }),
   }
   const time = Object.keys(place).length > 0 ? place : undefined
-  const scheme: Scheme = { header, field, prefix, algorithm, encoding, template, time }
-  const keyOf = (secret: string) =>
-    options.scheme === 'hmac' ? keyOfSecret(secret, options['secret-encoding']) : anyPublicKey(secret)
+  const isHash = options.scheme === 'hash'
+  const scheme: Scheme = { header, field, prefix, algorithm, encoding, template, time, isHash }
+  const keyOf = (secret: string) => {
+    if (options.scheme === 'public-key') return anyPublicKey(secret)
+    return keyOfSecret(secret, options.scheme === 'hmac' ? options['secret-encoding'] : 'text')
+  }
   return { signature: [scheme], keyOf }
 }
 
@@ -86,8 +96,10 @@ function withPreset(preset: Preset, settings: PresetSettings, deps: VerifierDeps
   if (isAddressSigned && address() === undefined) throw noAddress(deps.gateway)
   const keys = secret.map((text) => keyOf(text))
   const check = createSignatureCheck(signature, keys, tolerance, deps.now)
+  const { open } = preset
+  const conceal = open && { conceal: (raw: Buffer) => open(raw, secret) }
   // Most providers sign only the body and headers.
-  if (!signedVariants && !signature.some(readsMore)) return { check }
+  if (!signedVariants && !signature.some(readsMore)) return { check, ...conceal }
   return {
     check({ url: path, ...delivery }) {
       const publicUrl = isAddressSigned ? address() : undefined

@@ -8,8 +8,6 @@ import { decodeBody } from '../deliveries/decode-body.ts'
 import { answer } from './answers.ts'
 import { type ChallengeOptions, isSigned } from './challenge-options.ts'
 
-/** Challenges are short. Longer bodies are deliveries. */
-const MAX_BODY_BYTES = 8_192
 /** Printable ASCII, which is also safe in a header. */
 const VALUE = /^[\x20-\x7e]{1,1000}$/
 /**
@@ -47,7 +45,7 @@ export function createChallenge(options: ChallengeOptions, secret: string | unde
       return !needsBody && answerChallenge(request, response, undefined)
     },
     answerByBody(request: IncomingMessage, response: ServerResponse, raw: Buffer): boolean {
-      if (!needsBody || raw.length === 0 || raw.length > MAX_BODY_BYTES) return false
+      if (!needsBody) return false
       const decoded = attempt(() => decodeBody(request.headers['content-type'], raw))
       return decoded !== undefined && answerChallenge(request, response, decoded.body)
     },

@@ -57,7 +57,7 @@ const options = z.strictObject({
   'rate-limit': rate.default('off').describe('Maximum rate of verified deliveries, such as 100/s.'),
   'max-body': bodySize.default(MIB).describe('Largest body, at most 25mb; larger ones are refused with 413.'),
   body: z
-    .union([z.enum(['auto', 'json', 'form', 'multipart', 'text', 'binary']), formField])
+    .union([z.enum(['auto', 'json', 'ndjson', 'form', 'multipart', 'text', 'binary']), formField])
     .default('auto')
     .describe('How the body is read; auto: by its content type; form.NAME: the JSON in a field of a form.'),
   'keep-original': z

@@ -11,7 +11,10 @@ import type { WebhookOptions } from './config.ts'
 import { allowPage } from './cors.ts'
 import { answerProbe, isProbe, requireMethod } from './methods.ts'
 
-/** The checks of a request before its body is read. */
+/** Requests that check an address are short. Longer bodies are deliveries. */
+const MAX_BODY_BYTES = 8_192
+
+/** The checks of a request before it is verified. */
 export function createHeadCheck(
   options: WebhookOptions,
   { gateway, http }: TransportDeps,
@@ -49,5 +52,14 @@ export function createHeadCheck(
     return false
   }
 
-  return { challenge, requireProof, isAnsweredByHead }
+  /** Answers such requests that are known by their body. They are not verified. */
+  function isAnsweredByBody(request: IncomingMessage, response: ServerResponse, raw: Buffer): boolean {
+    if (raw.length === 0 || raw.length > MAX_BODY_BYTES) return false
+    if (challenge?.answerByBody(request, response, raw)) return true
+    const greeting = preset?.greetBody?.(raw, presetOptions)
+    if (greeting) answer(response, greeting)
+    return greeting !== undefined
+  }
+
+  return { requireProof, isAnsweredByHead, isAnsweredByBody }
 }

@@ -34,9 +34,14 @@ export function proofOf(verify: Verify, preset: Preset | undefined): Proof {
       return NOTHING
     case 'jwt':
       return { ...NOTHING, body: verify.detached || verify['body-hash'] !== undefined, sender: true }
+    case 'plaid':
+      return { ...NOTHING, body: true, sender: true }
     case 'sns':
       return { ...NOTHING, fields: SNS_SIGNED }
+    case 'http-signature':
+      return byComponents(verify.signs)
     case 'hmac':
+    case 'hash':
     case 'public-key':
       return byTemplates([verify.template])
   }
@@ -64,6 +69,13 @@ function byTemplates(templates: readonly (string | undefined)[]): Proof {
     query: all.every((covered) => covered.query),
     sender: body,
   }
+}
+
+/** The components that every signature has to cover. */
+function byComponents(signs: readonly string[]): Proof {
+  const names = signs.map((name) => name.toLowerCase())
+  const query = names.some((name) => ['@query', '@target-uri', '@request-target'].includes(name))
+  return { body: true, fields: [], headers: names, query, sender: true }
 }
 
 const signedHeadersOf = ({ headers }: Pick<Proof, 'headers'>) => (headers === 'all' ? [] : headers)

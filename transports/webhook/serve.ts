@@ -36,7 +36,7 @@ export function createServe(
 ): RequestHandler {
   const { gateway, http } = deps
   const { verifier, preset, refusedDeliveries, answers, accepting } = parts
-  const { challenge, requireProof, isAnsweredByHead } = createHeadCheck(options, deps, parts)
+  const { requireProof, isAnsweredByHead, isAnsweredByBody } = createHeadCheck(options, deps, parts)
   const reader = createReader(options, deps, preset, verifier)
   const requireToken = createRateLimit(options['rate-limit'], deps)
   const about = { limit: options['max-body'], gateway }
@@ -52,7 +52,7 @@ export function createServe(
   function withBody(visit: Visit, raw: Buffer) {
     const { request, response } = visit
     visit.raw = raw
-    if (challenge?.answerByBody(request, response, raw)) return
+    if (isAnsweredByBody(request, response, raw)) return
     if (reader.isSignedUnpacked(request)) proceed(visit, reader.decompress(request, raw), verify)
     else verify(visit, raw)
   }

@@ -90,6 +90,40 @@ describe('JSON', () => {
 })
 
 describe('the option body', () => {
+  test('reads JSON lines as a list, and takes them apart', async () => {
+    const drain = { body: 'ndjson', split: 'data.body', key: 'id' }
+    const { post, store } = await startWebhook(drain)
+    // As Vercel and Cloudflare send logs, with and without a newline at the end.
+    const lines = '\ufeff{"id":"a","n":7615917337495251231}\r\n{"id":"b","message":"a\\nb"}\n\n'
+    for (const type of ['application/x-ndjson', 'text/plain', 'application/json'])
+      assert.ok((await post(lines, { 'content-type': type })).status < 300, type)
+    assert.deepEqual(
+      store.messages.map(({ key, data }) => [key, data.body]),
+      [
+        ['a', { id: 'a', n: '7615917337495251231' }],
+        ['b', { id: 'b', message: 'a\nb' }],
+      ],
+    )
+    const whole = await startWebhook({ body: 'ndjson' })
+    await whole.post('{"a":1}\n2', json)
+    const { data, text } = decodeMessage(whole.last(), encodeMessage(whole.last()))
+    assert.deepEqual([data.format, data.body, text], ['json', [{ a: 1 }, 2], '[{"a":1},2]'])
+    for (const [body, type] of [
+      ['{"a":1}\n{"a"', 'application/x-ndjson'],
+      ['1],[2', 'text/plain'],
+    ] as const) {
+      const { status, body: answer } = await whole.post(body, { 'content-type': type })
+      assert.deepEqual([status, /one of the lines/.test(answer.error?.message ?? '')], [400, true], body)
+    }
+  })
+
+  test('is named to who sends JSON lines as JSON', async () => {
+    const { post } = await startWebhook()
+    const hint = async (body: string) => (await post(body, json)).body.error?.message ?? ''
+    assert.match(await hint('{"a":1}\n{"a":2}\n'), /set `body: ndjson`/)
+    assert.doesNotMatch(await hint('{"a":1}\n{"a"'), /ndjson/)
+  })
+
   test('overrides the content type', async () => {
     const form = 'payload=%7B%22a%22%3A1%7D&b=2'
     const files = multipart([

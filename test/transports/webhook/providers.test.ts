@@ -9,7 +9,9 @@ import { valueAt } from '../../../transports/deliveries/pointers.ts'
 import { webhookOptions } from '../../../transports/webhook/config.ts'
 import { CERTIFICATE } from '../../fixtures/sns-signing.ts'
 import { startWebhook } from './harness.ts'
+import { LARK_SAMPLE } from './providers/lark.ts'
 import { PAYPAL_SAMPLE } from './providers/paypal.ts'
+import { PLAID_SAMPLE, plaidKey } from './providers/plaid.ts'
 import { PRESET_SAMPLES } from './providers/presets.ts'
 import { RECIPE_SAMPLES } from './providers/recipes.ts'
 import { NOW, type Sample, SECRET } from './providers/sample.ts'
@@ -19,7 +21,9 @@ const SAMPLES: Record<string, Sample> = {
   ...PRESET_SAMPLES,
   ...RECIPE_SAMPLES,
   'Amazon SNS': SNS_SAMPLE,
+  'Lark, Feishu': LARK_SAMPLE,
   PayPal: PAYPAL_SAMPLE,
+  Plaid: PLAID_SAMPLE,
 }
 
 /** `also`: the last column of the table of presets. */
@@ -39,6 +43,7 @@ const PRESET_KEYS: Record<string, string> = {
   GitLab: '`header.idempotency-key`',
   HubSpot: '`data.body.eventId`',
   Intercom: '`data.body.id`',
+  'Lark, Feishu': 'ev-lark-1',
   Linear: '`header.linear-delivery`',
   'Mailgun (event)': '`data.body.signature.token`',
   'Mailgun (mail)': '`data.body.token`',
@@ -117,7 +122,7 @@ function keyOf(cell: string, headers: Record<string, string>, sent: string): str
 }
 
 async function start({ verify, key }: Row, sample: Sample) {
-  const isPreset = !['hmac', 'jwt', 'basic', 'bearer', 'header'].includes(String(verify.scheme))
+  const isPreset = !['hmac', 'hash', 'jwt', 'basic', 'bearer', 'header'].includes(String(verify.scheme))
   const secret = { secret: sample.secret ?? SECRET }
   const needsSecret = verify.jwks === undefined && !['sns', 'paypal'].includes(String(verify.scheme))
   const pointer = isPreset || key === '–' ? {} : { key: key.replaceAll('`', '') }
@@ -160,6 +165,7 @@ describe('a provider in docs/webhook-providers.md', () => {
   before(() => {
     mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) => {
       const { href, hostname } = new URL(String(address))
+      if (hostname.endsWith('.plaid.com')) return plaidKey(Object(parseJson(String(init?.body))).key_id)
       if (!/\.(?:amazonaws|paypal)\.com$/.test(hostname)) return realFetch(address, init)
       fetched.push(href)
       return new Response(/\.pem$|\/certs\//.test(href) ? CERTIFICATE : '<ConfirmSubscriptionResponse/>')
@@ -189,7 +195,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
       const count = store.messages.length
       // These sign a token or a few fields, which do not name the sender.
-      const isPartial = /^(Adyen|Mailgun|PayPal)/.test(row.provider)
+      const isPartial = /^(Adyen|DingTalk|Mailgun|PayPal)/.test(row.provider)
       assert.equal(message?.from.verified, isPartial ? undefined : true)
       if (message?.key !== undefined) {
         assert.match((await post(body, headers)).text, /duplicate|<Response>|"type"/)

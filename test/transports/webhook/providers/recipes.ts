@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, hash } from 'node:crypto'
+import { createHash, generateKeyPairSync, hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportJWK, SignJWT } from 'jose'
 import Razorpay from 'razorpay'
-import { hmac, plain, type Sample, SECRET, seconds } from './sample.ts'
+import { hmac, NOW, plain, type Sample, SECRET, seconds } from './sample.ts'
 
 const airtable = Buffer.from('thirty-two bytes that are secret')
 const google = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -69,6 +69,10 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
   ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
   'Coinbase Commerce': plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
+  DingTalk: {
+    body: { msgId: 'm-1', text: { content: 'hello' }, senderId: 'ada' },
+    sign: (_, at) => ({ timestamp: String(at), sign: hmac(`${at}\n${SECRET}`, 'base64') }),
+  },
   DocuSign: plain('x-docusign-signature-1', { event: 'envelope-completed' }, { encoding: 'base64' }),
   'Front (rule)': plain(
     'x-front-signature',
@@ -141,6 +145,14 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     }),
   },
   Segment: plain('x-signature', { messageId: 's-1', type: 'track' }, { hash: 'sha1' }),
+  'Starling (version 1)': {
+    body: { webhookNotificationUid: 'w-1', content: { amount: 7.47 } },
+    sign: (text) => ({
+      'x-hook-signature': createHash('sha512')
+        .update(SECRET + text)
+        .digest('base64'),
+    }),
+  },
   Tally: plain('tally-signature', { eventId: 't-1' }, { encoding: 'base64' }),
   'Twitch EventSub': {
     body: { subscription: { type: 'channel.follow' }, event: { user_id: '1337' } },
@@ -169,6 +181,17 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
     sign: (text) => ({
       'x-wc-webhook-delivery-id': 'w-1',
       'x-wc-webhook-signature': hmac(text, 'base64'),
+    }),
+  },
+  Zalo: {
+    body: {
+      app_id: '360846524940903967',
+      event_name: 'user_send_text',
+      timestamp: String(NOW),
+      message: { msg_id: 'z-1' },
+    },
+    sign: (text) => ({
+      'x-zevent-signature': `mac=${hash('sha256', `360846524940903967${text}${NOW}${SECRET}`)}`,
     }),
   },
 }
