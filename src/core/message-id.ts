@@ -60,7 +60,7 @@ export function timeIn(text: string): number | undefined {
 
 /** The journal position in an id; undefined if the text is not one of our ids. */
 export function positionOf(id: string): number | undefined {
-  return idParts(id)?.[0]
+  return isId(id) ? positionIn(id) : undefined
 }
 
 /** An id without its dashes. Cached for the last id: accepting a message needs it for the key and for the trace. */
@@ -81,12 +81,16 @@ export function timeOf(id: string): number {
 /** Position, time and random end of an id, as the Redis scripts take them; undefined if the text is not one of our ids. */
 export function idParts(id: string): [number, number, number] | undefined {
   if (!isId(id)) return undefined
+  const mixed = Number.parseInt(id.slice(24, 28), 16)
+  const random = (mixed & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
+  return [positionIn(id), timeOf(id), random]
+}
+
+function positionIn(id: string): number {
   const high = Number.parseInt(id.slice(15, 18), 16)
   const middle = Number.parseInt(id.slice(19, 23), 16) & 0x3fff
-  const mixed = Number.parseInt(id.slice(24, 28), 16)
-  const position = (high * 2 ** 14 + middle) * 2 ** 14 + (mixed >> 2)
-  const random = (mixed & 3) * 2 ** 32 + Number.parseInt(id.slice(28), 16)
-  return [position, timeOf(id), random]
+  const low = Number.parseInt(id.slice(24, 28), 16) >> 2
+  return (high * 2 ** 14 + middle) * 2 ** 14 + low
 }
 
 /** Number of missed events that an id stands for. The id of a gap has no position, and ends with this number. */

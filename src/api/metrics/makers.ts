@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { createDurations } from './durations.ts'
 import { createTally } from './tally.ts'
 
 /** Upper bounds (s) of the buckets of all histograms. */
@@ -32,6 +33,9 @@ export function createMakers(registry: Registry) {
       createTally(register(name, labelNames), help, labelNames, registers),
     gauge: (name: string, help: string, ...labelNames: string[]) =>
       new Gauge({ name: register(name, labelNames), help, labelNames, registers }),
+    /** Like `seconds`, with one label, for frequent events. */
+    durations: (name: string, help: string, label: string) =>
+      createDurations(register(`${name}_seconds`, [label]), help, label, BUCKETS, registers),
     seconds: (name: string, help: string, ...labelNames: string[]) =>
       new Histogram({
         name: register(`${name}_seconds`, labelNames),

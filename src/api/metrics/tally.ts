@@ -14,7 +14,7 @@ export function createTally(
   registers: Registry[],
 ) {
   /** By the values of the first and second label. */
-  const sums = new Map<string, Map<string, number>>()
+  const sums = new Map<string, Map<string, { count: number }>>()
   const [first, second] = labelNames
   const counter = new Counter({
     name,
@@ -23,7 +23,7 @@ export function createTally(
     registers,
     collect() {
       for (const [value1, bySecond] of sums) {
-        for (const [value2, count] of bySecond)
+        for (const [value2, { count }] of bySecond)
           this.inc(second === undefined ? { [first]: value1 } : { [first]: value1, [second]: value2 }, count)
       }
       sums.clear()
@@ -33,9 +33,9 @@ export function createTally(
     counter,
     /** Adds a number for these values of the labels. */
     add(count: number, value1: string, value2 = ''): void {
-      const bySecond = sums.get(value1) ?? new Map<string, number>()
-      bySecond.set(value2, (bySecond.get(value2) ?? 0) + count)
-      sums.set(value1, bySecond)
+      const sum = sums.get(value1)?.get(value2)
+      if (sum) sum.count += count
+      else sums.set(value1, new Map(sums.get(value1)).set(value2, { count }))
     },
   }
 }

@@ -6,7 +6,7 @@ import type { Makers } from './makers.ts'
  * Metrics of this daemon's work on messages, updated as it happens. Durations (`took`) are in
  * seconds.
  */
-export function createWorkMetrics({ counter, seconds, tally }: Makers) {
+export function createWorkMetrics({ counter, durations, seconds, tally }: Makers) {
   const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
   const duplicates = tally(
     'duplicates_total',
@@ -21,8 +21,8 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
   )
   const taken = counter('received_total', 'Messages received with gateway-receive.', 'gateway')
   const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
-  const skillSeconds = seconds('skill', 'Run time of the skill of a route.', 'route')
-  const latency = seconds('dispatch_latency', 'Time from acceptance to the start of the skill.', 'gateway')
+  const skillSeconds = durations('skill', 'Run time of the skill of a route.', 'route')
+  const latency = durations('dispatch_latency', 'Time from acceptance to the start of the skill.', 'gateway')
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
   const sendSeconds = seconds('send', 'Duration of successful sends.', 'gateway')
   const sendLatency = seconds(
@@ -31,12 +31,7 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
     'gateway',
   )
   const pushed = tally('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
-  const pushSeconds = seconds('push', 'Duration of successful pushes.', 'subscription')
-
-  // Avoids prom-client's label lookup on each call.
-  const secondsOf = perLabel((route) => skillSeconds.labels({ route }))
-  const latencyOf = perLabel((gateway) => latency.labels({ gateway }))
-  const pushSecondsOf = perLabel((subscription) => pushSeconds.labels({ subscription }))
+  const pushSeconds = durations('push', 'Duration of successful pushes.', 'subscription')
 
   return {
     accepted(gateway: string, fresh: number, repeated: number) {
@@ -47,15 +42,15 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
     dispatch: {
       dispatched(route: string, outcome: string, took: number) {
         dispatched.add(1, route, outcome)
-        secondsOf(route).observe(took)
+        skillSeconds.observe(route, took)
       },
       unrouted: (count: number) => dispatched.add(count, '', 'unrouted'),
-      latency: (gateway: string, took: number) => latencyOf(gateway).observe(took),
+      latency: latency.observe,
     },
     taken: (gateway: string) => taken.inc({ gateway }),
     pushed(subscription: string, outcome: string, took?: number) {
       pushed.add(1, subscription, outcome)
-      if (took !== undefined) pushSecondsOf(subscription).observe(took)
+      if (took !== undefined) pushSeconds.observe(subscription, took)
     },
     sent(gateway: string, outcome: string, took?: { attempt: number; total: number }) {
       sent.inc({ gateway, outcome })
@@ -81,7 +76,7 @@ export function createWorkMetrics({ counter, seconds, tally }: Makers) {
         unrouted: await sum(dispatched.counter, 'unrouted'),
         sent: await sum(sent, 'sent'),
         refused: await sum(refused),
-        latency: await bucketsOf(latency),
+        latency: await bucketsOf(latency.histogram),
       }
     },
   }
@@ -95,14 +90,4 @@ async function bucketsOf(histogram: Histogram): Promise<Counts['latency']> {
     if (metricName?.endsWith('_bucket')) counts.set(le, (counts.get(le) ?? 0) + value)
   }
   return [...counts].map(([le, count]) => ({ le, count }))
-}
-
-/** Caches `make` per label value. These are names of the configuration, so there are few. */
-function perLabel<Child>(make: (label: string) => Child): (label: string) => Child {
-  const children = new Map<string, Child>()
-  return (label) => {
-    const child = children.get(label) ?? make(label)
-    children.set(label, child)
-    return child
-  }
 }

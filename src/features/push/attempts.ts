@@ -10,6 +10,8 @@ const MOST_IN_MEMORY = 200
 /** Minimum interval (ms) between two reports. */
 const REPORT_INTERVAL = 500
 
+type Attempt = { at: number; event: string; attempt: number; ms: number; answer: Answer }
+
 export type Attempts = Awaited<ReturnType<typeof createAttempts>>
 
 /** The attempts of one subscription: their effect on the circuit, and the report of the newest. */
@@ -26,15 +28,17 @@ export async function createAttempts(deps: {
   now(): number
 }) {
   const { records, circuit, now } = deps
+  /** Newest first, from the last run. */
+  const earlier = (await records.report()).attempts
   /** Newest last. */
-  const attempts = (await records.report()).attempts.toReversed()
+  const attempts: Attempt[] = []
   let reportTimer: NodeJS.Timeout | undefined
 
   const report = async () => {
     clearTimeout(reportTimer)
     reportTimer = undefined
     await records.setReport({
-      attempts: attempts.slice(-REPORTED).reverse(),
+      attempts: [...attempts.slice(-REPORTED).reverse().map(shownAttempt), ...earlier].slice(0, REPORTED),
       failures: circuit.failures(),
       openUntil: circuit.openUntil(),
     })
@@ -50,8 +54,7 @@ export async function createAttempts(deps: {
      * 410, Standard Webhooks).
      */
     record(event: Event, attempt: number, at: number, answer: Answer, isStopping: boolean) {
-      const { retryAt = 0, ...outcome } = answer
-      const { reason, status } = outcome
+      const { reason, status, retryAt = 0 } = answer
       const isGone = status === 410
       const ms = now() - at
       const wasOpen = circuit.isOpen()
@@ -64,10 +67,14 @@ export async function createAttempts(deps: {
       } else {
         circuit.failed(retryAt)
       }
-      attempts.push({ at, event: event.id, attempt, ms, ...outcome })
+      attempts.push({ at, event: event.id, attempt, ms, answer })
       if (attempts.length > MOST_IN_MEMORY) attempts.splice(0, attempts.length - REPORTED)
       reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
       return { reason, stays: wasOpen || isGone, isGone }
     },
   }
+}
+
+function shownAttempt({ answer: { retryAt: _, ...outcome }, ...attempt }: Attempt) {
+  return { ...attempt, ...outcome }
 }

@@ -1,5 +1,6 @@
-import { Client } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import { publicLookup } from '../../lib/public-lookup.ts'
+import { createExchange, type Exchange, type Exchanged } from './exchange.ts'
 import type { PushSubscription } from './schema.ts'
 import { tlsOptions } from './tls.ts'
 
@@ -13,9 +14,9 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
    * One per connection, created at the first event. Tracking free ones here is cheaper than
    * undici's pool.
    */
-  let clients: Client[] | undefined
-  const free: Client[] = []
-  const waiting: ((client: Client) => void)[] = []
+  let exchanges: Exchange[] | undefined
+  const free: Exchange[] = []
+  const waiting: ((exchange: Exchange) => void)[] = []
 
   /** Throws if files of `tls` cannot be read; the next call tries again. */
   const open = () => {
@@ -27,23 +28,25 @@ export function createConnections({ url, allowPrivate, concurrency, timeout, tls
       bodyTimeout: 0,
       connect: { timeout, ...tlsOptions(tls), ...(allowPrivate ? {} : { lookup: publicLookup }) },
     }
-    clients = Array.from({ length: concurrency }, () => new Client(origin, settings))
-    free.push(...clients)
+    exchanges = Array.from({ length: concurrency }, () =>
+      createExchange(new Client(origin, settings), timeout, release),
+    )
+    free.push(...exchanges)
+  }
+  const release = (exchange: Exchange) => {
+    const next = waiting.shift()
+    if (next) next(exchange)
+    else free.push(exchange)
   }
 
   return {
-    /** Calls `use` with a free connection, at once or later. Throws like `open`. */
-    take(use: (client: Client) => void): void {
-      if (!clients) open()
-      const client = free.pop()
-      if (client) use(client)
-      else waiting.push(use)
+    /** Sends a request on a free connection, at once or later. Throws like `open`. */
+    send(request: Dispatcher.DispatchOptions, done: (result: Exchanged) => void): void {
+      if (!exchanges) open()
+      const exchange = free.pop()
+      if (exchange) exchange.send(request, done)
+      else waiting.push((next) => next.send(request, done))
     },
-    release(client: Client): void {
-      const next = waiting.shift()
-      if (next) next(client)
-      else free.push(client)
-    },
-    close: () => Promise.all((clients ?? []).map((client) => client.destroy())),
+    close: () => Promise.all((exchanges ?? []).map((exchange) => exchange.close())),
   }
 }

@@ -6,8 +6,11 @@ import { conversationOf } from './wire.ts'
 
 export type Lanes = ReturnType<typeof createLanes>
 
-/** An event, and the round in which it was read (see `GroupRead`); a gap has none. */
-export type Delivery = { event: Event; round: number | undefined }
+/**
+ * An event, its lane (see `laneOf`), and the round in which it was read (see `GroupRead`); a gap has
+ * none.
+ */
+export type Delivery = { event: Event; lane: string; round: number | undefined }
 
 /** Remembered lanes while older jobs may exist. A lane that was dropped counts as unknown again. */
 const MOST_KNOWN_LANES = 1_000
@@ -37,12 +40,11 @@ export function createLanes(subscription: string, queue: string, now: () => numb
 
   /** Turns events into jobs. `failure`: why the first one could not be pushed. */
   const addJobs = (deliveries: readonly Delivery[], failure?: string) => {
-    for (const [index, { event, round }] of deliveries.entries()) {
+    for (const [index, { event, lane, round }] of deliveries.entries()) {
       const id = deliveryId(`${queue}/${event.id}`, round)
-      const lane = laneOf(event)
       putLast(lastJobs, lane, id, Number.POSITIVE_INFINITY)
       const data = index === 0 && failure !== undefined ? { event, failure, failedAt: now() } : { event }
-      newJobs.push({ event, round, job: { id, lane, group: subscription, data } })
+      newJobs.push({ event, lane, round, job: { id, lane, group: subscription, data } })
     }
   }
 
@@ -62,7 +64,7 @@ export function createLanes(subscription: string, queue: string, now: () => numb
     unsent: () => unsent,
     add(delivery: Delivery): void {
       unsent++
-      const lane = laneOf(delivery.event)
+      const { lane } = delivery
       if (addTo(lanes, lane, delivery)) ready.push(lane)
     },
     /** The first event of a lane that is ready; the lane is no longer ready then. */

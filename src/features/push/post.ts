@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { reasonOf } from '../../core/errors.ts'
 import type { Event } from '../../core/event.ts'
 import { DAY } from '../../core/units.ts'
@@ -6,6 +5,7 @@ import { headOf } from '../../lib/head-of.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
 import { privateRefusal } from '../../lib/public-lookup.ts'
 import { createConnections } from './connections.ts'
+import type { Exchanged } from './exchange.ts'
 import { createTokens, type Tokens } from './oauth.ts'
 import { createPace } from './pace.ts'
 import type { PushSubscription } from './schema.ts'
@@ -30,7 +30,7 @@ const OWN_HEADERS = /^(content-type|user-agent|(webhook|ce)-.*)$/i
  * private address.
  */
 export function createPoster(subscription: PushSubscription, now: () => number) {
-  const { allowPrivate, timeout, secret, format } = subscription
+  const { allowPrivate, secret, format } = subscription
   const url = new URL(subscription.url)
   const path = url.pathname + url.search
   // Node does not look up literal addresses.
@@ -42,7 +42,9 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const pace = createPace(subscription.rate)
   const tokens = subscription.oauth && createTokens(subscription, now)
 
-  const answerOf = (status: number, headers: IncomingHttpHeaders, body: Buffer[]): Answer => {
+  const answerOf = (result: Exchanged): Answer => {
+    if (result instanceof Error) return { reason: reasonOf(result) || String(result) }
+    const { status, headers, body } = result
     const answer = body.length === 0 ? '' : headOf(Buffer.concat(body).toString(), SHOWN)
     if (status >= 200 && status < 300) return { status, answer }
     const reason = status < 400 ? movedTo(status, headers.location) : `it answered ${status}`
@@ -52,34 +54,8 @@ export function createPoster(subscription: PushSubscription, now: () => number) 
   const send = (event: Event, token: string | undefined, done: (answer: Answer) => void) => {
     const { headers, body } = encodeEvent(event, format)
     const authorization = token === undefined ? [] : ['authorization', `Bearer ${token}`]
-    const all = [...fixed, ...authorization, ...headers, ...sign(event.id, body, now())]
-    const chunks: Buffer[] = []
-    let timer: NodeJS.Timeout | undefined
-    let head: { status: number; headers: IncomingHttpHeaders } | undefined
-    connections.take((client) => {
-      const end = (error?: Error) => {
-        clearTimeout(timer)
-        connections.release(client)
-        // The rest of the answer does not matter, because the status is known.
-        if (head) done(answerOf(head.status, head.headers, chunks))
-        else done({ reason: reasonOf(error) || String(error) })
-      }
-      client.dispatch(
-        { path, method: 'POST', headers: all, body },
-        {
-          onRequestStart(request) {
-            // `AbortSignal.timeout` costs more than the rest of the request.
-            timer = setTimeout(() => request.abort(new Error(`no answer within ${timeout} ms`)), timeout)
-          },
-          onResponseStart(_, status, headers) {
-            head = { status, headers }
-          },
-          onResponseData: (_, chunk) => void chunks.push(chunk),
-          onResponseEnd: () => end(),
-          onResponseError: (_, error) => end(error),
-        },
-      )
-    })
+    const all = fixed.concat(authorization, headers, sign(event.id, body, now()))
+    connections.send({ path, method: 'POST', headers: all, body }, (result) => done(answerOf(result)))
   }
 
   const begin = (event: Event, done: (answer: Answer) => void) => {

@@ -3,7 +3,6 @@ import type { Event } from '../../core/event.ts'
 import { missedIn } from '../../core/message-id.ts'
 import type { GroupBatch, Topics } from '../../core/store.ts'
 import { isStoreAway } from '../../engine/attempts.ts'
-import { roundsOf } from '../../engine/event-rounds.ts'
 import { withGap } from '../../engine/with-gap.ts'
 import { defined } from '../../lib/defined.ts'
 import { type Delivery, type Lanes, laneOf } from './lanes.ts'
@@ -53,7 +52,7 @@ type ReadingDeps = {
  * Peeks, so that no event is hidden after a crash. Only one daemon does this at a time.
  */
 export function createReading(deps: ReadingDeps) {
-  const { topics, topic, group, now } = deps
+  const { topics, topic, group, wants, now } = deps
   const pending = createPending(deps)
   const partitions = Array.from({ length: topics.partitions(topic) }, (_, partition): Partition => {
     return { partition, hasMore: true, readTo: 0, isBehind: false, retryAt: 0 }
@@ -61,18 +60,20 @@ export function createReading(deps: ReadingDeps) {
 
   const take = async (from: Partition, batch: GroupBatch = { items: [], more: false, missed: 0 }) => {
     const events = withGap(topic, batch, now(), 'peek')
-    const rounds = roundsOf(batch)
-    const toDelivery = (event: Event) => ({ event, round: rounds.get(event.id) })
-    const fresh = events.filter((event) => !pending.has(toDelivery(event)))
+    const gaps = events.length - batch.items.length
+    const roundAt = (index: number) => (index < gaps ? undefined : (batch.rounds?.[index - gaps] ?? 0))
+    const fresh = events
+      .map((event, index): Delivery => ({ event, lane: laneOf(event), round: roundAt(index) }))
+      .filter((delivery) => !pending.has(delivery))
     const [first] = fresh
     // Check `control` before the first event: a pause is written before the events it holds back.
     if (first && !isDeepStrictEqual(await deps.records.control(), deps.control)) return
-    const isGap = first !== undefined && missedIn(first.id) > 0
+    const isGap = first !== undefined && missedIn(first.event.id) > 0
     let isAllTaken = !isGap
-    const wanted = deps.wants && !isGap ? await Promise.all(fresh.map(deps.wants)) : []
+    const wanted = wants && !isGap ? await Promise.all(fresh.map(({ event }) => wants(event))) : []
     // A gap is taken alone: its id changes when other events are acknowledged.
-    for (const [index, event] of (isGap ? [first] : fresh).entries()) {
-      if (pending.add(toDelivery(event), wanted[index] !== false, isGap)) from.hasMore = true
+    for (const [index, delivery] of (isGap ? [first] : fresh).entries()) {
+      if (pending.add(delivery, wanted[index] !== false, isGap)) from.hasMore = true
       else isAllTaken = false
     }
     // A read returns few large events at a time, so only an empty one marks the end.
@@ -158,7 +159,11 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
   /** Groups events by partition, so that reachable shards need not wait for others, and by round. */
   const inParts = (items: Done[]) => {
     const partitionOf = (id: string) => topics.placeOf(topic, id)?.partition ?? 0
-    const keyOf = ({ id, round }: Done) => `${topics.partitions(topic) === 1 ? 0 : partitionOf(id)} ${round}`
+    const [first] = items
+    const isOnePartition = topics.partitions(topic) === 1
+    // The usual case needs no keys.
+    if (first && isOnePartition && items.every(({ round }) => round === first.round)) return [items]
+    const keyOf = ({ id, round }: Done) => `${isOnePartition ? 0 : partitionOf(id)} ${round}`
     return [...Map.groupBy(items, keyOf).values()]
   }
   /** An event that was redelivered meanwhile stays unread. */
@@ -173,11 +178,10 @@ function createPending({ topics, topic, group, lanes, mayBecomeJob, now }: Readi
   }
   return {
     /** Whether an event was read in the same round. */
-    has: ({ event: { id }, round }: Delivery) => pending.has(id) && pending.get(id) === round,
+    has: ({ event: { id }, round }: Delivery) => pending.get(id) === round && pending.has(id),
     /** Adds an event or a gap; false if it has to be read again later. */
     add(delivery: Delivery, isWanted: boolean, isGap: boolean): boolean {
-      const { event, round } = delivery
-      const lane = laneOf(event)
+      const { event, lane, round } = delivery
       const isFree = lanes.isFree(lane)
       if (!isWanted) done.push({ id: event.id, round })
       else if (isGap || (!isFree && mayBecomeJob(lane))) lanes.addJobs([delivery])

@@ -52,7 +52,7 @@ export function createSigner(secrets: readonly string[]) {
   )
   return (id: string, body: Buffer, now: number): EncodedEvent['headers'] => {
     const time = String(Math.floor(now / 1000))
-    const signed = [Buffer.from(`${id}.${time}.`), body]
+    const signed = [`${id}.${time}.`, body]
     const signatures = hmacs.map((hmac) => `v1,${hmac(signed).toString('base64')}`)
     return ['webhook-id', id, 'webhook-timestamp', time, 'webhook-signature', signatures.join(' ')]
   }

@@ -2,7 +2,7 @@ import { positionOf } from '../../core/message-id.ts'
 import type { Group, GroupRows } from './group-rows.ts'
 import type { TopicLog } from './topic-log.ts'
 
-type Settling = { until?: number; round?: number | undefined }
+type Settling = { until?: number; round?: number | undefined; areRead?: boolean | undefined }
 
 const NONE: ReadonlySet<number> = new Set()
 
@@ -43,15 +43,23 @@ export function createGroupSettle(log: TopicLog, rows: GroupRows) {
     rows.save(group)
   }
 
+  function isNewestThere({ topic }: Group, ids: readonly string[]): boolean {
+    // Ids sort in the order of their positions.
+    let newest = ''
+    for (const id of ids) if (id > newest) newest = id
+    return log.positionsOf(topic, [newest]).length === 1
+  }
+
   return {
     /**
      * Consumes events, or hides them until a time. Moves unread ones, and all before them, into `pending`. With `round`, only events
-     * of that round. Returns their number.
+     * of that round. `areRead`: all of them were read from this topic, so only the newest one's id is compared. Returns their number.
      */
-    settle(group: Group, ids: readonly string[], { until, round }: Settling = {}): number {
+    settle(group: Group, ids: readonly string[], { until, round, areRead }: Settling = {}): number {
       const { consumed } = group
       const isOfRound = (at: number) => round === undefined || rows.roundOf(group, at) === round
-      const found = new Set(log.positionsOf(group.topic, new Set(ids)).filter(isOfRound))
+      const positions = areRead && isNewestThere(group, ids) ? log.positionsOfRead : log.positionsOf
+      const found = new Set(positions(group.topic, ids).filter(isOfRound))
       // Events that were read and have expired since do not count as missed.
       const gone = until === undefined ? goneOf(group, ids, found) : NONE
       const open = [...found, ...gone].filter((at) => at > consumed || rows.isPending(group, at))

@@ -17,6 +17,7 @@ export type TopicLog = ReturnType<typeof createTopicLog>
 const NEAR = 64
 
 type Place = { position: number }
+type There = { there: string }
 export type LoggedEvent = PlacedEvent & { source: string }
 type EventRow = Pick<Event, 'id' | 'type' | 'source' | 'timestamp'> & {
   position: number
@@ -89,6 +90,13 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
       })
       return { items: placed, more }
     },
+    ...createPlaces(sql),
+  }
+}
+
+/** Which positions of a topic have events. */
+function createPlaces(sql: Sql) {
+  return {
     /** The number of existing events in (`from`, `to`]. */
     count: ({ id }: TopicRow, from: number, to: number) =>
       sql.get<{ there: number }>`SELECT count(*) AS there FROM place
@@ -97,7 +105,9 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
     positions: ({ id }: TopicRow, from: number, to: number) =>
       sql.all<Place>`SELECT position FROM place WHERE topic = ${id} AND position > ${from} AND position <= ${to}`,
     /** The positions of ids whose events exist. */
-    positionsOf: ({ id }: TopicRow, ids: ReadonlySet<string>) => positionsOf(sql, id, ids),
+    positionsOf: ({ id }: TopicRow, ids: readonly string[]) => positionsOf(sql, id, new Set(ids)),
+    /** The same, for ids that were read from this topic: compares only positions, which is cheaper. */
+    positionsOfRead: ({ id }: TopicRow, ids: readonly string[]) => positionsOfRead(sql, id, ids),
     /** The position of the oldest event; one past the end for an empty topic. */
     first: ({ id, last }: TopicRow): number =>
       sql.get<Place>`SELECT position FROM place WHERE topic = ${id} ORDER BY position LIMIT 1`?.position ??
@@ -108,20 +118,36 @@ export function createTopicLog(parts: Parts, journal: JournalTable) {
 /** Reads ranges, because the ids of a batch are close together. */
 function positionsOf(sql: Sql, topic: number, ids: ReadonlySet<string>): number[] {
   const places = new Map([...ids].map((id) => [id, positionOf(id) ?? 0]))
-  const asked = [...places.values()].sort((a, b) => a - b)
   const found: number[] = []
-  for (let at = 0; at < asked.length; ) {
-    const from = asked[at] ?? 0
-    let to = from
-    for (; at < asked.length && (asked[at] ?? 0) < to + NEAR; at++) to = asked[at] ?? to
+  for (const { from, to } of rangesOf([...places.values()])) {
     // One row, because the cost is per row.
-    const [{ there } = { there: '[]' }] = sql.all<{
-      there: string
-    }>`SELECT json_group_array(id) AS there FROM place
+    const [{ there } = { there: '[]' }] = sql.all<There>`SELECT json_group_array(id) AS there FROM place
       WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
     for (const id of JSON.parse(there)) if (ids.has(id)) found.push(places.get(id) ?? 0)
   }
   return found
+}
+
+function positionsOfRead(sql: Sql, topic: number, ids: readonly string[]): number[] {
+  const asked = new Set(ids.map((id) => positionOf(id) ?? 0))
+  const found: number[] = []
+  for (const { from, to } of rangesOf([...asked])) {
+    const [{ there } = { there: '[]' }] = sql.all<There>`SELECT json_group_array(position) AS there FROM place
+      WHERE topic = ${topic} AND position BETWEEN ${from} AND ${to}`
+    for (const position of JSON.parse(there)) if (asked.has(position)) found.push(position)
+  }
+  return found
+}
+
+/** Ranges that contain all positions: those of a batch are close together. */
+function rangesOf(positions: number[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = []
+  for (const position of positions.sort((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    if (last && position < last.to + NEAR) last.to = position
+    else ranges.push({ from: position, to: position })
+  }
+  return ranges
 }
 
 function toEvent({ id, type, source, data, timestamp, root: rootContextId }: EventRow, topic: string): Event {

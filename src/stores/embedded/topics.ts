@@ -95,10 +95,10 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
           return group && readOne(group, request, after)
         })
       }),
-    ack: (topic, name, ids, { round } = {}) =>
+    ack: (topic, name, ids, { round, areRead } = {}) =>
       within(topic, name, 0, (group) => {
         const missed = [...new Set(ids)].reduce((sum, id) => sum + missedIn(id), 0)
-        return settle(group, ids, { round }) + (missed > 0 ? forgive(group, missed) : 0)
+        return settle(group, ids, { round, areRead }) + (missed > 0 ? forgive(group, missed) : 0)
       }),
     nack: (topic, name, ids, delay) =>
       within(topic, name, 0, (group) => {
@@ -109,12 +109,12 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
     extend: (topic, name, ids, lease) =>
       within(topic, name, 0, (group) => {
         const [at, until] = [now(), now() + storable(lease)]
-        const positions = log.positionsOf(group.topic, new Set(ids))
+        const positions = log.positionsOf(group.topic, ids)
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
       }),
     restore: (topic, name, id, round) =>
       within(topic, name, false, (group) => {
-        const [position] = log.positionsOf(group.topic, new Set([id]))
+        const [position] = log.positionsOf(group.topic, [id])
         if (position === undefined) return false
         rows.redeliver(group, position, round)
         // Unread events are delivered anyway.

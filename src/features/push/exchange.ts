@@ -1,0 +1,53 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Client, Dispatcher } from 'undici'
+
+/** An answer; its body may be cut short. An error: there was none. */
+export type Exchanged = { status: number; headers: IncomingHttpHeaders; body: Buffer[] } | Error
+
+export type Exchange = ReturnType<typeof createExchange>
+
+/**
+ * The requests on one connection, one at a time, each with `timeout` ms from its start to the end
+ * of the answer. All of them share a handler and a timer: new ones for each request take longer
+ * than signing it. Calls `ended` after each, before the request's own `done`.
+ */
+export function createExchange(client: Client, timeout: number, ended: (exchange: Exchange) => void) {
+  let done: ((result: Exchanged) => void) | undefined
+  let request: Dispatcher.DispatchController | undefined
+  let head: { status: number; headers: IncomingHttpHeaders } | undefined
+  let body: Buffer[] = []
+  const expire = () => request?.abort(new Error(`no answer within ${timeout} ms`))
+  let timer: NodeJS.Timeout | undefined
+
+  const end = (error: Error) => {
+    // The rest of the answer does not matter, because the status is known.
+    const result = head ? { ...head, body } : error
+    const answered = done
+    done = request = head = undefined
+    body = []
+    ended(exchange)
+    answered?.(result)
+  }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart(controller) {
+      request = controller
+      timer = timer?.refresh() ?? setTimeout(expire, timeout).unref()
+    },
+    onResponseStart(_, status, headers) {
+      head = { status, headers }
+    },
+    onResponseData: (_, chunk) => void body.push(chunk),
+    onResponseEnd: () => end(NO_ANSWER),
+    onResponseError: (_, error) => end(error),
+  }
+  const exchange = {
+    send(options: Dispatcher.DispatchOptions, answered: (result: Exchanged) => void): void {
+      done = answered
+      client.dispatch(options, handler)
+    },
+    close: () => client.destroy(),
+  }
+  return exchange
+}
+
+const NO_ANSWER = new Error('the answer had no status')
