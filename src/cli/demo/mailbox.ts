@@ -50,7 +50,7 @@ function serveImap(socket: Socket, checks: ReadonlyMap<string, string>): void {
     return [`* 1 FETCH (UID 1 BODY[HEADER] {${Buffer.byteLength(headers)}}\r\n${headers})`]
   }
   say(`* OK [CAPABILITY ${CAPABILITIES}] the mailbox of the demo`)
-  createInterface({ input: socket }).on('line', (line) => {
+  onLine(socket, (line) => {
     const [, tag = '*', name = ''] = /^(\S+) (UID \S+|\S+)/.exec(line) ?? []
     const command = name.toUpperCase()
     if (idleTag && /^done$/i.test(line)) {
@@ -79,7 +79,7 @@ function serveSmtp(socket: Socket, checks: Map<string, string>): void {
     if (id !== undefined && checks.size < MAX_CHECKS) checks.set(id, text)
   }
   say('220 mail.harbour.example ESMTP')
-  createInterface({ input: socket }).on('line', (line) => {
+  onLine(socket, (line) => {
     if (isData && line !== '.') {
       isHeader &&= line !== ''
       if (isHeader) header.push(line)
@@ -91,4 +91,11 @@ function serveSmtp(socket: Socket, checks: Map<string, string>): void {
     say(isData ? '354 go on' : '250 2.0.0 mail.harbour.example')
     if (/^quit/i.test(line)) socket.end()
   })
+}
+
+/** Calls `handle` with each line of a socket. A lost connection is an error of the reader, too. */
+function onLine(socket: Socket, handle: (line: string) => void): void {
+  createInterface({ input: socket })
+    .on('line', handle)
+    .on('error', () => socket.destroy())
 }
