@@ -33,7 +33,7 @@ const LONGEST = [
   'test/e2e/assistant.test.ts',
   'test/transports/slack/bolt-samples.test.ts',
   'test/transports/email/faults.test.ts',
-  'test/features/push.test.ts',
+  'test/features/push-failing.test.ts',
   'test/browser/open-for-long.test.ts',
   'test/features/bullmq/gateway.test.ts',
   'test/e2e/crash.test.ts',

@@ -58,7 +58,7 @@ async function startReceiver(t: TestContext) {
 }
 
 test('one trace leads from the sender through accept, dispatch, a queue and its worker to the reply', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const redis = await startRedisServer()
   t.after(redis.stop)
@@ -141,7 +141,7 @@ const ASK = `export default {
 }`
 
 test('a trace has the skill, what it invokes, the steps of a model and its tools, and goes out by HTTP', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async (t) => {
   const receiver = await startReceiver(t)
   const model = await startOpenAiServer([

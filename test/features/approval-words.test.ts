@@ -1,159 +1,165 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import type { Caller } from '../../src/core/call.ts'
+import type { Message } from '../../src/core/message.ts'
+import { HOUR, MINUTE } from '../../src/core/units.ts'
 import { createApprovalWords } from '../../src/features/approvals/words.ts'
 import { messageOf } from '../runtime/support/message.ts'
 import { startRuntime } from '../runtime/support/runtime.ts'
 import { openStore } from '../runtime/support/store.ts'
 
-const PROVEN = { id: 'ada', verified: true }
-/** Sent again, it has the same Date. */
-const OLD = Date.now() - 3_600_000
+const ADA: Caller = { kind: 'route', id: 'chat:ada' }
+const BOB: Caller = { kind: 'route', id: 'chat:bob' }
+/** A caller whose identity is not proven. */
+const STRANGER: Caller = { kind: 'route' }
+const VERIFIED = { id: 'ada', verified: true }
 const MAIL = { transport: 'email', to: 'bot@example.com' }
-const SAID = { to: [MAIL.to], allowed: true, date: Date.now() }
+const MAIL_DATA = { to: [MAIL.to], allowed: true, date: Date.now() }
 
-test('yes and no decide what waits in this conversation, by who may, and ask which where several do', async (t) => {
+async function start(t: TestContext) {
   const store = await openStore(t)
   const { approvals } = (await startRuntime(t, { store })).services
-  const ask = async (text: string, conversation: string) => {
-    const message = { id: `m-${text}`, gateway: 'chat', conversation, from: 'bob' }
-    const what = { key: text, skill: 'deploy', args: { text }, title: 'Run deploy', by: 'chat:bob', message }
-    const how = { approvers: ['chat:ada'], timeout: 60_000, onTimeout: 'deny' as const, trace: 't' }
-    return (await approvals.request({ ...what, ...how })).id
+  return {
+    approvals,
+    store,
+    decide: createApprovalWords(approvals, store.kv),
+    /** Requests an approval for Bob's message `text` in a conversation, and returns its id. */
+    async request(text: string, { conversation = 'c1', approvers = ['chat:ada'] } = {}): Promise<string> {
+      const message = { id: `m-${text}`, gateway: 'chat', conversation, from: 'bob' }
+      const { id } = await approvals.request({
+        ...{ key: text, skill: 'deploy', args: { text }, title: `Run deploy`, by: 'chat:bob', message },
+        ...{ approvers, timeout: MINUTE, onTimeout: 'deny', trace: 't' },
+      })
+      return id
+    },
+    status: async (id: string) => (await approvals.list({ id, limit: 1 }))[0]?.status,
   }
-  const [one, two, elsewhere] = [await ask('v1', 'c1'), await ask('v2', 'c1'), await ask('v3', 'c2')]
-  const decide = createApprovalWords(approvals, store.kv)
-  let count = 0
-  const [ada, bob] = ['ada', 'bob'].map((who): Caller => ({ kind: 'route', id: `chat:${who}` }))
-  const says = (text: string, by = ada, parts = {}) =>
-    decide(
-      messageOf({
-        id: `m${count++}`,
-        text,
-        conversation: 'c1',
-        receivedAt: Date.now(),
-        from: PROVEN,
-        ...parts,
-      }),
-      by ?? assert.fail(),
+}
+
+/** A verified message of Ada in the conversation c1. */
+function fromAda(text: string, parts: Partial<Message> = {}): Message {
+  return messageOf({
+    ...{ id: `${text} ${JSON.stringify(parts)}`, text, conversation: 'c1', receivedAt: Date.now() },
+    ...{ from: VERIFIED, ...parts },
+  })
+}
+
+describe('an approval in words', () => {
+  for (const { what, by = ADA, text = 'yes', parts = {} } of [
+    { what: 'more words than yes', text: 'yes please' },
+    { what: 'somebody who is not an approver', by: BOB },
+    { what: 'an unverified caller', by: STRANGER },
+    { what: 'an unverified sender', parts: { from: { id: 'ada' } } },
+    { what: 'another conversation', parts: { conversation: 'c3' } },
+    { what: 'another gateway', parts: { gateway: 'other' } },
+    { what: 'a webhook, which is not a chat', parts: { transport: 'webhook' } },
+    { what: 'a mail that is not allowed', parts: { ...MAIL, data: { ...MAIL_DATA, allowed: false } } },
+    { what: 'an automatic mail', parts: { ...MAIL, data: { ...MAIL_DATA, auto: 'auto-submitted' } } },
+    {
+      what: 'a mail to somebody else with a copy',
+      parts: { ...MAIL, data: { ...MAIL_DATA, to: ['bob@example.com'], cc: [MAIL.to] } },
+    },
+    {
+      what: 'an old mail that somebody has sent again',
+      parts: { ...MAIL, data: { ...MAIL_DATA, date: Date.now() - HOUR } },
+    },
+    {
+      what: 'an edited message, which said something else before',
+      parts: { transport: 'slack', data: { direct: true, notice: true } },
+    },
+    { what: 'a message from before the request', parts: { receivedAt: Date.now() - MINUTE } },
+    {
+      what: 'a message that a program has sent again',
+      parts: { data: { resent: { of: 'm-0', by: 'http token:ci', edited: false } } },
+    },
+    {
+      what: 'people in a channel, who say no to each other',
+      text: 'no',
+      parts: { transport: 'slack', data: { mention: false, direct: false } },
+    },
+  ])
+    test(`is not taken from ${what}`, async (t) => {
+      const { decide, request, status } = await start(t)
+      const id = await request('v1')
+      assert.equal(await decide(fromAda(text, parts), by), undefined)
+      assert.equal(await status(id), 'pending')
+    })
+
+  test('decides the request of its conversation, and asks which if several wait', async (t) => {
+    const { decide, request, status } = await start(t)
+    const [one, two] = [await request('v1'), await request('v2')]
+    const elsewhere = await request('v3', { conversation: 'c2' })
+    assert.equal(await decide(fromAda(`approve ${one}`), BOB), 'You are not an approver of this request.')
+    assert.match(
+      (await decide(fromAda('Yes.'), ADA)) ?? '',
+      /^Several requests are waiting\. .*\n- approve \w{6}, or deny \w{6}: Run deploy: v1\n.*: v2$/s,
     )
-  const standing = async (id: string) => (await approvals.list({ id, limit: 1 }))[0]?.status
+    assert.match(
+      (await decide(fromAda(`approve ${elsewhere}`), ADA)) ?? '',
+      /^There is no pending approval \w+ here\.$/,
+    )
+    const shortId = one.slice(0, 6)
+    assert.equal(await decide(fromAda(` APPROVE approval-${shortId}! `), ADA), 'Approved: Run deploy')
+    assert.equal(await decide(fromAda('no'), ADA), 'Denied: Run deploy')
+    assert.deepEqual(await Promise.all([one, two, elsewhere].map(status)), ['approved', 'denied', 'pending'])
+  })
 
-  for (const [text, by, parts] of [
-    ['yes please', ada, {}],
-    ['yes', bob, {}],
-    ['yes', { kind: 'route' }, {}],
-    ['yes', ada, { conversation: 'c3' }],
-    ['yes', ada, { gateway: 'other' }],
-    // Whoever waits for no answer is no chat, and mail reaches everybody.
-    ['yes', ada, { transport: 'webhook' }],
-    ['yes', ada, { ...MAIL, data: { ...SAID, allowed: false } }],
-    ['yes', ada, { ...MAIL, data: { ...SAID, auto: 'auto-submitted' } }],
-    ['yes', ada, { ...MAIL, data: { ...SAID, to: ['bob@example.com'], cc: [MAIL.to] } }],
-    ['yes', ada, { ...MAIL, data: { ...SAID, date: OLD } }],
-    ['yes', ada, { from: { id: 'ada' } }],
-    // What it said before an edit was something else.
-    ['yes', ada, { transport: 'slack', data: { direct: true, notice: true } }],
-    // It waited behind the message that led to the question: who wrote it had not seen that.
-    ['yes', ada, { receivedAt: Date.now() - 60_000 }],
-    // Said to something else, and sent again by whoever may do that.
-    ['yes', ada, { data: { resent: { of: 'm-0', by: 'http token:ci', edited: false } } }],
-    // In a channel people say yes to each other.
-    ['no', ada, { transport: 'slack', data: { mention: false, direct: false } }],
-  ] as const)
-    assert.equal(await says(text, by, parts), undefined, `${text} ${JSON.stringify(parts)}`)
-  assert.equal(await says(`approve ${one}`, bob), 'You are not an approver of this request.')
-  assert.match(
-    (await says('Yes.')) ?? '',
-    /^Several requests are waiting\. .*\n- approve \w{6}, or deny \w{6}: Run deploy: v1\n.*: v2$/s,
-  )
-  assert.match((await says(`approve ${elsewhere}`)) ?? '', /^There is no pending approval \w+ here\.$/)
-  assert.equal(await says(` APPROVE approval-${one.slice(0, 6)}! `), 'Approved: Run deploy')
-  assert.equal(await says('no'), 'Denied: Run deploy')
-  assert.deepEqual(await Promise.all([one, two, elsewhere].map(standing)), ['approved', 'denied', 'pending'])
-  // The command line is one conversation, and an operator's.
-  const line = {
-    transport: 'cli',
-    gateway: 'chat',
-    conversation: 'cli-1',
-    from: { id: 'cli', verified: true },
-  }
-  assert.equal(await says('yes', bob, line), 'Approved: Run deploy')
-  assert.equal(await standing(elsewhere), 'approved')
-})
+  test('decides any request on the command line, which is the conversation of operators', async (t) => {
+    const { decide, request, status } = await start(t)
+    const id = await request('v1', { conversation: 'c2' })
+    const line = { transport: 'cli', conversation: 'cli-1', from: { id: 'cli', verified: true } }
+    assert.equal(await decide(fromAda('yes', line), BOB), 'Approved: Run deploy')
+    assert.equal(await status(id), 'approved')
+  })
 
-test('without proof of the sender nobody decides, even where everybody may; in mail and by webhook whom the gateway lets in does', async (t) => {
-  const store = await openStore(t)
-  const { approvals } = (await startRuntime(t, { store })).services
-  const decide = createApprovalWords(approvals, store.kv)
-  for (const [transport, from, data, answer] of [
-    ['websocket', { id: 'ada' }, {}, undefined],
-    ['websocket', PROVEN, {}, 'Approved: Run deploy'],
-    ['email', { ...PROVEN, verified: false }, { allowed: true }, undefined],
-    ['email', PROVEN, { allowed: true }, 'Approved: Run deploy'],
-    ['webhook', { id: 'ada' }, { respond: 'result' }, undefined],
-    ['webhook', PROVEN, { respond: 'result' }, 'Approved: Run deploy'],
+  for (const [transport, data] of [
+    ['websocket', {}],
+    ['email', { ...MAIL_DATA }],
+    ['webhook', { respond: 'result' }],
   ] as const) {
-    const id = `${transport}-${'verified' in from && from.verified}`
-    const message = { id, gateway: 'chat', conversation: id, from: 'bob' }
-    const what = { key: id, skill: 'deploy', args: {}, title: 'Run deploy', by: 'bob (unverified)', message }
-    const how = { approvers: ['*'], timeout: 60_000, onTimeout: 'deny' as const, trace: 't' }
-    const asked = await approvals.request({ ...what, ...how })
-    const caller: Caller = answer ? { kind: 'route', id: 'chat:ada' } : { kind: 'route' }
-    const said = messageOf({
-      ...MAIL,
-      id: `yes-${id}`,
-      transport,
-      conversation: id,
-      receivedAt: Date.now(),
-      from,
-      text: 'Yes.',
-      data: { ...SAID, allowed: false, ...data },
-    })
-    assert.equal(await decide(said, caller), answer, id)
-    await assert.rejects(approvals.decide({ id: asked.id, approve: true }, { caller: { kind: 'route' } }), {
-      code: 'forbidden',
+    test(`needs a verified sender by ${transport}, even if everybody may approve`, async (t) => {
+      const { approvals, decide, request } = await start(t)
+      const id = await request('v1', { approvers: ['*'] })
+      const unverified = fromAda('yes', { ...MAIL, transport, data, from: { id: 'ada', verified: false } })
+      assert.equal(await decide(unverified, STRANGER), undefined)
+      const decision = approvals.decide({ id, approve: true }, { caller: STRANGER })
+      await assert.rejects(decision, { code: 'forbidden' })
+      const verified = fromAda('yes', { ...MAIL, transport, data })
+      assert.equal(await decide(verified, ADA), 'Approved: Run deploy')
     })
   }
-})
 
-test('a decision that comes again after a crash is answered the same, and decides nothing else', async (t) => {
-  const store = await openStore(t)
-  const { approvals } = (await startRuntime(t, { store })).services
-  const ask = async (text: string) => {
-    const message = { id: `m-${text}`, gateway: 'chat', conversation: 'c1', from: 'bob' }
-    const what = { key: text, skill: 'deploy', args: { text }, title: `Run ${text}`, by: 'chat:bob', message }
-    const how = { approvers: ['chat:ada'], timeout: 60_000, onTimeout: 'deny' as const, trace: 't' }
-    return (await approvals.request({ ...what, ...how })).id
-  }
-  const ada: Caller = { kind: 'route', id: 'chat:ada' }
-  const yes = messageOf({ id: 'yes', text: 'yes', from: PROVEN, receivedAt: Date.now() + 1_000 })
-  /** The daemon is killed before or after the decision is on the store. */
-  const killed = (when: 'before' | 'after') =>
-    createApprovalWords(
-      {
-        list: approvals.list,
-        async decide(...args) {
-          if (when === 'after') await approvals.decide(...args)
-          throw new Error('killed')
+  test('decides the same request if its message is tried again after a crash', async (t) => {
+    const { approvals, store, decide, request, status } = await start(t)
+    /** A daemon that is killed before or after it stores the decision. */
+    const killed = (when: 'before' | 'after') =>
+      createApprovalWords(
+        {
+          list: approvals.list,
+          async decide(...args) {
+            if (when === 'after') await approvals.decide(...args)
+            throw new Error('killed')
+          },
         },
-      },
-      store.kv,
-    )
-  const first = await ask('first')
-  const decide = createApprovalWords(approvals, store.kv)
-  await assert.rejects(async () => killed('before')(yes, ada), /killed/)
-  const second = await ask('second')
-  await assert.rejects(async () => killed('after')(yes, ada), /killed/)
-  for (const _ of [1, 2]) assert.equal(await decide(yes, ada), 'Approved: Run first')
-  const standing = async (id: string) => (await approvals.list({ id, limit: 1 }))[0]?.status
-  assert.deepEqual([await standing(first), await standing(second)], ['approved', 'pending'])
+        store.kv,
+      )
+    const yes = fromAda('yes', { receivedAt: Date.now() + 1_000 })
+    const first = await request('first')
+    await assert.rejects(async () => killed('before')(yes, ADA), /killed/)
+    const second = await request('second')
+    await assert.rejects(async () => killed('after')(yes, ADA), /killed/)
+    for (const _ of [1, 2]) assert.equal(await decide(yes, ADA), 'Approved: Run deploy')
+    assert.deepEqual([await status(first), await status(second)], ['approved', 'pending'])
+  })
 
-  const third = await ask('third')
-  const which = { ...yes, id: 'which', receivedAt: Date.now() + 1_000 }
-  const several = await decide(which, ada)
-  assert.match(several ?? '', /^Several requests are waiting/)
-  await approvals.decide({ id: third, approve: false }, { caller: ada })
-  assert.equal(await decide(which, ada), several, 'who was asked which one did not mean the one that is left')
-  assert.equal(await standing(second), 'pending')
+  test('that was ambiguous decides nothing if its message is tried again', async (t) => {
+    const { approvals, decide, request, status } = await start(t)
+    const [first, second] = [await request('first'), await request('second')]
+    const yes = fromAda('yes', { receivedAt: Date.now() + 1_000 })
+    const answer = await decide(yes, ADA)
+    assert.match(answer ?? '', /^Several requests are waiting/)
+    await approvals.decide({ id: first, approve: false }, { caller: ADA })
+    assert.equal(await decide(yes, ADA), answer)
+    assert.equal(await status(second), 'pending')
+  })
 })

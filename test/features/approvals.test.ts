@@ -28,7 +28,7 @@ async function pendingId(manager: Manager): Promise<string> {
 
 for (const kind of storeKinds()) {
   describe(`approvals on the ${kind.kind} store`, () => {
-    test('of two who decide at once in opposite ways, one is told that it was decided', async (t) => {
+    test('refuse the second of two opposite decisions at the same time', async (t) => {
       const { skill } = guarded()
       const store = await kind.open(t, await kind.place(t))
       const { manager } = await startRuntime(t, { skills: [skill], store })
@@ -37,7 +37,7 @@ for (const kind of storeKinds()) {
       const decisions = await Promise.allSettled(
         [true, false].map((approve) => manager.invoke('approval-decide', { id, approve }, operator)),
       )
-      const refused = decisions.filter((one) => one.status === 'rejected')
+      const refused = decisions.filter((decision) => decision.status === 'rejected')
       assert.deepEqual(
         refused.map(({ reason }) => reason.code),
         ['approval_decided'],
@@ -75,7 +75,7 @@ describe('a dispatched skill that needs an approval', () => {
     ['deny', 0],
     ['approve', 1],
   ] as const) {
-    test(`has the outcome ${onTimeout} at its timeout, and is resumed then`, async (t) => {
+    test(`is resumed at the timeout with the outcome ${onTimeout}`, async (t) => {
       let now = 1000
       const settings = { timeout: '1m', 'on-timeout': onTimeout }
       const { manager, services, runs, resumed } = await start(t, settings, { now: () => now })
@@ -89,19 +89,19 @@ describe('a dispatched skill that needs an approval', () => {
     })
   }
 
-  test('is resumed by maintenance where a crash fell between decision and dispatch', async (t) => {
-    let crash = true
+  test('is resumed by the next sweep after a crash between decision and dispatch', async (t) => {
+    let crashes = true
     const resumed: string[] = []
     const { manager, services } = await start(t, true, {
       resume: async ({ id }) => {
-        if (crash) throw new Error('crash')
+        if (crashes) throw new Error('crash')
         resumed.push(id)
       },
     })
     await assert.rejects(dispatch(manager), { code: 'approval_pending' })
     const id = await pendingId(manager)
     await assert.rejects(manager.invoke('approval-decide', { id, approve: true }, operator), /crash/)
-    crash = false
+    crashes = false
     await services.approvals.sweep()
     assert.deepEqual(resumed, [id])
   })

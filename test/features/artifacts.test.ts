@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
+import { DAY, MINUTE } from '../../src/core/units.ts'
 import { type ArtifactStore, createArtifacts } from '../../src/features/artifacts/artifacts.ts'
 import { createRedisStore } from '../../src/stores/redis/index.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
@@ -16,8 +17,8 @@ function make(t: TestContext): { dir: string; artifacts: ArtifactStore } {
   return { dir, artifacts: createArtifacts(dir) }
 }
 
-describe('Separate large artifacts from state', () => {
-  test('a saved artifact is a file named by its hash and only its path travels', async (t) => {
+describe('an artifact', () => {
+  test('is saved as a file that is named by its hash', async (t) => {
     const { dir, artifacts } = make(t)
     const bytes = randomBytes(300_000)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
@@ -30,7 +31,7 @@ describe('Separate large artifacts from state', () => {
     assert.deepEqual(await buffer(await artifacts.open(sha256)), bytes)
   })
 
-  test('a body that is too large or breaks off leaves nothing behind', async (t) => {
+  test('leaves nothing behind if its body is too large or is cut off', async (t) => {
     const { dir, artifacts } = make(t)
     const save = (body: Readable) => artifacts.save('a', 'text/plain', body, 9)
     await assert.rejects(save(Readable.from(['12345', '67890'])), { code: 'artifact_too_large' })
@@ -42,30 +43,31 @@ describe('Separate large artifacts from state', () => {
     assert.deepEqual(readdirSync(join(dir, 'artifacts', 'incoming')), [])
   })
 
-  test('stays on a shared store while its file is needed, and goes when that is over', async (t) => {
+  test('is also on a shared store, which is renewed from the file until the file is removed', async (t) => {
     const redis = await startRedisServer()
     t.after(redis.stop)
     const store = await createRedisStore({ url: redis.url, toEvent, log: silent })
     t.after(store.close)
-    const shared = { blobs: store.blobs ?? assert.fail('it has none'), keepFor: () => 60_000 }
+    const shared = { blobs: store.blobs ?? assert.fail('it has none'), keepFor: () => MINUTE }
     const here = createArtifacts(temporaryDir(t), shared)
     const client = new Redis(redis.url)
     t.after(() => client.disconnect())
     const { sha256 } = await here.save('a.txt', 'text/plain', Buffer.from('hello'), 9)
-    const opened = async () => text(await createArtifacts(temporaryDir(t), shared).open(sha256))
-    assert.equal(await opened(), 'hello')
-    const left = () => client.pttl(`{trivium:blob:${sha256}:0}`)
-    assert.ok((await left()) <= 60_000)
-    assert.equal((await here.sweep(Date.now() - 9_000, new Set())).removed, 0)
-    assert.ok((await left()) > 86_400_000)
-    await client.del(`{trivium:blob:${sha256}:0}`)
-    await assert.rejects(opened(), { code: 'artifact_not_found' })
-    await here.sweep(Date.now() + 9_000, new Set([sha256]))
-    assert.equal(await opened(), 'hello')
-    assert.deepEqual(await here.sweep(Date.now() + 9_000, new Set()), { removed: 1, bytes: 5 })
+    const openElsewhere = async () => text(await createArtifacts(temporaryDir(t), shared).open(sha256))
+    assert.equal(await openElsewhere(), 'hello')
+    const key = `{trivium:blob:${sha256}:0}`
+    assert.ok((await client.pttl(key)) <= MINUTE)
+    const [earlier, later] = [Date.now() - 9_000, Date.now() + 9_000]
+    assert.equal((await here.sweep(earlier, new Set())).removed, 0, 'the file is newer')
+    assert.ok((await client.pttl(key)) > DAY)
+    await client.del(key)
+    await assert.rejects(openElsewhere(), { code: 'artifact_not_found' })
+    await here.sweep(later, new Set([sha256]))
+    assert.equal(await openElsewhere(), 'hello')
+    assert.deepEqual(await here.sweep(later, new Set()), { removed: 1, bytes: 5 })
   })
 
-  test('a name that is no hash reaches no file', async (t) => {
+  test('is not found by a name that is not a hash', async (t) => {
     const { artifacts } = make(t)
     for (const name of ['../../etc/passwd', '0'.repeat(64)])
       await assert.rejects(artifacts.open(name), { code: 'artifact_not_found' })

@@ -9,7 +9,7 @@ import { silent, temporaryDir, toEvent } from './kit.ts'
 const unknown = { code: 'call_unknown' }
 const never = () => new Promise<null>(() => {})
 
-/** Each call opens the ledger again, as another process would; what is noted goes to the log of a data dir. */
+/** `open` opens the ledger of one store again at each call, as another process does; all write the same logs. */
 async function start(t: TestContext) {
   const dir = temporaryDir(t)
   const logs = createLogs({ dir })
@@ -22,7 +22,7 @@ async function start(t: TestContext) {
   return { open: await onFreshStore(), onFreshStore, logs }
 }
 
-/** A call that was begun by a process that then died. */
+/** Begins a call in a process that then dies. */
 async function begin(ledger: ReturnType<typeof createCallLedger>, key: string): Promise<void> {
   await new Promise<void>((resolve) => {
     void ledger.once(key, () => {
@@ -32,8 +32,8 @@ async function begin(ledger: ReturnType<typeof createCallLedger>, key: string): 
   })
 }
 
-describe('Idempotency keys on every non-idempotent tool call', () => {
-  test('a person settles an unknown call: with its result, or as not happened', async (t) => {
+describe('the ledger of calls', () => {
+  test('lets a person settle an unknown call: with its result, or as not made', async (t) => {
     const { open } = await start(t)
     for (const key of ['a', 'b']) await begin(open(), key)
     const ledger = open()
@@ -45,7 +45,7 @@ describe('Idempotency keys on every non-idempotent tool call', () => {
     await assert.rejects(ledger.settle({ key: 'a', happened: false, result: null }), { code: 'not_found' })
   })
 
-  test('after an error that proves that nothing happened the call runs again; after any other it is unknown', async (t) => {
+  test('repeats a call after an error that proves that nothing happened; after others it is unknown', async (t) => {
     const ledger = (await start(t)).open()
     const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
     for (const error of [new Error('fetch failed', { cause: refused }), new TriviumError('send_rejected')]) {
@@ -55,21 +55,21 @@ describe('Idempotency keys on every non-idempotent tool call', () => {
       )
       assert.equal(await ledger.once(error.message, () => 'sent'), 'sent')
     }
-    const noCall = await fetch('/charges').catch((error: unknown) => error)
+    const invalidUrl = await fetch('/charges').catch((error: unknown) => error)
     await assert.rejects(
-      ledger.once('url', () => Promise.reject(noCall)),
+      ledger.once('url', () => Promise.reject(invalidUrl)),
       /parse URL/,
     )
     assert.equal(await ledger.once('url', () => 'sent'), 'sent')
     const hangUp = new Error('socket hang up')
     await assert.rejects(
-      ledger.once('b', () => Promise.reject(hangUp)),
+      ledger.once('hang up', () => Promise.reject(hangUp)),
       hangUp,
     )
-    await assert.rejects(ledger.once('b', assert.fail), unknown)
+    await assert.rejects(ledger.once('hang up', assert.fail), unknown)
   })
 
-  test('of those that begin the same call at once one makes it, in one process and in two', async (t) => {
+  test('makes a call once if several begin it at the same time, in one process and in two', async (t) => {
     const { open } = await start(t)
     const ledgers = [open(), open()]
     let calls = 0
@@ -78,13 +78,13 @@ describe('Idempotency keys on every non-idempotent tool call', () => {
       return ++calls
     }
     const all = ledgers.flatMap((ledger) => [ledger.once('k', call), ledger.once('k', call)])
-    const made = await Promise.allSettled(all)
+    const outcomes = await Promise.allSettled(all)
     assert.equal(calls, 1)
-    const results = made.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    const results = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []))
     assert.deepEqual([...new Set(results)], [1])
   })
 
-  test('a store that knows of no call begins with what pending_calls.jsonl tells', async (t) => {
+  test('is restored from pending_calls.jsonl on a new store', async (t) => {
     const { open, onFreshStore, logs } = await start(t)
     await open().once('done', () => 1)
     await begin(open(), 'half')

@@ -4,17 +4,17 @@ import { type Disk, disk } from '../../src/lib/disk.ts'
 
 export type FaultDisk = Disk & {
   isDown(): boolean
-  /** Whether the step that failed was of the sync of a directory. */
+  /** Whether the step that failed belonged to the sync of a folder. */
   failedAtDir(): boolean
-  /** After a crash: takes away what was never synced, as a loss of power may. */
+  /** After a crash: undoes a random part of what was never synced, as a loss of power may. */
   losePower(random: () => number): void
 }
 
 class Crash extends Error {}
 
 /**
- * The real disk until step `at`. `crash`: that step is done by half, and nothing works after it, as when the
- * process was killed. `error`: that step fails once, as on a full or broken disk.
+ * The real disk until step `at`. `crash`: that step is half done, and all later ones fail, as if the process
+ * had been killed. `error`: only that step fails, as on a full or broken disk.
  */
 export function createFaultDisk(at: number, mode: 'crash' | 'error'): FaultDisk {
   let count = 0

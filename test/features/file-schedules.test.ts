@@ -31,12 +31,12 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
-  let planned: readonly FileSchedule[] = first
+  let ofFile: readonly FileSchedule[] = first
   const add = addScheduleRun(store)
   const scheduler = (owner = 'a') =>
     createSchedules({
       store,
-      ofFile: () => planned,
+      ofFile: () => ofFile,
       state: manager.document(assistantDocument),
       async fire(occasion) {
         fired.push(occasion)
@@ -53,9 +53,11 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
     fired,
     events,
     store,
-    write(...file: FileSchedule[]) {
-      planned = file
+    /** Replaces the schedules of the file. */
+    write(...schedules: FileSchedule[]) {
+      ofFile = schedules
     },
+    /** Advances the clock. */
     pass(minutes: number) {
       time += minutes * MINUTE
     },
@@ -63,7 +65,7 @@ async function make(t: TestContext, ...first: FileSchedule[]) {
 }
 
 describe('schedules of routes.yaml', () => {
-  test('fire once per planned time, whoever of two daemons is there', async (t) => {
+  test('fire once per planned time with two daemons, whichever looks first', async (t) => {
     const { scheduler, pass, fired } = await make(t, digest)
     const [one, two] = [scheduler('a'), scheduler('b')]
     await one.tick()
@@ -76,7 +78,7 @@ describe('schedules of routes.yaml', () => {
     assert.equal(new Set(fired.map(({ key }) => key)).size, 4)
   })
 
-  test('are not doubled by a restart, and catch up as their misfire says', async (t) => {
+  test('do not fire twice after a restart, and catch up as their `misfire` says', async (t) => {
     const { scheduler, pass, fired, events } = await make(t, digest)
     await scheduler().tick()
     pass(60)
@@ -90,7 +92,7 @@ describe('schedules of routes.yaml', () => {
     assert.equal(events.find(({ event }) => event === 'schedule_missed')?.count, 2)
   })
 
-  test('forget their old times when these change, and fire none that has passed', async (t) => {
+  test('follow a changed cron from now on; changed arguments do not change the times', async (t) => {
     const { scheduler, pass, fired, write } = await make(t, digest)
     const one = scheduler()
     await one.tick()
@@ -103,11 +105,11 @@ describe('schedules of routes.yaml', () => {
     write({ ...digest, cron: '10 * * * *', args: { text: 'of the week' } })
     pass(40)
     await one.tick()
-    assert.deepEqual(fired.map(timeOf), ['13:10', '14:10'], 'other arguments begin nothing anew')
+    assert.deepEqual(fired.map(timeOf), ['13:10', '14:10'])
     assert.deepEqual(fired[1]?.schedule.args, { text: 'of the week' })
   })
 
-  test('that left the file and come back begin anew', async (t) => {
+  test('that return to the file do not catch up on the time between', async (t) => {
     const { scheduler, pass, fired, write } = await make(t, digest)
     const one = scheduler()
     await one.tick()
@@ -123,7 +125,7 @@ describe('schedules of routes.yaml', () => {
     assert.deepEqual(fired.map(timeOf), ['14:00'])
   })
 
-  test('for one moment fire once, also late after a pause', async (t) => {
+  test('for a single time fire once, also if the daemon was not running then', async (t) => {
     const { cron: _, ...rest } = digest
     const { scheduler, pass, fired } = await make(t, { ...rest, cron: '2026-01-01T13:30:00' })
     await scheduler().tick()
@@ -133,7 +135,7 @@ describe('schedules of routes.yaml', () => {
     assert.equal((await scheduler().list({}, operator))[0]?.next, undefined)
   })
 
-  test('are listed for operators with where they come from, and are deleted only in the file', async (t) => {
+  test('are shown to operators only, with their source, and cannot be deleted by a call', async (t) => {
     const one = (await make(t, digest)).scheduler()
     const [listed] = await one.list({}, operator)
     assert.deepEqual([listed?.id, listed?.source], ['digest', 'routes.yaml'])
@@ -144,7 +146,7 @@ describe('schedules of routes.yaml', () => {
   })
 
   for (const whose of ['of the file', 'of a person'] as const) {
-    test(`${whose} pass their times while they are paused, over restarts, and go on with the next`, async (t) => {
+    test(`${whose} skip their times while paused, also after a restart, and continue with the next`, async (t) => {
       const { scheduler, pass, fired } = await make(t, ...(whose === 'of the file' ? [digest] : []))
       const one = scheduler()
       const person = { cron: '0 * * * *', skill: 'digest', args: {}, misfire: 'once' }
@@ -164,7 +166,7 @@ describe('schedules of routes.yaml', () => {
     })
   }
 
-  test('are not paused by their name, whatever it is', async (t) => {
+  test('with a name that JavaScript objects have as a property are not paused', async (t) => {
     const { scheduler, events } = await make(t, { ...digest, name: 'constructor' })
     const id = 'constructor'
     assert.equal((await scheduler().show({ id }, operator)).paused, undefined)
@@ -172,7 +174,7 @@ describe('schedules of routes.yaml', () => {
     assert.deepEqual(events, [], 'there was nothing to resume')
   })
 
-  test('run now once per key', async (t) => {
+  test('are run by hand once per key', async (t) => {
     const { scheduler, store } = await make(t, digest)
     const one = scheduler()
     for (const key of ['a', 'a', 'b']) await one.run({ id: 'digest', key }, operator)
@@ -185,12 +187,12 @@ describe('schedules of routes.yaml', () => {
     assert.deepEqual([await claimed(), await claimed(), await claimed()], [1, 1, 0])
   })
 
-  for (const [overlap, expected] of [
-    ['queue', ['13:00', '14:00', '15:00']],
-    ['skip', ['13:00', '15:00']],
-    ['allow', ['13:00', '14:00', '15:00']],
+  for (const { overlap, what, expected, concurrent } of [
+    { overlap: 'queue', what: 'waits for it', expected: ['13:00', '14:00', '15:00'], concurrent: 0 },
+    { overlap: 'skip', what: 'is skipped', expected: ['13:00', '15:00'], concurrent: 0 },
+    { overlap: 'allow', what: 'runs beside it', expected: ['13:00', '14:00', '15:00'], concurrent: 1 },
   ] as const) {
-    test(`with overlap "${overlap}" a run that is due while another works`, async (t) => {
+    test(`with overlap "${overlap}", a run that is due during another one ${what}`, async (t) => {
       const { scheduler, pass, fired, store, events } = await make(t, { ...digest, overlap })
       const one = scheduler()
       const claim = async () =>
@@ -202,7 +204,7 @@ describe('schedules of routes.yaml', () => {
       assert.ok(first)
       pass(60)
       await one.tick()
-      assert.equal((await claim()).length, overlap === 'allow' ? 1 : 0)
+      assert.equal((await claim()).length, concurrent)
       const { id, token } = first
       await store.jobs.settle(SCHEDULES_QUEUE, [{ id, token, outcome: 'done' }])
       pass(60)

@@ -18,8 +18,8 @@ function make(t: TestContext): { dir: string; path: string; events: string; open
   return { dir, path: join(dir, 'notes.json'), events: join(dir, 'notes.events.jsonl'), open }
 }
 
-describe('Documents in files', () => {
-  test('the text has sorted keys and one value a line, so that one change is one line in a review', async (t) => {
+describe('documents in files', () => {
+  test('have sorted keys and one value a line, so that one change is one line in a review', async (t) => {
     const { path, open } = make(t)
     const manager = open()
     await manager.load('notes')
@@ -30,7 +30,7 @@ describe('Documents in files', () => {
     assert.equal(after.filter((line, index) => line !== before[index]).length, 1)
   })
 
-  test('a file keeps the mode that a person gave it', async (t) => {
+  test('keep the file mode that a person set', async (t) => {
     const { path, open } = make(t)
     const manager = open()
     await manager.load('notes')
@@ -39,7 +39,7 @@ describe('Documents in files', () => {
     assert.equal(statSync(path).mode & 0o777, 0o644)
   })
 
-  test('a deleted file is made afresh and its past stays in the event log', async (t) => {
+  test('begin anew when their file is deleted; the event log keeps the past', async (t) => {
     const { path, open } = make(t)
     await open().update('notes', increment)
     rmSync(path)
@@ -49,7 +49,7 @@ describe('Documents in files', () => {
     assert.equal((await manager.update('notes', increment)).revision, 4)
   })
 
-  test('an edit with an editor is adopted, with its own event, and not reformatted', async (t) => {
+  test('adopt a change made with an editor, with an event and without reformatting', async (t) => {
     const { dir, path, open } = make(t)
     const manager = open()
     await manager.update('notes', increment)
@@ -66,7 +66,7 @@ describe('Documents in files', () => {
     )
   })
 
-  test('a document that lost its schema_version keeps everything else', async (t) => {
+  test('get a lost schema_version back if the rest is valid', async (t) => {
     const { path, dir, open } = make(t)
     await open().update('notes', increment)
     const without = () => readFileSync(path, 'utf8').replace(/,?\s*"schema_version": 2/, '')
@@ -82,7 +82,7 @@ describe('Documents in files', () => {
     assert.equal((await open().load('notes')).document.count, 1)
   })
 
-  test('a link to another file is refused without a word of that file', async (t) => {
+  test('are refused if they are links to other files, without showing their content', async (t) => {
     const { path, open } = make(t)
     await open().update('notes', increment)
     const secret = join(temporaryDir(t), 'secret')
@@ -96,7 +96,7 @@ describe('Documents in files', () => {
     }
   })
 
-  test('text that is no JSON is refused with its place and left alone; repair brings back what the events say', async (t) => {
+  test('are refused and left unchanged if they are not valid; repair restores invalid JSON from the events', async (t) => {
     const { path, open } = make(t)
     const manager = open()
     await manager.update('notes', increment)
@@ -118,7 +118,7 @@ describe('Documents in files', () => {
     assert.equal(readFileSync(path, 'utf8'), newer)
   })
 
-  test('repair starts from the newest state before a broken event, and from one of an older version', async (t) => {
+  test('are repaired from the newest state before a broken event, also one of an older version', async (t) => {
     const { path, events, open } = make(t)
     const editing = open()
     for (let i = 0; i < 3; i += 1) await editing.update('notes', increment)
@@ -128,11 +128,11 @@ describe('Documents in files', () => {
     const { from, of, kept } = await open().repair('notes')
     assert.deepEqual([from, of, kept.length], ['events', 3, 2])
     assert.equal((await open().load('notes')).document.count, 2)
-    const again = await open().repair('notes')
-    assert.deepEqual([again.from, again.kept], ['nothing', []])
+    assert.partialDeepStrictEqual(await open().repair('notes'), { from: 'nothing', kept: [] })
 
     const schema = JSON.parse(JSON.stringify(notes.schema).replace('"const":2', '"const":3'))
-    const newer = { ...notes, version: 3, schema, migrations: { 2: bigger } }
+    const addOne = ({ count, ...rest }: JsonObject) => ({ ...rest, count: Number(count) + 1 })
+    const newer = { ...notes, version: 3, schema, migrations: { 2: addOne } }
     writeFileSync(path, '')
     const manager = createStateManager({ dir: dirname(path), documents: [newer] })
     t.after(() => manager.close())
@@ -140,7 +140,7 @@ describe('Documents in files', () => {
     assert.equal((await manager.load('notes')).document.count, 3)
   })
 
-  test('a corrupted byte in the event log is found, and repair keeps the document', async (t) => {
+  test('report a corrupt byte in the event log; repair keeps the document', async (t) => {
     const { events, open } = make(t)
     const first = open()
     for (let i = 0; i < 5; i += 1) await first.update('notes', increment)
@@ -157,7 +157,7 @@ describe('Documents in files', () => {
     assert.equal((await manager.replay('notes', Date.now() + 1000))?.document.count, 5)
   })
 
-  test('a full event log is put away, and every moment that is kept can still be seen', async (t) => {
+  test('archive a full event log, and replay every revision whose archive is kept', async (t) => {
     const { dir } = make(t)
     const open = () =>
       createStateManager({ backend: createFileBackend({ dir, maxLogSize: 4000 }), documents: [notes] })
@@ -171,8 +171,8 @@ describe('Documents in files', () => {
     const second = open()
     t.after(() => second.close())
     for (const revision of [1, 2, 40, 101]) {
-      const seen = await second.replay('notes', { revision })
-      assert.deepEqual([seen?.revision, seen?.document.count], [revision, revision - 1])
+      const replayed = await second.replay('notes', { revision })
+      assert.deepEqual([replayed?.revision, replayed?.document.count], [revision, revision - 1])
     }
     for (const path of archives.slice(0, 2)) rmSync(path)
     assert.equal((await second.replay('notes', { revision: 101 }))?.document.count, 100)
@@ -181,5 +181,3 @@ describe('Documents in files', () => {
     assert.equal((await second.load('notes')).document.count, 101)
   })
 })
-
-const bigger = ({ count, ...rest }: JsonObject) => ({ ...rest, count: Number(count) + 1 })

@@ -20,9 +20,8 @@ const about = createReferences(
   { identities, ...NOBODY },
   createIdentities(identities, () => false),
 )
-const isTheirs = about.refersTo
 
-/** A note of Alice, and one of Bob. */
+/** A note of Alice or Bob. */
 const note = (who: string, text: string) => {
   const owner = `desk:${who}@example.com`
   return { id: `memory-${who}`, text, channel: 'desk', owner, time: new Date(0).toISOString() }
@@ -33,7 +32,7 @@ function filesWith(dir: string, text: string): string[] {
   return readdirSync(dir).filter((file) => readFileSync(join(dir, file)).includes(text))
 }
 
-/** Adds a note of Alice and one of Bob, and then removes that of Alice. */
+/** Adds a note of Bob and one of Alice, and then removes that of Alice. */
 async function forgetNote(manager: StateManager): Promise<void> {
   const state = manager.document(assistantDocument)
   await state.load()
@@ -41,9 +40,10 @@ async function forgetNote(manager: StateManager): Promise<void> {
   await state.update((draft) => void draft.memory.pop())
 }
 
+/** Finds the forgotten note in the history, erases it there, and checks that Bob's note stays. */
 async function checkHistory(manager: StateManager): Promise<void> {
   const memory = createForgetting(manager, manager.document(assistantDocument))
-  assert.deepEqual(await memory.find(isTheirs), [], 'the document itself has nothing any more')
+  assert.deepEqual(await memory.find(about.refersTo), [], 'the document itself has it no longer')
   const found = JSON.stringify(await memory.findInHistory(about.partsAbout))
   assert.match(found, new RegExp(SECRET))
   assert.doesNotMatch(found, /harmless/)
@@ -57,7 +57,7 @@ async function checkHistory(manager: StateManager): Promise<void> {
 }
 
 describe('the history of the assistant, when a person is erased', () => {
-  test('is searched for notes that were forgotten before, in files', async (t) => {
+  test('is searched for notes that were forgotten earlier, in files', async (t) => {
     const dir = await createFolder(t)
     const manager = createStateManager({ dir, documents: [assistantDocument] })
     cleanup(t, () => manager.close())
@@ -68,7 +68,7 @@ describe('the history of the assistant, when a person is erased', () => {
   })
 
   for (const { kind, place, open } of storeKinds())
-    test(`is searched for notes that were forgotten before, on the ${kind} store`, async (t) => {
+    test(`is searched for notes that were forgotten earlier, on the ${kind} store`, async (t) => {
       const { kv } = await open(t, await place(t))
       const backend = createStoreBackend({ values: kv })
       const manager = createStateManager({ backend, documents: [assistantDocument] })
@@ -76,14 +76,13 @@ describe('the history of the assistant, when a person is erased', () => {
       await checkHistory(manager)
     })
 
-  test('does not get back what a copy that was in progress had read before', async (t) => {
-    const { dir, copy, memory, original, asked, release } = await copying(t)
+  test('does not get a note back from a copy that was in progress during the erasure', async (t) => {
+    const { dir, copy, memory, original, hasRead, letWrite } = await startCopy(t)
     copy.start()
-    await asked
-    // The copy has read the note, and waits. The erasure of the original comes between.
-    await original.erase(isTheirs)
-    const erased = memory.erase(isTheirs)
-    release()
+    await hasRead
+    await original.erase(about.refersTo)
+    const erased = memory.erase(about.refersTo)
+    letWrite()
     await erased
     assert.deepEqual(filesWith(dir, SECRET), [])
     await copy.stop()
@@ -92,8 +91,8 @@ describe('the history of the assistant, when a person is erased', () => {
   })
 })
 
-/** A document with a note of Alice, and a copy of it whose first update waits after it has read the document. */
-async function copying(t: TestContext) {
+/** A document with a note of Alice, and a copy of it, which reads the document and then waits for `letWrite`. */
+async function startCopy(t: TestContext) {
   const [dir, from] = [await createFolder(t), await createFolder(t)]
   const log = createMemoryLog()
   const documents = createStateManager({ dir: from, documents: [assistantDocument] })
@@ -101,18 +100,18 @@ async function copying(t: TestContext) {
   const state = documents.document(assistantDocument)
   await state.load()
   await state.update((draft) => void draft.memory.push(note('bob', 'harmless words'), note('alice', SECRET)))
-  const asking = Promise.withResolvers<void>()
-  const releasing = Promise.withResolvers<void>()
+  const { promise: hasRead, resolve: read } = Promise.withResolvers<void>()
+  const { promise: mayWrite, resolve: letWrite } = Promise.withResolvers<void>()
   const slow = {
     async load() {
       const loaded = await state.load()
-      asking.resolve()
-      await releasing.promise
+      read()
+      await mayWrite
       return loaded
     },
   }
   const copy = createStateCopy(assistantDocument, slow, dir, log)
   const memory = createForgetting(copy.files, copy.files.document(assistantDocument), copy.betweenUpdates)
   const original = createForgetting(documents, state)
-  return { dir, copy, memory, original, asked: asking.promise, release: releasing.resolve }
+  return { dir, copy, memory, original, hasRead, letWrite }
 }

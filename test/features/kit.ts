@@ -9,7 +9,7 @@ import { messageOf } from '../runtime/support/message.ts'
 export { silent, toEvent } from '../contract/store/kit.ts'
 export { temporaryDir }
 
-/** A call on the command line, or with a message that somebody wrote on this gateway. */
+/** A call on the command line, or with a message that `who` wrote on the gateway `channel`. */
 export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1', who = 'ada' } = {}): Call {
   const from = { id: who, ...(verified && { verified }) }
   const message = messageOf({ gateway: channel, conversation, from, id: 'm-1' })
@@ -26,7 +26,7 @@ export function callFrom(channel = 'cli', { verified = true, conversation = 'c-1
   }
 }
 
-/** A small document of version 2: version 1 had `total` where 2 has `count`. */
+/** A small document of version 2. In version 1, `count` was `total`. */
 export const notes: DocumentSpec<{
   schema_version: number
   count: number

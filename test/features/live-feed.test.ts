@@ -7,14 +7,14 @@ import { acceptAll, silent, toEvent } from '../contract/store/kit.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { until } from '../fixtures/until.ts'
 
-test('a returning reader gets what it missed, also where the store fails while it is read', async (t) => {
+test('a returning reader gets the messages that it missed, also if the store fails once meanwhile', async (t) => {
   const store = await createEmbeddedStore({ dir: temporaryDir(t), log: silent, toEvent })
   t.after(() => store.close())
   const [first, second] = await acceptAll(store, ['first', 'second'])
   assert.ok(first !== undefined && second !== undefined)
   let searches = 0
   const search: typeof store.journal.search = async (query) => {
-    // The first two are of the start of the feed, the third is of the reader.
+    // The feed searches twice when it starts; the third search is for the reader.
     if (++searches === 3) throw new Error('the store is away')
     return store.journal.search(query)
   }

@@ -6,7 +6,7 @@ import { createHistory } from '../../src/features/live/history.ts'
 
 const NO_COUNTS = { accepted: 0, done: 0, failed: 0, dead: 0, unrouted: 0, sent: 0, refused: 0, latency: [] }
 
-/** A daemon that accepts one message a second, and whose backlog is `waiting`. */
+/** A daemon that accepts one message a second, and whose backlog is `clock.waiting`. */
 function daemonAt(start: number) {
   const clock = { at: start, waiting: 0 }
   const history = createHistory({
@@ -26,7 +26,7 @@ function daemonAt(start: number) {
 }
 
 describe('the history of a daemon', () => {
-  test('is as fine as it is known for the whole range, and a week of it stays small', async () => {
+  test('has the finest points that exist for the whole range, and a week of it stays small', async () => {
     const start = Date.parse('2026-11-01T00:00:00Z')
     const { clock, history, run } = daemonAt(start)
     await run(30 * MINUTE)
@@ -34,13 +34,12 @@ describe('the history of a daemon', () => {
     await run(MINUTE)
     clock.waiting = 0
     await run(20 * MINUTE)
-    // Nothing of it is dropped yet: all of it is fine.
-    assert.equal(history.range(start, clock.at).every, 5_000)
+    assert.equal(history.range(start, clock.at).every, 5_000, 'no fine point is dropped yet')
     await run(20 * HOUR)
     const day = history.range(start, clock.at)
     assert.equal(day.every, 2 * MINUTE)
     const deepest = day.points.reduce((most, { waiting = 0 }) => Math.max(most, waiting), 0)
-    assert.equal(deepest, 50, 'a short backlog is seen in a coarse point')
+    assert.equal(deepest, 50, 'a coarse point has the longest backlog of its time')
     assert.ok(day.points.every(({ accepted }) => Math.abs(accepted - 1) < 0.05))
     await run(7 * DAY)
     const week = history.range(clock.at - 7 * DAY, clock.at)
@@ -53,7 +52,7 @@ describe('the history of a daemon', () => {
     assert.deepEqual(history.range(start - DAY, start - HOUR).points, [])
   })
 
-  test('goes on after the clock was set back', async () => {
+  test('continues after the clock was set back', async () => {
     const { clock, history, run } = daemonAt(Date.parse('2026-11-01T12:00:00Z'))
     await run(10 * MINUTE)
     clock.at -= HOUR

@@ -22,7 +22,7 @@ async function contents(entries: AsyncIterable<Record<string, unknown>>): Promis
 const say = (logs: Logs, content: string, channel = 'cli') => logs.message({ channel, role: 'user', content })
 
 describe('messages.jsonl and events.jsonl', () => {
-  test('the history can be inspected by channel, text and number; a missing log is an empty one', async (t) => {
+  test('can be read by channel, text and number of lines; a missing file is empty', async (t) => {
     const { logs } = make(t)
     assert.deepEqual(await contents(logs.history({ limit: 5 })), [])
     for (let i = 0; i < 10; i += 1) await say(logs, `Message ${i}`, i % 2 ? 'slack' : 'cli')
@@ -33,7 +33,7 @@ describe('messages.jsonl and events.jsonl', () => {
     assert.equal((await contents(logs.history())).length, 11)
   })
 
-  test('following gives what is there and what comes, over rotations', async (t) => {
+  test('can be followed from the last lines on, over rotations', async (t) => {
     const { logs } = make(t, { maxSize: 400 })
     await say(logs, 'before 1')
     await say(logs, 'before 2')
@@ -43,23 +43,23 @@ describe('messages.jsonl and events.jsonl', () => {
       for await (const entry of logs.history({ limit: 1, follow: true, signal: stop.signal }))
         seen.push(entry.content)
     })()
-    await until(() => seen.length === 1, 'what is there')
+    await until(() => seen.length === 1, 'the last line')
     for (let i = 0; i < 8; i += 2) {
       await say(logs, `after ${i}`)
       await say(logs, `after ${i + 1}`)
-      await until(() => seen.length === i + 3, 'what comes')
+      await until(() => seen.length === i + 3, 'the new lines')
     }
     stop.abort()
     await following
     assert.deepEqual(seen, ['before 2', ...Array.from({ length: 8 }, (_, i) => `after ${i}`)])
   })
 
-  test('rotate by size, are read across all files, and only so many are kept', async (t) => {
+  test('rotate by size, are read across all files, and the newest 20 full files are kept', async (t) => {
     const { dir, logs } = make(t, { maxSize: 90 })
-    // The names of full files hold a time.
+    // The names of full files contain the time, which is the same for all here.
     t.mock.method(Date, 'now', () => 1_800_000_000_000)
     for (let i = 0; i < 40; i += 1) await say(logs, `line ${i}`)
-    assert.equal(readdirSync(dir).filter((file) => file.endsWith('.jsonl')).length, 21)
+    assert.equal(readdirSync(dir).filter((file) => file.endsWith('.jsonl')).length, 20 + 1)
     const all = await contents(logs.history())
     assert.ok(all.length > 10 && all.length < 40)
     assert.deepEqual(
@@ -69,17 +69,17 @@ describe('messages.jsonl and events.jsonl', () => {
     assert.deepEqual(await contents(logs.history({ limit: 9 })), all.slice(-9))
   })
 
-  test('a torn last line is passed over by readers and removed by the next writer', async (t) => {
+  test('are read without an incomplete last line, which the next writer removes', async (t) => {
     const { dir, logs } = make(t)
-    await say(logs, 'whole')
+    await say(logs, 'complete')
     appendFileSync(join(dir, 'messages.jsonl'), '{"time":"2026-01-01T00:00:00Z","chan')
-    for (const query of [{}, { limit: 3 }]) assert.deepEqual(await contents(logs.history(query)), ['whole'])
+    const queries = [{}, { limit: 3 }]
+    for (const query of queries) assert.deepEqual(await contents(logs.history(query)), ['complete'])
     await say(logs, 'next')
-    for (const query of [{}, { limit: 3 }])
-      assert.deepEqual(await contents(logs.history(query)), ['whole', 'next'])
+    for (const query of queries) assert.deepEqual(await contents(logs.history(query)), ['complete', 'next'])
   })
 
-  test('lines of many writers at once are all there and whole', async (t) => {
+  test('have all lines of two writers at the same time', async (t) => {
     const { dir, logs } = make(t, { maxSize: 5000 })
     const other = createLogs({ dir, maxSize: 5000 })
     t.after(() => other.close())

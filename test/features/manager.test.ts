@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** Each call of what it resolves to gives another back end on the same place, as another process has. */
+/** Makes a place for documents. The result opens it again at each call, as another process does. */
 type Start = (t: TestContext, limits?: EventLimits) => Promise<() => DocumentBackend>
 
 const onRedis: Start = async (t, limits) => {
@@ -42,7 +42,7 @@ const KINDS: Record<string, Start> = {
   Redis: onRedis,
 }
 
-/** The notes as an older program knows them. */
+/** The notes as an older program declares them. */
 const notesV1: DocumentSpec = {
   name: 'notes',
   version: 1,
@@ -71,7 +71,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
   }
 
   describe(`StateManager over ${kind}`, () => {
-    test('a missing document is made, and an update is there for the next manager, with its revision', async (t) => {
+    test('a missing document is created, and the next manager reads its updates and revision', async (t) => {
       const { manager } = await make(t)
       const first = { document: { schema_version: 2, count: 0, notes: [] }, revision: 1 }
       for (let i = 0; i < 2; i += 1) assert.deepEqual(await manager().load('notes'), first)
@@ -83,7 +83,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.deepEqual(await manager().load('notes'), second)
     })
 
-    test('a bad write is a refused write: every wrong path is named and nothing changes', async (t) => {
+    test('an invalid update is refused with every wrong path, and changes nothing', async (t) => {
       const { manager } = await make(t)
       const state = manager()
       const bad = state.update('notes', (draft) => {
@@ -98,7 +98,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.equal((await state.update('notes', increment)).revision, 2)
     })
 
-    test('a mutation that throws changes nothing and holds up no other', async (t) => {
+    test('a mutation that throws changes nothing and does not affect others', async (t) => {
       const { manager } = await make(t)
       const state = manager()
       const all = await Promise.allSettled([
@@ -107,19 +107,19 @@ for (const [kind, start] of Object.entries(KINDS)) {
         state.update('notes', increment),
       ])
       assert.deepEqual(
-        all.map((one) => one.status),
+        all.map(({ status }) => status),
         ['fulfilled', 'rejected', 'fulfilled'],
       )
       assert.equal((await manager().load('notes')).document.count, 2)
     })
 
-    test('compare-and-set refuses a write on a revision that has passed', async (t) => {
+    test('compare-and-set refuses an update of an outdated revision', async (t) => {
       const { manager } = await make(t)
       const [one, two] = [manager(), manager()]
       const { revision } = await one.load('notes')
       await two.update('notes', increment)
-      const late = one.update('notes', increment, { expect: revision })
-      await assert.rejects(late, { code: 'document_conflict' })
+      const outdated = one.update('notes', increment, { expect: revision })
+      await assert.rejects(outdated, { code: 'document_conflict' })
       await one.update('notes', increment, { expect: revision + 1 })
       assert.equal((await two.load('notes')).document.count, 2)
     })
@@ -149,7 +149,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.deepEqual(events[1]?.patch, [{ op: 'replace', path: '/count', value: 1 }])
     })
 
-    test('replay shows any past moment and any past revision', async (t) => {
+    test('replay gives the document of any past time and any past revision', async (t) => {
       const { manager, tick } = await make(t)
       const state = manager()
       await state.load('notes')
@@ -167,7 +167,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.deepEqual(await state.replay('notes', tick(0)), await state.load('notes'))
     })
 
-    test('migrations run at start-up, keep a backup, and run again harmlessly', async (t) => {
+    test('migrate runs each migration once and keeps the old version', async (t) => {
       const { manager, open } = await make(t)
       await manager(notesV1).load('notes')
       const state = manager()
@@ -180,7 +180,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.ok((await open().backUp('notes', 'again'))?.includes('again'))
     })
 
-    test('a version from the future is refused, with its number and what to do', async (t) => {
+    test('a document of a newer version is refused, with its number and what to do', async (t) => {
       const { manager } = await make(t)
       await manager().load('notes')
       const old = manager(notesV1)
@@ -216,7 +216,7 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.equal((await manager(notesV1).load('notes')).document.total, 7)
     })
 
-    test('what its own schema refuses is never written, at its beginning neither', async (t) => {
+    test('an initial document that its own schema refuses is never written', async (t) => {
       const { manager } = await make(t)
       const refused = { ...notes, initial: () => ({ schema_version: 2, count: -1, notes: [] }) }
       for (const work of ['load', 'repair'] as const)
@@ -224,21 +224,20 @@ for (const [kind, start] of Object.entries(KINDS)) {
       assert.equal((await manager().load('notes')).revision, 1)
     })
 
-    test('a key named __proto__ is data', async (t) => {
+    test('a key named __proto__ is stored like any other', async (t) => {
       const { manager } = await make(t)
-      const open = { ...notes, schema: { type: 'object' }, initial: () => ({ schema_version: 2 }) }
+      const anyObject = { ...notes, schema: { type: 'object' }, initial: () => ({ schema_version: 2 }) }
       const value = { a: 1 }
-      await manager(open).update('notes', (draft) =>
+      await manager(anyObject).update('notes', (draft) =>
         Object.defineProperty(draft, '__proto__', { value, enumerable: true }),
       )
-      for (const found of [
-        await manager(open).load('notes'),
-        await manager(open).replay('notes', { revision: 9 }),
-      ])
+      const loaded = await manager(anyObject).load('notes')
+      const replayed = await manager(anyObject).replay('notes', { revision: 9 })
+      for (const found of [loaded, replayed])
         assert.ok(JSON.stringify(found?.document).includes('"__proto__":{"a":1}'))
     })
 
-    test('an unknown document is an error that names the known ones', async (t) => {
+    test('the error about an unknown document lists the known ones', async (t) => {
       await assert.rejects((await make(t)).manager().load('nots'), /no document nots.*notes/)
     })
   })
@@ -246,21 +245,20 @@ for (const [kind, start] of Object.entries(KINDS)) {
 
 describe('the event log of a document on a store', () => {
   const limits: EventLimits = { wholeEvery: 10, minKept: 30 }
-  test('keeps the newest events and a whole document before them', async (t) => {
+  test('keeps the newest events and a complete document before them', async (t) => {
     const open = await onRedis(t, limits)
     const manager = createStateManager({ documents: [notes], backend: open() })
     t.after(() => manager.close())
     for (let i = 0; i < 140; i += 1) await manager.update('notes', increment)
-    const { document: now, revision } = await manager.load('notes')
 
     const kept = await eventsOf(open())
     assert.ok(kept.length >= limits.minKept && kept.length <= limits.minKept + limits.wholeEvery + 1)
-    const begin = kept.findIndex((change) => change.document)
-    assert.ok(begin >= 0 && begin < limits.wholeEvery, `the first whole document is number ${begin}`)
-    for (const { seq } of kept.slice(begin)) {
-      const then = await manager.replay('notes', { revision: seq })
-      const count = Number(now.count) - (revision - seq)
-      assert.deepEqual([then?.revision, then?.document.count], [seq, count])
+    const first = kept.findIndex((change) => change.document)
+    assert.ok(first >= 0 && first < limits.wholeEvery, `the first complete document is number ${first}`)
+    for (const { seq } of kept.slice(first)) {
+      const replayed = await manager.replay('notes', { revision: seq })
+      // Revision 1 has the count 0.
+      assert.deepEqual([replayed?.revision, replayed?.document.count], [seq, seq - 1])
     }
   })
 })

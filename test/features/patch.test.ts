@@ -7,8 +7,8 @@ import fc from '../fixtures/fast-check.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): Json => JSON.parse(JSON.stringify(value)))
 
-describe('recorded changes', () => {
-  test('replayed on what was before they give what is after', () => {
+describe('a patch', () => {
+  test('applied to the value before gives the value after', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const steps: Operation[] = JSON.parse(JSON.stringify(diff(before, after)))
@@ -18,7 +18,7 @@ describe('recorded changes', () => {
     )
   })
 
-  test('that do not fit are refused', () => {
+  test('that does not fit is refused', () => {
     const document = { list: [1], name: 'a' }
     const steps: Operation[] = [
       { op: 'remove', path: '' },
@@ -38,7 +38,7 @@ describe('recorded changes', () => {
     }
   })
 
-  test('taking the first of a long list is one step', () => {
+  test('that removes or inserts the first item of a long list has one step', () => {
     const list = Array.from({ length: 1000 }, (_, id) => ({ id }))
     assert.deepEqual(diff(list, list.slice(1)), [{ op: 'remove', path: '/0' }])
     assert.deepEqual(diff(list.slice(1), list), [{ op: 'add', path: '/0', value: { id: 0 } }])

@@ -12,7 +12,7 @@ const ADA: Person = {
 }
 const NEVER = new AbortController().signal
 
-/** A place with so many records, which are there once `ready` is. */
+/** A place with this number of records, which can be read once `ready` resolves. */
 function placeOf(name: string, records: number, ready: Promise<unknown> = Promise.resolve()): Place {
   return {
     name,
@@ -25,7 +25,7 @@ function placeOf(name: string, records: number, ready: Promise<unknown> = Promis
   }
 }
 
-/** Counts in places. `collected`: how often the person was looked for. */
+/** Counts in places. `collected.times`: how often the person was looked up, which fails with `failure`. */
 function countingOf(places: readonly Place[], failure?: Error) {
   const collected = { times: 0 }
   let time = 1_000
@@ -51,8 +51,8 @@ function countingOf(places: readonly Place[], failure?: Error) {
   return { ...counting, collected, pass }
 }
 
-describe('the count of what is kept about a person', () => {
-  test('it says how far it is, goes on without its caller, and is made once for all who ask', async () => {
+describe('the count of the records about a person', () => {
+  test('shows its progress, continues without its caller, and is shared by all callers for a while', async () => {
     const slow = Promise.withResolvers<void>()
     const { ask, collected, pass } = countingOf([placeOf('jobs', 2), placeOf('events', 5, slow.promise)])
     const first = await ask(ADA.identities, 0, NEVER)
@@ -62,22 +62,25 @@ describe('the count of what is kept about a person', () => {
     assert.partialDeepStrictEqual(partial, { done: false, counts: { jobs: 2 }, places: { read: 1, all: 2 } })
     const waiting = ask(ADA.identities, 60_000, NEVER)
     slow.resolve()
-    const whole = await waiting
-    assert.deepEqual(whole.counts, { jobs: 2, events: 5 })
-    assert.partialDeepStrictEqual(whole, { done: true, total: 7, places: { read: 2, all: 2 } })
-    assert.equal(whole.at, undefined)
-    assert.deepEqual(await ask(ADA.identities, 0, NEVER), whole)
+    const complete = await waiting
+    assert.deepEqual(complete.counts, { jobs: 2, events: 5 })
+    assert.partialDeepStrictEqual(complete, { done: true, total: 7, places: { read: 2, all: 2 } })
+    assert.equal(complete.at, undefined)
+    assert.deepEqual(await ask(ADA.identities, 0, NEVER), complete)
     assert.equal(collected.times, 1)
     pass(10_000)
     await ask(ADA.identities, 60_000, NEVER)
     assert.equal(collected.times, 2)
   })
 
-  test('a place that knows its number is not read, and a failure reaches who asked', async () => {
+  test('does not read a place that knows its count', async () => {
     const known: Place = { ...placeOf('messages', 99), count: async ({ person }) => person.messages.size }
     const { counts } = await countingOf([known]).ask(ADA.identities, 60_000, NEVER)
     assert.deepEqual(counts, { messages: 3 })
-    const failing = countingOf([known], new Error('the store is away'))
+  })
+
+  test('fails for its caller if the person cannot be looked up', async () => {
+    const failing = countingOf([placeOf('messages', 99)], new Error('the store is away'))
     await assert.rejects(failing.ask(ADA.identities, 60_000, NEVER), /the store is away/)
   })
 })

@@ -18,7 +18,7 @@ function references(conversations: readonly string[]) {
 }
 
 describe('data about a person', () => {
-  test('is recognised by their conversation, also behind the longer name of another one', () => {
+  test('is recognised by the name of their conversation, also after a longer name that begins with it', () => {
     const { mentions } = references(['chat/room-1'])
     assert.equal(mentions('reply:chat/room-1:2'), true)
     assert.equal(mentions('reply:chat/room-12'), false)

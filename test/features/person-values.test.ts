@@ -47,7 +47,7 @@ function openValues() {
   }
 }
 
-describe('pauses and cancellations, after a person was erased', () => {
+describe('pauses and cancellations, after the erasure of a person', () => {
   const other = { kind: 'conversation', gateway: 'chat', name: 'of-bob', since: 1, by: 'chat:bob' }
   const cancel = { messageId: OTHER_MESSAGE, reason: 'wrong customer', by: 'chat:bob', at: 1 }
 
@@ -62,7 +62,7 @@ describe('pauses and cancellations, after a person was erased', () => {
     return Object(rest)
   }
 
-  test('name them neither as the author nor in the reason', async () => {
+  test('name the person neither as the author nor in the reason', async () => {
     const { pauses, cancels } = await erasedFrom(
       [
         { ...other, reason: 'chat:ada asked' },
@@ -84,7 +84,7 @@ describe('pauses and cancellations, after a person was erased', () => {
     )
   })
 
-  test('do not have their address in the reason, which an export shows', async () => {
+  test('do not have the address of the person in the reason; an export shows it', async () => {
     const { kv, records, erase } = openValues()
     const asked = { ...other, reason: 'ada@example.com asked' }
     await kv.set('pauses', { pauses: [other, asked], cancels: [cancel] })
@@ -98,12 +98,12 @@ describe('pauses and cancellations, after a person was erased', () => {
     assert.equal(await erase(), 0)
   })
 
-  test('do not name them by an id without its gateway', async () => {
+  test('do not have the id of the person without its gateway', async () => {
     const { pauses } = await erasedFrom([{ ...other, by: 'U1' }], [])
     assert.deepEqual(pauses, [{ ...other, by: 'an erased person' }])
   })
 
-  test('are gone if they are of the person’s conversation or message', async () => {
+  test('are removed if they are about a conversation or message of the person', async () => {
     const rest = await erasedFrom(
       [{ ...other, name: 'of-ada' }, { ...other, name: 'chat:ada' }, other],
       [{ ...cancel, messageId: OWN_MESSAGE }, cancel],
@@ -112,7 +112,7 @@ describe('pauses and cancellations, after a person was erased', () => {
   })
 })
 
-describe('push subscriptions, after a person was erased', () => {
+describe('push subscriptions, after the erasure of a person', () => {
   const given = { topic: 'orders', url: 'https://shop.example/hook', secret: 'whsec' }
 
   test('stay paused, without the name of the operator', async () => {
@@ -142,7 +142,7 @@ describe('push subscriptions, after a person was erased', () => {
   })
 })
 
-describe('a session of several people, after one was erased', () => {
+describe('a session of several people, after the erasure of one of them', () => {
   test('keeps the entry of another person, without the summary that names the erased one', async () => {
     const { sessions, erase } = openValues()
     const entry = { at: 2, args: { text: 'from bob' } }

@@ -5,18 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { createPace } from '../../src/features/push/pace.ts'
 import { type Answer, createPoster } from '../../src/features/push/post.ts'
-import { type PushSubscription, pushSchema } from '../../src/features/push/schema.ts'
+import { pushSchema } from '../../src/features/push/schema.ts'
 import { makeAuthority } from '../fixtures/authority.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { cleanup } from '../runtime/support/cleanup.ts'
+import { SECRET, subscription } from './push-kit.ts'
 
-const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
-
-function posterTo(t: TestContext, url: string, more: object = {}, now = Date.now) {
-  const subscription: PushSubscription = pushSchema.parse({
-    ...{ name: 'crm', topic: 'orders', url, secret: SECRET, 'allow-private': true, ...more },
-  })
-  const poster = createPoster(subscription, now)
+/** A function that posts an event with these settings, and resolves with the answer. */
+function posterTo(t: TestContext, url: string, settings: object = {}, now = Date.now) {
+  const poster = createPoster(subscription(url, settings), now)
   cleanup(t, () => poster.close())
   let serial = 0
   return () =>
@@ -32,20 +29,21 @@ function authority(t: TestContext) {
   return made
 }
 
-/** A token endpoint as RFC 6749 has it: `grants` counts its tokens. */
-async function tokenEndpoint(t: TestContext, respond: (grant: number) => { status?: number; body: object }) {
-  const asked: { authorization: string | undefined; form: URLSearchParams }[] = []
+/** The token endpoint of RFC 6749. `respond` gets the number of requests so far. */
+async function tokenEndpoint(t: TestContext, respond: (count: number) => { status?: number; body: object }) {
+  const requests: { authorization: string | undefined; form: URLSearchParams }[] = []
   const { url, close } = await serveHttp(async (request, response) => {
     const form = new URLSearchParams((await request.toArray()).join(''))
-    asked.push({ authorization: request.headers.authorization, form })
-    const { status = 200, body } = respond(asked.length)
+    requests.push({ authorization: request.headers.authorization, form })
+    const { status = 200, body } = respond(requests.length)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   cleanup(t, close)
-  return { asked, url: `${url}/token` }
+  return { requests, url: `${url}/token` }
 }
 
-async function receiver(t: TestContext, isGood: (token: string | undefined) => boolean) {
+/** A receiver that answers 401 unless the `Authorization` header is good. */
+async function startReceiver(t: TestContext, isGood: (authorization: string | undefined) => boolean) {
   const tokens: (string | undefined)[] = []
   const { url, close } = await serveHttp(async (request, response) => {
     await request.toArray()
@@ -56,21 +54,19 @@ async function receiver(t: TestContext, isGood: (token: string | undefined) => b
   return { tokens, url }
 }
 
-const oauthTo = (url: string) => ({
+const oauth = (url: string) => ({
   oauth: { 'token-url': url, 'client-id': 'crm client', 'client-secret': 'p@ss:w/rd', scope: 'events write' },
 })
 
 describe('push with a client certificate', () => {
-  test('reaches a receiver that demands one, from files and from text, and no other', async (t) => {
+  test('reaches a receiver that requires one; the certificate is in files or in text', async (t) => {
     const { path, pem } = authority(t)
-    const seen: unknown[] = []
+    let requests = 0
     const options = { key: pem('server.key'), cert: pem('server.pem'), ca: pem('ca.pem') }
     const server = createServer(
       { ...options, requestCert: true, rejectUnauthorized: true },
       (request, response) => {
-        seen.push(
-          Object(Reflect.get(request.socket, 'getPeerCertificate')).name && request.headers['webhook-id'],
-        )
+        requests++
         request.resume()
         response.end('thanks')
       },
@@ -83,18 +79,17 @@ describe('push with a client certificate', () => {
     assert.partialDeepStrictEqual(await posterTo(t, url, { tls: files })(), { status: 200, answer: 'thanks' })
     const text = { cert: pem('client.pem'), key: pem('client.key'), ca: pem('ca.pem') }
     assert.equal((await posterTo(t, url, { tls: text })()).status, 200)
-    assert.equal(seen.length, 2)
-    assert.match(
-      (await posterTo(t, url, { tls: { ca: pem('ca.pem') } })()).reason ?? '',
-      /certificate|socket|ssl|closed/i,
-    )
-    assert.match((await posterTo(t, url)()).reason ?? '', /certificate/)
-    assert.equal(seen.length, 2)
+    assert.equal(requests, 2)
+    const withoutCertificate = await posterTo(t, url, { tls: { ca: pem('ca.pem') } })()
+    assert.match(withoutCertificate.reason ?? '', /certificate|socket|ssl|closed/i)
+    const withoutAuthority = await posterTo(t, url)()
+    assert.match(withoutAuthority.reason ?? '', /certificate/)
+    assert.equal(requests, 2)
   })
 
-  test('names a file that cannot be read, and uses it once it can', async (t) => {
+  test('names a file that cannot be read, and reads it at the next attempt', async (t) => {
     const { path, pem } = authority(t)
-    const { url } = await receiver(t, () => true)
+    const { url } = await startReceiver(t, () => true)
     const missing = path('later.pem')
     const post = posterTo(t, url, { tls: { ca: missing } })
     assert.match((await post()).reason ?? '', /`tls.ca` cannot be read: .*ENOENT/)
@@ -102,61 +97,64 @@ describe('push with a client certificate', () => {
     assert.equal((await post()).status, 200)
   })
 
-  test('refuses half a pair', () => {
-    const half = { name: 'crm', url: 'https://example.com', secret: SECRET, tls: { cert: 'x.pem' } }
-    assert.match(String(pushSchema.safeParse(half).error), /`cert` and `key` must be given together/)
+  test('refuses a certificate without its key', () => {
+    const settings = { name: 'crm', url: 'https://example.com', secret: SECRET, tls: { cert: 'x.pem' } }
+    assert.match(String(pushSchema.safeParse(settings).error), /`cert` and `key` must be given together/)
   })
 })
 
 describe('push with OAuth client credentials', () => {
-  test('asks for a token once for many events, as the RFC wants it, and again when it expires', async (t) => {
+  test('requests one token for many events, and another one shortly before it expires', async (t) => {
     let time = 1_000_000
-    const { asked, url: tokenUrl } = await tokenEndpoint(t, (n) => ({
+    const { requests, url: tokenUrl } = await tokenEndpoint(t, (n) => ({
       body: { access_token: `token-${n}`, token_type: 'Bearer', expires_in: 3600 },
     }))
-    const { tokens, url } = await receiver(t, (token) => token?.startsWith('Bearer token-') ?? false)
-    const post = posterTo(t, url, oauthTo(tokenUrl), () => time)
+    const { tokens, url } = await startReceiver(t, (token) => token?.startsWith('Bearer token-') ?? false)
+    const post = posterTo(t, url, oauth(tokenUrl), () => time)
     const answers = await Promise.all([post(), post(), post(), post()])
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 200, 200, 200],
     )
     assert.deepEqual(new Set(tokens), new Set(['Bearer token-1']))
-    assert.equal(asked.length, 1)
-    const [first] = asked
+    assert.equal(requests.length, 1)
+    const [first] = requests
     assert.deepEqual(Object.fromEntries(first?.form ?? []), {
       grant_type: 'client_credentials',
       scope: 'events write',
     })
+    // RFC 6749, section 2.3.1: id and secret are form-encoded first.
     const basic = Buffer.from('crm+client:p%40ss%3Aw%2Frd').toString('base64')
     assert.equal(first?.authorization, `Basic ${basic}`)
     time += 3_500_000
     await post()
-    assert.equal(asked.length, 1)
+    assert.equal(requests.length, 1)
     time += 71_000
     await post()
     assert.equal(tokens.at(-1), 'Bearer token-2')
   })
 
-  test('a refused token is replaced once within the attempt; a second refusal is the answer', async (t) => {
-    const { asked, url: tokenUrl } = await tokenEndpoint(t, (n) => ({ body: { access_token: `token-${n}` } }))
-    let good = 'Bearer token-2'
-    const { tokens, url } = await receiver(t, (token) => token === good)
-    const post = posterTo(t, url, oauthTo(tokenUrl))
+  test('replaces a refused token once within an attempt; a second refusal fails the attempt', async (t) => {
+    const { requests, url: tokenUrl } = await tokenEndpoint(t, (n) => ({
+      body: { access_token: `token-${n}` },
+    }))
+    let valid = 'Bearer token-2'
+    const { tokens, url } = await startReceiver(t, (token) => token === valid)
+    const post = posterTo(t, url, oauth(tokenUrl))
     assert.equal((await post()).status, 200)
     assert.deepEqual(tokens, ['Bearer token-1', 'Bearer token-2'])
-    good = 'none'
+    valid = 'none'
     assert.partialDeepStrictEqual(await post(), { status: 401, reason: 'it answered 401' })
-    assert.equal(asked.length, 3)
+    assert.equal(requests.length, 3)
   })
 
-  test('tells why there is no token, and never the secret', async (t) => {
+  test('reports why there is no token, without the secret', async (t) => {
     const { url: tokenUrl } = await tokenEndpoint(t, () => ({
       status: 401,
       body: { error: 'invalid_client', error_description: 'Unknown client' },
     }))
-    const { tokens, url } = await receiver(t, () => true)
-    const { reason = '' } = await posterTo(t, url, oauthTo(tokenUrl))()
+    const { tokens, url } = await startReceiver(t, () => true)
+    const { reason = '' } = await posterTo(t, url, oauth(tokenUrl))()
     assert.match(
       reason,
       /no access token: the token endpoint answered 401 \(invalid_client: Unknown client\)/,
@@ -165,23 +163,22 @@ describe('push with OAuth client credentials', () => {
     assert.deepEqual(tokens, [])
   })
 
-  test('asks no private address for a token unless private ones are allowed', async (t) => {
-    const inside = pushSchema.safeParse({
-      ...{ name: 'crm', url: 'https://example.com/in', secret: SECRET },
-      ...oauthTo('https://127.0.0.1/token'),
-    })
-    assert.match(String(inside.error), /token-url[\s\S]*private address|private address[\s\S]*token-url/)
-    const both = pushSchema.safeParse({
-      ...{ name: 'crm', url: 'https://example.com/in', secret: SECRET, headers: { Authorization: 'x' } },
-      ...oauthTo('https://example.com/token'),
-    })
-    assert.match(String(both.error), /`oauth` sets this header/)
-    assert.ok(t)
+  const settings = { name: 'crm', url: 'https://example.com/in', secret: SECRET }
+
+  test('refuses a token endpoint with a private address', () => {
+    const { error } = pushSchema.safeParse({ ...settings, ...oauth('https://127.0.0.1/token') })
+    assert.match(String(error), /token-url[\s\S]*private address|private address[\s\S]*token-url/)
+  })
+
+  test('refuses an Authorization header beside it', () => {
+    const headers = { Authorization: 'x' }
+    const { error } = pushSchema.safeParse({ ...settings, headers, ...oauth('https://example.com/token') })
+    assert.match(String(error), /`oauth` sets this header/)
   })
 })
 
 describe('push at a rate', () => {
-  test('lets work through evenly and in order, and all of it at the end', async () => {
+  test('passes work evenly and in order', async () => {
     const pace = createPace({ count: 50, per: 1_000 })
     const times: number[] = []
     const order: number[] = []
@@ -194,12 +191,15 @@ describe('push at a rate', () => {
         })
     })
     assert.deepEqual(order, [0, 1, 2, 3, 4])
-    // Never sooner; a busy machine may be later.
+    // Every 20 ms: a timer may be a little early, and on a busy machine much later.
     for (let n = 1; n < 5; n++) assert.ok((times[n] ?? 0) - (times[0] ?? 0) >= 20 * n - 5, `${times}`)
-    const slow = createPace({ count: 1, per: 60_000 })
+  })
+
+  test('passes all waiting work when it is closed', () => {
+    const pace = createPace({ count: 1, per: 60_000 })
     const passed: number[] = []
-    for (let n = 0; n < 3; n++) slow.pass(() => passed.push(n))
-    slow.close()
+    for (let n = 0; n < 3; n++) pace.pass(() => passed.push(n))
+    pace.close()
     assert.deepEqual(passed, [0, 1, 2])
   })
 })

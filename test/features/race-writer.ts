@@ -2,7 +2,7 @@ import { TriviumError } from '../../src/core/errors.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
 import { increment, notes } from './kit.ts'
 
-/** A separate process: adds 1 `times` times, and prints each acknowledged count, until it is killed. */
+/** A separate process: increments the count `times` times, and prints each acknowledged count. */
 const [dir = '', times = '1'] = process.argv.slice(2)
 const manager = createStateManager({ dir, documents: [notes] })
 for (let i = 0; i < Number(times); i += 1) {

@@ -4,16 +4,15 @@ import type { ActivityEntry } from '../../src/core/activity.ts'
 import { askedBy } from '../../src/core/asked-by.ts'
 import type { Call } from '../../src/core/call.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
+import { DAY, HOUR, MINUTE } from '../../src/core/units.ts'
 import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
 import { createPlanning } from '../../src/features/assistant/planning.ts'
 import { createStateManager } from '../../src/features/documents/manager.ts'
-import type { FileSchedule } from '../../src/features/schedules/file-schedules.ts'
 import type { Occasion } from '../../src/features/schedules/firing.ts'
 import { createSchedules } from '../../src/features/schedules/schedules.ts'
 import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 
-const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
 const hourly = { name: 'hourly', cron: '0 * * * *', skill: 'digest', args: {}, misfire: 'once' }
 const cli = callFrom()
@@ -30,11 +29,10 @@ async function make(t: TestContext) {
   })
   const fired: Occasion[] = []
   const events: ActivityEntry[] = []
-  let planned: readonly FileSchedule[] = []
-  const scheduler = (fire = async (one: Occasion) => fired.push(one) > 0) =>
+  const scheduler = (fire = async (occasion: Occasion) => fired.push(occasion) > 0) =>
     createSchedules({
       store,
-      ofFile: () => planned,
+      ofFile: () => [],
       state: manager.document(assistantDocument),
       fire,
       record: async (entry) => void events.push(entry),
@@ -43,17 +41,15 @@ async function make(t: TestContext) {
       log: silent,
       now,
     })
+  /** Advances the clock. */
   const pass = (ms: number) => {
     time += ms
   }
-  const write = (...file: FileSchedule[]) => {
-    planned = file
-  }
-  return { scheduler, pass, fired, events, write, store, now }
+  return { scheduler, pass, fired, events, now }
 }
 
 describe('schedules', () => {
-  test('a crash between firing and noting it repeats the same key', async (t) => {
+  test('fire again with the same key after a crash between firing and recording it', async (t) => {
     const { scheduler, pass } = await make(t)
     const keys: string[] = []
     const dying = scheduler(async ({ key }) => {
@@ -72,7 +68,7 @@ describe('schedules', () => {
     ['within: 5m', 190, 0, 3],
     ['within: 5m', 184, 1, 2],
   ] as const) {
-    test(`after a pause of ${minutes} minutes, "${misfire}" fires ${count} and notes ${missed} as missed`, async (t) => {
+    test(`fire ${count} of their times after ${minutes} minutes without a daemon, with misfire "${misfire}"`, async (t) => {
       const { scheduler, pass, fired, events } = await make(t)
       const one = scheduler()
       await one.create({ ...hourly, misfire }, cli)
@@ -87,40 +83,38 @@ describe('schedules', () => {
     })
   }
 
-  test('a clock that was ahead, when they fired or when they were made, silences none for ever', async (t) => {
-    for (const whenMade of [false, true]) {
+  for (const when of ['they fired', 'they were created'] as const)
+    test(`fire every hour after a clock that was a day ahead when ${when} is set back`, async (t) => {
       const { scheduler, pass, fired } = await make(t)
       const one = scheduler()
       const { cron: _, ...rest } = hourly
-      const pace = { ...rest, every: 60 * MINUTE }
-      if (whenMade) pass(24 * 60 * MINUTE)
+      if (when === 'they were created') pass(DAY)
       await one.create(hourly, cli)
-      await one.create({ ...pace, name: 'pace' }, cli)
-      if (!whenMade) {
-        pass(24 * 60 * MINUTE)
+      await one.create({ ...rest, name: 'interval', every: HOUR }, cli)
+      if (when === 'they fired') {
+        pass(DAY)
         await one.tick()
       }
       const before = fired.length
-      pass(-24 * 60 * MINUTE)
+      pass(-DAY)
       await one.tick()
       for (let hour = 0; hour < 3; hour++) {
-        pass(60 * MINUTE)
+        pass(HOUR)
         await one.tick()
       }
-      assert.equal(fired.length - before, 6, `made ${whenMade ? 'ahead' : 'before'}`)
+      assert.equal(fired.length - before, 6, 'both schedules, three times')
       assert.equal(new Set(fired.map(({ key }) => key)).size, fired.length)
-    }
-  })
+    })
 
-  test('in words that come sooner than they are made fire once they are', async (t) => {
+  test('fire if their time has passed before they are stored', async (t) => {
     const { scheduler, pass, fired, now } = await make(t)
     const one = scheduler()
-    const slowly = async (...args: Parameters<typeof one.create>) => {
+    const createSlowly = async (...args: Parameters<typeof one.create>) => {
       pass(10_000)
       return one.create(...args)
     }
     const context = { words: () => [], mayUse: () => false, timezone: () => 'UTC' }
-    const planning = createPlanning({ schedules: { ...one, create: slowly }, context, now })
+    const planning = createPlanning({ schedules: { ...one, create: createSlowly }, context, now })
     const { text } = Object(
       await planning['schedule-in-words']({ text: 'in 3 seconds: call Ada' }, callFrom('team')),
     )
@@ -132,50 +126,54 @@ describe('schedules', () => {
     )
   })
 
-  test('are seen and ended by who made them, and by operators', async (t) => {
+  test('are listed and deleted by their creator and by operators', async (t) => {
     const one = (await make(t)).scheduler()
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
     const { id } = await one.create(hourly, ada)
     await one.create(hourly, cli)
-    const seen = async (call: Call) => (await one.list({}, call)).length
-    assert.deepEqual([await seen(ada), await seen(bob), await seen(cli)], [1, 0, 2])
+    const count = async (call: Call) => (await one.list({}, call)).length
+    assert.deepEqual([await count(ada), await count(bob), await count(cli)], [1, 0, 2])
     assert.deepEqual(await one.delete({ id }, bob), { ok: true, existed: false })
     assert.deepEqual(await one.delete({ id }, ada), { ok: true, existed: true })
-    assert.equal(await seen(cli), 1)
+    assert.equal(await count(cli), 1)
   })
 
-  test('of one message are made once, however often it is tried', async (t) => {
+  test('are created once per message, also if it is tried again', async (t) => {
     const { scheduler, events } = await make(t)
     const one = scheduler()
     const ada = callFrom('team')
-    const asked = (name: string) => one.create({ ...hourly, name }, ada, askedBy(ada))
-    const [first, again, other] = [await asked('a'), await asked('a'), await asked('b')]
-    assert.deepEqual([again.id, events.length], [first.id, 2])
+    const create = (name: string) => one.create({ ...hourly, name }, ada, askedBy(ada))
+    const [first, repeated, other] = [await create('a'), await create('a'), await create('b')]
+    assert.equal(repeated.id, first.id)
     assert.notEqual(other.id, first.id)
+    assert.equal(events.length, 2)
   })
 })
 
 describe('daylight saving', () => {
   const TABLE = `
-    a daily time that spring leaves out is due when the gap is over | 30 2 * * * | 03-28T00:00 | 03-28T01:30 03-29T01:00 03-30T00:30
-    a daily time that comes twice in autumn is due once             | 30 2 * * * | 10-24T00:00 | 10-24T00:30 10-25T00:30 10-26T01:30
-    every hour is every real hour in spring                         | 0 * * * *  | 03-28T23:30 | 03-29T00:00 03-29T01:00 03-29T02:00
-    every hour is every real hour in autumn                         | 0 * * * *  | 10-24T23:30 | 10-25T00:00 10-25T01:00 10-25T02:00
-    a daily time stays at its local hour                            | 0 9 * * *  | 03-28T00:00 | 03-28T08:00 03-29T07:00`
+    moves a daily time that is skipped in spring to the end of the gap | 30 2 * * * | 03-28T00:00 | 03-28T01:30 03-29T01:00 03-30T00:30
+    fires a daily time that comes twice in autumn once                 | 30 2 * * * | 10-24T00:00 | 10-24T00:30 10-25T00:30 10-26T01:30
+    leaves an hourly schedule hourly in spring                         | 0 * * * *  | 03-28T23:30 | 03-29T00:00 03-29T01:00 03-29T02:00
+    leaves an hourly schedule hourly in autumn                         | 0 * * * *  | 10-24T23:30 | 10-25T00:00 10-25T01:00 10-25T02:00
+    keeps the local hour of a daily time                               | 0 9 * * *  | 03-28T00:00 | 03-28T08:00 03-29T07:00`
   for (const line of TABLE.trim().split('\n')) {
+    // The columns: title, cron in Berlin, time of creation in UTC, planned times in UTC.
     const [what = '', cron = '', start, expected = ''] = line.split('|').map((cell) => cell.trim())
     test(what, () => {
       const created = `2026-${start}:00Z`
       const planned = plannedTimes({ cron, timezone: 'Europe/Berlin', created })
       let time = Date.parse(created)
-      for (const one of expected.split(' ')) {
+      for (const plannedTime of expected.split(' ')) {
         time = planned.next(time) ?? Number.NaN
-        assert.equal(new Date(time).toISOString().slice(5, 16), one)
+        assert.equal(new Date(time).toISOString().slice(5, 16), plannedTime)
       }
     })
   }
+})
 
-  test('a schedule that is years behind finds its newest time at once', () => {
+describe('planned times', () => {
+  test('that are years behind give the newest one, and a count of at most 1000', () => {
     const planned = plannedTimes({ cron: '* * * * *', timezone: 'UTC', created: '2020-01-01T00:00:00Z' })
     const due = planned.due(Date.UTC(2020, 0, 1), Date.UTC(2026, 0, 1, 0, 0, 30))
     assert.deepEqual(due, { newest: Date.UTC(2026, 0, 1), count: 1000 })

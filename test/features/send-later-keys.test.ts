@@ -1,33 +1,29 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { HOUR } from '../../src/core/units.ts'
 import { createOutbox, OUTBOX_QUEUE } from '../../src/engine/outbox.ts'
 import { createSend } from '../../src/engine/send.ts'
 import type { SendArgs } from '../../src/engine/send-target.ts'
 import { createSendLater } from '../../src/features/send-later/send-later.ts'
-import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { silent as log, saying } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
-import { redisOf } from '../stores/redis/kit.ts'
-import { callFrom, temporaryDir, toEvent } from './kit.ts'
+import { cleanup } from '../runtime/support/cleanup.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { callFrom } from './kit.ts'
 
-const HOUR = 3_600_000
 const operator = callFrom()
 const CHAT = { gateway: 'chat', to: 'ada' }
 
-for (const kind of ['embedded', 'redis'] as const) {
+for (const { kind, place, open } of storeKinds()) {
   describe(`the key of a planned send on the ${kind} store`, () => {
     async function make(t: TestContext) {
       let time = Date.UTC(2026, 0, 1, 12)
       const now = () => time
-      const store =
-        kind === 'embedded'
-          ? await createEmbeddedStore({ dir: temporaryDir(t), log, toEvent, now })
-          : await (await redisOf(t)).open()
-      if (kind === 'embedded') t.after(() => store.close())
+      const store = await open(t, await place(t))
       const outbox = createOutbox(store, now)
       const later = createSendLater({ store, outbox, unanswerable: () => undefined, log, now })
       later.start()
-      t.after(() => later.stop())
+      cleanup(t, () => later.stop())
       const { send } = createSend({
         outbox,
         store,
@@ -44,8 +40,8 @@ for (const kind of ['embedded', 'redis'] as const) {
         send: async (args: SendArgs) => Object(await send(args, operator)),
         cancel: (args: Parameters<typeof later.service.cancel>[0]) => later.service.cancel(args, operator),
         listed: async () =>
-          (await later.service.list({ limit: 10 }, operator)).map((one) => String(Object(one).id)),
-        /** What is in the outbox, which then is sent. */
+          (await later.service.list({ limit: 10 }, operator)).map((send) => String(Object(send).id)),
+        /** Marks what the outbox has as sent, and returns its texts. */
         async sent() {
           const jobs = await claim()
           const done = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
@@ -62,7 +58,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return String(Object(accepted).id)
     }
 
-    test('is that of an immediate send too: the second is a duplicate and changes nothing', async (t) => {
+    test('makes a later immediate send with the same key a duplicate, which changes nothing', async (t) => {
       const site = await make(t)
       const planned = await site.send({ ...CHAT, text: 'later', in: HOUR, key: 'W1' })
       const second = await site.send({ ...CHAT, text: 'now', key: 'W1' })
@@ -75,7 +71,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await site.sent(), [])
     })
 
-    test('is refused as a duplicate after an immediate send, also by the message', async (t) => {
+    test('makes it a duplicate of an earlier immediate send, also of a reply to a message', async (t) => {
       const site = await make(t)
       const messageId = await accept(site)
       for (const where of [CHAT, { messageId }]) {
@@ -94,34 +90,35 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
     })
 
-    test('goes to one of many sends that are made at once', async (t) => {
+    test('belongs to one of several sends that are made at the same time', async (t) => {
       const site = await make(t)
-      const all = Array.from({ length: 12 }, (_, at) => ({
-        ...{ ...CHAT, text: at % 2 ? 'now' : 'later', key: 'race' },
-        ...(at % 2 ? {} : { in: HOUR }),
-      }))
+      const all = Array.from({ length: 12 }, (_, n) =>
+        n % 2 === 0
+          ? { ...CHAT, key: 'race', text: 'later', in: HOUR }
+          : { ...CHAT, key: 'race', text: 'now' },
+      )
       const answers = await Promise.all(all.map(site.send))
       assert.equal(answers.filter(({ duplicate }) => !duplicate).length, 1)
       const winner = all[answers.findIndex(({ duplicate }) => !duplicate)]?.text
-      const before = await site.sent()
+      const sent = await site.sent()
       site.pass(2 * HOUR)
       await until(async () => (await site.listed()).length === 0, 'an empty list')
-      const after = winner === 'later' ? await until(async () => (await site.sent()).at(0), 'the send') : []
-      assert.deepEqual([...before, after].flat(), [winner])
+      if (winner === 'later') sent.push(await until(async () => (await site.sent()).at(0), 'the send'))
+      assert.deepEqual([...sent, ...(await site.sent())], [winner])
     })
 
-    test('stays taken after it was cancelled, whenever the next send is for', async (t) => {
+    test('stays in use after its send was cancelled', async (t) => {
       const site = await make(t)
       await site.send({ ...CHAT, text: 'later', in: HOUR, key: 'W1' })
       await site.cancel({ key: 'W1' })
       for (const when of [{}, { in: HOUR }]) {
-        const { duplicate, state, sent } = await site.send({ ...CHAT, text: 'again', key: 'W1', ...when })
-        assert.deepEqual([duplicate, state, sent], [true, 'cancelled', false])
+        const answer = await site.send({ ...CHAT, text: 'again', key: 'W1', ...when })
+        assert.partialDeepStrictEqual(answer, { duplicate: true, state: 'cancelled', sent: false })
       }
       assert.deepEqual(await site.sent(), [])
     })
 
-    test('that the outbox had from elsewhere is told as not sent', async (t) => {
+    test('makes the send "not sent" if the outbox already has another text with it', async (t) => {
       const site = await make(t)
       const messageId = await accept(site)
       const { key } = await site.send({ messageId, text: 'later', in: HOUR, key: 'K1' })
@@ -129,11 +126,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.ok(message)
       await site.outbox.reply(message, { key, text: 'from elsewhere' })
       site.pass(HOUR)
-      const truth = await until(async () => {
+      const note = await until(async () => {
         const notes = await site.store.journal.history(messageId)
         return notes.find(({ what }) => what === 'not sent')
-      }, 'the truth')
-      assert.match(String(Object(truth.detail).reason), /same key/)
+      }, 'the note in the history')
+      assert.match(String(Object(note.detail).reason), /same key/)
       assert.equal((await site.send({ messageId, text: 'later', in: HOUR, key: 'K1' })).state, 'unsent')
       await assert.rejects(site.cancel({ messageId, key: 'K1' }), {
         code: 'send_decided',
@@ -142,7 +139,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await site.sent(), ['from elsewhere'])
     })
 
-    test('cancels the only send that has it, and lists the candidates where several have it', async (t) => {
+    test('cancels the only send that has it; the error about several sends lists them', async (t) => {
       const site = await make(t)
       const messageId = await accept(site)
       const plan = async (where: object, key: string) =>
@@ -167,7 +164,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await site.listed(), ['chat:xW1'])
     })
 
-    test('tells of a send that is due whether it is in the outbox or sent', async (t) => {
+    test('cancels no send that is due; the error says whether it is in the outbox or sent', async (t) => {
       const site = await make(t)
       await site.send({ ...CHAT, text: 'later', in: HOUR, key: 'W1' })
       site.pass(HOUR)

@@ -1,87 +1,82 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Call } from '../../src/core/call.ts'
+import { DAY, HOUR } from '../../src/core/units.ts'
 import { createOutbox, OUTBOX_QUEUE, type Sending } from '../../src/engine/outbox.ts'
 import { createSendLater } from '../../src/features/send-later/send-later.ts'
-import { createEmbeddedStore } from '../../src/stores/embedded/index.ts'
 import { silent as log } from '../contract/store/kit.ts'
 import { until } from '../fixtures/until.ts'
-import { redisOf } from '../stores/redis/kit.ts'
-import { callFrom, temporaryDir, toEvent } from './kit.ts'
+import { cleanup } from '../runtime/support/cleanup.ts'
+import { storeKinds } from '../runtime/support/store.ts'
+import { callFrom } from './kit.ts'
 
-const HOUR = 3_600_000
 const START = Date.UTC(2026, 0, 1, 12)
 const operator = callFrom()
 
-for (const kind of ['embedded', 'redis'] as const) {
+for (const { kind, place, open } of storeKinds()) {
   describe(`sends at a time on the ${kind} store`, () => {
     async function make(t: TestContext) {
       let time = START
       const now = () => time
-      const store =
-        kind === 'embedded'
-          ? await createEmbeddedStore({ dir: temporaryDir(t), log, toEvent, now })
-          : await (await redisOf(t)).open()
-      if (kind === 'embedded') t.after(() => store.close())
+      const store = await open(t, await place(t))
       const outbox = createOutbox(store, now)
-      const begin = (out: Pick<typeof outbox, 'reply' | 'sendTo'> = outbox) => {
+      /** A daemon that plans and sends. */
+      const start = (out: Pick<typeof outbox, 'reply' | 'sendTo'> = outbox) => {
         const later = createSendLater({ store, outbox: out, unanswerable: () => undefined, log, now })
         later.start()
-        t.after(() => later.stop())
+        cleanup(t, () => later.stop())
         return later
       }
+      /** Marks what the outbox has as sent, and returns its texts. */
       const sent = async () => {
         const { items: jobs } = await store.jobs.claim(OUTBOX_QUEUE, { max: 10, lease: HOUR })
         const done = jobs.map(({ id, token }) => ({ id, token, outcome: 'done' as const }))
         await store.jobs.settle(OUTBOX_QUEUE, done)
         return jobs.map(({ data }) => String(Object(data).text))
       }
-      return {
-        begin,
-        sent,
-        store,
-        outbox,
-        pass(ms: number) {
-          time += ms
-        },
+      /** Advances the clock. */
+      const pass = (ms: number) => {
+        time += ms
       }
+      return { start, sent, store, outbox, pass }
     }
-    type Begun = ReturnType<Awaited<ReturnType<typeof make>>['begin']>
-    const plan = (later: Begun, key: string, after: number, call: Call = operator) => {
+    type Later = ReturnType<Awaited<ReturnType<typeof make>>['start']>
+    const plan = (later: Later, key: string, after: number, call: Call = operator) => {
       const sending: Sending = { key, text: `text of ${key}` }
       return later.plan({ text: sending.text, in: after }, { gateway: 'mail', to: 'ada@x' }, sending, call)
     }
-    const keys = async (later: Begun, call = operator) =>
-      (await later.service.list({ limit: 10 }, call)).map((one) => String(Object(one).id))
+    const keys = async (later: Later, call = operator) =>
+      (await later.service.list({ limit: 10 }, call)).map((send) => String(Object(send).id))
 
-    test('are listed soonest first, wait, and go out once', async (t) => {
-      const { begin, sent, pass } = await make(t)
-      const [later, other] = [begin(), begin()]
+    test('are listed by time, wait, and are sent once', async (t) => {
+      const { start, sent, pass } = await make(t)
+      const [later, other] = [start(), start()]
       await plan(later, 'b', 2 * HOUR)
       const first = await plan(later, 'a', HOUR)
-      const again = await plan(later, 'a', 3 * HOUR)
-      assert.deepEqual([first?.duplicate, again?.duplicate, again?.at], [false, true, first?.at])
+      const repeated = await plan(later, 'a', 3 * HOUR)
+      assert.equal(first?.duplicate, false)
+      assert.partialDeepStrictEqual(repeated, { duplicate: true, at: first?.at })
       assert.deepEqual(await keys(other), ['a', 'b'])
       assert.deepEqual(await sent(), [])
       pass(HOUR)
-      assert.deepEqual(await until(async () => (await sent()).at(0), 'the first'), 'text of a')
+      assert.equal(await until(async () => (await sent()).at(0), 'the first'), 'text of a')
       assert.deepEqual(await keys(later), ['b'])
       pass(HOUR)
-      assert.deepEqual(await until(async () => (await sent()).at(0), 'the second'), 'text of b')
+      assert.equal(await until(async () => (await sent()).at(0), 'the second'), 'text of b')
       assert.equal((await plan(later, 'a', HOUR))?.state, 'sent')
       await until(async () => (await keys(later)).length === 0, 'an empty list')
       assert.deepEqual(await sent(), [])
     })
 
-    test('are cancelled or sent, never both, however often both are tried at once', async (t) => {
-      const { begin, sent, pass } = await make(t)
-      const [later, other] = [begin(), begin()]
-      const all = Array.from({ length: 10 }, (_, at) => `k${at}`)
+    test('are either cancelled or sent if both happen at the same time', async (t) => {
+      const { start, sent, pass } = await make(t)
+      const [later, other] = [start(), start()]
+      const all = Array.from({ length: 10 }, (_, n) => `k${n}`)
       for (const key of all) await plan(later, key, HOUR)
       pass(HOUR)
       const results = await Promise.all(
-        all.map((id, at) => {
-          const { service } = at % 2 ? later : other
+        all.map((id, index) => {
+          const { service } = index % 2 ? later : other
           return service.cancel({ id }, operator).then(
             () => ({ id, isCancelled: true }),
             (error) => {
@@ -97,19 +92,19 @@ for (const kind of ['embedded', 'redis'] as const) {
       await until(async () => {
         found.push(...(await sent()))
         return found.length >= expected.length
-      }, 'what was not cancelled')
+      }, 'the sends that were not cancelled')
       assert.deepEqual(found.toSorted(), expected.toSorted())
       assert.deepEqual(await sent(), [])
     })
 
-    test('that a kill cuts off in the middle are sent once', async (t) => {
-      for (const cut of ['before the outbox', 'after the outbox'] as const) {
-        const { begin, sent, pass, outbox } = await make(t)
+    for (const when of ['before', 'after'] as const)
+      test(`are sent once if the daemon is killed ${when} it puts one into the outbox`, async (t) => {
+        const { start, sent, pass, outbox } = await make(t)
         let kills = 0
-        const dying = begin({
+        const dying = start({
           ...outbox,
           async sendTo(...args) {
-            if (cut === 'after the outbox') await outbox.sendTo(...args)
+            if (when === 'after') await outbox.sendTo(...args)
             kills += 1
             throw new Error('killed')
           },
@@ -119,7 +114,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         await until(() => kills > 0, 'the kill')
         await dying.stop()
         await assert.rejects(dying.service.cancel({ id: 'a' }, operator), { code: 'send_decided' })
-        begin()
+        start()
         const found: string[] = []
         await until(async () => {
           found.push(...(await sent()))
@@ -127,12 +122,11 @@ for (const kind of ['embedded', 'redis'] as const) {
         }, 'the send')
         await until(async () => (await keys(dying)).length === 0, 'an empty list')
         assert.deepEqual([...found, ...(await sent())], ['text of a'])
-      }
-    })
+      })
 
-    test('belong to who made them, and to the gateways of a token', async (t) => {
-      const { begin } = await make(t)
-      const later = begin()
+    test('are listed and cancelled only by their creator and by tokens for their gateway', async (t) => {
+      const { start } = await make(t)
+      const later = start()
       const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
       const token = (...gateways: string[]): Call => ({
         ...operator,
@@ -146,44 +140,36 @@ for (const kind of ['embedded', 'redis'] as const) {
       await assert.rejects(later.service.cancel({ id: 'a' }, bob), { code: 'send_not_found' })
       await assert.rejects(later.service.cancel({ id: 'a' }, token('team')), { code: 'send_not_found' })
       assert.equal((await later.service.cancel({ id: 'a' }, token('mail'))).cancelled, true)
-      assert.equal((await later.service.cancel({ id: 'a' }, ada)).cancelled, true, 'again')
+      assert.equal((await later.service.cancel({ id: 'a' }, ada)).cancelled, true, 'a second cancellation')
       assert.deepEqual(await keys(later), [])
     })
 
-    test('follow a clock that jumps back, by the jump and no more', async (t) => {
-      const { begin, sent, pass } = await make(t)
-      pass(24 * HOUR)
-      const later = begin()
+    test('keep their time if the clock jumps back', async (t) => {
+      const { start, sent, pass } = await make(t)
+      pass(DAY)
+      const later = start()
       await plan(later, 'a', HOUR)
-      pass(-24 * HOUR)
+      pass(-DAY)
       assert.deepEqual(await sent(), [])
-      pass(25 * HOUR)
+      pass(DAY + HOUR)
       await until(async () => (await sent()).length === 1, 'the send')
     })
 
-    test('are refused in the past, too far ahead, and with what cannot wait', async (t) => {
-      const { begin } = await make(t)
-      const later = begin()
+    test('are refused in the past, too far ahead, and with options that cannot wait', async (t) => {
+      const { start } = await make(t)
+      const later = start()
       const target = { gateway: 'mail', to: 'ada@x' }
       const sending = { key: 'a', text: 'x' }
       const file = { name: 'a', type: 'text/plain', size: 1, sha256: 'a', path: 'a' }
       for (const [args, message] of [
         [{ at: START - HOUR }, /has passed/],
         [{ at: START + HOUR, in: HOUR }, /not both/],
-        [{ in: 400 * 24 * HOUR }, /at most 366 days/],
+        [{ in: 400 * DAY }, /at most 366 days/],
         [{ in: HOUR, wait: 100 }, /`wait` cannot be combined with/],
-        [{ in: 100 * HOUR, attachments: [file] }, /at most two days/],
+        [{ in: 4 * DAY, attachments: [file] }, /at most two days/],
       ] as const) {
-        assert.throws(
-          () =>
-            later.plan(
-              { text: 'x', ...args, attachments: [...(args.attachments ?? [])] },
-              target,
-              sending,
-              operator,
-            ),
-          message,
-        )
+        const given = { text: 'x', ...args, attachments: [...(args.attachments ?? [])] }
+        assert.throws(() => later.plan(given, target, sending, operator), message)
       }
       assert.equal(later.plan({ text: 'x' }, target, sending, operator), undefined)
     })

@@ -5,12 +5,13 @@ import { describe, test } from 'node:test'
 import { requireOwnFormat } from '../../src/core/cron-format.ts'
 import { TriviumError } from '../../src/core/errors.ts'
 import { plannedTimes } from '../../src/core/planned-times.ts'
+import { DAY } from '../../src/core/units.ts'
 import { readWhen } from '../../src/features/assistant/time-words.ts'
 
 const NOW = Date.parse('2026-11-25T10:00:00Z')
 const BERLIN = 'Europe/Berlin'
 
-/** `what => the next times`, or `refused`. */
+/** The task and its next times, `task => time, time`; or `refused`. */
 async function planned(text: string, { now = NOW, timezone = BERLIN, count = 3 } = {}): Promise<string> {
   const found = await readWhen(text, { timezone, now }).catch((error: unknown) => {
     assert.ok(error instanceof TriviumError && error.code === 'usage', String(error))
@@ -32,7 +33,7 @@ describe('times in words', () => {
   const lines = readFileSync(join(import.meta.dirname, 'time-phrases.txt'), 'utf8').split('\n')
   const cases = lines.filter((line) => line !== '' && !line.startsWith('#'))
 
-  test('mean what they say, or are refused', async () => {
+  test('give the times of time-phrases.txt', async () => {
     assert.ok(cases.length > 150)
     for (const line of cases) {
       const [phrase = ''] = line.split(' => ')
@@ -68,7 +69,7 @@ describe('times in words', () => {
     ] as const) {
       assert.equal(await planned(phrase, when), `x => ${times}`, phrase)
     }
-    // The hour that the clocks skip is over when it would have been.
+    // 2:30 is skipped in spring: it is due at the end of the gap.
     assert.match(await planned('x every day at 2:30', spring), /2027-03-28 03:\d0, 2027-03-29 02:30/)
     const newYork = { ...spring, now: Date.parse('2027-03-12T12:00:00Z'), timezone: 'America/New_York' }
     assert.equal(
@@ -77,7 +78,7 @@ describe('times in words', () => {
     )
   })
 
-  test('of today that are over are never due in a second, nor moved to another day in silence', async () => {
+  test('that have passed today mean tomorrow, or are refused if they name this day', async () => {
     const evening = { now: Date.parse('2026-11-27T20:48:10Z'), timezone: 'UTC' }
     const berlin = { ...evening, timezone: BERLIN }
     for (const [phrase, options, expected] of [
@@ -106,7 +107,7 @@ describe('times in words', () => {
       assert.equal(await planned(phrase, options), expected, phrase)
   })
 
-  test('with a day and a month in numbers are refused where they have two readings', async () => {
+  test('with a numeric day and month are refused if they are ambiguous', async () => {
     const spring = { now: Date.parse('2027-01-10T12:00:00Z') }
     for (const phrase of ['on 5/6 at 9: x', 'x on 05/06/2027', 'on 5-6-2027: x'])
       await assert.rejects(readWhen(phrase, { ...spring, timezone: BERLIN }), /5 June.* or 6 May/)
@@ -116,7 +117,7 @@ describe('times in words', () => {
     assert.equal(await planned('tomorrow: eat 5/6 of it', spring), 'eat 5/6 of it => 2027-01-11 09:00')
   })
 
-  test('that are refused say what was not understood, and two examples', async () => {
+  test('are refused with the part that was not understood, and two examples', async () => {
     for (const [phrase, quoted] of [
       ['digest every now and then', /"every now and then"/],
       ['every monday except holidays digest', /"every monday except holidays"/],
@@ -149,21 +150,24 @@ describe('a schedule with several crons or a step', () => {
     })
     const weeks = plannedTimes({ cron: '0 9 * * 1', step: '2 weeks', timezone, created })
     assert.equal(weeks.next(Date.parse('2026-12-01T00:00:00Z')), Date.parse('2026-12-14T09:00:00Z'))
-    // A hundred years behind, the newest is found from the other end.
-    const late = Date.parse('2126-11-25T10:00:00Z')
-    const newest = weeks.due(Date.parse(created), late)?.newest ?? 0
-    assert.equal((newest - Date.parse('2026-11-30T09:00:00Z')) % (14 * 86_400_000), 0)
-    assert.ok(late - newest < 14 * 86_400_000)
   })
 
-  test('is refused where it cannot be', () => {
+  test('finds its newest time after a hundred years', () => {
+    const weeks = plannedTimes({ cron: '0 9 * * 1', step: '2 weeks', timezone, created })
+    const now = Date.parse('2126-11-25T10:00:00Z')
+    const newest = weeks.due(Date.parse(created), now)?.newest ?? assert.fail('it is not due')
+    assert.equal((newest - Date.parse('2026-11-30T09:00:00Z')) % (14 * DAY), 0)
+    assert.ok(now - newest < 14 * DAY)
+  })
+
+  test('is refused if a step has no cron, or a cron is invalid', () => {
     assert.throws(() => plannedTimes({ every: 60_000, step: '2 weeks', timezone, created }), {
       code: 'usage',
     })
     assert.throws(() => plannedTimes({ cron: '0 9 * * * | x', timezone, created }), { code: 'usage' })
   })
 
-  test('is refused in the format of Quartz or EventBridge where it would mean another day or hour', () => {
+  test('is refused in the format of Quartz or EventBridge if it would mean another day or hour', () => {
     for (const [cron, why] of [
       ['0 0 12 ? * 2', /day 1 is Sunday.*MON/],
       ['0 0 12 ? * 6#3', /day 1 is Sunday/],

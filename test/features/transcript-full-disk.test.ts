@@ -6,7 +6,7 @@ import { createFolder } from '../runtime/support/folder.ts'
 
 const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href)
 
-/** Indexes more lines than its files may hold, and then, with room again, fewer. Prints what became of each. */
+/** Indexes more lines than fit into its files, and then fewer. Prints both times how many it finds, or the error. */
 const PROGRAM = `
 import { createTranscriptIndex } from ${source('features/assistant/transcript-index.ts')}
 const words = Array.from({ length: 2_000 }, (_, n) => 'word' + n * 7919).join(' ')
@@ -20,22 +20,22 @@ const logs = {
   },
 }
 const index = createTranscriptIndex({ dir: process.argv[1], logs })
-const look = async () => {
+const find = async () => {
   try {
     return (await index.find(['word7919'], {}, {})).length
   } catch (error) {
     return error.message
   }
 }
-console.log(await look())
+console.log(await find())
 count = 3
-console.log(await look())
+console.log(await find())
 index.close()
 `
 
-test('a disk that is full while the transcript is indexed is reported as such, and the index works later', async (t) => {
+test('the index of the transcript reports a full disk, and works again later', async (t) => {
   const dir = await createFolder(t)
-  // No file may grow beyond 4 MB: the system refuses what is written after it, as on a full disk.
+  // 8,192 blocks of 512 bytes: no file can grow beyond 4 MB, as if the disk were full.
   const limited = 'ulimit -f 8192; exec "$0" "$@"'
   const args = ['-c', limited, process.execPath, '--input-type=module', '-e', PROGRAM, dir]
   const { stdout } = await promisify(execFile)('/bin/sh', args)

@@ -7,7 +7,7 @@ import { createLogs } from '../../src/features/transcript/logs.ts'
 import { createTranscript } from '../../src/features/transcript/transcript.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 
-test('lines that are still gathered are written by a flush, as at the end of a daemon', async (t) => {
+test('a flush writes the lines of the current batch', async (t) => {
   const dir = temporaryDir(t)
   const logs = createLogs({ dir })
   const transcript = createTranscript(logs, () => undefined, {

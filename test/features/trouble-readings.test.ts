@@ -5,7 +5,7 @@ import type { BudgetStatus } from '../../src/core/budget.ts'
 import { createMemoryLog } from '../runtime/support/log.ts'
 import { redisOf } from '../stores/redis/kit.ts'
 
-test('a feature that fails takes no other troubles away, and is logged once', async (t) => {
+test('a feature that fails does not hide the troubles of others, and is logged once', async (t) => {
   const { open, server } = await redisOf(t)
   const store = await open()
   const log = createMemoryLog()
@@ -31,7 +31,7 @@ test('a feature that fails takes no other troubles away, and is logged once', as
   }
   assert.deepEqual(logged(), [['error', 'budgets']])
 
-  // After a success, the next failure is news.
+  // After a success, the next failure is logged again.
   const failing = budgets
   budgets = async () => []
   await read()

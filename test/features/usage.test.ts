@@ -33,7 +33,7 @@ test('the cost of the last month is complete after a year of use', async (t) => 
   assert.equal(total.steps, 30)
 })
 
-test('the runs of a skill are counted whatever its name is', async (t) => {
+test('the runs of a skill are counted even if JavaScript objects have a property of its name', async (t) => {
   const { clock, runs, skillUsage } = await make(t)
   const since = clock.time - HOUR
   for (const count of [1, 2]) {

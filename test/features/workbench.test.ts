@@ -20,8 +20,8 @@ async function make(t: TestContext, dir = temporaryDir(t)) {
   return { workbench: createWorkbench((work) => work(documents)), manager }
 }
 
-describe('Exercise 3: migration from v1 to v2', () => {
-  test('blockers become risks, at start-up, with a backup, and once', async (t) => {
+describe('the state', () => {
+  test('of version 1 is migrated once, with a backup: its blockers become risks', async (t) => {
     const dir = temporaryDir(t)
     const v1 = {
       schema_version: 1,
@@ -40,10 +40,8 @@ describe('Exercise 3: migration from v1 to v2', () => {
     assert.deepEqual(await manager.migrate(), [])
     assert.equal(readdirSync(dir).filter((file) => file.endsWith('.backup.json')).length, 1)
   })
-})
 
-describe('the state', () => {
-  test('names the task that was claimed, until it is finished', async (t) => {
+  test('names the task that was claimed last, until it is finished', async (t) => {
     const { workbench } = await make(t)
     const active = async () => (await workbench.get()).state.document.active_task_id
     for (const title of ['One', 'Two'])
@@ -58,7 +56,7 @@ describe('the state', () => {
     assert.equal(await workbench.claim({}, agent), null)
   })
 
-  test('loses fields and lines that are deleted', async (t) => {
+  test('can be changed by `set` and `add`, and back by `unset` and `remove`', async (t) => {
     const dir = temporaryDir(t)
     await initWorkbench(dir)
     const path = join(dir, 'agent_state.schema.json')
@@ -83,7 +81,7 @@ describe('the state', () => {
     await assert.rejects(workbench.update({ unset: ['schema_version'] }, human), { code: 'usage' })
   })
 
-  test('says which migration of the project cannot be used, and why', async (t) => {
+  test('names the migration of the project that fails or cannot be loaded', async (t) => {
     const dir = temporaryDir(t)
     await initWorkbench(dir)
     const path = join(dir, 'agent_state.schema.json')
@@ -100,32 +98,32 @@ describe('the state', () => {
 })
 
 describe('createStateManager', () => {
-  const good = { name: 'board', version: 1, schema: {}, initial: () => ({ schema_version: 1 }) }
+  const board = { name: 'board', version: 1, schema: {}, initial: () => ({ schema_version: 1 }) }
 
-  test('says what is wrong with a spec, before it touches anything', () => {
+  test('refuses an invalid spec with the reason', () => {
     for (const [wrong, why] of [
-      [{ ...good, name: 'My Board' }, /cannot be named "My Board": .*lower-case/],
-      [{ ...good, version: 0 }, /board: `version` must be a positive integer/],
-      [{ ...good, schema: undefined }, /board: `schema` must be a JSON Schema/],
-      [{ ...good, initial: { schema_version: 1 } }, /board: `initial` must be a function/],
-      [{ ...good, migrations: { 1: { risks: [] } } }, /board: `migrations\[1\]` must be a function/],
-      [{ ...good, guard: true }, /board: `guard` must be a function/],
+      [{ ...board, name: 'My Board' }, /cannot be named "My Board": .*lower-case/],
+      [{ ...board, version: 0 }, /board: `version` must be a positive integer/],
+      [{ ...board, schema: undefined }, /board: `schema` must be a JSON Schema/],
+      [{ ...board, initial: { schema_version: 1 } }, /board: `initial` must be a function/],
+      [{ ...board, migrations: { 1: { risks: [] } } }, /board: `migrations\[1\]` must be a function/],
+      [{ ...board, guard: true }, /board: `guard` must be a function/],
     ] as const) {
-      const documents = [wrong] as unknown as [typeof good]
+      const documents = [wrong] as unknown as [typeof board]
       assert.throws(() => createStateManager({ dir: '/nowhere', documents }), {
         name: 'TypeError',
         message: why,
       })
     }
-    assert.throws(() => createStateManager({ dir: 'x', documents: [good, good] }), /two documents/)
-    assert.throws(() => createStateManager({ documents: [good] } as never), /takes `dir`.*or `sqlite`/)
+    assert.throws(() => createStateManager({ dir: 'x', documents: [board, board] }), /two documents/)
+    assert.throws(() => createStateManager({ documents: [board] } as never), /takes `dir`.*or `sqlite`/)
   })
 
-  test('makes files that only their owner reads', async (t) => {
+  test('makes files that only their owner can read', async (t) => {
     const dir = join(temporaryDir(t), 'deep', 'state')
     const sqlite = join(temporaryDir(t), 'deep', 'state.db')
     for (const place of [{ dir }, { sqlite }]) {
-      const manager = createStateManager({ ...place, documents: [good] })
+      const manager = createStateManager({ ...place, documents: [board] })
       await manager.load('board')
       const folder = 'dir' in place ? dir : dirname(sqlite)
       for (const file of readdirSync(folder))
@@ -135,8 +133,8 @@ describe('createStateManager', () => {
   })
 })
 
-describe('Exercise 4: the storage backend moves to SQLite and the API stays', () => {
-  test('the same workbench runs over SQLite', async (t) => {
+describe('the workbench', () => {
+  test('runs on SQLite as well', async (t) => {
     const sqlite = join(temporaryDir(t), 'workbench.db')
     const manager = createStateManager({ sqlite, documents: [agentStateDocument, taskBoardDocument] })
     t.after(() => manager.close())

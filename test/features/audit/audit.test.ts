@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { Log } from '../../../src/core/log.ts'
 import type { Topics } from '../../../src/core/store.ts'
+import { DAY } from '../../../src/core/units.ts'
 import { createAuditLog } from '../../../src/features/audit/audit-log.ts'
 import { createEmbeddedStore } from '../../../src/stores/embedded/index.ts'
 import { silent, toEvent } from '../../contract/store/kit.ts'
@@ -9,6 +9,7 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { temporaryDir } from '../../fixtures/folder.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
+import { createMemoryLog } from '../../runtime/support/log.ts'
 
 const SECRET = 'zanzibar'
 const ROUTES = `
@@ -60,7 +61,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return until(async () => (await letters())[0]?.id, 'a dead letter')
     }
 
-    test('names the person behind a change, by whatever way, and what it was done to', async () => {
+    test('names the person and the target of each change, made in the console, by HTTP or as a command', async () => {
       const ada = await signIn('Ada')
       assert.equal((await post('/v1/skills/dead-letter-drop', { id: await deadLetter() }, ada)).status, 200)
       const id = await deadLetter()
@@ -94,7 +95,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.ok(!JSON.stringify(found).includes(SECRET), 'no text of a message')
     })
 
-    test('has what was refused, and is shown to no program of some gateways', async () => {
+    test('has refused calls, and is not shown to a program that may only use some gateways', async () => {
       const worker = { authorization: 'Bearer a-token-of-a-worker' }
       assert.equal((await post('/v1/skills/dead-letter-drop', { id: 'x' }, worker)).status, 403)
       assert.equal((await post('/v1/skills/audit-list', {}, worker)).status, 403)
@@ -103,16 +104,16 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual([entry?.action, entry?.outcome, others.length], ['dead-letter-drop', 'forbidden', 0])
     })
 
-    test('has each decision once, with the person', async () => {
-      const [ada] = [await signIn('Ada')]
-      const asked = daemon.invoke('wipe', {}).catch(String)
+    test('has each decision about an approval once, with the person', async () => {
+      const ada = await signIn('Ada')
+      const result = daemon.invoke('wipe', {}).catch(String)
       const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))[0]
       const { id } = await until(pending, 'a request')
       assert.equal(
         (await post('/v1/skills/approval-decide', { id, approve: true, reason: SECRET }, ada)).status,
         200,
       )
-      assert.equal(await asked, 'wiped')
+      assert.equal(await result, 'wiped')
       const [decided] = Object(await daemon.invoke('approval-list', { id }))
       assert.equal(decided.decidedBy, 'control-token:Ada')
       assert.equal((await post('/v1/skills/approval-decide', { id, approve: false }, ada)).status, 409)
@@ -129,20 +130,23 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
     })
 
-    test('is closed to events, and outlives a restart', async () => {
+    test('cannot be read or written by events', async () => {
       for (const [skill, args] of [
         ['event-emit', { topic: 'trivium/audit', data: { by: 'nobody' } }],
         ['event-wait', { topic: 'trivium/audit', timeout: 0 }],
         ['event-subscribe', { topic: 'trivium/audit', queue: 'q' }],
       ] as const)
         await assert.rejects(daemon.invoke(skill, args), /topic_reserved/, skill)
+    })
+
+    test('can be read by `trivium audit` after the daemon has ended', async () => {
       const before = await list({ limit: 1000 })
       assert.ok(before.length > 5)
       await daemon.end()
       const { out } = await site.run(['audit', '--json', '--limit', '1000'])
       assert.deepEqual(JSON.parse(out).entries.slice(-before.length), before)
-      const human = await site.run(['audit', '--action', 'reload'])
-      assert.match(human.out, /:\d\d +control-token:Ada +console +reload +ok/)
+      const table = await site.run(['audit', '--action', 'reload'])
+      assert.match(table.out, /:\d\d +control-token:Ada +console +reload +ok/)
       assert.match((await site.run(['audit', '--since', '1h', '--by', 'nobody'])).out, /No entries\./)
       assert.equal((await site.run(['audit', '--since', 'soonish'])).code, 2)
     })
@@ -157,12 +161,12 @@ describe('pages of the audit log', async () => {
   })
   after(() => store.close())
   const logOf = (topics: Topics) => {
-    let at = 0
+    let time = 0
     const log = createMemoryLog()
-    return { ...createAuditLog({ topics, now: () => ++at, log }), log }
+    return { ...createAuditLog({ topics, now: () => ++time, log }), log }
   }
 
-  test('lead through all entries, each once, also where the store gives few at a time', async () => {
+  test('have each entry once, newest first, also if the store returns only a few at a time', async () => {
     const { topics } = store
     const few: Topics = {
       ...topics,
@@ -173,22 +177,20 @@ describe('pages of the audit log', async () => {
     for (const [n, action] of actions.entries())
       await record({ by: `p${n + 1}`, via: 'http', action, outcome: 'ok' })
     const seen: string[] = []
-    for (let before: number | undefined, left = 20; left > 0; left--) {
-      const page = await service.list({
-        limit: 100,
-        action: 'reload',
-        ...(before !== undefined && { before }),
-      })
+    const read = (page: object) => service.list({ limit: 100, action: 'reload', ...page })
+    let page = await read({})
+    seen.push(...page.entries.map(({ by }) => by))
+    while (page.next !== undefined) {
+      page = await read({ before: page.next })
       seen.push(...page.entries.map(({ by }) => by))
-      before = page.next
-      if (before === undefined) break
+      assert.ok(seen.length <= 550, 'no entry comes twice')
     }
-    assert.deepEqual([seen.length, new Set(seen).size, seen[0], seen.at(-1)], [550, 550, 'p1100', 'p2'])
+    assert.deepEqual([new Set(seen).size, seen[0], seen.at(-1)], [550, 'p1100', 'p2'])
   })
 
-  test('go on at what retention has left', async () => {
+  test('end where retention has removed the entries', async () => {
     const { service } = logOf(store.topics)
-    const limits = { maxAge: 86_400_000, maxCount: 1_000_000 }
+    const limits = { maxAge: DAY, maxCount: 1_000_000 }
     const retention = { journal: limits, deadLetters: 10, topics: { 'trivium/audit': { maxCount: 5 } } }
     while ((await store.trim(retention)).removed > 0);
     const { entries, next } = await service.list({ limit: 1_000 })
@@ -201,23 +203,9 @@ describe('pages of the audit log', async () => {
     assert.equal(next, undefined)
   })
 
-  test('an entry that cannot be stored is in the log of the daemon', async () => {
+  test('lack an entry that cannot be stored, which is logged instead', async () => {
     const { record, log } = logOf({ ...store.topics, publish: () => Promise.reject(new Error('disk full')) })
     await record({ by: 'ada', via: 'cli', action: 'reload', outcome: 'ok' })
     assert.match(JSON.stringify(log.lines), /"by":"ada"/)
   })
 })
-
-function createMemoryLog() {
-  const lines: object[] = []
-  const write = (fields: object) => void lines.push(fields)
-  const log: Log & { lines: object[] } = {
-    lines,
-    debug: write,
-    info: write,
-    warn: write,
-    error: write,
-    child: () => log,
-  }
-  return log
-}

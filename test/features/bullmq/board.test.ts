@@ -4,7 +4,7 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
 
-test('shows the queues at /queues to operators, and to nobody else', { timeout: 300_000 }, async (t) => {
+test('the board at /queues shows the queues to operators only', { timeout: 300_000 }, async (t) => {
   const redis = await startRedisServer()
   t.after(redis.stop)
   const site = openSite({
@@ -17,7 +17,7 @@ routes: [{ name: rest, queue: invoices }]
   const { control, token } = await site.start()
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(control + path, { method, headers: { connection: 'close', ...headers }, redirect: 'manual' })
-  const bearer = (given: string) => ({ authorization: `Bearer ${given}` })
+  const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
 
   for (const headers of [
     {},
@@ -37,9 +37,9 @@ routes: [{ name: rest, queue: invoices }]
   assert.equal((await get(`/queues/${script}`, cookie)).status, 200)
   const { out } = await site.run(['message', 'cli', 'hello', '--wait', '1'])
   assert.match(out, /Accepted/)
-  const waiting = async () =>
+  const isWaiting = async () =>
     /"name":"invoices".*"waiting":1/.test(await (await get('/queues/api/queues', cookie)).text())
-  await until(waiting, 'the job on the board')
+  await until(isWaiting, 'the job on the board')
 
   const pause = (more: Record<string, string>) =>
     get('/queues/api/queues/invoices/pause', { ...cookie, ...more }, 'PUT')
@@ -47,7 +47,7 @@ routes: [{ name: rest, queue: invoices }]
   assert.equal((await pause({ origin: control })).status, 200)
 })
 
-test('there is nothing at /queues where no route has a queue', { timeout: 300_000 }, async () => {
+test('/queues is not found if no route has a queue', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: rest, skill: echo }]' })
   const { control, token } = await site.start()
   const headers = { authorization: `Bearer ${token}`, connection: 'close' }

@@ -30,28 +30,23 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
   after(redis.stop)
   let daemon = await site.start()
 
-  const connection = () => ({ url: redis.url })
-  /** Adds a job as a program does, and gives it with the wait for its value. */
+  const connection = { url: redis.url }
+  /** Adds a job as a program does; `value` waits for its result. */
   const add = async (name: string, data: unknown, options: JobsOptions = {}) => {
-    const queue = new Queue(name, { connection: connection() })
-    // From now: its first read may come after a quick job is over.
-    const events = new QueueEvents(name, { connection: connection(), lastEventId: `${Date.now()}-0` })
+    const queue = new Queue(name, { connection })
+    // All events from now on: a quick job may be done before the first read.
+    const events = new QueueEvents(name, { connection, lastEventId: `${Date.now()}-0` })
     open.push(queue, events)
     await events.waitUntilReady()
     const job = await queue.add('order', data, options)
     return { queue, job, value: () => job.waitUntilFinished(events, 40_000) }
   }
 
-  test('takes a job as a message, and is done with it once that is durable', async () => {
-    const said = {
-      text: 'new order',
-      sender: 'shop',
-      conversation: 'c7',
-      subject: 'O',
-      data: { total: 3 },
-      urgent: true,
-    }
-    const { value } = await add('incoming', said)
+  test('accepts a job as a message, and completes it with the id of the message', async () => {
+    const { value } = await add('incoming', {
+      ...{ text: 'new order', sender: 'shop', conversation: 'c7', subject: 'O' },
+      ...{ data: { total: 3 }, urgent: true },
+    })
     const { id } = await value()
     const message = Object(await daemon.invoke('message-show', { id })).message
     assert.equal(message.text, 'new order')
@@ -59,18 +54,21 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     assert.deepEqual(message.data, { total: 3, urgent: true, event: 'order' })
   })
 
-  test('takes a job once by its id, and one of a queue that was wiped anew', async () => {
+  test('recognises a job that is added again by the id that the program gave it', async () => {
     const first = await add('incoming', { text: 'x' }, { jobId: 'order-7' })
     const { id } = await first.value()
     await first.job.remove()
-    const again = await add('incoming', { text: 'x' }, { jobId: 'order-7' })
-    assert.deepEqual(await again.value(), { id, duplicate: true })
-    const numbered = await add('incoming', { text: 'y' })
-    const one = await numbered.value()
-    await numbered.queue.obliterate({ force: true })
-    const other = await add('incoming', { text: 'y' })
-    assert.equal(Object(await other.value()).duplicate, undefined)
-    assert.notEqual(Object(await other.value()).id, one.id)
+    const second = await add('incoming', { text: 'x' }, { jobId: 'order-7' })
+    assert.deepEqual(await second.value(), { id, duplicate: true })
+  })
+
+  test('accepts a job whose number was used before the queue was wiped', async () => {
+    const before = await add('incoming', { text: 'y' })
+    const { id } = await before.value()
+    await before.queue.obliterate({ force: true })
+    const value = Object(await (await add('incoming', { text: 'y' })).value())
+    assert.equal(value.duplicate, undefined)
+    assert.notEqual(value.id, id)
   })
 
   test('keeps the digits of ids that another language wrote as numbers', async () => {
@@ -86,7 +84,7 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     assert.equal(message.data.total, 3)
   })
 
-  test('fails a job for good whose data is no message', async () => {
+  test('fails a job whose data is not a message, without another attempt', async () => {
     for (const data of [[1], null, { text: 7 }, { text: 'x', data: { replyTarget: {} } }]) {
       const { job, queue, value } = await add('incoming', data, { attempts: 5 })
       await assert.rejects(value(), /is not a message such as \{"text":"hi"/)
@@ -94,23 +92,22 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
     }
   })
 
-  test('gives the reply as the value of the job with `respond: result`', async () => {
+  test('completes a job with the reply if the gateway has `respond: result`', async () => {
     assert.equal(await (await add('asked', { text: 'hello' })).value(), 'You said: hello')
     await assert.rejects((await add('asked', { text: 'broken' })).value(), /became a dead letter/)
     await assert.rejects((await add('hasty', { text: 'slow' })).value(), /not within 200ms/)
   })
 
-  test('gives one answer where the daemon is killed in the middle, or stopped', async () => {
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const)
+    test(`completes a job once if the daemon gets ${signal} meanwhile and starts again`, async () => {
       const { job, value } = await add('asked', { text: `slow ${signal}` })
-      await until(async () => (await job.getState()) === 'active', 'the job to be taken')
+      await until(async () => (await job.getState()) === 'active', 'the start of the job')
       const messages = async () =>
         JSON.stringify(await daemon.invoke('message-list', { gateway: 'asked', limit: 100 }))
       await until(async () => (await messages()).includes(signal), 'the message')
       await daemon.end(signal)
       daemon = await site.start()
       assert.equal(await value(), `slow ${signal}`)
-      assert.equal((await messages()).split(`"slow ${signal}"`).length, 2)
-    }
-  })
+      assert.equal((await messages()).split(`"slow ${signal}"`).length, 2, 'it is in one message')
+    })
 })

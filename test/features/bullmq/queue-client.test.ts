@@ -5,8 +5,9 @@ import { Redis } from 'ioredis'
 import { createQueueClient } from '../../../src/features/bullmq/queue-client.ts'
 import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { until } from '../../fixtures/until.ts'
+import { messageOf } from '../../runtime/support/message.ts'
 
-test('a job that completes at the moment of its time-out keeps its result and does not run again', {
+test('a job that completes at the moment of its timeout keeps its result and does not run again', {
   timeout: 60_000,
 }, async (t) => {
   const redis = await startRedisServer()
@@ -33,23 +34,15 @@ test('a job that completes at the moment of its time-out keeps its result and do
   })
   const { queue } = client
   const remove = queue.remove.bind(queue)
+  // The client removes a job at its timeout: the job completes just before.
   queue.remove = async (id, ...rest) => {
     end()
     await until(async () => (await queue.getJobState(id)) === 'completed', 'the result')
     return remove(id, ...rest)
   }
-  const message = {
-    id: '01a21ebe-af1c-7000-8000-005fc0c8209b',
-    gateway: 'demo',
-    transport: 'webhook',
-    conversation: 'c',
-    text: 'x',
-    data: {},
-    receivedAt: Date.now(),
-  }
   const retry = { attempts: 1, backoff: 'fixed' as const, delay: 10, maxDelay: 10 }
   const result = await client.run({
-    message: message as never,
+    message: messageOf({ receivedAt: Date.now() }),
     route: { name: 'all', retry, timeout: 300 },
     signal: AbortSignal.timeout(30_000),
     progress() {},

@@ -17,11 +17,12 @@ gateways:
   chat: { transport: websocket, path: /ws }
 routes:
   - { name: slow, match: { text: "wait late*" }, queue: invoices, timeout: 300ms, retry: { attempts: 5, delay: 10ms } }
-  - { name: nobody, match: { text: nobody }, queue: unattended, timeout: 300ms, retry: { attempts: 2, delay: 10ms } }
+  - { name: unattended, match: { text: nobody }, queue: unattended, timeout: 300ms, retry: { attempts: 2, delay: 10ms } }
+  - { name: unwanted, match: { text: unwanted }, queue: unattended, timeout: 60s, retry: { attempts: 1 } }
   - { name: invoices, queue: invoices, timeout: 60s, retry: { attempts: 2, delay: 10ms } }
 `
 
-test('the worker of docs/queues.md answers as it stands there, to a daemon that learns of its first queue as it runs', {
+test('the worker of docs/queues.md answers a daemon that gets its first queue by a reload', {
   timeout: 60_000,
 }, async (t) => {
   const [routes = '', code = ''] = ['yaml', 'js'].map((language) => {
@@ -64,7 +65,7 @@ test('the rights in docs/stores.md are enough for queues on the Redis of the sto
   assert.match((await site.run(['message', 'cli', 'progress'])).out, /did progress/)
 })
 
-test('a URL of queues that is none is said to be theirs', { timeout: 300_000 }, async () => {
+test('the error about an invalid `redis` names the key of queues', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES('redis://127.0.0.1:1/0?password=x') })
   const { err } = await site.run(['start'])
   assert.match(err, /the `redis` of queues has an unknown parameter "password"/)
@@ -76,18 +77,15 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
   after(redis.stop)
   let daemon = await site.start()
 
-  const worker = async (t: TestContext) => {
-    const made = await startQueueWorker(redis.url, 'invoices')
-    t.after(made.kill)
-    return made
-  }
-  const queueOf = (t: TestContext) => {
-    const queue = new Queue('invoices', { connection: { url: redis.url } })
+  let worker = await startQueueWorker(redis.url, 'invoices')
+  after(() => worker.kill())
+  const queueOf = (t: TestContext, name = 'invoices') => {
+    const queue = new Queue(name, { connection: { url: redis.url } })
     queue.on('error', () => {})
     t.after(() => queue.close())
     return queue
   }
-  /** Says something in a conversation of its own, and gives the id of the message and what comes back. */
+  /** Sends a message in a conversation of its own. */
   const say = async (t: TestContext, text: string) => {
     const chat = await daemon.chat()
     t.after(chat.close)
@@ -96,64 +94,65 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
   }
   const reply = async ({ chat }: { chat: { next(type: string): Promise<object> } }) =>
     Object(await chat.next('message'))
-  const begun = (worker: QueueWorker, id: string) => worker.begun().filter((each) => each === id).length
+  /** How often a worker has started the job of a message. */
+  const starts = (worker: QueueWorker, id: string) => worker.begun().filter((each) => each === id).length
   const deadLetter = async (id: string) => {
-    const ask = () => daemon.invoke('dead-letter-show', { id }).catch(() => undefined)
-    return Object(await until(ask, `the dead letter of ${id}`))
+    const show = () => daemon.invoke('dead-letter-show', { id }).catch(() => undefined)
+    return Object(await until(show, `the dead letter of ${id}`))
   }
 
-  test('makes a job of the message with its id, answers with what that returns, and shows its progress', async (t) => {
-    await worker(t)
+  test('adds a job with the id of the message, passes its progress on, and replies with its result', async (t) => {
     const asked = await say(t, 'progress')
     assert.deepEqual((await asked.chat.next('progress')).progress, { pages: 3 })
     assert.equal((await reply(asked)).text, 'did progress')
     const job = await queueOf(t).getJob(asked.id)
     assert.deepEqual([job?.data.id, job?.data.text, job?.opts.attempts], [asked.id, 'progress', 2])
-    const whole = await reply(await say(t, 'object'))
-    assert.deepEqual([whole.text, whole.data], ['booked', { total: 3 }])
   })
 
-  test('keeps the digits of ids in what a worker in another language returns', async (t) => {
-    await worker(t)
+  test('replies with the text and data of a result that is an object', async (t) => {
+    const { text, data } = await reply(await say(t, 'object'))
+    assert.deepEqual([text, data], ['booked', { total: 3 }])
+  })
+
+  test('keeps the digits of ids in the result of a worker in another language', async (t) => {
     const { data } = await reply(await say(t, 'digits'))
     assert.deepEqual(data, { id: '7615917337495251231' })
   })
 
-  test('leaves retries to BullMQ, keeps its reason and its stack in the dead letter, and has that retried with fresh ones', async (t) => {
-    const working = await worker(t)
+  test('leaves retries to BullMQ; a dead letter has its error, and gets new attempts when retried', async (t) => {
     assert.equal((await reply(await say(t, 'once more'))).text, 'did once more')
-    const asked = await say(t, 'fail')
-    const letter = await deadLetter(asked.id)
-    const [error] = letter.errors
+    const { id } = await say(t, 'fail')
+    const [error] = (await deadLetter(id)).errors
     assert.match(error.message, /there is no such invoice/)
     assert.equal(error.code, 'job_failed')
     assert.match(error.stack, /queue-worker/)
-    assert.equal(begun(working, asked.id), 2)
-    const { id } = asked
+    assert.equal(starts(worker, id), 2)
     assert.equal((await site.run(['dead-letter', 'retry', id])).code, 0)
-    await until(() => begun(working, id) === 4, 'two more attempts')
+    await until(() => starts(worker, id) === 4, 'two more attempts')
     await deadLetter(id)
   })
 
-  test('keeps the order within a conversation, and lets others pass', async (t) => {
-    const working = await worker(t)
+  test('keeps the order within a conversation, and does not delay others', async (t) => {
     const first = await say(t, 'wait for it')
-    await until(() => begun(working, first.id) === 1, 'the first job')
+    await until(() => starts(worker, first.id) === 1, 'the first job')
     first.chat.send({ text: 'second' })
     assert.equal((await reply(await say(t, 'elsewhere'))).text, 'did elsewhere')
     assert.equal(first.chat.all('message').length, 0)
-    working.go()
+    worker.go()
     assert.equal((await reply(first)).text, 'did wait for it')
     assert.equal((await reply(first)).text, 'did second')
   })
 
-  test('says of a job whether nobody took it in time, or somebody removed it', async (t) => {
-    const unwanted = await say(t, 'unwanted')
-    const queue = queueOf(t)
-    await until(() => queue.getJob(unwanted.id), 'the job')
-    // It says 1 of one that is not there, too.
-    await queue.remove(unwanted.id)
-    assert.match((await deadLetter(unwanted.id)).errors[0].message, /somebody removed it/)
+  test('reports that a job was removed by somebody', async (t) => {
+    const { id } = await say(t, 'unwanted')
+    const queue = queueOf(t, 'unattended')
+    // `remove` also succeeds for a job that does not exist.
+    await until(() => queue.getJob(id), 'the job')
+    await queue.remove(id)
+    assert.match((await deadLetter(id)).errors[0].message, /somebody removed it/)
+  })
+
+  test('removes a job that no worker has started in time, and reports that', async (t) => {
     const { id } = await say(t, 'nobody')
     const { errors } = await deadLetter(id)
     assert.deepEqual(
@@ -163,91 +162,80 @@ describe('a route to a BullMQ queue', { timeout: 300_000 }, async () => {
     assert.match(errors[0].message, /it was removed/)
   })
 
-  test('says of a job that is too slow that a worker has it, and takes its result when it is retried', async (t) => {
-    const working = await worker(t)
+  test('reports that a worker is still running a slow job; a retry uses the result of that run', async (t) => {
     const asked = await say(t, 'wait late')
     const { errors } = await deadLetter(asked.id)
     assert.match(errors.at(-1).message, /a worker is still running it/)
+    worker.go()
     const queue = queueOf(t)
-    await until(async () => {
-      working.go()
-      return (await queue.getJobState(asked.id)) === 'completed'
-    }, 'the result')
+    await until(async () => (await queue.getJobState(asked.id)) === 'completed', 'the result')
     assert.equal((await site.run(['dead-letter', 'retry', asked.id])).code, 0)
     assert.equal((await reply(asked)).text, 'did wait late')
-    assert.equal(begun(working, asked.id), 1)
+    assert.equal(starts(worker, asked.id), 1)
   })
 
-  test('answers once where the worker is killed in the middle', async (t) => {
-    const first = await worker(t)
+  test('replies once if the worker is killed and another one runs the job', async (t) => {
+    const first = worker
     const asked = await say(t, 'wait for the second worker')
-    await until(() => begun(first, asked.id) === 1, 'the job with the first worker')
+    await until(() => starts(first, asked.id) === 1, 'the job with the first worker')
     await first.kill()
-    const second = await worker(t)
-    await until(() => begun(second, asked.id) === 1, 'the job with the second worker')
-    second.go()
+    worker = await startQueueWorker(redis.url, 'invoices')
+    await until(() => starts(worker, asked.id) === 1, 'the job with the second worker')
+    worker.go()
     assert.equal((await reply(asked)).text, 'did wait for the second worker')
   })
 
-  for (const [what, isDone] of [
-    ['was killed, and the job is still running', false],
-    ['was killed, and the job was done meanwhile', true],
-    ['was stopped, which waits for no job', false],
+  for (const { what, signal, isDone } of [
+    { what: 'was killed, while the job is still running', signal: 'SIGKILL', isDone: false },
+    { what: 'was killed, and the job was done meanwhile', signal: 'SIGKILL', isDone: true },
+    { what: 'was stopped, while the job is still running', signal: 'SIGTERM', isDone: false },
   ] as const) {
-    test(`finds its job again where the daemon ${what}`, async (t) => {
-      const working = await worker(t)
+    test(`finds its job again after the daemon ${what}`, async (t) => {
       const asked = await say(t, 'wait for the daemon')
       const conversation = asked.chat.all('welcome')[0]?.conversation
-      await until(() => begun(working, asked.id) === 1, 'the job')
-      const queue = queueOf(t)
-      const isCompleted = async () => (await queue.getJobState(asked.id)) === 'completed'
+      await until(() => starts(worker, asked.id) === 1, 'the job')
       const began = performance.now()
-      await daemon.end(what.includes('killed') ? 'SIGKILL' : 'SIGTERM')
-      await assertPrompt('a stop within the grace', performance.now() - began, 8_000)
+      await daemon.end(signal)
+      await assertPrompt('a stop, which does not wait for the job', performance.now() - began, 8_000)
       if (isDone) {
-        working.go()
-        await until(isCompleted, 'the result')
+        worker.go()
+        const queue = queueOf(t)
+        await until(async () => (await queue.getJobState(asked.id)) === 'completed', 'the result')
       }
       daemon = await site.start()
-      const events = new QueueEvents('invoices', { connection: { url: redis.url }, lastEventId: '0-0' })
-      t.after(() => events.close())
-      // The daemon has come to it again.
-      if (!isDone)
+      if (!isDone) {
+        // The daemon adds the job again, which BullMQ reports as a duplicate.
+        const events = new QueueEvents('invoices', { connection: { url: redis.url }, lastEventId: '0-0' })
+        t.after(() => events.close())
         await new Promise((resolve) => events.on(`duplicated:${asked.id}` as 'duplicated', resolve))
-      if (!isDone) working.go()
+        worker.go()
+      }
       const chat = await daemon.chat(`/ws?conversation=${conversation}&after=0`)
       t.after(chat.close)
       assert.equal((await reply({ chat })).text, 'did wait for the daemon')
-      assert.equal(begun(working, asked.id), 1)
+      assert.equal(starts(worker, asked.id), 1)
       assert.equal(chat.all('message').length, 1)
     })
   }
 
-  test('waits while the queue server is away, says so, and goes on', async (t) => {
-    const working = await worker(t)
+  test('waits while the queue server is down, reports that, and continues', async (t) => {
     const asked = await say(t, 'wait for Redis')
-    await until(() => begun(working, asked.id) === 1, 'the job')
+    await until(() => starts(worker, asked.id) === 1, 'the job')
     assert.match((await site.run(['doctor'])).out, /queues: Redis: eviction/)
     await redis.kill()
     const waiting = await say(t, 'later')
-    const isRed = async () => /Queue invoices.*FAILING.*queue server/.test((await site.run(['status'])).out)
-    await until(isRed, 'the red queue')
+    const isFailing = async () =>
+      /Queue invoices.*FAILING.*queue server/.test((await site.run(['status'])).out)
+    await until(isFailing, 'the failing queue')
     await redis.start()
-    await until(() => begun(working, waiting.id) === 1, 'the other job')
+    await until(() => starts(worker, waiting.id) === 1, 'the other job')
     assert.equal((await reply(waiting)).text, 'did later')
-    // Its lock ran out meanwhile, so that BullMQ may begin it once more.
-    await until(
-      () => {
-        working.go()
-        return asked.chat.all('message').length > 0
-      },
-      'the first answer',
-      20_000,
-    )
-    assert.equal(await isRed(), false)
-    assert.deepEqual(
-      [asked, waiting].map(({ chat }) => chat.all('message').length),
-      [1, 1],
-    )
+    // The lock of the first job expired meanwhile: BullMQ may start it once more, which needs another `go`.
+    await until(() => {
+      worker.go()
+      return asked.chat.all('message').length > 0
+    }, 'the first reply')
+    assert.equal(await isFailing(), false)
+    for (const { chat } of [asked, waiting]) assert.equal(chat.all('message').length, 1)
   })
 })

@@ -7,7 +7,8 @@ import { createMemoryStore } from '../../fixtures/memory-store.ts'
 
 const MINUTE = 60_000
 
-function stage(token = 'the-control-token') {
+/** A store with a clock, and sessions on it. `setAway` makes reads of the store fail. */
+function setUp(token = 'the-control-token') {
   const clock = { at: 1_000_000 }
   const store = createMemoryStore(() => clock.at)
   let isAway = false
@@ -26,8 +27,8 @@ function stage(token = 'the-control-token') {
 }
 
 describe('sessions of the console', () => {
-  test('end on time, also where the store keeps them for longer', async () => {
-    const { clock, make } = stage()
+  test('end on time, also if the store keeps them for longer', async () => {
+    const { clock, make } = setUp()
     const sessions = make()
     const { id } = await sessions.open({ via: 'token' }, MINUTE)
     assert.deepEqual((await sessions.read(id))?.person, { via: 'token' })
@@ -35,39 +36,37 @@ describe('sessions of the console', () => {
     assert.equal(await sessions.read(id), undefined)
   })
 
-  test('are worth nothing where the store was written by somebody without the control token', async () => {
-    const { kv, make } = stage()
+  test('are invalid if somebody without the control token has written them into the store', async () => {
+    const { kv, make } = setUp()
     const sessions = make()
     const [mine, other] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
     const keys = await kv.list('console-session:', 10)
     const [first, second] = await Promise.all(keys.map((key) => kv.get(key)))
     assert.ok(mine && other && first && second)
-    // Moved to another id, changed, and made with another token.
     await kv.set(keys[0] ?? '', second.value)
-    await kv.set(keys[1] ?? '', {
-      ...Object(second.value),
-      session: '{"person":{"via":"token"},"startedAt":0,"expiresAt":9e15}',
-    })
-    assert.deepEqual([await sessions.read(mine.id), await sessions.read(other.id)], [undefined, undefined])
+    const changed = '{"person":{"via":"token"},"startedAt":0,"expiresAt":9e15}'
+    await kv.set(keys[1] ?? '', { ...Object(second.value), session: changed })
+    assert.equal(await sessions.read(mine.id), undefined, 'one was moved to another id, one was changed')
+    assert.equal(await sessions.read(other.id), undefined)
     const { id } = await make('another-token').open({ via: 'token' }, MINUTE)
-    assert.equal(await sessions.read(id), undefined)
+    assert.equal(await sessions.read(id), undefined, 'it was signed with another token')
   })
 
-  test('stay valid while the store is away, for whoever was seen before and has not signed out', async () => {
-    const { make, setAway, clock } = stage()
+  test('stay valid while the store is away, for those who were known before and have not signed out', async () => {
+    const { make, setAway, clock } = setUp()
     const sessions = make()
-    const [mine, gone] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
-    await sessions.close(gone?.id)
+    const [mine, ended] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
+    await sessions.close(ended?.id)
     setAway(true)
     assert.ok(await sessions.read(mine?.id))
-    assert.equal(await sessions.read(gone?.id), undefined)
-    assert.equal(await make().read(mine?.id), undefined)
+    assert.equal(await sessions.read(ended?.id), undefined)
+    assert.equal(await make().read(mine?.id), undefined, 'a new process does not know it')
     clock.at += MINUTE
     assert.equal(await sessions.read(mine?.id), undefined)
   })
 
-  test('have ids that nobody can use as another key', async () => {
-    const sessions = stage().make()
+  test('are not found by anything but the form of their ids', async () => {
+    const sessions = setUp().make()
     for (const id of [undefined, '', '../x', 'A'.repeat(42), `${'A'.repeat(43)}\n`, '*'.repeat(43)]) {
       assert.equal(await sessions.read(id), undefined)
       await sessions.close(id)
