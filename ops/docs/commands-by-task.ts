@@ -1,18 +1,18 @@
 /** The commands for common tasks, by task. */
 export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
-  'see what is wrong': ['troubles', 'status', 'top', 'doctor', 'tail'],
+  'see what is wrong': ['trouble list', 'status', 'top', 'doctor', 'tail'],
   'find a message, and what happened to it': ['message list', 'message show', 'conversation show', 'history'],
-  'see why a route matches': ['routes explain', 'routes check', 'route list'],
+  'see why a route matches': ['route explain', 'route check', 'route list'],
   'repair failed messages': [
     'dead-letter groups',
     'dead-letter show',
     'dead-letter retry',
     'dead-letter bulk',
-    'routes replay',
+    'route replay',
     'message resend',
     'call settle',
   ],
-  'see and repair refusals': ['refused', 'refused-try', 'gateway traffic', 'gateway reconnect'],
+  'see and repair refusals': ['refusal list', 'refusal try', 'gateway traffic', 'gateway reconnect'],
   'stop something': [
     'gateway pause',
     'route pause',
@@ -22,7 +22,7 @@ export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
     'run cancel',
     'job cancel',
   ],
-  'back up, restore, make room': ['backup', 'restore', 'compact', 'shards'],
+  'back up, restore, make room': ['backup', 'restore', 'compact', 'store grow'],
   'send a message': ['gateway send', 'send list', 'send cancel', 'message send'],
   'read messages in a program': ['gateway receive', 'gateway ack', 'gateway nack', 'gateway extend'],
   'read events': ['event subscribe', 'event wait', 'event ack', 'group list', 'group replay', 'listen'],

@@ -12,11 +12,11 @@ These options work with every command and are left out below: \`--config <file>\
 \`--args <json>\`, all arguments as one JSON object.
 
 Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
-timeout without a result. \`troubles\` exits with 1 if it lists an error, \`doctor\` if a check fails, and \`status\` if the store
+timeout without a result. \`trouble list\` exits with 1 if it lists an error, \`doctor\` if a check fails, and \`status\` if the store
 refuses messages; \`status\` exits with 0 if no daemon runs.`
 
 const SKILLS = `Every skill is a command. Your own skills are commands in the same way. Some do the same as a command above, which has
-the better output for people: \`message list\` searches as \`message search\` does, and \`routes replay\` is \`message replay\`.`
+the better output for people: \`message list\` searches as \`message search\` does, and \`route replay\` is \`message replay\`.`
 
 /** docs/reference/commands.md: the help of each command, and of each built-in skill. */
 export async function commandsPage(): Promise<string> {

@@ -12,7 +12,7 @@ type Key = { path: string; type: string; defaultText: string; meaning: string; i
 
 const INTRODUCTION = `Every key of \`routes.yaml\`, from the schema that the daemon checks the file with. An unknown key, a wrong type
 or a value out of range is refused with its line and column, and a running daemon keeps the last configuration that
-worked. \`npx trivium routes check\` checks the file without a daemon.
+worked. \`npx trivium route check\` checks the file without a daemon.
 
 A *duration* is a number of milliseconds or a text such as \`500ms\`, \`30s\`, \`15m\`, \`2h\` or \`7d\`; a *size* is a number of
 bytes or a text such as \`512kb\`; a *rate* is a text such as \`100/s\`, \`20/min\` (or \`20/m\`), \`10/h\` or \`5/30s\`,

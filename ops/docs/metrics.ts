@@ -43,7 +43,7 @@ export async function metricsPage(): Promise<string> {
       ),
     ),
     '## Reasons of refusals',
-    `The \`reason\` of \`trivium_refused_total\` and in \`trivium refused\` is the [code](../errors.md) of the error that the
+    `The \`reason\` of \`trivium_refused_total\` and in \`trivium refusal list\` is the [code](../errors.md) of the error that the
 sender got, or one of these. Not each is an error: a newsletter that gets no reply counts too. The alert
 \`TriviumRefuses\` leaves out those marked with *.`,
     table(

@@ -10,6 +10,7 @@ const NOUNS = [
   'call',
   'callback',
   'conversation',
+  'cost',
   'dead-letter',
   'delegation',
   'event',
@@ -19,6 +20,7 @@ const NOUNS = [
   'message',
   'pause',
   'person',
+  'refusal',
   'route',
   'run',
   'schedule',
@@ -29,6 +31,7 @@ const NOUNS = [
   'state',
   'subscription',
   'task',
+  'trouble',
   'workbench',
 ]
 
@@ -47,6 +50,37 @@ const OF_GROUPS: readonly [verb: string, name: string, first?: string][] = [
   ['delete', 'event-unsubscribe', 'queue'],
 ]
 
+/** Skills with one word as their name, under a noun. */
+const OF_ONE_WORD: readonly Spoken[] = [
+  {
+    noun: 'refusal',
+    verb: 'list',
+    name: 'refused',
+    description: 'Lists recent refusals of gateways, by cause.',
+  },
+  {
+    noun: 'refusal',
+    verb: 'try',
+    name: 'refused-try',
+    description: 'Checks a refused delivery with another secret, without accepting it.',
+  },
+  {
+    noun: 'trouble',
+    verb: 'list',
+    name: 'troubles',
+    description: 'Lists what is wrong now, since when, and what to do; exits with 1 if there is an error.',
+  },
+  {
+    noun: 'cost',
+    verb: 'show',
+    name: 'cost',
+    description: 'Shows tokens and cost of models, with the budgets.',
+  },
+]
+
+/** Nouns that are a command alone, and the verb that they stand for. */
+const VERB_OF_NOUN: Readonly<Record<string, string>> = { trouble: 'list', cost: 'show' }
+
 /** The forms of all built-in skills. If a skill has several, the first one is its name in help and hints. */
 const SPOKEN: readonly Spoken[] = [
   ...OF_GROUPS.flatMap(([verb, name, first]) => {
@@ -54,6 +88,7 @@ const SPOKEN: readonly Spoken[] = [
     const { description = '' } = found ?? {}
     return found ? [{ noun: 'group', verb, name, description, ...(first && { first }) }] : []
   }),
+  ...OF_ONE_WORD,
   ...builtInSkills.flatMap(({ name, description }) => {
     const noun = NOUNS.find((each) => name.startsWith(`${each}-`))
     if (noun === undefined || PHRASES.includes(name)) return []
@@ -105,6 +140,14 @@ export function skillIn(
   return undefined
 }
 
+/** The words of a command line with the verb that a noun alone stands for. */
+export function withVerb(words: readonly string[]): readonly string[] {
+  const [noun = '', second] = words
+  const verb = Object.hasOwn(VERB_OF_NOUN, noun) ? VERB_OF_NOUN[noun] : undefined
+  const isAlone = second === undefined || second.startsWith('-')
+  return verb !== undefined && isAlone ? [noun, verb, ...words.slice(1)] : words
+}
+
 /** A command that lists the verbs of a noun in its help; undefined for other words. */
 export function groupOf(noun: string): Command | undefined {
   if (!SPOKEN.some((one) => one.noun === noun)) return undefined
@@ -135,11 +178,4 @@ export function listNouns(program: Command): void {
     const group = groupOf(noun)?.name(noun).summary(verbs.join(', '))
     if (group) program.addCommand(group.copyInheritedSettings(program))
   }
-  for (const [name, summary] of WITHOUT_NOUN) program.addCommand(new Command(name).summary(summary))
 }
-
-/** Operator skills whose names are one word. */
-const WITHOUT_NOUN = [
-  ['troubles', 'what is wrong now, since when, and what to do; exits with 1 if there is an error'],
-  ['cost', 'tokens and cost of models, with the budgets'],
-] as const

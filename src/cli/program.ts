@@ -32,19 +32,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   message: async () => (await import('./commands/message.ts')).addMessage,
   history: async () => (await import('./commands/history.ts')).addHistory,
   email: async () => (await import('./commands/email.ts')).addEmail,
-  routes: async () => (await import('./commands/routes.ts')).addRoutes,
-  config: async () => (await import('./commands/routes.ts')).addConfig,
+  route: async () => (await import('./commands/route.ts')).addRoute,
+  config: async () => (await import('./commands/config.ts')).addConfig,
   reload: async () => (await import('./commands/daemon.ts')).addReload,
   'dead-letter': async () => (await import('./commands/dead-letters.ts')).addDeadLetters,
   token: async () => (await import('./commands/token.ts')).addToken,
   audit: async () => (await import('./commands/audit.ts')).addAudit,
-  refused: async () => (await import('./commands/refused.ts')).addRefused,
+  refusal: async () => (await import('./commands/refusal.ts')).addRefusal,
   state: async () => (await import('./commands/state.ts')).addState,
   workbench: async () => (await import('./commands/workbench.ts')).addWorkbench,
   backup: async () => (await import('./commands/backup.ts')).addBackup,
   restore: async () => (await import('./commands/restore.ts')).addRestore,
   compact: async () => (await import('./commands/compact.ts')).addCompact,
-  shards: async () => (await import('./commands/shards.ts')).addShards,
+  store: async () => (await import('./commands/store.ts')).addStore,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
   parts: async () => (await import('./commands/parts.ts')).addParts,
@@ -54,8 +54,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
 
 export const COMMAND_NAMES = Object.keys(COMMANDS)
 
-/** Old names of commands. */
-const RENAMED: Readonly<Record<string, string>> = { 'dead-letters': 'dead-letter' }
+/** Old names of commands. `alone`: what the name alone, or with flags, stood for. */
+const RENAMED: Readonly<Record<string, { now: string; alone?: string }>> = {
+  'dead-letters': { now: 'dead-letter' },
+  routes: { now: 'route', alone: 'route check' },
+  refused: { now: 'refusal list' },
+  'refused-try': { now: 'refusal try' },
+  shards: { now: 'store grow' },
+  troubles: { now: 'trouble list' },
+}
 
 /** Called by shells for completion: `complete -- <the words so far>`. Hidden in the help. */
 const COMPLETE = 'complete'
@@ -156,11 +163,14 @@ function verbHint(program: Command, [noun = '', verb = '']: readonly string[]): 
 /** The current name of the command at an index. For an old name, prints a hint and replaces it in the words. */
 function currentName(rest: string[], at: number, terminal: Terminal): string | undefined {
   const word = rest[at]
-  const current = word === undefined || !Object.hasOwn(RENAMED, word) ? undefined : RENAMED[word]
-  if (current === undefined) return word
-  rest[at] = current
+  const renamed = word === undefined || !Object.hasOwn(RENAMED, word) ? undefined : RENAMED[word]
+  if (renamed === undefined) return word
+  const next = rest[at + 1]
+  const isAlone = next === undefined || (next.startsWith('-') && !/^(-h|--help)$/.test(next))
+  const current = isAlone ? (renamed.alone ?? renamed.now) : renamed.now
   hintAt(terminal, `trivium ${word}`, `trivium ${current}`)
-  return current
+  rest.splice(at, 1, ...current.split(' '))
+  return rest[at]
 }
 
 function isHelp(rest: readonly string[], name: string | undefined): boolean {

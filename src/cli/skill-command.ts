@@ -9,7 +9,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
-import { groupOf, nounHint, skillIn, spokenName, verbsOf } from './grammar.ts'
+import { groupOf, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
@@ -27,8 +27,9 @@ const WAITING = new Set(['event-wait', 'gateway-receive'])
  * Runs the skill that the words from the index `at` name, as noun and verb or by its name. A noun alone
  * prints the help of its verbs. Also finds skills of the project whose name starts with a noun.
  */
-export async function invokeSpoken(rest: readonly string[], at: number, context: CommandContext) {
-  const words = rest.slice(at)
+export async function invokeSpoken(line: readonly string[], at: number, context: CommandContext) {
+  const words = withVerb(line.slice(at))
+  const rest = [...line.slice(0, at), ...words]
   const end = words.findIndex((word) => word.startsWith('-'))
   const spoken = skillIn(end < 0 ? words : words.slice(0, end))
   const [first = '', second] = words

@@ -38,7 +38,7 @@ export function troubleLines(troubles: readonly JsonObject[], maxLines: number):
       ? head.replace(/: $/, '')
       : head + shorten(String(trouble.text), Math.min(LONGEST_TEXT, left))
   })
-  const more = shown.length > maxLines ? [`… and ${shown.length - maxLines} more: trivium troubles`] : []
+  const more = shown.length > maxLines ? [`… and ${shown.length - maxLines} more: trivium trouble list`] : []
   return ['', ...lines, ...more]
 }
 

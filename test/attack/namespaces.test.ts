@@ -12,7 +12,7 @@ describe('names that mean something else', () => {
   test('no gateway is named like programs, roles or people of the console', async () => {
     for (const name of ['token', 'role', 'oidc', 'control-token']) {
       const site = openSite({ routes: `gateways:\n  ${name}: { transport: cli }\n` })
-      const { code, out, err } = await site.run(['routes', 'check'])
+      const { code, out, err } = await site.run(['route', 'check'])
       assert.equal(code, 2, name)
       assert.match(out + err, new RegExp(`cannot be named "${name}"`))
     }

@@ -160,7 +160,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
       'routes.yaml',
       ROUTES.replace('Echo for {from}', 'Refund {amount} of {ordre}').replace('skill: echo', 'skill: refund'),
     )
-    const { err, out } = await site.run(['routes', 'check'])
+    const { err, out } = await site.run(['route', 'check'])
     assert.match(err + out, /routes\.yaml:\d+:\d+.*\n?.*there is no argument "ordre"; did you mean "order"\?/)
   })
 })

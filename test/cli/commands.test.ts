@@ -138,9 +138,9 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(err, /^failed, attempt 1: .*I fail \(again in [\d.]+ s\)\n$/)
   })
 
-  test('routes explain says of each route why', async () => {
+  test('route explain says of each route why', async () => {
     const { id } = await json('message', 'cli', 'hello')
-    const { out, code } = await site.run(['routes', 'explain', id])
+    const { out, code } = await site.run(['route', 'explain', id])
     assert.equal(code, 0)
     assert.match(out, /rest +answers[\s\S]*bad +no +✗ text/)
     const draft = await site.run(['message', 'cli', 'hello', '--explain'])
@@ -212,6 +212,21 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     const renamed = await site.run(['dead-letters', 'list'])
     assert.deepEqual([renamed.code, /now called: trivium dead-letter/.test(renamed.err)], [0, true])
     assert.equal((await site.run(['dead-letters', 'list', '--json'])).err, '', 'programs are told nothing')
+    for (const [old, now] of [
+      ['routes check', 'route'],
+      ['routes', 'route check'],
+      ['refused --gateway demo', 'refusal list'],
+      ['troubles', 'trouble list'],
+      ['shards --help', 'store grow'],
+    ] as const) {
+      const { code, out, err } = await site.run(old.split(' '))
+      const same = await site.run([...now.split(' '), ...old.split(' ').slice(1)])
+      assert.match(err, new RegExp(`\\(trivium ${old.split(' ')[0]} is now called: trivium ${now}\\)`))
+      assert.deepEqual([code, out.split('\n')[0]], [same.code, same.out.split('\n')[0]])
+    }
+    assert.match((await site.run(['route'])).out, /^route +answers[\s\S]*rest +skill echo/)
+    assert.match((await site.run(['trouble', '--json'])).out, /^\{"at":/)
+    assert.match((await site.run(['cost'])).out, /^No model was used/)
     // What a group of commands lacks is a skill.
     await site.run(['state', 'set', 'grammar', '{"a":1}'])
     assert.deepEqual(JSON.parse((await site.run(['state', 'get', 'grammar', '--json'])).out), { a: 1 })
@@ -243,7 +258,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
       [['message', 'cli'], /missing required argument/],
       [['message', 'cli', 'x', '--wait', 'abc'], /--wait must be a whole number/],
       [['dead-letter', 'list', '--limit', '-1'], /--limit/],
-      [['routes', 'explain', 'no-such-file.json'], /There is no message and no file no-such-file/],
+      [['route', 'explain', 'no-such-file.json'], /There is no message and no file no-such-file/],
     ] as const
     await Promise.all(
       wrong.map(async ([args, why]) => {
@@ -409,7 +424,7 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
 
   test('says what is wrong with routes.yaml and ends, although the store was open by then', async () => {
     site.write('broken.yaml', 'routes:\n  - name: a\n    skill: nope\n')
-    for (const args of [['start'], ['message', 'cli', 'x'], ['routes', 'check']]) {
+    for (const args of [['start'], ['message', 'cli', 'x'], ['route', 'check']]) {
       const { code, err, out } = await site.run([...args, '--config', 'broken.yaml'])
       assert.equal(code, 2, args.join(' '))
       assert.match(err + out, /broken\.yaml:3:12[\s\S]*no skill "nope"/)

@@ -22,7 +22,7 @@ const LINES: Record<string, string> = {
   history: 'history',
   audit: 'audit',
   email: 'email login nobody',
-  routes: 'routes explain 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
+  route: 'route explain 01a1fe02-9a5e-7000-8000-000b6b2d7e20',
   config: 'config schema',
   'dead-letter': 'dead-letter list',
   reload: 'reload',
@@ -31,11 +31,11 @@ const LINES: Record<string, string> = {
   backup: 'backup copy.tar.gz',
   restore: 'restore none.tar.gz',
   compact: 'compact',
-  shards: 'shards',
+  store: 'store grow',
   skill: 'skill list',
   mcp: 'mcp login none',
   parts: 'parts',
-  refused: 'refused',
+  refusal: 'refusal list',
 }
 /** They run until a signal, work on a folder of their own, or end the token that is used here. */
 const NOT_RUN = ['start', 'demo', 'init', 'top', 'completion', 'token']

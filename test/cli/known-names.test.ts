@@ -35,7 +35,7 @@ const SLIPS: [args: string[], told: RegExp][] = [
   [['tail', '--gateway', 'dmeo', '--max', '1'], /There is no gateway dmeo\. Did you mean demo\?/],
   [['tail', '--transport', 'webhok', '--max', '1'], /the transport webhok/],
   [['listen', '--gateway', 'dmeo', '--exec', 'true', '--max', '1'], /There is no gateway dmeo/],
-  [['routes', 'replay', '--since', '1h', '--gateway', 'dmeo'], /There is no gateway dmeo/],
+  [['route', 'replay', '--since', '1h', '--gateway', 'dmeo'], /There is no gateway dmeo/],
   [
     ['dead-letter', 'drop', '--all', '--queue', 'dispach'],
     /There is no queue dispach\. Did you mean dispatch\?/,

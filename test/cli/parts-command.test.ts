@@ -30,7 +30,7 @@ describe('trivium parts', { timeout: 120_000 }, () => {
       queues: [],
       tracing: [],
     })
-    assert.match((await site.run(['routes', 'check'])).out, /the variable BOT_TOKEN is not set/)
+    assert.match((await site.run(['route', 'check'])).out, /the variable BOT_TOKEN is not set/)
   })
 
   test('still names an error that is not about a variable', async () => {

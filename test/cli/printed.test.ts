@@ -25,22 +25,22 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     return out
   }
 
-  test('routes explain shows what nearly matches, and counts the rest', async () => {
+  test('route explain shows what nearly matches, and counts the rest', async () => {
     const response = await fetch(`${daemon.url}/orders`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ type: 'order.created' }),
     })
     const { id } = Object(await response.json())
-    const shown = await run('routes', 'explain', id)
+    const shown = await run('route', 'explain', id)
     assert.match(shown, /paid +no +✓ gateway[\s\S]*✗ data\.body\.type +'invoice\.paid' +'order\.created'/)
     assert.doesNotMatch(
       shown,
       /elsewhere|deploy|@webhook|@cli/,
       'no route of the assistant, none for another place',
     )
-    const all = await run('routes', 'explain', id, '--all')
-    const count = JSON.parse(await run('routes', 'explain', id, '--json')).length
+    const all = await run('route', 'explain', id, '--all')
+    const count = JSON.parse(await run('route', 'explain', id, '--json')).length
     assert.match(
       shown,
       new RegExp(

@@ -53,7 +53,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
   })
   after(() => rm(dir, { ...ALL, maxRetries: 5 }))
 
-  test('init makes a project that tsc, routes check and start take, and never overwrites', async (t) => {
+  test('init makes a project that tsc, route check and start take, and never overwrites', async (t) => {
     writeFileSync(join(dir, '.gitignore'), 'mine\n')
     const first = spawned(['init'])
     assert.equal(first.code, 0, first.err)
@@ -65,7 +65,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.doesNotMatch((await run('init')).out, /^made/m)
     const types = spawnSync(resolve('node_modules/.bin/tsc'), { cwd: dir })
     assert.equal(types.status, 0, String(types.stdout))
-    assert.equal((await run('routes', 'check')).code, 0)
+    assert.equal((await run('route', 'check')).code, 0)
     const daemon = spawn(process.execPath, [bin, 'start'], { cwd: dir, env })
     t.after(() => daemon.kill('SIGKILL'))
     await until(() => existsSync(join(dir, '.trivium', 'daemon.json')), 'a daemon that is ready')

@@ -18,7 +18,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const explain = async (draft: unknown) => {
     site.write('message.json', typeof draft === 'string' ? draft : JSON.stringify(draft))
-    return site.run(['routes', 'explain', 'message.json', '--all'])
+    return site.run(['route', 'explain', 'message.json', '--all'])
   }
 
   test('explain takes a message with only its gateway, and a time as people write it', async () => {
@@ -45,7 +45,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
       assert.doesNotMatch(err, /✖|Invalid input/)
       assert.equal(code, 2)
     }
-    assert.match((await site.run(['routes', 'explain', 'nix'])).err, /There is no message and no file nix/)
+    assert.match((await site.run(['route', 'explain', 'nix'])).err, /There is no message and no file nix/)
   })
 
   test('config show has no comments, and keeps the rest', async () => {
@@ -56,7 +56,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
 
   test('check warns of a skills folder that is not there, and says that a file is a dead link', async () => {
     const other = openSite({ routes: `include: routes.d/*.yaml\nskills: { folders: [nope] }\n${ROUTES}` })
-    const warned = await other.run(['routes', 'check'])
+    const warned = await other.run(['route', 'check'])
     assert.deepEqual(
       [warned.code, /warning: there is no folder .*nope/.test(warned.out)],
       [0, true],
@@ -65,7 +65,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
     assert.match(warned.out, /valid, with \d warnings?/)
     mkdirSync(join(other.dir, 'routes.d'))
     symlinkSync('gone.yaml', join(other.dir, 'routes.d', 'more.yaml'))
-    const dead = await other.run(['routes', 'check'])
+    const dead = await other.run(['route', 'check'])
     assert.match(dead.out, /routes\.d\/more\.yaml +this is a link to gone\.yaml, which does not exist/)
     assert.equal(dead.code, 2)
   })
@@ -80,7 +80,7 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest,
     other.write('skills/words/SKILL.md', '---\ndescription: x\nallowed-tools: 5\n---\nHello.\n')
     const whole = "export default { description: 'x', run: () => 'fine' }\nsetInterval(() => {}, 1000)\n"
     other.write('skills/whole/index.ts', whole)
-    const { code, out } = await other.run(['routes', 'check'])
+    const { code, out } = await other.run(['route', 'check'])
     assert.equal(code, 2)
     assert.match(out, /^skills\/typo\/index\.ts +the skill cannot be loaded: line 1: /m)
     assert.match(out, /^skills\/words\/SKILL\.md +the skill cannot be loaded: .*allowed-tools/m)
@@ -89,7 +89,7 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest,
     other.write('app.cjs', "const { App } = require('@slack/bolt')\nnew App({}).message('x', () => {})\n")
     other.write('skills/typo/index.ts', whole)
     other.write('skills/words/SKILL.md', '---\ndescription: x\n---\nHello.\n')
-    const fixed = await other.run(['routes', 'check'])
+    const fixed = await other.run(['route', 'check'])
     assert.equal(fixed.code, 0, fixed.out)
     assert.match(fixed.out, /^routes\.yaml is valid\.\nThe Bolt app app\.cjs was loaded\.$/m)
   })
@@ -106,7 +106,7 @@ routes:
       `import { defineSkill, z } from 'trivium'\nexport default defineSkill({ description: 'x', args: ${args}, run: () => 1 })\n`
     other.write('skills/own/index.ts', skill('z.object({ text: z.string().optional() })'))
     other.write('skills/open/index.ts', skill('z.looseObject({})'))
-    const { code, out } = await other.run(['routes', 'check'])
+    const { code, out } = await other.run(['route', 'check'])
     assert.equal(code, 2, out)
     assert.match(out, /:2:\d+ +the skill has no argument "hourss"; did you mean "hours"\?/)
     assert.match(out, /:4:\d+ +warning: the skill has no argument "txt"; did you mean "text"\?/)
@@ -117,7 +117,7 @@ routes:
   test('a mistyped `not` is recognised', async () => {
     const other = openSite({ routes: 'routes: [{ name: a, match: { nott: { from: x } }, skill: echo }]' })
     assert.match(
-      (await other.run(['routes', 'check'])).out,
+      (await other.run(['route', 'check'])).out,
       /only `not` takes a mapping: did you mean "not"\?/,
     )
   })

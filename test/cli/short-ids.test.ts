@@ -23,7 +23,7 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.equal(await fullId(source, end), id)
     assert.equal(await fullId(source, id), id)
     assert.match((await site.run(['message', 'show', end])).out, new RegExp(id))
-    assert.match((await site.run(['routes', 'explain', end])).out, /all +answers/)
+    assert.match((await site.run(['route', 'explain', end])).out, /all +answers/)
     assert.match((await site.run(['dead-letter', 'show', end])).out, new RegExp(`${id}.*route all`))
     assert.equal((await site.run(['message', 'resend', '--id', end])).code, 0)
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)

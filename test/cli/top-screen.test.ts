@@ -67,7 +67,7 @@ test('top shows every fault within 48 columns and 20 rows', () => {
 test('top counts the faults that have no room', () => {
   const troubles = Array.from({ length: 30 }, (_, at) => trouble(`Gateway g${at} does not work`, 'down'))
   const lines = seen({ ...NOW, troubles }, 48, 20)
-  assert.match(lines.join('\n'), /! Gateway g0 does not work: down[\s\S]*… and 21 more: trivium troubles/)
+  assert.match(lines.join('\n'), /! Gateway g0 does not work: down[\s\S]*… and 21 more: trivium trouble list/)
   assert.ok(lines.some((line) => line.startsWith('accepted')))
 })
 

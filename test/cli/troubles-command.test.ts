@@ -7,7 +7,7 @@ import { main } from '../../src/cli/program.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 describe('commands that are skills, where no daemon runs', () => {
-  test('`trivium troubles` says that it needs one, and has its help', async () => {
+  test('`trivium trouble list` says that it needs one, and has its help', async () => {
     const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
     const { code, err } = await site.run(['troubles'])
     assert.deepEqual([code, /No daemon is running/.test(err)], [3, true], err)

@@ -108,7 +108,7 @@ export async function serveCommands(options: {
     if (words[0] === 'start') return isPackage ? start(cwd) : host(cwd)
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
-    if (words[0] === 'refused-try') return asked(words, cwd)
+    if (words.slice(0, 2).join(' ') === 'refusal try') return asked(words, cwd)
     return words.some((word) => GOES_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
   }
 
@@ -116,7 +116,7 @@ export async function serveCommands(options: {
     const form = new URLSearchParams(await text(request))
     const { code, out, err } = await run(form.getAll('word'), form.get('cwd') ?? '')
     // A page about problems may list them.
-    const isListed = code === 1 && form.get('word') === 'troubles'
+    const isListed = code === 1 && form.get('word') === 'trouble'
     response.end(`printf %s ${quote(out)}; printf %s ${quote(err)} >&2; (exit ${isListed ? 0 : code})\n`)
   })
   await new Promise<void>((resolve) => server.listen(socket, resolve))

@@ -62,7 +62,7 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
       workshop.typed.push(
         ...globSync(['skills/**/*.ts', '*.ts'], { cwd: dir }).map((file) => join(dir, file)),
       )
-      await trivium('routes', 'check')
+      await trivium('route', 'check')
     }
     const runs = placed.filter(({ isRunBy }) => isRunBy === 'message')
     if ((shell.length > 0 || runs.length > 0) && !isFromNothing) await trivium('start')

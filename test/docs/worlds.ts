@@ -167,7 +167,7 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
   },
   'docs/monitoring.md': {
     before: {
-      'trivium troubles                     # errors first': `
+      'trivium trouble list                     # errors first': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts
 trivium ${MERGE} ${quote(FAILING.routes)}; trivium reload
 ${DEAD}`,

@@ -52,7 +52,7 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
     suite.site.write('routes.d/sales.yaml', team('sales', 'ehco'))
     await failure(/routes\.d\/sales\.yaml:4:\d+ {2}there is no skill "ehco"; did you mean "echo"/)
     assert.equal(await statusOf('/sales'), 202)
-    const { out, code } = await suite.site.run(['routes', 'check'])
+    const { out, code } = await suite.site.run(['route', 'check'])
     assert.equal(code, 2)
     assert.match(out, /routes\.d\/sales\.yaml:4:/)
     suite.site.write('routes.d/sales.yaml', team('sales'))
@@ -95,13 +95,10 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
     assert.equal(await statusOf('/map1'), 404)
   })
 
-  test('doctor, routes check and config show name the files', async () => {
+  test('doctor, route check and config show name the files', async () => {
     const run = async (...args: string[]) => (await suite.site.run(args)).out
     assert.match(await run('doctor'), /routes\.yaml, with routes\.d\/map\.yaml, routes\.d\/more\.yaml/)
-    assert.match(
-      await run('routes', 'check'),
-      /routes\.yaml and its included files are valid: routes\.d\/map/,
-    )
+    assert.match(await run('route', 'check'), /routes\.yaml and its included files are valid: routes\.d\/map/)
     assert.match(await run('config', 'show'), /# routes\.d\/more\.yaml\ngateways:\n {2}more:/)
     const { files } = JSON.parse(await run('--json', 'config', 'show'))
     assert.equal(files[1].file, 'routes.d/map.yaml')

@@ -43,12 +43,12 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal(await routeOf(await send('ci@bots.example')), 'rest')
     })
 
-    test('routes explain says which hours it is outside of, and what excluded it', async () => {
+    test('route explain says which hours it is outside of, and what excluded it', async () => {
       const id = await send('ci@bots.example')
-      const { out } = await suite.site.run(['routes', 'explain', id, '--all'])
+      const { out } = await suite.site.run(['route', 'explain', id, '--all'])
       assert.match(out, new RegExp(`outside of hours ${LATER}`))
       assert.match(out, /excluded by not\.from/)
-      const explained = JSON.parse((await suite.site.run(['--json', 'routes', 'explain', id])).out)
+      const explained = JSON.parse((await suite.site.run(['--json', 'route', 'explain', id])).out)
       const reasons = explained.flatMap(({ keys }: { keys: { reason?: string }[] }) =>
         keys.flatMap(({ reason }) => reason ?? []),
       )

@@ -173,7 +173,7 @@ describe('the package', { timeout: 600_000 }, () => {
     assert.equal(dependencies.trivium, `file:${join(dir, tarball)}`, 'as long as no registry has it')
     rmSync(mine, { recursive: true })
     assert.equal(run(process.execPath, [bin, 'init'], project).code, 0)
-    const checked = run(process.execPath, [bin, 'routes', 'check'], project)
+    const checked = run(process.execPath, [bin, 'route', 'check'], project)
     assert.equal(checked.code, 0, checked.out + checked.err)
   })
 
@@ -253,7 +253,7 @@ routes: [{ name: rest, skill: echo }]`
       assert.ok(err.includes(`npm install ${name}@${devDependencies[name]}`), err)
       const doctor = run(process.execPath, [bin, 'doctor'], site.dir)
       assert.match(doctor.out, new RegExp(`✗ +part ${part} `))
-      const checked = run(process.execPath, [bin, 'routes', 'check'], site.dir)
+      const checked = run(process.execPath, [bin, 'route', 'check'], site.dir)
       assert.equal(checked.code, 0, checked.out + checked.err)
     })
   }

@@ -212,7 +212,7 @@ function replyText(result: Json): string {
   const reasons: Record<string, string> = {
     done: `The skill ran and sent no reply${typeof noReply === 'string' ? `: ${noReply}` : ''}.`,
     failed: `It failed; see: trivium dead-letter show ${id}`,
-    unrouted: `No route matches it; see: trivium routes explain ${id}`,
+    unrouted: `No route matches it; see: trivium route explain ${id}`,
   }
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')

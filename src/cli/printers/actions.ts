@@ -104,7 +104,7 @@ export function humanResend(result: Json): string {
   return `Accepted again as ${id}; it is answered where ${resends} came from.`
 }
 
-/** `message-replay`, and `routes replay`. */
+/** `message-replay`, and `route replay`. */
 export function humanReplay(found: Json, args: JsonObject): string {
   const { seen, routed, routes, unrouted, answered, more } = Object(found)
   const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)

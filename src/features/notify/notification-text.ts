@@ -26,7 +26,7 @@ function textOf(events: readonly Event[], kinds: readonly Kind[], write: (kind: 
   const shown = kinds.slice(0, MAX_SHOWN).map(write)
   const left = kinds.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0)
   const head = events.length > 1 ? [`${counted(events.length, 'event')} since ${timeOf(events[0])}:`] : []
-  const tail = left > 0 ? [`… and ${left} more: \`trivium troubles\``] : []
+  const tail = left > 0 ? [`… and ${left} more: \`trivium trouble list\``] : []
   return [...head, ...shown, ...tail].join('\n\n')
 }
 

@@ -99,7 +99,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
         {
           title: 'The last reload failed',
           text: `The last good configuration stays in force. ${firstLine(configuration.error)}`,
-          todo: 'Correct routes.yaml; `trivium routes check` names the line.',
+          todo: 'Correct routes.yaml; `trivium route check` names the line.',
           since: configuration.at,
         },
       ),

@@ -47,12 +47,12 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
   unsigned: {
     likely: 'The requests have no signature: the sender does not sign, or they come from someone else.',
-    todo: 'Set the secret at the sender; `trivium refused` shows where the requests come from.',
+    todo: 'Set the secret at the sender; `trivium refusal list` shows where the requests come from.',
   },
   stranger: {
     likely:
       'Other deliveries are accepted: this is probably a stranger, or a second sender with another secret.',
-    todo: 'Block that address, or give the sender its secret; `trivium refused` shows where they come from.',
+    todo: 'Block that address, or give the sender its secret; `trivium refusal list` shows where they come from.',
   },
   'too-fast': {
     likely: 'There are more deliveries than the limits of the gateway or the store allow.',
@@ -60,7 +60,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
   'bad-content': {
     likely: 'The deliveries are authentic, but their content cannot be used.',
-    todo: 'Adjust the options of the gateway; `trivium refused` shows the content.',
+    todo: 'Adjust the options of the gateway; `trivium refusal list` shows the content.',
   },
   'mistyped-address': {
     likely: 'No gateway has this path: a sender has a wrong URL, or it is a scan.',
@@ -68,7 +68,7 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   },
   other: {
     likely: 'The gateway does not accept the deliveries.',
-    todo: '`trivium refused` shows the refused deliveries and the reasons.',
+    todo: '`trivium refusal list` shows the refused deliveries and the reasons.',
   },
 }
 

@@ -37,7 +37,7 @@ function isUnread({ gateway, isTaken }: UnroutedCount, { waiting }: StoredReadin
 function unmatchedTrouble({ gateway, count }: UnroutedCount): Trouble {
   const title = `${counted(count, 'message')} of ${gateway} without a route in the last hour`
   const text = 'Its routes do not match these. They are stored, but no skill has received them.'
-  const todo = '`trivium routes explain ID` shows why; `trivium routes replay --since 1h` routes them again.'
+  const todo = '`trivium route explain ID` shows why; `trivium route replay --since 1h` routes them again.'
   return warning('unrouted', { gateway }, { title, text, todo, count })
 }
 

@@ -119,7 +119,7 @@ export async function layoutOf(
     throw new TriviumError('store_shards', {
       store: address,
       found,
-      reason: `\`redis: { shards: ${wanted} }\` asks for another number; set ${found}, or run \`trivium shards ${wanted}\` to add shards`,
+      reason: `\`redis: { shards: ${wanted} }\` asks for another number; set ${found}, or run \`trivium store grow ${wanted}\` to add shards`,
     })
   return layout
 }

@@ -152,7 +152,7 @@ describe('a store that gets more shards', () => {
     assert.equal(seen.size, 16 * POSITIONS.length)
   })
 
-  test('`trivium shards` grows the store, and the daemon starts with the new number', async (t) => {
+  test('`trivium store grow` grows the store, and the daemon starts with the new number', async (t) => {
     const { server } = await redisOf(t)
     const site = openSite({
       routes:

@@ -4,9 +4,12 @@ import { counted } from '../../lib/counted.ts'
 import { type AddCommand, loadFor, wholeNumber } from '../command.ts'
 import { show } from '../terminal.ts'
 
-export const addShards: AddCommand = (program, context) => {
+/** `trivium store grow`. */
+export const addStore: AddCommand = (program, context) => {
   program
-    .command('shards')
+    .command('store')
+    .description('change the store while no daemon runs')
+    .command('grow')
     .argument('<count>', 'the new number of shards', wholeNumber('<count>'))
     .description('add shards to a Redis store; stop all daemons first')
     .option(

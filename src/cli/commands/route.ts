@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import { transports } from '../../../transports/registry.ts'
-import { configJsonSchema } from '../../config/json-schema.ts'
 import { type Config, readConfig } from '../../config/load-config.ts'
 import { formatProblems, type Problem } from '../../config/yaml-file.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
@@ -10,6 +9,7 @@ import { isId } from '../../core/message-id.ts'
 import { loadSkills } from '../../daemon/known-skills.ts'
 import { messages } from '../../engine/operations/messages.ts'
 import { createRouter } from '../../engine/router.ts'
+import { pauses } from '../../features/pauses/operations.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
@@ -21,16 +21,26 @@ import { readDraft } from '../message-draft.ts'
 import { runsOperation } from '../operation-command.ts'
 import { humanReplay } from '../printers/actions.ts'
 import { fullId } from '../short-ids.ts'
+import { humanResult } from '../skill-output.ts'
 import { show } from '../terminal.ts'
 
-/** `trivium routes check|explain|replay`. */
-export const addRoutes: AddCommand = (program, context) => {
+/** `trivium route list|check|explain|replay`. */
+export const addRoute: AddCommand = (program, context) => {
   const command = program
-    .command('routes')
-    .description('check routes.yaml, and explain how messages are routed')
+    .command('route')
+    .description('list and pause routes, check routes.yaml, and explain how messages are routed')
+
+  const list = command
+    .command('list', { isDefault: true })
+    .description('the routes in their order, and which are paused')
+  runsOperation(list, context, {
+    operation: 'route-list',
+    args: pauses['route-list'],
+    human: (routes, args) => humanResult('route-list', routes, args, true),
+  })
 
   command
-    .command('check', { isDefault: true })
+    .command('check')
     .description('all errors and warnings with their places; exit code 2 if there is an error')
     .action(async () => {
       const checked = await checkConfiguration(context.environs())
@@ -56,33 +66,6 @@ export const addRoutes: AddCommand = (program, context) => {
     .command('replay')
     .description('route unrouted messages again, with the current routes of the running daemon')
   runsOperation(replay, context, { operation: 'message-replay', args: messages.replay, human: humanReplay })
-}
-
-/** `trivium config schema|show`. */
-export const addConfig: AddCommand = (program, context) => {
-  const command = program.command('config').description('the configuration')
-  command
-    .command('show')
-    .description('routes.yaml and its included files as loaded, without secrets')
-    .action(async () => {
-      const { asRead } = await loadFor(context.environs())
-      show(context.terminal(), asRead, () => withoutComments(asRead.yaml))
-    })
-  command
-    .command('schema', { isDefault: true })
-    .description(
-      'the JSON Schema of routes.yaml, for editors; the daemon writes it to <data dir>/routes.schema.json',
-    )
-    .action(() => {
-      context.terminal().out(`${JSON.stringify(configJsonSchema(transports), null, 2)}\n`)
-    })
-}
-
-/** Hides masked comments, which are of no use to people. */
-function withoutComments(yaml: string): string {
-  const lines = yaml.split('\n').filter((line) => !/^\s*# …$/.test(line))
-  const text = lines.map((line) => line.replace(/\s+# …$/, '')).join('\n')
-  return text.replaceAll(/\n{3,}/g, '\n\n').trim()
 }
 
 /** The problems, and what is right: at the end, where it is seen. */

@@ -2,16 +2,20 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { refusals } from '../../engine/operations/gateways.ts'
 import type { AddCommand } from '../command.ts'
 import { connect } from '../connection.ts'
+import { showDefault } from '../default-help.ts'
 import { runsOperation } from '../operation-command.ts'
 import { age, listTable, paragraph, shorten } from '../terminal.ts'
 
 /** Number of refusals that fit on a screen below their causes. */
 const MAX_SHOWN = 10
 
-/** `trivium refused`: the refusals that the running daemon remembers. */
-export const addRefused: AddCommand = (program, context) => {
-  const command = program
-    .command('refused')
+/** `trivium refusal list`: the refusals that the running daemon remembers. */
+export const addRefusal: AddCommand = (program, context) => {
+  const refusal = program
+    .command('refusal')
+    .description('deliveries that gateways refused: list them, and try another secret on them')
+  const command = refusal
+    .command('list', { isDefault: true })
     .description(
       'recent refusals of gateways, by cause and newest first, from the memory of the running daemon',
     )
@@ -22,6 +26,7 @@ export const addRefused: AddCommand = (program, context) => {
       humanRefused(result, context.terminal().isTerminal ? MAX_SHOWN : Number.POSITIVE_INFINITY),
     open: connect,
   })
+  showDefault(refusal, command)
 }
 
 function humanRefused(result: Json, maxRows: number): string {
@@ -43,7 +48,9 @@ function humanRefused(result: Json, maxRows: number): string {
   })
   const causes = objectsIn(pathGet(result, 'groups')).map(causeText)
   const more =
-    shown.length > rows.length ? `… and ${shown.length - rows.length} more: trivium refused --json\n` : ''
+    shown.length > rows.length
+      ? `… and ${shown.length - rows.length} more: trivium refusal list --json\n`
+      : ''
   const list = listTable(['count', 'newest', 'gateway', 'from', 'body', 'why'], rows)
   return [...causes, `${list}\n${more}(${daemon})`].join('\n\n')
 }
@@ -60,7 +67,7 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
 function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
   const head = `${gateway}: ${count} of ${Number(count) + Number(accepted)} refused in ${age(since)} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
-  const other = `Has the sender another secret? \`trivium refused-try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
+  const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
   return [
     paragraph('', head),
     paragraph('  ', String(likely)),
