@@ -28,7 +28,7 @@ export type When = {
 }
 
 /** Linking words between a time and a task. */
-const LINK = /^(?:\s*[,:;–-])?\s*(?:(?:please|to|do|run|send me|that)\s+)?/i
+const LINK = /^(?:\s*[,.:;–-])?\s*(?:(?:please|to|do|run|send me|that)\s+)?/i
 /** A name of the time zone database after a time: `in Europe/Berlin`. */
 const ZONE_AFTER =
   /^\s*,?\s*(?:in\s+|\()?(?<zone>UTC|GMT|[A-Z][A-Za-z]+\/[A-Z][A-Za-z_]+(?:\/[A-Z][A-Za-z_]+)?)\)?(?:\s+time)?(?![\w/])/
@@ -39,11 +39,20 @@ const ZONE_AFTER =
  * Undefined if there is no time. Throws `usage` for an impossible time, and for one that was not fully
  * understood.
  */
-export async function readWhen(
-  text: string,
-  { timezone, now }: { timezone: string; now: number },
-): Promise<When | undefined> {
-  requireZone(timezone)
+export async function readWhen(text: string, options: Options): Promise<When | undefined> {
+  requireZone(options.timezone)
+  const plain = text.replace(THANKS, '')
+  if (plain === text) return readPlain(text, options)
+  // Behind a time it is politeness; otherwise it belongs to the task.
+  const found = await readPlain(text, options).catch(() => undefined)
+  return found ?? readPlain(plain, options)
+}
+
+type Options = { timezone: string; now: number }
+
+const THANKS = /[\s,.–-]+(?:please|pls|plz|thanks|thank\s+you|thx|cheers)[\s.!]*$/i
+
+async function readPlain(text: string, { timezone, now }: Options): Promise<When | undefined> {
   const errors: unknown[] = []
   const found = findRepeated(text, errors) ?? (await findOnce(text, timezone, now))
   if (!found) {
@@ -105,7 +114,7 @@ function findRepeated(text: string, errors: unknown[]): Found | undefined {
 async function findOnce(text: string, timezone: string, now: number): Promise<Found | undefined> {
   const moment = await findMoment(text, { timezone, now })
   if (!moment) return undefined
-  const zone = ZONE_AFTER.exec(text.slice(moment.end))
+  const zone = zoneAfter(text.slice(moment.end))
   const { isTimed } = moment
   const clockWords = zone || !isTimed ? 0 : lengthOfClockWords(text.slice(moment.end))
   const end = moment.end + (zone?.[0].length ?? clockWords)
@@ -113,16 +122,29 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
   // A time in the middle belongs to the task.
   if (start > 0 && /[^\s.!?]/.test(text.slice(end))) return undefined
   if (moment.isSpan) throw notUnderstood(moment.phrase, 'it is a span, not a moment')
+  if (zone?.groups?.zone) requireZone(zone.groups.zone)
   const plan = { cron: isoOf(moment, { timezone: zone?.groups?.zone ?? timezone, now }) }
   return { start, end, plan, isTimed, isOnce: true, ...defined({ zone: zone?.groups?.zone }) }
 }
+
+/** The time zone after a time. `PR/FAQ` is none, but `Europe/Berlinn` and `in Foo/Bar` are meant to be one. */
+function zoneAfter(after: string): RegExpExecArray | null {
+  const zone = ZONE_AFTER.exec(after)
+  const name = zone?.groups?.zone ?? ''
+  const isMeant = /^\s*,?\s*(?:in\s|\()/.test(after) || REGION.test(name)
+  return isMeant || attempt(() => requireZone(name) ?? true) ? zone : null
+}
+
+const REGION =
+  /^(?:UTC|GMT|(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)\/)/
 
 /** Throws `usage` for an unknown time zone. */
 function requireZone(zone: string): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone })
   } catch (error) {
-    throw new TriviumError('usage', { details: `There is no time zone ${zone}.` }, { cause: error })
+    const details = `There is no time zone ${zone}. Put a colon after the time if this is a part of the task.`
+    throw new TriviumError('usage', { details }, { cause: error })
   }
 }
 

@@ -70,7 +70,7 @@ export async function connect(options: ConnectOptions) {
     if (!server) throw new Error("Cluster isn't ready")
     return server
   }
-  const { isFailingOver, close } = watchFailovers(client)
+  const { isFailingOver, close } = watchFailovers(client, log)
   return { client, address: target.address, ownerOf, serverOf, isFailingOver, subscriber, close }
 }
 

@@ -1,17 +1,22 @@
-import { Cluster, Redis } from 'ioredis'
+import { Cluster, Redis, ReplyError } from 'ioredis'
+import { reasonOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import { defined } from '../../lib/defined.ts'
 
 /** Sentinel events just before a promotion, and after a failed one. */
 const BEGINS = '+failover-state-send-slaveof-noone'
 const ABORTED = '-failover-abort-slave-timeout'
+const WAY_OUT =
+  'messages that are accepted while it promotes a replica may be lost; let its user `+subscribe` to `&*`'
 /** Maximum time (ms) to refuse writes, as the Sentinel may have died. */
 const LONGEST = 10_000
 
 /**
  * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was chosen, and writes that it acknowledges
- * are lost. So a failover starts with their event and ends with a connection to the new master.
+ * are lost. So a failover starts with their event and ends with a connection to the new master. Logs a Sentinel that refuses the
+ * subscription.
  */
-export function watchFailovers(client: Redis | Cluster) {
+export function watchFailovers(client: Redis | Cluster, log: Pick<Log, 'warn'>) {
   const given = client instanceof Cluster ? {} : client.options
   const { sentinels, name, sentinelUsername: username, sentinelPassword: password } = given
   const { sentinelTLS: tls, connectTimeout, retryStrategy } = given
@@ -28,7 +33,14 @@ export function watchFailovers(client: Redis | Cluster) {
     // Errors are reported for the connection to the master.
     sentinel.on('error', () => {})
     sentinel.on('message', onEvent)
-    sentinel.subscribe(BEGINS, ABORTED).catch(() => {})
+    sentinel.subscribe(BEGINS, ABORTED).catch((error: unknown) => {
+      if (!(error instanceof ReplyError)) return
+      const sentinel = `${host}:${port}`
+      log.warn(
+        { sentinel, reason: reasonOf(error) },
+        `a Sentinel does not announce its failovers: ${WAY_OUT}`,
+      )
+    })
     return sentinel
   })
   client.on('ready', () => {

@@ -98,9 +98,12 @@ function requireOneNight(phrase: string): void {
   if (AT_NIGHT.test(phrase)) throw notPossible(phrase, 'say the day after midnight: tomorrow at 1:00')
 }
 
-/** `before 3pm`, without a distance as in `10 minutes before 3pm`; `last friday`; and a part of a week. */
+/**
+ * `before 3pm`, without a distance as in `10 minutes before 3pm`; `last friday`; distances that are not exact, and
+ * parts of a week.
+ */
 const NO_MOMENT =
-  /^(?!.*\b(?:minute|min|hour|day|week)s?\s+before\b).*\bbefore\b|^(?:last|past|previous)\s|\b(?:end|middle|beginning|start)\s+of\s+(?:\w+\s+)?week\b/i
+  /^(?!.*\b(?:minute|min|hour|day|week)s?\s+before\b).*\bbefore\b|^(?:last|past|previous)\s|^24\/7\b|^(?:with)?in\s+(?:about|around|approximately|roughly|~)|^within\b|\b(?:few|several)\b|^next\s+quarter\b|\b(?:end|middle|beginning|start)\s+of\s+(?:\w+\s+)?week\b/i
 
 /** Throws `usage` for a phrase that names no moment: `tomorrow before 3pm`, `end of next week`. */
 function requireMoment(phrase: string): void {

@@ -37,18 +37,22 @@ const RECURRING =
 const HEDGE = String.raw`(?:~|(?:around|about|approximately|approx|roughly|circa|ca|by)\b\.?)`
 /** A number that can only be a time of day. */
 const CLEAR_TIME = String.raw`(?:\d{1,2}(?:[:.]\d\d\b|\s*[ap]\.?m\b|\s*(?:h|uhr)\b)|noon|midnight)`
+/** Days that are left out, in words that are not understood: `apart from sunday`, `skipping weekends`. */
+const EXCEPTION = String.raw`(?:(?:apart|aside)\s+from|other\s+than|(?:minus|save|barring|bar|skip(?:ping)?|omit(?:ting)?|avoid(?:ing)?|ignor(?:e|ing))\s+(?:(?:for|on|the|all)\s+)*(?:(?:bank\s+|public\s+)?holidays?|${UNIT}|${DAY_OR_MONTH})(?![\w-]))`
+/** Words that restrict a time: `only on weekdays`, `no later than 9`, `max 3 times`. */
+const RESTRICTION = String.raw`(?:only|just|mostly|mainly|ideally|preferably|usually|normally|again|latest|earliest|late|early|straight|right|shortly|directly|immediately)\s+(?:(?:in\s+the|at|on|if|when|around|by|between|from|after|before)\s|\d|${DAY_OR_MONTH}(?![\w-]))|(?:no|not)\s+(?:later|earlier|before|after)\b|(?:at\s+)?(?:the\s+)?(?:latest|earliest)\s+at\b|(?:at\s+)?(?:max(?:imum)?|most|least|up\s+to)\s+\d|(?:two|three|four|five|six|\d+)\s+times\b|forever\b|indefinitely\b|some\s?time\b|upon\s|${DAY_OF_WEEK}\s*[-–—/]\s*${DAY_OF_WEEK}`
 /** More of a number or word: `9a`, `9:00Z`, `9'30`. */
-const TORN = /^(?:\p{L}|\d|[:;.,'’]\d)/u
+const TORN = /^(?:\p{L}|\d|[:;.,'’]\d|\.[a-z]\b)/iu
 /** The minutes of `nine thirty`. */
 const SPOKEN_MINUTES = /^\s+(?:ten|fifteen|twenty|thirty|forty|fifty)\b/i
 /** Words after a time that belong to it. */
 const BELONGS_AFTER = new RegExp(
-  String.raw`^\s*[,(\[]?\s*(?:(?:until|till|til|since|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${DAY_OR_MONTH}|${RECURRING})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|half|spring|summer|autumn|fall|winter|${UNIT}|${DAY_OR_MONTH})|the\s+(?:\d|first|last|second|third)|this\s+${UNIT}|as\s+of\s|(?:half\s+)?an?\s+(?:hour|minute|day|week)\s+(?:after|before)\b|to\s+\d|-?\s?ish\b|[\d/+&]|-\s*\d|${HEDGE}\s*(?:at\s+)?(?:\d|noon|mid)|(?:[-–—~;(\[@]\s*)+(?:at\s+)?${CLEAR_TIME})`,
+  String.raw`^\s*[,(\[]?\s*(?:(?:until|till|til|since|except|excluding|but|for|from|also|plus|then|last|next|first|second|third|starting|starts|beginning|begins|ending|ends|through|thru|after|past|before|and|or|not|unless|if|when|whenever|while|during|between|times?|at|of|am|pm|ago|within|overnight|per|o'clock|est|edt|cst|cdt|mst|mdt|pst|pdt|cet|cest|bst|gmt|utc|ist|jst|${UNIT}|${DAY_OR_MONTH}|${RECURRING})(?![\w-])|(?:on|in)\s+(?:the\s+)?(?:\d|first|last|second|third|half|spring|summer|autumn|fall|winter|${UNIT}|${DAY_OR_MONTH})|the\s+(?:\d|first|last|second|third)|this\s+${UNIT}|${EXCEPTION}|${RESTRICTION}|as\s+of\s|(?:half\s+)?an?\s+(?:hour|minute|day|week)\s+(?:after|before)\b|to\s+\d|-?\s?ish\b|[\d/+&]|-\s*\d|${HEDGE}\s*(?:at\s+)?(?:\d|noon|mid)|(?:[-–—~;(\[@]\s*)+(?:at\s+)?${CLEAR_TIME})`,
   'i',
 )
 /** Words before a time that belong to it. */
 const BELONGS_BEFORE = new RegExp(
-  String.raw`(?:^|[\s-])(?:until|till|til|except|excluding|but|for|from|starting|beginning|ending|through|thru|after|before|by|since|and|or|not|unless|about|around|of|to|than|the|a|an|next|last|first|second|third|during|between|times|per|within|in|is|are|was|were|starts|begins|ends|bi|semi|\d+(?:st|nd|rd|th)?|${UNIT}|${DAY_OR_MONTH}|${RECURRING})[\s-]*$`,
+  String.raw`(?:^|[\s-])(?:until|till|til|except|excluding|but|skip|skipping|minus|omit|omitting|barring|almost|nearly|most|least|early|late|latest|for|from|starting|beginning|ending|through|thru|after|before|by|since|and|or|not|unless|about|around|of|to|than|the|a|an|next|last|first|second|third|during|between|times|per|within|in|is|are|was|were|starts|begins|ends|bi|semi|\d+(?:st|nd|rd|th)?|${UNIT}|${DAY_OR_MONTH}|${RECURRING})[\s-]*$`,
   'i',
 )
 const ONE_PLACE = 'put the whole time in one place, or a colon after it'
@@ -57,6 +61,8 @@ const BEGINS_WITH_TIME_OF_DAY =
 const ONLY_TIME_OF_DAY = /^(?:at\s+)?(?:\d[\d:.]*\s*(?:[ap]\.?m\.?)?|noon|midnight)$/i
 const TIME_OF_DAY_AT_END = /\bat\s+(?:\d[\d:.]*\s*(?:[ap]\.?m\.?)?|noon|midnight)[\s.!?]*$/i
 const DAY_AT_END = /\b(?:today|tomorrow|tonight|(?:on\s+|next\s+|this\s+)?\w+day)[\s.!?]*$/i
+/** One more day in front of a time: `friday, saturday`. */
+const DAY_AND_COMMA = new RegExp(String.raw`\b(?:${DAY_OF_WEEK}|today|tomorrow|tonight)\s*,\s*$`, 'i')
 const TIME_OF_DAY_INSIDE = /\b(?:at\s+(?:\d|noon|midnight)|\d{1,2}(?::\d\d|\s*[ap]\.?m)\b)/i
 const DAY_INSIDE = new RegExp(
   String.raw`\b(?:today|tomorrow|tonight|(?:on|this|next)\s+${DAY_OF_WEEK})\b`,
@@ -74,8 +80,9 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
   const phrase = text.slice(start, end).trim()
   if (start > 0) {
     // Punctuation separates the task from the time.
-    if (/[,:;–]\s*$/.test(before)) return
-    if (BELONGS_BEFORE.test(before)) throw notUnderstood(`${/\S+\s*$/.exec(before)?.[0] ?? ''}${phrase}`)
+    if (/[:;–]\s*$/.test(before) || (/,\s*$/.test(before) && !DAY_AND_COMMA.test(before))) return
+    if (BELONGS_BEFORE.test(before) || DAY_AND_COMMA.test(before))
+      throw notUnderstood(`${/\S+\s*$/.exec(before)?.[0] ?? ''}${phrase}`)
     if (BEGINS_RECURRING.test(before)) throw notUnderstood(before.trim().split(/\s+/).slice(0, 3).join(' '))
     if (!isTimed && BEGINS_WITH_TIME_OF_DAY.test(before))
       throw notUnderstood(`${before.trim().split(/\s+/, 2).join(' ')} … ${phrase}`, ONE_PLACE)
@@ -85,7 +92,7 @@ export function requireWhole(text: string, { start, end, isTimed, isOnce }: Foun
     if (every) throw notUnderstood(`${every[0].trim()} ${phrase}`)
     return
   }
-  const isEnd = !isTimed && /^\s+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
+  const isEnd = !isTimed && /^[\s-]+end\b/i.test(after) && new RegExp(`\\b${UNIT}$`, 'i').test(phrase)
   const isCut = isEnd || TORN.test(after) || (/\bat\s+[a-z]+$/i.test(phrase) && SPOKEN_MINUTES.test(after))
   if (isCut || (!isTimed && COLON_AND_TIME.test(after)))
     throw notUnderstood(`${phrase}${/^\s*\S+(?:\s+\S+)?/.exec(after)?.[0] ?? ''}`)
@@ -112,8 +119,15 @@ const ZONE_PLACE = /^\s*,?\s*\(?(?:in\s+\p{Lu}\p{L}+|(?:US\s+)?(?:Eastern|Centra
 
 /** Throws `usage` for a time zone that is not written as in the time zone database: it would become part of the task. */
 function requireNoZone(phrase: string, after: string, isTimed: boolean): void {
-  const zone = ZONE_WORDS.exec(after) ?? (isTimed ? ZONE_PLACE.exec(after) : null)
+  const zone = zoneInLowerCase(after) ?? ZONE_WORDS.exec(after) ?? (isTimed ? ZONE_PLACE.exec(after) : null)
   if (zone) throw notUnderstood(`${phrase}${zone[0]}`, 'write a time zone as in Europe/Berlin')
+}
+
+/** A name of the time zone database in other letters: `in europe/berlin`. */
+function zoneInLowerCase(after: string): RegExpExecArray | undefined {
+  const found = /^\s*,?\s*\(?(?:in\s+)?([a-z]+(?:\/[a-z_]+){1,2})(?![\w/])/i.exec(after)
+  const isZone = found && attempt(() => new Intl.DateTimeFormat('en', { timeZone: found[1] })) !== undefined
+  return isZone ? found : undefined
 }
 
 /** A recurring time at the end of a text. */
