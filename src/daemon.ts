@@ -23,6 +23,7 @@ import { createApprovals } from './features/approvals/create-approvals.ts'
 import { withAuditLog } from './features/audit/audit-log.ts'
 import { createQueues } from './features/bullmq/queues.ts'
 import { createHistory } from './features/live/history.ts'
+import { createNotifier } from './features/notify/notifier.ts'
 import { createNotify } from './features/notify/notify.ts'
 import { createPush } from './features/push/push.ts'
 import { withSharedLogs } from './features/transcript/shared-logs.ts'
@@ -52,7 +53,7 @@ export async function createDaemon(options: DaemonOptions) {
   const skills = makeSkills(base, approvals)
   const { manager, mcp, runs, budgets } = skills
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
-  const notify = createNotify({ ...base, outbox, approvals: approvals.service })
+  const notify = createNotify({ ...base, outbox })
   const roads = createRoads(base, { outbox, permit: manager.permit, pushed: push.attemptsOf })
   const durable = createDurableParts(base, {
     ...{ manager, outbox, isPaused: roads.pauses.view.holdsSkill },
@@ -89,13 +90,15 @@ export async function createDaemon(options: DaemonOptions) {
     assistant: async () => ({ ...(await durable.overview()), approvals: await approvals.count() }),
   })
   const control = createControlServer(base, operator, manager)
-  const working = { http, control, workers, durable, people, push, notify, troubles: operator.troubles }
+  const { troubles } = operator
+  const notifier = createNotifier({ ...base, notify, approvals: approvals.service, troubles })
+  const working = { http, control, workers, durable, people, push, notifier }
   const life = createLife(base, { ...working, skills, queues, housekeeping, reloading, draining })
 
   // Connect: parts that depend on each other.
   manager.connect({
     services: skillServices(base, { roads, skills, durable, approvals, people, push }),
-    skills: [troublesSkill(operator.troubles, now)],
+    skills: [troublesSkill(troubles, now)],
     onEnd: roads.events.releaseOwn,
   })
   mcp.onChange(manager.useRemote)
@@ -107,11 +110,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...{ config, operator, manager, gateways, store },
     reload: reloading.reload,
     reread: reloading.reread,
-    /** Problems that a person should notice: warnings of the configuration, broken skills. */
-    notices: () => [
-      ...reloading.warnings(),
-      ...manager.errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`),
-    ],
+    notices: () => noticesOf(reloading, manager),
     start: life.start,
     stop: life.stop,
   }
@@ -150,4 +149,13 @@ function samplingOf(
   pushes: () => Promise<Parameters<GroupHistory['sample']>[0]>,
 ): { every: number; sample(): Promise<void> } {
   return { every, sample: async () => sample(await pushes()) }
+}
+
+/** Problems that a person should notice: warnings of the configuration, broken skills. */
+function noticesOf(
+  { warnings }: Pick<ReturnType<typeof createReload>, 'warnings'>,
+  { errors }: Pick<ReturnType<typeof makeSkills>['manager'], 'errors'>,
+): string[] {
+  const broken = errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`)
+  return [...warnings(), ...broken]
 }

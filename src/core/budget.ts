@@ -13,13 +13,13 @@ export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, 
 export type Prices = Record<string, { input: number; output: number }>
 
 /**
- * For operators: the state of a budget in total or of a skill, or the senders who used up theirs. `until`: when it is available again (Unix ms); absent
- * while something is left.
+ * For operators: the state of a budget in total or of a skill, or the senders who used up theirs: up to 100, and `more` if there are others.
+ * `until`: when it is available again (Unix ms); absent while something is left.
  */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
-  | { budget: 'sender'; limit: string; over: { sender: string; until: number }[] }
+  | { budget: 'sender'; limit: string; over: { sender: string; until: number }[]; more?: true }
 
 export type BudgetUse = { limit: string; unit: string; used: number; most: number; until?: number }
 

@@ -344,8 +344,8 @@ export type KeyValues = {
    */
   set(key: string, value: Json, options?: SetOptions): Promise<number | undefined>
   delete(key: string): Promise<boolean>
-  /** Keys with the prefix, sorted. */
-  list(prefix: string, limit: number): Promise<string[]>
+  /** Keys with the prefix, sorted by bytes, after the key `after`. To read all, use `allKeys`. */
+  list(prefix: string, limit: number, after?: string): Promise<Page<string>>
 }
 
 /** Bytes by name, for data too large for a message. Entries expire after `ttl` (ms). */

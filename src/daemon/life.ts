@@ -1,6 +1,6 @@
 import type { createControlServer } from '../api/control-server.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
-import type { Notify } from '../features/notify/notify.ts'
+import type { Notifier } from '../features/notify/notifier.ts'
 import type { createPush } from '../features/push/push.ts'
 import { textOf } from '../http/listen-on.ts'
 import type { createPublicHttp } from '../http/public-http.ts'
@@ -23,8 +23,7 @@ type Parts = {
   durable: ReturnType<typeof createDurableParts>
   people: Pick<ReturnType<typeof makePeople>, 'start' | 'stop'>
   push: Pick<ReturnType<typeof createPush>, 'start' | 'stop'>
-  notify: Pick<Notify, 'start' | 'stop'>
-  troubles: Parameters<Notify['start']>[0]
+  notifier: Notifier
   skills: ReturnType<typeof makeSkills>
   queues: Pick<Queues, 'close'>
   housekeeping: ReturnType<typeof createHousekeeping>
@@ -53,7 +52,7 @@ export function createLife(base: Foundation, parts: Parts) {
       push.start()
       base.longWork.start()
       parts.people.start()
-      parts.notify.start(parts.troubles)
+      parts.notifier.start()
       base.sharedLogs?.start()
       const address = await control.listen(config().daemon.controlListen)
       const listen = await http.listen(config().daemon.listen)
@@ -75,7 +74,7 @@ export function createLife(base: Foundation, parts: Parts) {
         // Messages that were just submitted here still run, as their senders wait for the replies.
         () => control.drain(Math.min(timeLeft(), LEAST_TIME)),
         // Before the gateways, whose end would cause notifications.
-        parts.notify.stop,
+        parts.notifier.stop,
         () => gateways.stop(),
         () => Promise.all([workers.drain(timeLeft), durable.drain(grace), push.stop(timeLeft())]),
         // Closing the gateways ends their pending requests and connections.

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../core/all-keys.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { type LongJob, longJobSchema } from '../core/long-job.ts'
@@ -10,7 +11,6 @@ const storedSchema = longJobSchema.extend({ data: z.json().default(null), failur
 export type StoredJob = z.infer<typeof storedSchema>
 
 export const PREFIX = 'long-job:'
-const MAX_JOBS = 10_000
 /** How long (ms) a job is kept after its end. */
 const RETENTION_MS = 7 * 86_400_000
 
@@ -42,7 +42,7 @@ export function createRecords(kv: Store['kv'], now: () => number) {
     change,
     add: (job: StoredJob) => kv.set(PREFIX + job.id, job),
     async all(): Promise<StoredJob[]> {
-      const keys = await kv.list(PREFIX, MAX_JOBS)
+      const keys = await allKeys(kv, PREFIX)
       const values = await Promise.all(keys.map(async (key) => read((await kv.get(key))?.value)))
       return values.filter((job) => job !== undefined)
     },

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { allKeys } from '../core/all-keys.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
 import type { Signal, Store } from '../core/store.ts'
@@ -64,7 +65,7 @@ export function createSubscriptionRunner(options: RunnerOptions) {
 
   /** Starts new subscriptions and stops removed ones, at the start and after each change. */
   const follow = async () => {
-    const keys = new Set(await store.kv.list(PREFIX, 10_000))
+    const keys = new Set(await allKeys(store.kv, PREFIX))
     for (const key of running.keys()) if (!keys.has(key)) await end(key)
     for (const key of keys) {
       const known = await store.kv.get(key)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../core/all-keys.ts'
 import { eventSchema } from '../core/event.ts'
 import type { Store } from '../core/store.ts'
 
@@ -35,7 +36,7 @@ export function createSubscriptions({ kv }: Pick<Store, 'kv'>, now: () => number
     },
     /** All, with the skill of each and since when (Unix ms). */
     async list() {
-      const keys = await kv.list(PREFIX, 10_000)
+      const keys = await allKeys(kv, PREFIX)
       const found = await Promise.all(keys.map((key) => kv.get(key)))
       return found.flatMap((entry) => listedSchema.safeParse(entry?.value).data ?? [])
     },

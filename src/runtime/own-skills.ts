@@ -64,9 +64,15 @@ export const stateSkills: readonly Skill[] = [
     args: z.strictObject({
       prefix: z.string().default('').describe('Only keys with this prefix'),
       limit: z.number().int().min(1).max(100_000).default(10_000).describe('Maximum number of keys'),
+      after: z
+        .string()
+        .exactOptional()
+        .describe('Only keys after this one, to read more than `limit` of them'),
       store,
     }),
-    run: ({ args: { prefix, limit, store }, services }) => services.state[store].list(prefix, limit),
+    async run({ args: { prefix, limit, after, store }, services }) {
+      return (await services.state[store].list(prefix, limit, after)).items
+    },
   }),
   defineSkill({
     name: 'state-wait',

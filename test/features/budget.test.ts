@@ -96,3 +96,20 @@ test('the period of a budget is a duration or a unit, and a month is not a minut
   )
   assert.deepEqual(['1 EUR/moon', '1 EUR/year', '1 EUR/0d', '1 EUR'].map(per), Array(4).fill(undefined))
 })
+
+test('the status lists up to 100 senders over their budget, and says that there are more', async () => {
+  const { first, second, hoursLeft } = stage()
+  const exhaust = async (who: string) => {
+    const call = callFrom('team', { who })
+    await first.spend(call, tokens(100))
+    await hoursLeft(call)
+  }
+  const lengths = async () => {
+    const [, senders] = await second.status()
+    return [pathGet(senders, 'over.length'), pathGet(senders, 'more')]
+  }
+  for (let at = 0; at < 100; at++) await exhaust(`sender-${at}`)
+  assert.deepEqual(await lengths(), [100, undefined])
+  await exhaust('another')
+  assert.deepEqual(await lengths(), [100, true])
+})

@@ -122,7 +122,7 @@ for (const { kind, place, open } of storeKinds()) {
       const jobs = (await store.stats()).jobs.filter(({ queue }) => queue === 'push/crm')
       assert.ok(jobs.every(({ waiting, running, dead }) => waiting + running + dead === 0))
       assert.deepEqual(await store.topics.groups('orders'), [])
-      assert.deepEqual(await store.kv.list('trivium:push:crm', 9), [])
+      assert.deepEqual((await store.kv.list('trivium:push:crm', 9)).items, [])
     })
 
     for (const [verb, given] of [
@@ -178,7 +178,7 @@ async function createWithEvent(t: TestContext, store: Store, args: { name: strin
 /** Waits until nothing of the subscription is left. */
 async function untilDeleted(store: Store, when: string): Promise<void> {
   await until(async () => (await store.topics.groups('orders')).length === 0, `no group ${when}`)
-  await until(async () => (await store.kv.list('trivium:push:', 9)).length === 0, `no records ${when}`)
+  await until(async () => (await store.kv.list('trivium:push:', 9)).items.length === 0, `no records ${when}`)
   const names = async () => Object.keys(Object((await store.kv.get('trivium:push-made'))?.value))
   await until(async () => (await names()).length === 0, `no settings ${when}`)
   assert.ok((await store.stats()).jobs.every(({ waiting, running }) => waiting + running === 0))

@@ -53,11 +53,13 @@ for (const kind of storeKinds()) {
           assert.deepEqual(await read(), { value: 'x', version })
         })
 
-        test('state-list filters by prefix, sorted', async (t) => {
+        test('state-list filters by prefix, sorted, and continues after a key', async (t) => {
           const invoke = await start(t)
           for (const key of ['b:2', 'a:1', 'b:1', 'B:1']) await invoke('set', { key, value: 1 })
           assert.deepEqual(await invoke('list', {}), ['B:1', 'a:1', 'b:1', 'b:2'])
           assert.deepEqual(await invoke('list', { prefix: 'b:' }), ['b:1', 'b:2'])
+          assert.deepEqual(await invoke('list', { limit: 2, after: 'B:1' }), ['a:1', 'b:1'])
+          assert.deepEqual(await invoke('list', { prefix: 'b:', after: 'b:2' }), [])
         })
 
         test('a write ends all waits of state-wait; a timeout returns null', async (t) => {

@@ -91,7 +91,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
      */
     resume: () =>
       inBackground(async () => {
-        for (const key of await kv.list(prefix, MAX_FOLLOWED)) {
+        for (const key of (await kv.list(prefix, MAX_FOLLOWED)).items) {
           const [team = '', channel = '', ts = '', id = ''] = key.slice(prefix.length).split('/')
           const asker = askerSchema.safeParse((await kv.get(key))?.value).data ?? { user: '' }
           void inBackground(() => showEnd({ team, channel, ts, id }, asker))

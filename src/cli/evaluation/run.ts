@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../../config/load-config.ts'
+import { allKeys } from '../../core/all-keys.ts'
 import { toTriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { messageSchema } from '../../core/message.ts'
@@ -44,8 +45,6 @@ export type Evaluation = {
 const UNUSED_ADDRESS = 'http://127.0.0.1:9/v1'
 /** The name of the route and of the gateway in messages of cases. */
 const ROUTE = 'evaluation'
-/** Maximum number of entries in the record of a run. */
-const MAX_ENTRIES = 10_000
 /** Shorter values of secret variables are not redacted. */
 const SHORTEST_SECRET = 8
 
@@ -142,7 +141,7 @@ async function runCase(daemon: Daemon, skill: string, one: Case, recorded: Outco
       },
     )
   const ms = Math.round(performance.now() - startedAt)
-  const keys = await kv.list(base, MAX_ENTRIES)
+  const keys = await allKeys(kv, base)
   const values = await Promise.all(
     keys.map(async (key) => [key.slice(base.length), (await kv.get(key))?.value ?? null] as const),
   )

@@ -166,7 +166,7 @@ function Budgets({ of: budgets, senders, currency, query }) {
   return html`<ul class="budgets" aria-label="Budgets">${budgets.map((each, index) =>
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
-          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}</ul>`}</li>`
+          ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}</li>`
       : html`<li key=${index} class="card"><p><b>Budget of ${each.budget === 'skill' ? html`<a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'all'}</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
           <${Meter} of=${each} /><p class="dim">${usedOf(each)}</p></li>`,
   )}

@@ -1,3 +1,4 @@
+import { allKeys } from '../../core/all-keys.ts'
 import { type Approval, approvalSchema } from '../../core/approval.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -13,8 +14,6 @@ export const REQUEST_PREFIX = 'approval:'
 export const OPEN_PREFIX = 'approval-open:'
 /** How long a request is kept after its expiry, whether it was decided or not. */
 export const RETENTION_MS = 7 * DAY
-/** Maximum number of requests read by one list. */
-const MAX_LISTED = 10_000
 
 export type ApprovalEvent = 'approval_required' | 'approval_decided' | 'approval_expired'
 
@@ -59,7 +58,7 @@ export function createApprovalRecords(deps: {
     change,
     /** The requests under a key prefix whose id starts with `id`, oldest first. */
     async all(prefix: string, id = ''): Promise<Approval[]> {
-      const keys = await kv.list(prefix + id, MAX_LISTED)
+      const keys = await allKeys(kv, prefix + id)
       const found = await Promise.all(keys.map((key) => load(key.slice(prefix.length))))
       return found.filter((approval) => approval !== undefined).sort((a, b) => a.requestedAt - b.requestedAt)
     },

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { allKeys } from '../../core/all-keys.ts'
 import type { ArtifactService, FileRequester } from '../../core/artifacts.ts'
 import { requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -79,7 +80,7 @@ export async function filesSavedFor(
 ): Promise<string[]> {
   const theirs = new Set(scopes.map(digestOf))
   const allowed = new Set([...scopes, ...otherScopes, 'operator'].map(digestOf))
-  const rights = (await kv.list(RIGHT_PREFIX, Number.MAX_SAFE_INTEGER)).map((key) => {
+  const rights = (await allKeys(kv, RIGHT_PREFIX)).map((key) => {
     const [sha256 = '', digest = ''] = key.slice(RIGHT_PREFIX.length).split(':')
     return { sha256, digest }
   })

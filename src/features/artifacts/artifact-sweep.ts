@@ -1,5 +1,6 @@
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Log } from '../../core/log.ts'
 import type { Store } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -41,7 +42,7 @@ export function createArtifactSweep(deps: {
     // One at a time, as they may be large.
     for (const id of await store.jobs.deadLetters.ids())
       addHashesIn(JSON.stringify((await store.jobs.deadLetters.get(id)) ?? null))
-    for (const key of await store.kv.list('', Number.MAX_SAFE_INTEGER))
+    for (const key of await allKeys(store.kv, ''))
       addHashesIn(JSON.stringify((await store.kv.get(key))?.value ?? null))
     for (const [folder, pattern] of [
       [deps.dataDir, REFERRING_FILES],

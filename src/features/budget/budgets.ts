@@ -109,13 +109,13 @@ async function statusOf(
     ),
   ])
   if (sender.length === 0) return shared
-  const keys = await kv.list(OVER, MAX_LISTED)
-  const over = keys.map(async (key) => {
+  const { items, more } = await kv.list(OVER, MAX_LISTED)
+  const over = items.map(async (key) => {
     const until = Number((await kv.get(key))?.value ?? 0)
     return { sender: key.slice(OVER.length), until }
   })
   const limit = sender.map(({ text }) => text).join(', ')
-  return [...shared, { budget: 'sender', limit, over: await Promise.all(over) }]
+  return [...shared, { budget: 'sender', limit, over: await Promise.all(over), ...(more && { more }) }]
 }
 
 /** Warns once about each model without a price. */

@@ -1,3 +1,4 @@
+import { allKeys } from '../../core/all-keys.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -35,7 +36,7 @@ export function createCallRecords(
     },
     /** Calls that are running or have an unknown outcome, oldest first. */
     async list() {
-      const keys = await kv.list(PREFIX, Number.MAX_SAFE_INTEGER)
+      const keys = await allKeys(kv, PREFIX)
       const calls = (await Promise.all(keys.map(kv.get))).map((found) => found?.value ?? null)
       return calls
         .filter(isRecord)
@@ -44,7 +45,7 @@ export function createCallRecords(
     },
     /** Restores records from the log (newest first) if the store has none, because it is new or was lost. */
     async restore(logged: AsyncIterable<Json>) {
-      if ((await kv.list(PREFIX, 1)).length > 0) return
+      if ((await kv.list(PREFIX, 1)).items.length > 0) return
       const restored = new Set<string>()
       for await (const record of logged) {
         if (!isRecord(record) || restored.has(record.key)) continue

@@ -35,10 +35,12 @@ export function createSqliteValues(path: string): Values & { close(): void } {
       }),
     delete: async (key) =>
       withDatabase((db) => db.prepare('DELETE FROM entry WHERE key = ?').run(key).changes > 0),
-    list: async (prefix, limit) =>
+    list: async (prefix, limit, after = '') =>
       withDatabase((db) => {
-        const rows = db.prepare('SELECT key FROM entry WHERE key >= ? AND key < ? ORDER BY key LIMIT ?')
-        return rows.all(prefix, `${prefix}\u{10FFFF}`, limit).map(({ key }) => String(key))
+        const rows = db
+          .prepare('SELECT key FROM entry WHERE key >= ? AND key < ? AND key > ? ORDER BY key LIMIT ?')
+          .all(prefix, `${prefix}\u{10FFFF}`, after, limit + 1)
+        return { items: rows.slice(0, limit).map(({ key }) => String(key)), more: rows.length > limit }
       }),
     close() {
       opened?.close()

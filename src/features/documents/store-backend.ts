@@ -1,3 +1,4 @@
+import { allKeys } from '../../core/all-keys.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -38,7 +39,7 @@ export function createStoreBackend(options: {
   const headKey = (name: string) => `document:${name}`
   const eventPrefix = (name: string) => `document-events:${name}:`
   const eventKey = (name: string, seq: number) => `${eventPrefix(name)}${String(seq).padStart(12, '0')}`
-  const eventKeys = (name: string) => values.list(eventPrefix(name), Number.MAX_SAFE_INTEGER)
+  const eventKeys = (name: string) => allKeys(values, eventPrefix(name))
 
   const parseHead = (name: string, value: Json | undefined): Head | undefined => {
     if (value === undefined || isHead(value)) return value
@@ -101,7 +102,7 @@ export function createStoreBackend(options: {
     },
     async forgetHistory(name) {
       await updateKv(values, headKey(name), (value) => wholeHead(parseHead(name, value)))
-      const backups = await values.list(`document-kept:${name}.`, Number.MAX_SAFE_INTEGER)
+      const backups = await allKeys(values, `document-kept:${name}.`)
       for (const key of [...(await eventKeys(name)), ...backups]) await values.delete(key)
     },
     close: async () => void (await options.close?.()),

@@ -1,78 +1,21 @@
-import type { ApprovalService } from '../../core/approval.ts'
-import { OPERATIONS_TOPIC } from '../../core/event.ts'
-import { toJson } from '../../core/json.ts'
-import type { Log } from '../../core/log.ts'
-import type { DeadLetter, Store } from '../../core/store.ts'
-import type { Trouble } from '../../core/trouble.ts'
+import type { Store } from '../../core/store.ts'
 import type { Outbox } from '../../engine/outbox.ts'
 import type { Router } from '../../engine/router.ts'
-import { createLoop } from '../../lib/loop.ts'
-import { createDeadLetterScan } from './dead-letter-scan.ts'
-import { approvalEvent, deadLetterEvent, isLocal, type NotifyEvent } from './notify-events.ts'
 import { createFailureAnswers } from './on-failure.ts'
 import { createRule } from './rule.ts'
 import type { NotifyRule } from './schema.ts'
-import { createTroublePublisher } from './trouble-publisher.ts'
 
 export type Notify = ReturnType<typeof createNotify>
 
-/** The lease of the daemon that looks for dead letters and sends notifications. Times in ms. */
-const LEASE = 'notify'
-const LEASE_TIME = 9_000
-const RENEW_INTERVAL = 3_000
-/** Interval (ms) of checks for dead letters and approvals. */
-const CHECK_INTERVAL = 1_000
-/** Minimum interval (ms) of checks of the troubles. */
-const TROUBLES_INTERVAL = 2_000
-const MAX_APPROVALS = 1_000
-
-type NotifyDeps = {
+/** The rules of `notify:`, and the answers to senders of failed messages. `createNotifier` works by them. */
+export function createNotify(deps: {
   store: Store
   outbox: Pick<Outbox, 'sendTo' | 'reply'>
   router: Pick<Router, 'match' | 'routes'>
-  approvals: Pick<ApprovalService, 'list'>
-  /** The name of this daemon, for the lease. */
-  owner: string
-  log: Log
   now(): number
-}
-
-/**
- * Publishes problems on `trivium-operations`, notifies people by the rules of `notify:`, and
- * answers the senders of failed messages.
- */
-export function createNotify(deps: NotifyDeps) {
-  const { store, log } = deps
+}) {
   const answers = createFailureAnswers(deps)
-  const hasLease = createLeaseCheck(deps)
-  let rules: ReturnType<typeof createRule>[] = []
-  let isRunning = false
-  let listTroubles: () => Promise<readonly Trouble[]> = async () => []
-  const publishNew = createPublisher(deps, {
-    answer: answers.answer,
-    rules: () => rules.map(({ rule }) => rule),
-    troubles: () => listTroubles(),
-  })
-
-  /** Sends what is due by the rules. Resolves with the ms until the next check. */
-  const send = async (): Promise<number> => {
-    let next = CHECK_INTERVAL
-    for (const rule of rules) {
-      let wait = await rule.step()
-      while (wait === 0) wait = await rule.step()
-      if (wait !== undefined) next = Math.min(next, wait)
-    }
-    return next
-  }
-  const loop = createLoop({
-    async step() {
-      const isOurs = await hasLease()
-      await publishNew(isOurs)
-      return isOurs ? send() : CHECK_INTERVAL
-    },
-    failed: (err) => log.warn({ err }, 'notifications could not be processed; trying again'),
-    pause: CHECK_INTERVAL,
-  })
+  let rules: readonly ReturnType<typeof createRule>[] = []
 
   return {
     /** Applies rules. Resolves once their consumer groups exist. */
@@ -81,105 +24,15 @@ export function createNotify(deps: NotifyDeps) {
       for (const rule of created) await rule.begin()
       rules = created
     },
+    /** The current rules. */
+    rules: () => rules,
+    /** Answers the sender of a dead letter. Resolves with whether there is an answer. Idempotent. */
+    answer: answers.answer,
     /**
      * The outcome of a message for a waiting request: a failure with an `on-failure` answer counts
      * as done.
      */
     settled: async <Outcome>(messageId: string, outcome: Outcome): Promise<Outcome | 'done'> =>
       outcome === 'failed' && (await answers.answerNow(messageId)) ? 'done' : outcome,
-    start(troubles: () => Promise<readonly Trouble[]>): void {
-      listTroubles = troubles
-      isRunning = true
-      loop.start()
-    },
-    async stop(): Promise<void> {
-      if (!isRunning) return
-      await loop.stop()
-      await store.leases.release(LEASE, deps.owner).catch(() => {})
-    },
   }
-}
-
-/** Whether this daemon has the lease. Renews it every few seconds. */
-function createLeaseCheck({ store, owner, now }: Pick<NotifyDeps, 'store' | 'owner' | 'now'>) {
-  let renewedAt = Number.NEGATIVE_INFINITY
-  return async (): Promise<boolean> => {
-    const age = now() - renewedAt
-    if (age >= 0 && age < RENEW_INTERVAL) return true
-    const at = now()
-    const isOurs = (await store.leases.acquire(LEASE, owner, LEASE_TIME)) !== undefined
-    renewedAt = isOurs ? at : Number.NEGATIVE_INFINITY
-    return isOurs
-  }
-}
-
-/**
- * Returns the function that looks for events and publishes them. Those of one daemon are published by
- * that daemon, all others by the holder of the lease.
- */
-function createPublisher(
-  deps: NotifyDeps,
-  parts: {
-    answer(letter: DeadLetter): Promise<boolean>
-    rules(): readonly NotifyRule[]
-    troubles(): Promise<readonly Trouble[]>
-  },
-) {
-  const { answer, rules } = parts
-  const { store, now, log } = deps
-  const deadLetters = createDeadLetterScan(store, now)
-  const publish = async (events: readonly NotifyEvent[]) => {
-    if (events.length === 0) return
-    const newEvents = events.map(({ data, ...rest }) => ({ ...rest, source: 'trivium', data: toJson(data) }))
-    await store.topics.publish(OPERATIONS_TOPIC, newEvents)
-  }
-  const publishTroubles = createTroublePublisher({ kv: store.kv, publish, now })
-  /** The ids of pending approvals that were published. */
-  const publishedApprovals = new Set<string>()
-  let troublesCheckedAt = Number.NEGATIVE_INFINITY
-
-  const publishDeadLetters = async () => {
-    const { letters, handled } = await deadLetters.scan()
-    const others = letters.filter((letter) => !isOfNotification(letter, rules()))
-    await publish(others.flatMap((letter) => deadLetterEvent(letter) ?? []))
-    for (const letter of others) {
-      await answer(letter).catch((err) => {
-        if (err?.retryable) throw err
-        log.warn({ messageId: letter.message?.id, err }, 'the sender could not be notified of the failure')
-      })
-    }
-    await handled()
-  }
-  const publishApprovals = async () => {
-    const pending = await deps.approvals.list({ status: 'pending', limit: MAX_APPROVALS })
-    const unpublished = pending.filter(({ id }) => !publishedApprovals.has(id))
-    await publish(unpublished.map(approvalEvent))
-    publishedApprovals.clear()
-    for (const { id } of pending) publishedApprovals.add(id)
-  }
-  const checkTroubles = async (isOurs: boolean) => {
-    troublesCheckedAt = now()
-    const ownSubscriptions = new Set(
-      rules().flatMap((rule) => ('subscription' in rule ? rule.subscription.name : [])),
-    )
-    const found = (await parts.troubles()).filter(
-      ({ where }) => !ownSubscriptions.has(where.subscription ?? ''),
-    )
-    await publishTroubles(found.filter((trouble) => isOurs || isLocal(trouble)))
-  }
-
-  return async (isOurs: boolean): Promise<void> => {
-    if (isOurs) await publishDeadLetters()
-    if (isOurs) await publishApprovals()
-    if (Math.abs(now() - troublesCheckedAt) >= TROUBLES_INTERVAL) await checkTroubles(isOurs)
-  }
-}
-
-/**
- * Whether a notification itself could not be sent. That is not reported, as it could go on forever; the
- * list of troubles shows it.
- */
-function isOfNotification({ id, queue }: DeadLetter, rules: readonly NotifyRule[]): boolean {
-  if (queue === 'outbox') return id.startsWith('outbox:notify:')
-  return rules.some((rule) => 'subscription' in rule && queue === `push/${rule.subscription.name}`)
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -29,7 +30,6 @@ const REQUEST_PREFIX = 'person-erase-dir:'
 /** Key prefix of the persons of finished jobs, for the daemons that have not handled their request yet. */
 const LATER_PREFIX = 'person-erase-later:'
 const POLL_INTERVAL = 3_000
-const MAX_LISTED = 10_000
 
 /** Erases in the data directories of other daemons: each daemon does its own, if it is down with its next start. */
 export function createDataDirs(deps: {
@@ -55,7 +55,7 @@ export function createDataDirs(deps: {
       await kv.set(RUNNING_PREFIX + own, true, { ttl: RUNNING_TTL })
       registeredAt = performance.now()
     }
-    const requests = (await kv.list(REQUEST_PREFIX, MAX_LISTED)).filter((key) => key.endsWith(`:${own}`))
+    const requests = (await allKeys(kv, REQUEST_PREFIX)).filter((key) => key.endsWith(`:${own}`))
     for (const key of requests) await handle(key, key.slice(REQUEST_PREFIX.length, -own.length - 1))
   }
   const handle = async (key: string, job: string) => {
@@ -86,7 +86,7 @@ export function createDataDirs(deps: {
      */
     async eraseOthers(job: string, { save, signal }: JobTools): Promise<Dir[]> {
       if (!deps.isShared) return []
-      const known = (await kv.list(DIR_PREFIX, MAX_LISTED)).map((key) => key.slice(DIR_PREFIX.length))
+      const known = (await allKeys(kv, DIR_PREFIX)).map((key) => key.slice(DIR_PREFIX.length))
       for (const dir of known.filter((each) => each !== own))
         await kv.set(`${REQUEST_PREFIX}${job}:${dir}`, true, { ttl: DIR_TTL })
       for (;;) {
@@ -104,7 +104,7 @@ export function createDataDirs(deps: {
 
 /** The directories whose daemons have not handled the request of this job yet. */
 async function openIn(kv: KeyValues, job: string): Promise<string[]> {
-  const keys = await kv.list(`${REQUEST_PREFIX}${job}:`, MAX_LISTED)
+  const keys = await allKeys(kv, `${REQUEST_PREFIX}${job}:`)
   return keys.map((key) => key.slice(REQUEST_PREFIX.length + job.length + 1))
 }
 

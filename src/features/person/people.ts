@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { LogEntry } from '../../core/activity.ts'
+import { allKeys } from '../../core/all-keys.ts'
 import type { RecordAudit } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
@@ -46,7 +47,6 @@ const exportSchema = z.object({ identities: z.array(z.string()), sha256: z.strin
 /** How long (ms) exports are remembered. */
 const EXPORT_TTL = 7 * DAY
 const MAX_EXPORT_BYTES = 16 * GIB
-const MAX_EXPORTS = 10_000
 
 /** Exports and erases the data of one person. Both use the same list of places. */
 export function createPeople(deps: PeopleDeps) {
@@ -55,7 +55,7 @@ export function createPeople(deps: PeopleDeps) {
     const who = createIdentities(person.identities, deps.isCaseless)
     return { person, about: createReferences(person, who) }
   }
-  const exportKeys = () => store.kv.list(EXPORT_PREFIX, MAX_EXPORTS)
+  const exportKeys = () => allKeys(store.kv, EXPORT_PREFIX)
   const derivedFiles = async ({ identities, conversations, wroteIn }: Scopes) => {
     const records = await Promise.all((await exportKeys()).map(store.kv.get))
     const exports = records

@@ -1,3 +1,4 @@
+import { allKeys } from '../../core/all-keys.ts'
 import type { Json } from '../../core/json.ts'
 import type { StateBackend, StateStoreName } from '../../core/state.ts'
 import type { KeyValues } from '../../core/store.ts'
@@ -64,7 +65,7 @@ function valuesPlace(
     name,
     where,
     async *find(subject) {
-      const keys = (await values.list('', Number.MAX_SAFE_INTEGER)).filter(isWanted)
+      const keys = (await allKeys(values, '')).filter(isWanted)
       for (let at = 0; at < keys.length; at += BATCH) {
         const found = keys.slice(at, at + BATCH).map(async (key): Promise<Found[]> => {
           const value = (await values.get(key))?.value

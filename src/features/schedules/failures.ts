@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -7,7 +8,6 @@ import { updateKv } from '../../core/update-kv.ts'
 /** How long (ms) a failure is remembered. */
 const FAILURE_RETENTION = 30 * DAY
 const PREFIX = 'schedule-failing:'
-const MOST_LISTED = 100
 
 const failureSchema = z.object({
   /**
@@ -57,9 +57,9 @@ export function createScheduleFailures(kv: KeyValues, now: () => number) {
   }
 }
 
-/** The schedules whose last run failed; at most 100. */
+/** The schedules whose last run failed. */
 export async function failingSchedules(kv: KeyValues): Promise<ScheduleFailure[]> {
-  const keys = await kv.list(PREFIX, MOST_LISTED)
+  const keys = await allKeys(kv, PREFIX)
   const found = await Promise.all(keys.map(async (key) => readFailure((await kv.get(key))?.value)))
   return found.filter((one) => one !== undefined)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Schedule } from '../../core/schedule.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
@@ -14,8 +15,6 @@ export type FileSchedule = Pick<
 const startSchema = z.object({ since: z.string(), times: z.string() })
 
 const PREFIX = 'schedule-file:'
-/** Maximum number of stored starts that one clean-up looks at. */
-const MOST = 1000
 
 /**
  * The schedules of routes.yaml. The file defines them, and the store keeps their start, so that all
@@ -65,7 +64,7 @@ export function createFileSchedules(deps: {
   const clean = async () => {
     const current = ofFile()
     if (cleanedFor === current) return
-    for (const key of await kv.list(PREFIX, MOST)) {
+    for (const key of await allKeys(kv, PREFIX)) {
       const id = key.slice(PREFIX.length)
       if (current.some(({ name }) => name === id)) continue
       const { data } = await readStart(id)

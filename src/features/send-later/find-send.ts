@@ -39,7 +39,7 @@ async function waitingWith(
   call: Call,
 ): Promise<PlannedSend[]> {
   const found: PlannedSend[] = []
-  for (const each of await records.due(MOST_SENDS)) {
+  for (const each of (await records.due(MOST_SENDS)).items) {
     if (each.key !== key && !each.key.endsWith(`:${key}`)) continue
     const planned = await records.find(each.key)
     if (planned?.state !== 'waiting' || !isVisible(planned, call) || !matches(planned, args)) continue

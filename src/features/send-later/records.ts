@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { askedBySchema } from '../../core/asked-by.ts'
-import type { KeyValues } from '../../core/store.ts'
+import type { KeyValues, Page } from '../../core/store.ts'
 import { replySchema } from '../../core/transport.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
@@ -137,11 +137,13 @@ export function createPlannedSends(kv: KeyValues) {
 function createDueIndex(kv: KeyValues) {
   return {
     /** The first entries. */
-    async due(limit: number): Promise<{ indexKey: string; at: number; key: string }[]> {
-      return (await kv.list(DUE, limit)).map((indexKey) => {
+    async due(limit: number): Promise<Page<{ indexKey: string; at: number; key: string }>> {
+      const { items, more } = await kv.list(DUE, limit)
+      const found = items.map((indexKey) => {
         const [, at, key = ''] = /^send-due:(\d+):(.*)$/s.exec(indexKey) ?? []
         return { indexKey, at: Number(at), key }
       })
+      return { items: found, more }
     },
     /** Removes an entry once nothing is left to do. */
     forget: (indexKey: string) => kv.delete(indexKey),

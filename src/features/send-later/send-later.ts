@@ -57,7 +57,7 @@ export function createSendLater(deps: {
   ) => {
     const reason = message && deps.unanswerable(message)
     if (reason !== undefined) throw new TriviumError('no_reply_target', { reason })
-    requireRoom(SENDS_LIMIT, (await records.due(MOST_SENDS)).length)
+    requireRoom(SENDS_LIMIT, (await records.due(MOST_SENDS)).items.length)
     const target = message ? defined({ message: askedBy({ message }) }) : defined({ to })
     const { owner } = viewerOf(call, 'person')
     const planned: PlannedSend = { state: 'waiting', at, created: now(), owner, gateway, ...target, sending }

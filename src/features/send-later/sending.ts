@@ -59,14 +59,14 @@ export function createSending(
 
   /** Returns the ms until the next due send. */
   const round = async (): Promise<number> => {
-    const sends = await records.due(BATCH)
-    for (const { indexKey, at, key } of sends) {
+    const { items, more } = await records.due(BATCH)
+    for (const { indexKey, at, key } of items) {
       if (at > now()) return Math.min(LONGEST_SLEEP, at - now())
       await fire(indexKey, key).catch((err) =>
         log.warn({ key, err }, 'a planned send could not be queued; it will be retried'),
       )
     }
-    return sends.length < BATCH ? LONGEST_SLEEP : 0
+    return more ? 0 : LONGEST_SLEEP
   }
   return createLoop({
     step: round,

@@ -37,7 +37,7 @@ export function createSendService(deps: {
     async list({ gateway, conversation, limit }, call) {
       if (gateway !== undefined) requireGateway(call.caller, gateway)
       const found: object[] = []
-      for (const { key } of await records.due(MOST_SENDS)) {
+      for (const { key } of (await records.due(MOST_SENDS)).items) {
         if (found.length >= limit) break
         const planned = await records.find(key)
         if (planned?.state !== 'waiting' || !isVisible(planned, call)) continue

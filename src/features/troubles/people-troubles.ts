@@ -51,9 +51,9 @@ function budgetTroubles(budget: BudgetStatus): Trouble[] {
     const text = `${used} of ${most} ${unit} are used. ${skill === undefined ? 'Model' : 'Its'} runs wait until ${timeOfDay(until)}.`
     return [warning('budget', defined({ reason: limit, skill }), { title, text, todo })]
   }
-  const { over, limit } = budget
+  const { over, limit, more } = budget
   if (over.length === 0) return []
-  const title = `${counted(over.length, 'sender has', 'senders have')} used up the budget (${limit})`
+  const title = `${more ? 'More than ' : ''}${counted(over.length, 'sender has', 'senders have')} used up the budget (${limit})`
   const named = over.slice(0, MOST_NAMED).map(({ sender, until }) => `${sender} until ${timeOfDay(until)}`)
   const text = `${named.join(', ')}.`
   return [warning('budget', { reason: limit }, { title, text, todo, count: over.length })]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY } from '../../core/units.ts'
@@ -51,8 +52,6 @@ const MOST_CALLERS = 20
 const OTHERS = '(others)'
 /** Days in a document, with today: seven days ago is the earliest start of a range. */
 const DAYS = 8
-/** Maximum number of listed skills. */
-const MOST_SKILLS = 1_000
 const NOTHING: RunLog = { recent: [], days: {} }
 
 /**
@@ -122,7 +121,7 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       return logSchema.safeParse((await kv.get(SKILL_KEY + skill))?.value).data ?? NOTHING
     },
     /** The skills that have run recently. */
-    skills: async () => (await kv.list(SKILL_KEY, MOST_SKILLS)).map((key) => key.slice(SKILL_KEY.length)),
+    skills: async () => (await allKeys(kv, SKILL_KEY)).map((key) => key.slice(SKILL_KEY.length)),
   }
 }
 

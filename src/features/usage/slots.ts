@@ -1,3 +1,4 @@
+import { allKeys } from '../../core/all-keys.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../../core/units.ts'
 import { dayOf, daysBetween } from './day.ts'
@@ -8,8 +9,6 @@ const SLOT = 5 * MINUTE
 export const SLOT_RETENTION = DAY + HOUR
 /** How long (ms) days are kept. */
 export const DAY_RETENTION = 400 * DAY
-/** More documents with one prefix, slots or days, cannot exist at a time. */
-const MOST_DOCUMENTS = Math.max(SLOT_RETENTION / SLOT, DAY_RETENTION / DAY) + 2
 /** Number of documents read at once. */
 const BATCH = 20
 
@@ -48,9 +47,7 @@ export async function valuesOf<T>(
   names: readonly string[],
   read: (name: string, value: unknown) => T,
 ): Promise<T[]> {
-  const keys = new Set(
-    names.length > BATCH ? await kv.list(prefix, MOST_DOCUMENTS) : names.map((name) => prefix + name),
-  )
+  const keys = new Set(names.length > BATCH ? await allKeys(kv, prefix) : names.map((name) => prefix + name))
   const existing = names.filter((name) => keys.has(prefix + name))
   const found: T[] = []
   for (let start = 0; start < existing.length; start += BATCH) {

@@ -61,7 +61,7 @@ export function createCallbackRecords({ kv, onSignal }: Pick<Store, 'kv' | 'onSi
     /** Claims the oldest pending invocation of a callback, for `ttl` ms. Undefined: none is pending. */
     async takePending(ref: string, ttl: number) {
       for (;;) {
-        const open = await kv.list(openPrefix(ref), MAX_CANDIDATES)
+        const { items: open } = await kv.list(openPrefix(ref), MAX_CANDIDATES)
         if (open.length === 0) return undefined
         for (const openKey of open) {
           if (!(await kv.delete(openKey))) continue

@@ -85,7 +85,7 @@ export function createCallbackService(deps: { store: Pick<Store, 'kv' | 'onSigna
 
     async list(rootId) {
       const prefix = rootKey(rootId, '')
-      return (await kv.list(prefix, MAX_LISTED)).map((key) => key.slice(prefix.length))
+      return (await kv.list(prefix, MAX_LISTED)).items.map((key) => key.slice(prefix.length))
     },
 
     invoke: createInvoke(store, records, now),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { allKeys } from '../../core/all-keys.ts'
 import type { CallOverrides, SendCounter } from '../../core/call.ts'
 import type { Json } from '../../core/json.ts'
 import type { SkillContext } from '../../core/skill.ts'
@@ -8,8 +9,6 @@ import { createRecordedSteps, type RecordedRun } from './recorded-steps.ts'
 import { runRecordedTool, type ToolCall } from './recorded-tools.ts'
 
 const PREFIX = 'run:'
-/** Maximum number of entries of an outermost call. */
-const MAX_ENTRIES = 10_000
 
 export type RunRecords = ReturnType<typeof createRunRecords>
 export type RunRecord = Awaited<ReturnType<RunRecords['open']>>
@@ -36,7 +35,7 @@ export function createRunRecords(kv: KeyValues) {
   }
 
   const read = async (base: string) => {
-    const keys = await kv.list(base, MAX_ENTRIES)
+    const keys = await allKeys(kv, base)
     // Runs within its tools have the same prefix.
     const names = keys.map((key) => key.slice(base.length)).filter((name) => /^[\d.]+$/.test(name))
     const values = await Promise.all(names.map(async (name) => (await kv.get(base + name))?.value))
@@ -44,7 +43,7 @@ export function createRunRecords(kv: KeyValues) {
   }
 
   const remove = async (rootId: string) => {
-    const keys = await kv.list(`${PREFIX}${rootId}/`, MAX_ENTRIES)
+    const keys = await allKeys(kv, `${PREFIX}${rootId}/`)
     await Promise.all(keys.map(kv.delete))
   }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../../core/all-keys.ts'
 import type { Json } from '../../core/json.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { type SessionId, type SessionMemory, sessionEntrySchema } from '../../core/session.ts'
@@ -15,9 +16,6 @@ const sessionValue = z.object({
   session: z.string(),
   entries: z.array(sessionEntrySchema),
 })
-
-/** Maximum number of listed sessions per store. */
-const MAX_LISTED = 10_000
 
 /** Session memory in files, in memory, or in the shared store. */
 export function createSessionService(
@@ -58,7 +56,7 @@ export function createSessionService(
     },
     async list({ store: only }) {
       const lists = storesOf(only).map(async (store) => {
-        const keys = await backends[store].list('', MAX_LISTED)
+        const keys = await allKeys(backends[store], '')
         return (await Promise.all(keys.map(backends[store].get))).flatMap((found) => {
           if (!found) return []
           const { name, session, entries } = sessionValue.parse(found.value)

@@ -161,12 +161,12 @@ function createBackend(entries: Entries, now: () => number) {
       })
       return existed
     },
-    async list(prefix, limit) {
-      const found = (await entries.all()).filter(([key, entry]) => key.startsWith(prefix) && unexpired(entry))
-      return found
+    async list(prefix, limit, after = '') {
+      const found = (await entries.all())
+        .filter(([key, entry]) => key.startsWith(prefix) && key > after && unexpired(entry))
         .map(([key]) => key)
         .sort()
-        .slice(0, limit)
+      return { items: found.slice(0, limit), more: found.length > limit }
     },
     /** Removes expired entries. */
     async sweep() {
@@ -214,7 +214,10 @@ export function createSharedBackend(
     get: (key) => kv.get(root + key),
     set: (key, value, options) => kv.set(root + key, value, options),
     delete: (key) => kv.delete(root + key),
-    list: async (prefix, limit) => (await kv.list(root + prefix, limit)).map((key) => key.slice(root.length)),
+    async list(prefix, limit, after) {
+      const page = await kv.list(root + prefix, limit, after === undefined ? after : root + after)
+      return { ...page, items: page.items.map((key) => key.slice(root.length)) }
+    },
     onChange: (key, listener) => onSignal(`kv:${root}${key}`, listener),
   }
 }

@@ -32,13 +32,13 @@ export function createKeyValues({ sql, writer, counters, signals, now, read }: P
         if (existed) signals.raise(`kv:${key}`)
         return existed
       }),
-    list: (prefix, limit) =>
+    list: (prefix, limit, after = '') =>
       read(() => {
         const rows = sql.all<{ key: string }>`SELECT key FROM kv
-          WHERE key >= ${prefix} AND key < ${`${prefix}\u{10ffff}\u{10ffff}`}
+          WHERE key >= ${prefix} AND key > ${after} AND key < ${`${prefix}\u{10ffff}\u{10ffff}`}
             AND (expires IS NULL OR expires > ${now()})
-          ORDER BY key LIMIT ${limit} + 0`
-        return rows.map(({ key }) => key)
+          ORDER BY key LIMIT ${limit} + 1`
+        return { items: rows.slice(0, limit).map(({ key }) => key), more: rows.length > limit }
       }),
   }
 }

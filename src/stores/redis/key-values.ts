@@ -22,7 +22,10 @@ export function createKeyValues({ run, roots: { kv } }: Server): KeyValues {
         keepTtl ? 1 : '',
       )) ?? undefined,
     delete: async (key) => (await run('kv', kv, 'delete', key)) === 1,
-    list: (prefix, limit) => run<string[]>('kv', kv, 'list', prefix, limit),
+    list: async (prefix, limit, after = '') => {
+      const keys = await run<string[]>('kv', kv, 'list', prefix, limit + 1, after)
+      return { items: keys.slice(0, limit), more: keys.length > limit }
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { DAY, MINUTE, part, SECOND, type StoreFactory, until } from './kit.ts'
+import { DAY, MINUTE, part, SECOND, type StoreFactory, until, whileMore } from './kit.ts'
 
 /** Keys and values, and leases. */
 export function keyValueContract(factory: StoreFactory): void {
@@ -51,18 +51,33 @@ export function keyValueContract(factory: StoreFactory): void {
       advance(1)
       assert.equal(await store.kv.get('k'), undefined)
       assert.equal(await store.kv.delete('k'), false)
-      assert.deepEqual(await store.kv.list('', 10), ['stays'])
+      assert.deepEqual((await store.kv.list('', 10)).items, ['stays'])
       assert.ok(await store.kv.set('k', 2, { ifVersion: 0 }))
     },
     'lists the keys with a prefix, sorted, up to the limit': async ({ store }) => {
       const keys = ['a', 'a%', 'a*', 'a/1', 'a/2', 'a_', 'b', '__proto__', 'é']
       for (const key of keys) await store.kv.set(key, key)
-      assert.deepEqual(await store.kv.list('a/', 10), ['a/1', 'a/2'])
-      assert.deepEqual(await store.kv.list('a', 3), ['a', 'a%', 'a*'])
-      assert.deepEqual(await store.kv.list('', 100), [...keys].sort())
-      assert.deepEqual(await store.kv.list('a_', 10), ['a_'])
-      assert.deepEqual(await store.kv.list('zz', 10), [])
+      const list = async (prefix: string, limit: number) => (await store.kv.list(prefix, limit)).items
+      assert.deepEqual(await list('a/', 10), ['a/1', 'a/2'])
+      assert.deepEqual(await list('a', 3), ['a', 'a%', 'a*'])
+      assert.deepEqual(await list('', 100), [...keys].sort())
+      assert.deepEqual(await list('a_', 10), ['a_'])
+      assert.deepEqual(await list('zz', 10), [])
       assert.equal((await store.kv.get('__proto__'))?.value, '__proto__')
+    },
+    'lists all keys page by page, and says when there are no more': async ({ store, advance }) => {
+      const keys = ['a', 'a%', 'a/1', 'a/2', 'a_', 'aé']
+      for (const key of ['Z', ...keys, 'b']) await store.kv.set(key, key)
+      // An expired key among them takes no place in a page.
+      await store.kv.set('a/0', 1, { ttl: SECOND })
+      advance(SECOND)
+      for (const limit of [1, 2, 5, keys.length, 100]) {
+        const found = await whileMore<string>((last) => store.kv.list('a', limit, last))
+        assert.deepEqual(found, keys, `in pages of ${limit}`)
+      }
+      assert.equal((await store.kv.list('a', keys.length - 1)).more, true)
+      assert.equal((await store.kv.list('a', keys.length)).more, false)
+      assert.deepEqual(await store.kv.list('a', 2, 'a_'), { items: ['aé'], more: false })
     },
     'writing and deleting a key signal it': async ({ store }) => {
       let signals = 0

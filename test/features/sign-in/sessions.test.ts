@@ -40,7 +40,7 @@ describe('sessions of the console', () => {
     const { kv, make } = setUp()
     const sessions = make()
     const [mine, other] = await Promise.all([1, 2].map(() => sessions.open({ via: 'token' }, MINUTE)))
-    const keys = await kv.list('console-session:', 10)
+    const { items: keys } = await kv.list('console-session:', 10)
     const [first, second] = await Promise.all(keys.map((key) => kv.get(key)))
     assert.ok(mine && other && first && second)
     await kv.set(keys[0] ?? '', second.value)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { allKeys } from '../../../src/core/all-keys.ts'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { KeyValues } from '../../../src/core/store.ts'
 import { createTokenSource } from '../../../transports/email/oauth.ts'
@@ -203,7 +204,7 @@ describe('the tokens of a login', () => {
     provider.authorize('broken-0')
     const store = createMemoryStore()
     await sourceOn(store, 'broken-0')()
-    const [key = ''] = await store.kv.list('email-oauth2/', 10)
+    const [key = ''] = (await store.kv.list('email-oauth2/', 10)).items
     for (const value of ['', 'short', 'A'.repeat(200), 7]) {
       await store.kv.set(key, value)
       provider.authorize('broken-0')
@@ -245,7 +246,7 @@ describe('the tokens of a login', () => {
 
 /** All that a store holds, keys and values, in one text. */
 async function everythingIn({ kv, messages }: MemoryStore): Promise<string> {
-  const keys = await kv.list('', 10_000)
+  const keys = await allKeys(kv, '')
   const values = await Promise.all(keys.map((key) => kv.get(key)))
   return JSON.stringify([keys, values, messages])
 }

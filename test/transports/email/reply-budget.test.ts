@@ -94,7 +94,7 @@ describe('automatic replies are limited', () => {
     const { send, limits, store } = world({ gateway: '50/h' })
     assert.equal(await send(60, (at) => `a@company${at}.example`, 1000), 50)
     assert.match(limits.exhausted().join(), /of this gateway/)
-    for (const key of await store.kv.list('email/support/budget/', 1000))
+    for (const key of (await store.kv.list('email/support/budget/', 1000)).items)
       assert.ok(JSON.stringify((await store.kv.get(key))?.value).length < 2000)
   })
 

@@ -86,7 +86,7 @@ describe('on an emulated Slack', () => {
     const reply = replyTo(asked, 'hello **Ann**')
     const receipt = await transport.send(reply)
     const { kv } = fixture.store
-    for (const key of await kv.list('slack/team/', 1000)) await kv.delete(key)
+    for (const key of (await kv.list('slack/team/', 1000)).items) await kv.delete(key)
     await transport.probe?.(reply)
     await transport.send(reply)
     const { messages } = await api('conversations.replies', { channel: CHANNEL, ts })

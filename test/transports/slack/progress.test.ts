@@ -37,7 +37,7 @@ test('progress that a daemon left behind when it ended is brought to its end by 
   await transport.stop()
   await world.another()
   const third = await world.another()
-  const kept = () => fixture.store.kv.list('slack/team/working/', 10)
+  const kept = async () => (await fixture.store.kv.list('slack/team/working/', 10)).items
   assert.equal((await kept()).length, 1)
   fixture.store.settle(message.id, 'failed')
   await until(() => server.reactions.length === 3, 'all reactions')

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { allKeys } from '../../../src/core/all-keys.ts'
 import { reasonOf } from '../../../src/core/errors.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { DAY } from '../../../src/core/units.ts'
@@ -16,7 +17,6 @@ const MAX_CHANNELS = 5_000
 const MAX_KNOWN_THREADS = 40
 /** Delay of writes. After a crash in between, only some messages are read twice. */
 const SAVE_DELAY_MS = 2_000
-const MAX_DAEMONS = 100
 
 /**
  * The channels with messages, in memory and in the store. `completeUntil` returns the time (Slack
@@ -96,8 +96,8 @@ export function createChannels(
      * other daemons had received all messages.
      */
     async load(): Promise<{ known: Channel[]; untils: number[] }> {
-      await Promise.all((await kv.list(channelPrefix, MAX_CHANNELS)).map(read))
-      const others = (await kv.list(untilPrefix, MAX_DAEMONS)).filter((key) => key !== ownUntilKey)
+      await Promise.all((await kv.list(channelPrefix, MAX_CHANNELS)).items.map(read))
+      const others = (await allKeys(kv, untilPrefix)).filter((key) => key !== ownUntilKey)
       const untils = await Promise.all(others.map(async (key) => Number((await kv.get(key))?.value ?? 0)))
       return { known: [...channels.values()].sort((a, b) => lastIn(b) - lastIn(a)), untils }
     },

@@ -1,11 +1,10 @@
 import type { Installation } from '@slack/oauth'
 import { z } from 'zod'
+import { allKeys } from '../../../src/core/all-keys.ts'
 import { parseJson, textAt } from '../../../src/core/json.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { createVault } from '../../../src/lib/vault.ts'
-
-const MAX_INSTALLS = 10_000
 
 /** An installation with a bot token. */
 export type Installed = Installation & Required<Pick<Installation, 'bot'>>
@@ -29,7 +28,7 @@ export function createInstallRecords({ gateway, kv }: Pick<TransportDeps, 'gatew
 
   return {
     nameOf,
-    ids: async () => (await kv.list(prefix, MAX_INSTALLS)).map((key) => key.slice(prefix.length)),
+    ids: async () => (await allKeys(kv, prefix)).map((key) => key.slice(prefix.length)),
     /** Resolves with undefined if there is none, or it was encrypted with another secret. */
     async read(id: string): Promise<StoredInstall | undefined> {
       const entry = await kv.get(nameOf(id))

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { allKeys } from '../../../src/core/all-keys.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { DAY } from '../../../src/core/units.ts'
 import { hashOf } from './methods.ts'
@@ -39,7 +40,7 @@ export function createCallRecords({ kv, gateway }: Pick<TransportDeps, 'kv' | 'g
   return {
     /** The calls of all earlier runs, in order within each method. */
     async read(key: string): Promise<Call[]> {
-      const names = await kv.list(prefixOf(key), MAX_CALLS)
+      const names = await allKeys(kv, prefixOf(key))
       const entries = await Promise.all(names.map((name) => kv.get(name)))
       const calls = entries.flatMap((entry) => (entry ? callSchema.parse(entry.value) : []))
       return calls.sort((a, b) => a.part - b.part)

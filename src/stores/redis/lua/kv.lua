@@ -5,7 +5,7 @@
 --           `set` key, value as JSON, ttl in ms or empty, expected version or empty, 1 to keep the ttl or empty. Returns
 --           the new version, or false if the key has another version
 --           `delete` key. Returns 1, or 0 if there is no such key
---           `list` prefix, limit. Returns the keys, sorted by bytes
+--           `list` prefix, limit, last key of the previous page or empty. Returns the next keys, sorted by bytes
 -- Guarantees: Versions come from one counter, so none is reused after a delete. A version is at least the current time, so
 --           versions increase even if Redis lost its last writes.
 local what, name = ARGV[3], ARGV[4]
@@ -45,8 +45,8 @@ local function delete()
   return 1
 end
 
-local function list(limit)
-  local keys, from = {}, '[' .. name
+local function list(limit, after)
+  local keys, from = {}, after == '' and '[' .. name or '(' .. after
   while #keys < limit do
     local slice = redis.call('ZRANGEBYLEX', index, from, '[' .. name .. '\255', 'LIMIT', 0, limit)
     for _, each in ipairs(slice) do
@@ -65,4 +65,4 @@ end
 if what == 'get' then return read(key) end
 if what == 'set' then return set(ARGV[5], ARGV[6], ARGV[7], ARGV[8]) end
 if what == 'delete' then return delete() end
-return list(tonumber(ARGV[5]))
+return list(tonumber(ARGV[5]), ARGV[6])

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { allKeys } from '../../../core/all-keys.ts'
 import type { Log } from '../../../core/log.ts'
 import type { KeyValues, Leases, Store } from '../../../core/store.ts'
 import { createLoop } from '../../../lib/loop.ts'
@@ -10,7 +11,6 @@ const EVERY = 1_300
 const MEMBERS = 'shards/daemon/'
 /** Written when a daemon gives up shards, so that others take them at once. */
 const TURN = 'shards/turn'
-const MOST_DAEMONS = 1_000
 
 /**
  * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only decide who reads a shard. The shard's
@@ -97,7 +97,7 @@ async function shareOf(
   me: string,
 ): Promise<{ place: number; count: number }> {
   await leases.acquire(MEMBERS + me, me, TTL)
-  const daemons = await kv.list(LEASES + MEMBERS, MOST_DAEMONS)
+  const daemons = await allKeys(kv, LEASES + MEMBERS)
   const place = daemons.indexOf(LEASES + MEMBERS + me)
   const rest = place >= 0 && place < of % daemons.length ? 1 : 0
   return { place, count: Math.floor(of / Math.max(1, daemons.length)) + rest }
