@@ -1,15 +1,17 @@
-// `npm run docs`: writes the generated pages of docs/reference and builds the site into
+// `npm run docs`: writes the generated pages and pictures of docs/ and builds the site into
 // docs/.vitepress/dist. `npm run docs -- --serve` serves the site and updates it while you edit; `--
 // --pages` only writes the pages.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { generatedPages } from './docs/generated.ts'
 
-const folder = join('docs', 'reference')
-mkdirSync(folder, { recursive: true })
-for (const [name, text] of Object.entries(await generatedPages())) writeFileSync(join(folder, name), text)
-console.log(`✔ wrote ${folder}`)
+for (const [name, text] of Object.entries(await generatedPages())) {
+  const file = join('docs', name)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+console.log('✔ wrote the generated files of docs')
 
 if (!process.argv.includes('--pages')) {
   const command = process.argv.includes('--serve') ? 'dev' : 'build'

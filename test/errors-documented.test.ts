@@ -7,7 +7,7 @@ import { catalogue } from '../src/core/errors.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const SECTION =
-  /^### `(\w+)`\n\nHTTP (\d+) · exit code (\d) · retry: (yes|no)\n\n(?:.+\n)+\n\*\*What to do:\*\* /gm
+  /^### `(\w+)`\n\nHTTP (\d+) · exit code (\d) · retry: (yes|no)\n\n(?:> Message: .+\n\n)?(?:[^>\n].+\n)+\n\*\*What to do:\*\* /gm
 
 const rows = [...readFileSync(join(root, 'docs/errors.md'), 'utf8').matchAll(SECTION)].map(
   ([, code = '', status, exit, retry]) => ({ code, status: Number(status), exit: Number(exit), retry }),

@@ -77,6 +77,7 @@ export const sidebar: Group[] = [
     'reference/commands',
     'api',
     'reference/http',
+    'reference/events',
     'reference/metrics',
     'errors',
   ]),

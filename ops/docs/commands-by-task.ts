@@ -1,6 +1,6 @@
 /** The commands for common tasks, by task. */
 export const COMMANDS_BY_TASK: Readonly<Record<string, readonly string[]>> = {
-  'see what is wrong': ['trouble list', 'status', 'top', 'doctor', 'tail'],
+  'see what is wrong': ['trouble list', 'status', 'top', 'doctor', 'tail', 'error show'],
   'find a message, and what happened to it': ['message list', 'message show', 'conversation show', 'history'],
   'see why a route matches': ['route explain', 'route check', 'route list'],
   'repair failed messages': [

@@ -2,30 +2,36 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandsPage } from './commands.ts'
 import { configurationPage } from './configuration.ts'
+import { errorsPage } from './errors.ts'
+import { eventsPage } from './events.ts'
 import { httpPage } from './http.ts'
 import { metricsPage } from './metrics.ts'
-import { readOpenApi } from './openapi.ts'
+import { readDescriptions } from './openapi.ts'
+import { pictures } from './pictures/pictures.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
 /**
- * The generated pages of docs/reference: Markdown by file name. Starts a daemon for its OpenAPI
- * description.
+ * The generated files of docs/, by path: the reference, the facts in errors.md, and the drawn pictures. Starts a daemon for its
+ * descriptions.
  */
 export async function generatedPages(): Promise<Record<string, string>> {
-  const openapi = await readOpenApi()
+  const { openapi, asyncapi } = await readDescriptions()
   return {
-    'routes-yaml.md': configurationPage(),
-    'commands.md': await commandsPage(),
-    'http.md': httpPage(openapi),
-    'metrics.md': await metricsPage(),
+    'reference/routes-yaml.md': configurationPage(),
+    'reference/commands.md': await commandsPage(),
+    'reference/http.md': httpPage(openapi),
+    'reference/events.md': eventsPage(asyncapi),
+    'reference/metrics.md': await metricsPage(),
+    'errors.md': errorsPage(committedPage('errors.md')),
+    ...Object.fromEntries(Object.entries(pictures).map(([name, text]) => [`images/${name}`, text])),
   }
 }
 
-/** The committed text of a generated page; empty if there is none. */
+/** The committed text of a generated file of docs/; empty if there is none. */
 export function committedPage(name: string): string {
   try {
-    return readFileSync(join(root, 'docs', 'reference', name), 'utf8')
+    return readFileSync(join(root, 'docs', name), 'utf8')
   } catch {
     return ''
   }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createOwnDaemon } from '../../src/cli/own-daemon.ts'
@@ -6,8 +6,11 @@ import { type JsonObject, jsonObjectSchema } from '../../src/core/json.ts'
 
 const ROUTES = 'gateways:\n  chat: { transport: websocket, path: /ws }\nroutes: []\n'
 
-/** The OpenAPI description that a daemon with the built-in skills serves. Throws if it does not answer. */
-export async function readOpenApi(): Promise<JsonObject> {
+/**
+ * The OpenAPI and AsyncAPI descriptions that a daemon with the built-in skills and a WebSocket gateway serves. Throws if it does not
+ * answer.
+ */
+export async function readDescriptions(): Promise<{ openapi: JsonObject; asyncapi: JsonObject }> {
   const cwd = await mkdtemp(join(tmpdir(), 'trivium-docs-'))
   await writeFile(join(cwd, 'routes.yaml'), ROUTES)
   const env = {
@@ -21,9 +24,14 @@ export async function readOpenApi(): Promise<JsonObject> {
   try {
     const addresses = await daemon.start()
     if (!addresses) throw new Error('the daemon does not listen')
-    const response = await fetch(`http://${addresses.control}/openapi.json`)
-    if (!response.ok) throw new Error(`/openapi.json answered ${response.status}`)
-    return jsonObjectSchema.parse(await response.json())
+    const token = (await readFile(join(cwd, '.trivium', 'control-token'), 'utf8')).trim()
+    const read = async (path: string) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const response = await fetch(`http://${addresses.control}${path}`, { headers })
+      if (!response.ok) throw new Error(`${path} answered ${response.status}`)
+      return jsonObjectSchema.parse(await response.json())
+    }
+    return { openapi: await read('/openapi.json'), asyncapi: await read('/asyncapi.json') }
   } finally {
     await daemon.stop()
     await rm(cwd, { recursive: true, force: true })

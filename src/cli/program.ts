@@ -47,6 +47,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   store: async () => (await import('./commands/store.ts')).addStore,
   skill: async () => (await import('./commands/skill.ts')).addSkill,
   mcp: async () => (await import('./commands/mcp.ts')).addMcp,
+  error: async () => (await import('./commands/error.ts')).addError,
   parts: async () => (await import('./commands/parts.ts')).addParts,
   // Must be last: it completes the commands before it.
   completion: async () => (await import('./commands/completion.ts')).addCompletion,

@@ -23,7 +23,7 @@ export function isForOperators(topic: string): boolean {
 /** One event on a topic. */
 export const eventSchema = z.object({
   id: z.string().describe('A UUIDv7. On `gateway-message`, the id of the message.'),
-  topic: z.string(),
+  topic: z.string().describe('The topic.'),
   type: z
     .string()
     .describe('On `gateway-message`, the transport. `gap`: events were missed, see `data.missed`.'),
@@ -32,12 +32,31 @@ export const eventSchema = z.object({
     .describe(
       'On `gateway-message`, the gateway. Otherwise the publisher: a skill, a gateway, `token:NAME`, `cli`, `http`.',
     ),
-  data: z.json(),
+  data: z.json().describe('What the publisher gave.'),
   timestamp: z.number().describe('Unix time in milliseconds.'),
   rootContextId: z.string().exactOptional().describe('The invocation that emitted it, if any.'),
 })
 
 export type Event = z.infer<typeof eventSchema>
+
+/** An event of `gateway-message`. Its transport adds further fields to `data`. */
+export const messageEventSchema = eventSchema.extend({
+  topic: z.literal(MESSAGE_TOPIC).describe('The topic.'),
+  data: z
+    .looseObject({
+      messageId: z.string().describe('The id of the message.'),
+      conversation: z.string().describe('Its conversation.'),
+      from: z.string().describe('Its sender: an address, or the id that the transport uses.'),
+    })
+    .describe('Fields of the message. The transport adds more.'),
+})
+
+/** What a reader gets first if retention removed events that it had not read. */
+export const gapEventSchema = eventSchema.extend({
+  type: z.literal('gap').describe('Always `gap`.'),
+  source: z.literal('trivium').describe('Always `trivium`.'),
+  data: z.object({ missed: z.int().describe('How many events were removed unread.') }),
+})
 
 /** Input of `publish`; the store assigns the id. Events with the same `key` within 7 days are published once. */
 export type NewEvent = Omit<Event, 'id' | 'topic' | 'timestamp'> & { timestamp?: number; key?: string }

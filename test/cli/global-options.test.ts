@@ -36,6 +36,7 @@ const LINES: Record<string, string> = {
   mcp: 'mcp login none',
   parts: 'parts',
   refusal: 'refusal list',
+  error: 'error show usage',
 }
 /** They run until a signal, work on a folder of their own, or end the token that is used here. */
 const NOT_RUN = ['start', 'demo', 'init', 'top', 'completion', 'token']

@@ -32,7 +32,7 @@ console.log(JSON.stringify([subscribed.data, waited.data, refused.error, wrong.e
 describe('what the daemon tells of itself', () => {
   const site = openSite({
     routes: `gateways: { chat: { transport: websocket, path: /ws } }
-routes: [{ name: all, skill: echo }]
+routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: all, skill: echo }]
 `,
   })
 
@@ -57,10 +57,16 @@ routes: [{ name: all, skill: echo }]
     fits('serverFrame', chat.all('welcome')[0])
     chat.send({ type: 'nothing' })
     fits('serverFrame', await chat.next('error'))
+    chat.send({ type: 'message', id: '2', text: 'broken' })
     chat.close()
     await daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'q', replay: true })
     const [event] = Object(await daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'q' }))
     fits('event', event)
+    fits('messageEvent', event)
+    await daemon.invoke('event-subscribe', { topic: 'trivium-operations', queue: 'q', replay: true })
+    const [problem] = Object(await daemon.invoke('event-wait', { topic: 'trivium-operations', queue: 'q' }))
+    assert.equal(problem.type, 'dead-letter')
+    fits('operationsEvent', problem)
     assert.equal(ajv.compile(messages.serverFrame.payload)({ type: 'ack' }), false)
     await daemon.end()
   })

@@ -37,12 +37,12 @@ describe('the docs', () => {
 
   test('the generated pages say what the schemas say', async () => {
     for (const [name, text] of Object.entries(await generatedPages())) {
-      assert.equal(committedPage(name), text, `run: npm run docs -- --pages (docs/reference/${name})`)
+      assert.equal(committedPage(name), text, `run: npm run docs -- --pages (docs/${name})`)
     }
   })
 
   test('each key of routes.yaml has a meaning', async () => {
-    const { 'routes-yaml.md': page = '' } = await generatedPages()
+    const { 'reference/routes-yaml.md': page = '' } = await generatedPages()
     const rows = page.split('\n').filter((line) => line.startsWith('| `'))
     assert.deepEqual(
       rows.filter((row) => row.endsWith('| – |') || row.endsWith('|  |')),

@@ -23,22 +23,48 @@ const clientFrame = z.object(
   'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
 )
 /** A client asks whether the connection is alive: browsers cannot send pings of the protocol. */
-const pingFrame = z.object({ type: z.literal('ping'), id: frameId.optional() })
+const pingFrame = z
+  .object({ type: z.literal('ping'), id: frameId.optional() })
+  .describe('Asks whether the connection is alive. Clients may also send the text `ping`.')
 const text = z.string()
 const id = { id: text.optional() }
+const replyFrame = z.looseObject({
+  type: z.literal('message'),
+  text,
+  inReplyTo: text.optional(),
+  seq: z.int(),
+  subject: text.optional(),
+  data: z.json().optional(),
+  attachments: z.array(z.json()).optional(),
+})
 /** Frame of the daemon. */
 const serverFrame = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('welcome'), conversation: text, seq: z.int() }),
-  z.looseObject({ type: z.literal('ack'), ...id, messageId: text, duplicate: z.boolean().optional() }),
-  z.looseObject({ type: z.literal('message'), text, inReplyTo: text.optional(), seq: z.int() }),
-  z.looseObject({ type: z.literal('delta'), text, inReplyTo: text }),
-  z.looseObject({ type: z.literal('progress'), progress: z.json(), inReplyTo: text }),
-  z.looseObject({ type: z.literal('gap'), missed: z.int(), seq: z.int() }),
-  z.looseObject({ type: z.literal('pong'), ...id }),
-  z.looseObject({ type: z.literal('error'), ...id, code: text, message: text, retryable: z.boolean() }),
+  z
+    .looseObject({ type: z.literal('welcome'), conversation: text, seq: z.int() })
+    .describe('The first frame. `seq` is the number of the last reply before this connection.'),
+  z
+    .looseObject({ type: z.literal('ack'), ...id, messageId: text, duplicate: z.boolean().optional() })
+    .describe('The message is durable. With `duplicate`, it was already accepted before.'),
+  replyFrame.describe('A reply. `data` is what the skill or program gave.'),
+  z
+    .looseObject({ type: z.literal('delta'), text, inReplyTo: text })
+    .describe('Part of a reply that a model is still writing. The complete reply follows as a `message`.'),
+  z
+    .looseObject({ type: z.literal('progress'), progress: z.json(), inReplyTo: text })
+    .describe('Progress of the BullMQ job that produces the reply.'),
+  z
+    .looseObject({ type: z.literal('gap'), missed: z.int(), seq: z.int() })
+    .describe('Retention removed `missed` replies, up to `seq`, before they were read.'),
+  z.looseObject({ type: z.literal('pong'), ...id }).describe('The answer to a ping.'),
+  z
+    .looseObject({ type: z.literal('error'), ...id, code: text, message: text, retryable: z.boolean() })
+    .describe('A frame was refused. The connection stays open. `code` is one of the errors.'),
 ])
 /** For `/asyncapi.json`. */
-export const frames = { client: z.union([clientFrame, pingFrame]), server: serverFrame }
+export const frames = {
+  client: z.union([clientFrame.describe('A message. Other fields become its `data`.'), pingFrame]),
+  server: serverFrame,
+}
 export type ClientFrame = z.output<typeof clientFrame> & { extra: JsonObject }
 const TOO_DEEP = { path: [], message: `its fields are nested more than ${MAX_DEPTH} deep` }
 

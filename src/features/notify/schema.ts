@@ -6,7 +6,7 @@ import { MINUTE, rate } from '../../core/units.ts'
 import { type PushSubscription, pushSchema } from '../push/schema.ts'
 
 /** Kinds of notifications, which are the event types on the topic `trivium-operations`. */
-const NOTIFY_ON = [
+export const NOTIFY_ON = [
   'dead-letter',
   'gateway-down',
   'subscription-down',

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import { catalogue, TriviumError } from '../../core/errors.ts'
+import { noSuch } from '../../lib/nearest.ts'
+import { type AddCommand, ownFile, usage } from '../command.ts'
+import { paragraph, show } from '../terminal.ts'
+
+/** `trivium error show CODE`: what an error means and what to do, from docs/errors.md, which is part of the package. */
+export const addError: AddCommand = (program, context) => {
+  program
+    .command('error')
+    .description('explain error codes')
+    .command('show <code>')
+    .description('what an error code means, and what to do')
+    .action((code: string) => {
+      const found = Object.entries(catalogue).find(([name]) => name === code)
+      if (!found) throw usage(`${noSuch('error', code, Object.keys(catalogue))}.`)
+      const [, { status, exit, retryable, message }] = found
+      const { meaning, todo } = explanationOf(code)
+      show(context.terminal(), { code, status, exit, retryable, message, meaning, todo }, () =>
+        [
+          `${code}: HTTP ${status}, exit code ${exit}, ${retryable ? 'may be tried again' : 'do not repeat it unchanged'}`,
+          meaning,
+          `What to do: ${todo}`,
+        ]
+          .map(inParagraphs)
+          .join('\n\n'),
+      )
+    })
+}
+
+/** The text of the section of a code, without its links. */
+function explanationOf(code: string): { meaning: string; todo: string } {
+  const page = readFileSync(ownFile('docs/errors.md'), 'utf8')
+  const [, section = ''] = page.split(`\n### \`${code}\`\n`)
+  const [text = ''] = section.split(/^##+ /m)
+  const [meaning = '', todo] = text
+    .replace(/^(?:HTTP|> Message:) .*$/gm, '')
+    .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1')
+    .split('**What to do:** ')
+  if (todo === undefined)
+    throw new TriviumError('internal', { reason: `docs/errors.md does not explain ${code}` })
+  return { meaning: meaning.trim(), todo: todo.trim() }
+}
+
+/** Text whose paragraphs and list items have the width of the terminal. */
+function inParagraphs(text: string): string {
+  const blocks = text.split(/\n\n|\n(?=[-|\d`])/)
+  return blocks
+    .map((block) => (/^[|`]/.test(block) ? block : paragraph('', block.replaceAll(/\s+/g, ' '))))
+    .join('\n')
+}
