@@ -31,6 +31,7 @@ export function createOperatorFeed(deps: OperatorDeps, troubles: () => Promise<T
     approvals: () => approvals({ status: 'pending', limit: 1000 }),
     approval: async (id) => (await approvals({ id, limit: 1 }))[0],
     troubles,
+    routeOf: (message) => deps.explain(message).find(({ chosen }) => chosen)?.route,
     now: Date.now,
   })
 }

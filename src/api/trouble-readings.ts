@@ -3,12 +3,15 @@ import type { ApprovalService } from '../core/approval.ts'
 import type { BudgetStatus } from '../core/budget.ts'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { Store } from '../core/store.ts'
+import type { Jobs, Store } from '../core/store.ts'
 import type { SubscriptionInfo } from '../core/subscription-info.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
+import { heldCounts } from '../features/pauses/held-counts.ts'
+import type { Pause } from '../features/pauses/records.ts'
+import type { Held } from '../features/pauses/view.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
@@ -17,6 +20,8 @@ import { createStoredReadings } from './stored-readings.ts'
 
 /** How long (ms) the result of a ping of the store is cached, so that checks cause little load. */
 const PING_LIFETIME = 5_000
+/** How long (ms) the numbers of messages that wait for pauses are cached. */
+const COUNTS_LIFETIME = 2_000
 
 /** Reads the inputs of the list of troubles. */
 export function createTroubleReadings(deps: {
@@ -27,7 +32,7 @@ export function createTroubleReadings(deps: {
   mcp: Pick<McpServers, 'list'>
   manager: Pick<SkillManager, 'errors'>
   refusals: { counts(): RefusalCount[] }
-  pauses: { view: { list(): TroubleReadings['pauses'] } }
+  pauses: { view: PauseView }
   unrouted: { list(): UnroutedCount[] }
   approvals: Pick<ApprovalService, 'list'>
   subscriptions(): Promise<SubscriptionInfo[]>
@@ -41,9 +46,15 @@ export function createTroubleReadings(deps: {
   const { store } = deps
   const ping = createPing(store, deps.now)
   const readStored = createStoredReadings(deps)
+  const readPauses = createPauseReadings(store.jobs, deps.pauses.view, deps.now)
 
   return async () => {
-    const [pinged, stored, disk] = await Promise.all([ping(), readStored(), spaceOf(deps.dataDir)])
+    const [pinged, stored, disk, pauses] = await Promise.all([
+      ping(),
+      readStored(),
+      spaceOf(deps.dataDir),
+      readPauses(),
+    ])
     return {
       store: { ...pinged, address: store.address },
       disk,
@@ -55,7 +66,7 @@ export function createTroubleReadings(deps: {
       broken: deps.manager.errors(),
       running: oldestRunning(deps.running()),
       refusals: deps.refusals.counts(),
-      pauses: deps.pauses.view.list(),
+      pauses,
       unrouted: deps.unrouted.list(),
       stored,
     }
@@ -88,6 +99,25 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
     pingedAt = now()
     answer = pingStore(store)
     return answer
+  }
+}
+
+type PauseView = { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined }
+
+/** Makes a reader of the pauses with the number of messages that wait for each. The numbers are cached. */
+function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () => number) {
+  let countedAt = Number.NEGATIVE_INFINITY
+  let counts: ReturnType<typeof heldCounts> | undefined
+  return async (): Promise<TroubleReadings['pauses']> => {
+    const pauses = view.list()
+    if (pauses.length === 0) return []
+    if (!counts || now() - countedAt >= COUNTS_LIFETIME) {
+      countedAt = now()
+      // Without the store, the pauses are still known.
+      counts = heldCounts(jobs, view.pauseOf).catch(() => new Map())
+    }
+    const known = await counts
+    return pauses.map((pause) => ({ ...pause, waiting: known.get(pause)?.waiting ?? 0 }))
   }
 }
 

@@ -10,6 +10,7 @@ import { type Environs, loadFor } from './command.ts'
 const ARGUMENTS: readonly { skill: RegExp; argument: string; kind: Kind }[] = [
   { skill: /^(message|conversation|send)-|^slack-installs/, argument: 'gateway', kind: 'gateway' },
   { skill: /^message-/, argument: 'transport', kind: 'transport' },
+  { skill: /^(message|conversation)-/, argument: 'route', kind: 'route' },
   { skill: /^dead-letter-/, argument: 'queue', kind: 'queue' },
   { skill: /^dead-letter-/, argument: 'group', kind: 'route' },
   { skill: /^dead-letter-/, argument: 'code', kind: 'code' },

@@ -37,6 +37,8 @@ export type MessageQuery = {
   text?: string | undefined
   /** Each must be part of the subject or the text, as `text`. */
   words?: readonly string[] | undefined
+  /** The route of its job, or of its last attempt. Stores look it up: messages do not have it, so `createMatcher` ignores it. */
+  route?: string | undefined
   since?: number | undefined
   until?: number | undefined
 }

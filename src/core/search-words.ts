@@ -8,6 +8,7 @@ export type SearchWords = {
   sender?: string
   outcome?: Outcome[]
   gateway?: string
+  route?: string
   transport?: string
   conversation?: string
   event?: string
@@ -20,6 +21,7 @@ export const SEARCH_KEYS = {
   from: 'part of the id, name or address of the sender',
   status: `its outcome: ${OUTCOMES.join(', ')}`,
   gateway: 'its gateway',
+  route: 'the route that took it',
   transport: 'its transport',
   conversation: 'its conversation',
   event: 'its event name of a webhook or Slack',
@@ -32,6 +34,7 @@ const FIELDS = {
   from: 'sender',
   status: 'outcome',
   gateway: 'gateway',
+  route: 'route',
   transport: 'transport',
   conversation: 'conversation',
   event: 'event',

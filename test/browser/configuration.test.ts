@@ -93,7 +93,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
       String(await code.locator('.line-text').textContent()),
       /name: rest, match: \{ gateway: shop/,
     )
-    await page.getByRole('region', { name: 'Last messages' }).getByRole('link').first().waitFor()
+    await page.getByRole('list', { name: 'Last messages' }).getByRole('link').first().waitFor()
     await press('Pause route rest')
     await answer('Pause')
     await page.getByRole('button', { name: 'Resume route rest' }).click()

@@ -7,13 +7,19 @@ import { openSite } from '../fixtures/daemon.ts'
 const ROUTES = `
 gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none } }
+subscriptions:
+  - { name: crm, topic: orders, url: "http://127.0.0.1:9/crm", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }
 routes:
+  - { name: stock, match: { text: "*stock*" }, skill: stock, retry: { attempts: 4, delay: 1h } }
   - { name: all, skill: echo, reply: none }
 `
+const STOCK = `let n = 0
+export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
 describe('going anywhere in the console by the keyboard, and on a phone', { timeout: 120_000 }, async () => {
-  const site = openSite({ routes: ROUTES })
+  const site = openSite({ routes: ROUTES, skills: { stock: STOCK } })
   const daemon = await site.start()
+  await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'analytics' })
   const { page, dialog, show } = await openConsole(() => daemon)
   const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
   const input = page.getByRole('combobox', { name: /Go to a view/ })
@@ -37,6 +43,8 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
       [id, /message$/, /^the blue book/],
       [id.slice(0, 13), /message$/, /^the blue book/],
       ['budget', /^Cost.*view$/, 'Cost'],
+      ['crm', /^crm.*push$/, /^crm/],
+      ['analytics', /^analytics.*group$/, /^analytics/],
     ] as const) {
       await open()
       await input.fill(words)
@@ -48,6 +56,26 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await page.keyboard.press('Enter')
     await page.waitForURL('**/#/messages?search=status%3Adone+blue')
     await page.getByRole('listitem').filter({ hasText: 'the blue book' }).waitFor()
+  })
+
+  test('what can be done with the open message and with a push is found by its name', async () => {
+    const { body } = await daemon.post('/hooks/shop', '{"text":"stock of product 1"}')
+    await show(`messages/${Object(body).id}`)
+    await page.getByRole('heading', { name: /retrying$/ }).waitFor()
+    await open()
+    await input.fill('retry')
+    await option(/^Retry this message now/).click()
+    await page.getByText('The next attempt begins now.').waitFor()
+    await open()
+    await input.fill('pause crm')
+    await option(/^Pause push crm/).click()
+    await dialog.getByText('Pause the push crm?').waitFor()
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.getByText('crm is paused.').waitFor()
+    await open()
+    await input.fill('resume')
+    await option(/^Resume push crm/).waitFor()
+    await page.keyboard.press('Escape')
   })
 
   test('arrows choose, Escape closes, and an action asks as its button does', async () => {

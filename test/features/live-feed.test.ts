@@ -25,6 +25,7 @@ test('a returning reader gets the messages that it missed, also if the store fai
     approvals: async () => [],
     approval: async () => undefined,
     troubles: async () => [],
+    routeOf: () => undefined,
     now: Date.now,
   })
   const shown: (string | undefined)[] = []

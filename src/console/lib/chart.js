@@ -152,8 +152,6 @@ function optionsFor(box, lines, show, least, spanNow) {
 /** Includes the day if the labels are days. */
 function timeIn(times) {
   const isDays = times.at(-1) - times[0] > 2 * DAY
-  const format = isDays
-    ? { day: '2-digit', month: 'short' }
-    : { hour: '2-digit', minute: '2-digit', hour12: false }
-  return (seconds) => new Date(seconds * 1000).toLocaleString([], format)
+  const format = isDays ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit' }
+  return (seconds) => new Date(seconds * 1000).toLocaleString('en-GB', format)
 }

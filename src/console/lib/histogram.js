@@ -123,9 +123,9 @@ const DAY = 86_400_000
 
 function timeOf(ms, width) {
   const date = new Date(ms)
-  const day = date.toLocaleDateString([], { day: '2-digit', month: 'short' })
+  const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
   if (width >= DAY) return day
   const seconds = width < 60_000 ? { second: '2-digit' } : {}
-  const time = date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hour12: false, ...seconds })
+  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...seconds })
   return date.toDateString() === new Date().toDateString() ? time : `${day} ${time}`
 }

@@ -1,11 +1,11 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { call, invoke, isViewer, signOut } from './api.js'
+import { call, invoke, isViewer } from './api.js'
 import { html } from './html.js'
 import { now } from './live.js'
 import { Modal } from './modal.js'
-import { act, ask, preview, span, useLoaded } from './parts.js'
-import { pauseWith } from './pause.js'
-import { go, titles } from './router.js'
+import { actions, groupEntries, ofMessage, pauses, resumes } from './palette-actions.js'
+import { preview, span, useLoaded } from './parts.js'
+import { go, route, titles } from './router.js'
 
 /** Maximum entries per kind, of conversations before twins are joined, and in total; ms after the last key until conversations are searched. */
 const MOST = { kind: 6, searched: 30, all: 30 }
@@ -61,12 +61,14 @@ const ABOUT = {
 }
 
 const to = (path, query) => () => go(path, query)
+const PAUSES = /^pa/i
 
 /** The matching entries, best first within each kind. */
 function useEntries(text) {
   const { value: skills = [] } = useLoaded((signal) => call('GET', '/v1/skills', undefined, signal), [])
   const { value: routes = [] } = useLoaded((signal) => invoke('route-list', {}, signal), [])
   const { value: paused = [] } = useLoaded((signal) => invoke('pause-list', {}, signal), [])
+  const { value: shown } = useLoaded(openMessage, [])
   const conversations = useConversations(text)
   const begun = useBegunIds(text)
   const fixed = useMemo(
@@ -83,8 +85,10 @@ function useEntries(text) {
         about: transport,
         run: to(['gateways', name]),
       })),
+      ...ofMessage(shown),
       ...resumes(paused),
       ...actions(),
+      ...groupEntries(),
       ...routes.map(({ name, skill }) => ({
         ...{ kind: 'route', name, about: skill && `to ${skill}` },
         run: to(['configuration', name]),
@@ -96,7 +100,7 @@ function useEntries(text) {
         run: to(['skills', name]),
       })),
     ],
-    [skills, routes, paused, now.value?.gateways, isViewer.value],
+    [skills, routes, paused, shown, now.value?.gateways, now.value?.groups, now.value?.subscriptions],
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // Offered only to those who begin to type it, as there are many.
@@ -113,6 +117,14 @@ function useEntries(text) {
     0,
     MOST.all,
   )
+}
+
+/** The message of the open page: its id and outcome. */
+async function openMessage(signal) {
+  const [view, id] = route.peek().path
+  if (view !== 'messages' || id === undefined) return undefined
+  const { outcome } = await invoke('message-show', { id }, signal)
+  return { id, outcome }
 }
 
 /** All views without a text, and all actions with one. */
@@ -161,72 +173,6 @@ function search(text) {
 /** Search words unchanged; invalid ones, such as `re: order`, as one text. */
 function wordsIn(text) {
   return /(^|\s)[a-z-]+:(\s|$)/i.test(text) ? `"${text.replaceAll('"', '\\"')}"` : text
-}
-
-function actions() {
-  const reload = async () => {
-    const body = 'A valid configuration takes effect immediately. An invalid one changes nothing.'
-    if (!(await ask({ title: 'Reload the configuration and the skills?', body, action: 'Reload' }))) return
-    await act(async () => {
-      await call('POST', '/v1/reload', {})
-      return 'The configuration was reloaded.'
-    })
-  }
-  const changing = [
-    { name: 'Reload the configuration', run: reload },
-    { name: 'Send a test message', run: to('compose') },
-    { name: 'Check the gateways', run: to('gateways') },
-    { name: 'Retry dead letters …', run: to('dead-letters') },
-    { name: 'Cancel a running attempt …', run: to('messages', { outcome: 'running' }) },
-    { name: 'Cancel a job …', run: to('jobs', { state: 'running' }) },
-    { name: 'Replay events …', run: to('queues') },
-    { name: 'Resume what is paused …', run: to('paused') },
-  ]
-  const copy = () =>
-    act(async () => {
-      await navigator.clipboard.writeText(location.href)
-      return 'The link was copied.'
-    })
-  const looking = [
-    { name: 'Copy a link to this page', run: copy },
-    { name: 'Show dead messages', run: to('messages', { outcome: 'dead' }) },
-    { name: 'Sign out', run: () => act(signOut) },
-  ]
-  return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
-}
-
-const PAUSES = /^pa/i
-
-/** Pauses for gateways, routes and own skills. */
-function pauses(skills, routes) {
-  if (isViewer.value) return []
-  const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
-  const entry = (kind, name) => ({
-    ...{ kind: 'action', name: `Pause ${kind} ${name} …` },
-    run: () => pauseWith({ kind, of: { [kind]: name }, name }),
-  })
-  return [
-    ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
-    ...routes.map(({ name }) => entry('route', name)),
-    ...own.map(({ name }) => entry('skill', name)),
-  ]
-}
-
-/** What can be resumed. Conversations are handed back in their own view. */
-function resumes(paused) {
-  if (isViewer.value) return []
-  return paused
-    .filter(({ kind }) => ['gateway', 'route', 'skill'].includes(kind))
-    .map(({ kind, name, by, reason }) => ({
-      kind: 'action',
-      name: `Resume ${kind} ${name}`,
-      about: [by && `paused by ${by}`, reason].filter(Boolean).join(': '),
-      run: () =>
-        act(async () => {
-          await invoke(`${kind}-resume`, { [kind]: name })
-          return `${name} goes on.`
-        }),
-    }))
 }
 
 /** The begin of an id, which is the begin of a time in hexadecimal. */

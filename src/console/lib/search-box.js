@@ -10,6 +10,7 @@ const WORDS = [
   ['from:ada', 'part of the id, name or address of the sender'],
   ['status:dead,retrying', 'how it stands'],
   ['gateway:shop', 'its gateway'],
+  ['route:orders', 'the route that took it'],
   ['event:order.paid', 'its event name of a webhook or Slack'],
   ['after:2h', 'since a time or an age: after:2026-11-21T10:00'],
   ['before:yesterday', 'before a time'],

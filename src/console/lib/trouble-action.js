@@ -2,7 +2,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { act, useOnce } from './parts.js'
 import { link } from './router.js'
-import { placeOf } from './troubles.js'
+import { count, placeOf } from './troubles.js'
 
 /** The label of the link to the place where a trouble is handled, by its code. */
 const LABELS = {
@@ -40,6 +40,13 @@ function resumeOf({ code, where, title }) {
   return undefined
 }
 
+/** The filter of the messages that wait for a pause; undefined if none does. */
+function waitingFor({ where, text }) {
+  if (text.includes('No message waits')) return undefined
+  const { gateway, skill, reason } = where
+  return { outcome: 'waiting', ...(gateway ? { gateway } : skill ? {} : { route: reason }) }
+}
+
 /** What can be done about a trouble here: a button that ends a pause, or the way to its place. */
 export function TroubleAction({ trouble }) {
   const [isBusy, once] = useOnce()
@@ -53,6 +60,7 @@ export function TroubleAction({ trouble }) {
       await invoke(resume.skill, resume.args)
       return resume.said ?? `${resume.name} goes on.`
     })
-  return html`${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
+  const waiting = code === 'paused' && resume ? waitingFor(trouble) : undefined
+  return html`${waiting && html`<a class="action" href=${link('messages', waiting)}>See ${count(trouble.count, 'message')}</a>`}${label && html`<a class="action" href=${link(path, query)}>${label}</a>`}
     ${resume && html` <button changes type="button" class="small" disabled=${isBusy} onClick=${() => once(end)} aria-label=${resume.verb ? `Try ${resume.name} now` : `Resume ${resume.name}`}>${resume.verb ?? 'Resume'}</button>`}`
 }

@@ -52,6 +52,25 @@ function outcomeOf(road, dispatch, outbox) {
   return { dispatch, outbox }[road]
 }
 
+const UTC = /(?:(\d{4}-\d\d-\d\d) )?(\d\d):(\d\d) UTC/g
+const DAY = 86_400_000
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const DATE_CLOCK = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
+/** A text of the daemon with its times (`23:18 UTC`) in the time zone of this browser. Without a date, the nearest time is meant. */
+export function withLocalTimes(text, now = Date.now()) {
+  return text.replace(UTC, (_, date, hours, minutes) => {
+    if (date) return DATE_CLOCK.format(Date.parse(`${date}T${hours}:${minutes}:00Z`))
+    const today = new Date(now).setUTCHours(Number(hours), Number(minutes), 0, 0)
+    return CLOCK.format(today + Math.round((now - today) / DAY) * DAY)
+  })
+}
+
 /** What to do, without the parts about the command line: here is a link or a button for each. */
 export function withoutCommands(todo) {
   const parts = todo.split(/(?<=[.;:])\s+/).filter((part) => !part.includes('`trivium'))

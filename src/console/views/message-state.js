@@ -4,7 +4,7 @@ import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, span, useLoaded, Words } from '../lib/parts.js'
 import { link } from '../lib/router.js'
-import { count } from '../lib/troubles.js'
+import { count, withLocalTimes } from '../lib/troubles.js'
 import { authorOf } from './authors.js'
 
 /** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
@@ -70,7 +70,7 @@ function attemptOf(note) {
 
 function whyOf(note) {
   const why = note?.detail?.error ?? note?.detail?.reason
-  return why ? html`: <${Words} text=${causeOf(why).replace(/[.\s]+$/, '')} />.` : '.'
+  return why ? html`: <${Words} text=${withLocalTimes(causeOf(why)).replace(/[.\s]+$/, '')} />.` : '.'
 }
 
 /** When the next attempt begins. */

@@ -20,7 +20,7 @@ import {
   took,
   useLoaded,
 } from '../lib/parts.js'
-import { cancelRun } from '../lib/pause.js'
+import { cancelRun, retryNow } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { retryLetters } from '../lib/retry.js'
 import { go, link, replace } from '../lib/router.js'
@@ -120,7 +120,8 @@ function Row({ message, selection }) {
     <span class="number run-time"><${RunTime} of=${attempt} outcome=${outcome} /></span>
     <${Outcome} outcome=${outcome} />
   </a>${outcome === 'running' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => cancelRun(id)} aria-label=${`Cancel the attempt on ${id}`}>Cancel …</button>`}
-  ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}`
+  ${outcome === 'dead' && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryLetters([{ id, queue: 'dispatch' }])} aria-label=${`Retry ${id}`}>Retry</button>`}
+  ${(outcome === 'retrying' || outcome === 'replying') && html`<button changes type="button" class="small take" tabindex="-1" onClick=${() => retryNow(id)} aria-label=${`Retry ${id} now`}>Retry now</button>`}`
 }
 
 const FAILED = new Set(['dead', 'retrying'])
@@ -153,8 +154,8 @@ function Selected({ selection }) {
 }
 
 /** The causes of the failed messages, each leading to its dead letters. */
-function Causes({ filter: { outcome, since, until, gateway, search, text, sender } }) {
-  const isShown = outcome === 'dead' && !gateway && !search && !text && !sender
+function Causes({ filter: { outcome, since, until, gateway, route, search, text, sender } }) {
+  const isShown = outcome === 'dead' && !gateway && !route && !search && !text && !sender
   const filter = { queue: 'dispatch', ...(since && { since }), ...(until && { until }) }
   const { value: groups } = useLoaded(
     async (signal) => (isShown ? invoke('dead-letter-groups', filter, signal) : []),
@@ -191,7 +192,9 @@ function Filter({ filter, set, focus }) {
 
 /** Filters in the address that the form does not show; each can be removed. */
 function ChosenFilters({ filter, set }) {
-  const chosen = ['text', 'sender', 'event', 'conversation', 'transport'].filter((name) => filter[name])
+  const chosen = ['route', 'text', 'sender', 'event', 'conversation', 'transport'].filter(
+    (name) => filter[name],
+  )
   if (chosen.length === 0) return null
   return html`<p class="given">${chosen.map(
     (name) =>

@@ -8,7 +8,7 @@ import { Age, Badge, CopyLink, dateTime, Loading, took, useLoaded, Wait, Words }
 import { RANGES, Range } from '../lib/range.js'
 import { go, link, replace } from '../lib/router.js'
 import { TroubleAction } from '../lib/trouble-action.js'
-import { placeOf, withoutCommands } from '../lib/troubles.js'
+import { placeOf, withLocalTimes, withoutCommands } from '../lib/troubles.js'
 
 const RATES = [
   { name: 'accepted', color: 'accent', of: (point) => point.accepted },
@@ -114,8 +114,9 @@ function Troubles() {
 }
 
 function TroubleItem({ trouble }) {
-  const { severity, title, text, since } = trouble
-  const todo = withoutCommands(trouble.todo)
+  const { severity, title, since } = trouble
+  const text = withLocalTimes(trouble.text)
+  const todo = withoutCommands(withLocalTimes(trouble.todo))
   const { path, query } = placeOf(trouble)
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html` <span class="since">for <${Age} at=${since} /></span>`}</p>

@@ -43,6 +43,12 @@ const KINDS = {
   schedule: ({ name }) => ({ args: { id: name } }),
 }
 
+/** The filter of the messages that wait for a pause. */
+function waitingOf({ kind, name, gateway }) {
+  if (kind === 'conversation') return { gateway, conversation: name }
+  return kind === 'skill' ? {} : { [kind]: name }
+}
+
 /** The daemon counts up to so many. */
 const MOST_READ = 1_000
 
@@ -61,7 +67,7 @@ function Paused({ pause, done }) {
     <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${by ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}>${waiting > 0 && html`<a href=${link('messages', { outcome: 'waiting', ...(kind === 'gateway' && { gateway: name }) })}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`}</td>
+    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}>${waiting > 0 && html`<a href=${link('messages', { outcome: 'waiting', ...waitingOf(pause) })}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`}</td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }

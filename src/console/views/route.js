@@ -1,4 +1,6 @@
 import { call, invoke } from '../lib/api.js'
+import { useAttempt } from '../lib/attempts.js'
+import { causeOf } from '../lib/cause.js'
 import { Yaml } from '../lib/code.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
@@ -10,7 +12,7 @@ import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
 
 /** Number of its last messages that are shown. */
-const FEW = 20
+const FEW = 15
 
 /** One route: its lines in the configuration, how many messages it took, the last ones, and its pause. */
 export function RoutePage({ name }) {
@@ -27,7 +29,7 @@ export function RoutePage({ name }) {
   </section>`
 }
 
-function Shown({ route: { name, match, skill, queue, bolt, hour, day, lastAt }, place, since }) {
+function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
   const target = skill
     ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
     : queue
@@ -36,19 +38,14 @@ function Shown({ route: { name, match, skill, queue, bolt, hour, day, lastAt }, 
         ? `the app ${bolt}`
         : 'nothing'
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
-      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { outcome: 'waiting', gateway: gatewayOf(match) })}>Messages that wait</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
+      <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
     <p>Its messages go to ${target}.</p>
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
     <${Held} route=${name} skill=${skill} />
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
-    ${skill && html`<h2>Last messages</h2><${Runs} route=${name} skill=${skill} />`}`
-}
-
-/** The gateway of a route that names one: lists of messages know no route. */
-function gatewayOf({ gateway } = {}) {
-  return typeof gateway === 'string' && !/[*?[{]/.test(gateway) ? gateway : undefined
+    <${LastMessages} route=${name} />`
 }
 
 /** The messages that wait because the route or its skill is paused. */
@@ -82,23 +79,20 @@ function Figure({ name, value }) {
   return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
 }
 
-/** The last runs of its skill that the route began, with their messages. */
-function Runs({ route, skill }) {
-  const loaded = useLoaded((signal) => invoke('skill-usage', { name: skill, since: '7d' }, signal), [skill])
-  const runs = (loaded.value?.recent ?? []).filter(({ by }) => by === `route ${route}`).slice(0, FEW)
-  return html`<${Wait} of=${loaded} what="its messages" />
-    ${loaded.value && runs.length === 0 && html`<p class="dim">No message of it ran lately; those of a paused route wait.</p>`}
-    ${
-      runs.length > 0 &&
-      html`<div class="scrolls" tabindex="0" role="region" aria-label="Last messages"><table class="runs">
-      <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">message</th></tr></thead>
-      <tbody>${runs.map(
-        (
-          { at, ms, messageId, code, error },
-          index,
-        ) => html`<tr key=${`${at} ${index}`}><td><${Age} at=${at} /> ago</td>
-        <td>${code ? html`<${Badge} kind="bad">${code}<//> <span class="error">${error}</span>` : html`<${Badge} kind="good">ok<//>`}</td>
-        <td class="number">${took(ms)}</td><td>${messageId && html`<a data-row href=${link(['messages', messageId])}>…${messageId.slice(-8)}</a>`}</td></tr>`,
-      )}</tbody></table></div>`
-    }`
+/** The last messages that the route took, with what became of them. */
+function LastMessages({ route }) {
+  const loaded = useLoaded((signal) => invoke('message-search', { route, limit: FEW }, signal), [route])
+  const { messages = [], next } = loaded.value ?? {}
+  return html`<h2>Last messages</h2><${Wait} of=${loaded} what="its messages" />
+    ${loaded.value && messages.length === 0 && html`<p class="dim">${next === undefined ? 'It has taken no message that is still retained.' : 'None among the newest messages.'}</p>`}
+    <ul class="newest" aria-label="Last messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
+    ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
+}
+
+const FAILED = new Set(['dead', 'retrying'])
+
+function LastMessage({ message }) {
+  const { id, at, outcome } = message
+  const attempt = useAttempt(message)
+  return html`<li><a data-row href=${link(['messages', id])}><${Age} at=${at} /><span class="one-line"><${Gist} of=${message} />${FAILED.has(outcome) && attempt?.error && html` <span class="error">${causeOf(attempt.error)}</span>`}</span><span><span class="dim">${took(attempt?.ms)}</span> <${Outcome} outcome=${outcome} /></span></a></li>`
 }

@@ -35,6 +35,7 @@ const searchWords = z
 /** The filter for messages, in searches and in the live stream. */
 export const messageFilter = closed({
   gateway: optional('Only messages of this gateway'),
+  route: optional('Only messages that this route took'),
   transport: optional('Only of this transport: email, slack, webhook, …'),
   conversation: optional('Only messages of this conversation'),
   event: optional('Only with this event name of webhooks or Slack'),

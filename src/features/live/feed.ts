@@ -1,3 +1,4 @@
+import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createMessageChanges } from './message-changes.ts'
@@ -10,7 +11,11 @@ const POLL_INTERVAL = 250
 /** Slowly changing data is read in every fourth poll, and approvals in every eighth. */
 const SLOW_POLLS = 4
 
-type FeedDeps = OverviewDeps & { store: Pick<Store, 'journal' | 'topics' | 'jobs'> }
+type FeedDeps = OverviewDeps & {
+  store: Pick<Store, 'journal' | 'topics' | 'jobs'>
+  /** The route that a message takes by the current configuration. */
+  routeOf(message: Message): string | undefined
+}
 
 /**
  * Sends readers the changes on the store, made by any daemon. It polls, so that accepting messages
@@ -34,7 +39,7 @@ export function createFeed(deps: FeedDeps) {
 }
 
 function startPolling(deps: FeedDeps) {
-  const readers = createReaders()
+  const readers = createReaders(deps.routeOf)
   const messages = createMessageChanges(deps.store, readers, deps.now)
   const overview = createOverviewChanges(deps, readers)
   const joining = new Set<Reader>()

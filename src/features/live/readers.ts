@@ -15,16 +15,20 @@ export const MAX_WATCHED = 1_000
 
 export type Readers = ReturnType<typeof createReaders>
 
-/** The readers with their filters. */
-export function createReaders() {
+/** The readers with their filters. `routeOf`: the route that a new message takes. */
+export function createReaders(routeOf: (message: Message) => string | undefined) {
   const readers = new Map<Reader, { matches(message: Message): boolean; outcomes: Outcome[] | undefined }>()
 
   return {
     has: (reader: Reader) => readers.has(reader),
     count: () => readers.size,
     add(reader: Reader): void {
-      const { outcomes, ...query } = searchOf(reader.filter, { kind: 'http' })
-      readers.set(reader, { matches: withRouteKeys(createMatcher(query), reader.fits), outcomes })
+      const { outcomes, route, ...query } = searchOf(reader.filter, { kind: 'http' })
+      const takes =
+        route === undefined
+          ? reader.fits
+          : (message: Message) => routeOf(message) === route && (reader.fits?.(message) ?? true)
+      readers.set(reader, { matches: withRouteKeys(createMatcher(query), takes), outcomes })
     },
     /** Adds a reader without messages, while the store is unreachable. */
     addWithoutMessages: (reader: Reader) =>

@@ -41,6 +41,8 @@ export type PauseReading = {
   by: string
   reason?: string
   until?: number
+  /** Number of messages that wait for it, without those behind them in their conversations. */
+  waiting?: number
 }
 
 export type StoredReadings = {

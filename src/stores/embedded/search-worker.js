@@ -40,10 +40,10 @@ parentPort?.on('message', (asked) => {
 const timeOf = (id) => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 /**
- * The conditions of a request on `j` and `s` that the database can evaluate, and their values. The first two values are missing: callers
+ * The conditions of a request on `j`, `s` and `r` that the database can evaluate, and their values. The first two values are missing: callers
  * bind the positions of each step.
  */
-function conditionsOf({ likes, gateways, conversation, outcomes, since, until }) {
+function conditionsOf({ likes, gateways, conversation, outcomes, route, since, until }) {
   const conditions = ['j.seq >= ? AND j.seq < ?', 'j.id >= ?', 'j.id < ?']
   const values = [since, until]
   const add = (condition, ...bound) => {
@@ -54,8 +54,12 @@ function conditionsOf({ likes, gateways, conversation, outcomes, since, until })
   if (conversation) add('(j.conversation = ? OR j.seq = ?)', conversation.name, conversation.own)
   for (const like of likes) add('j.payload LIKE ?', like)
   if (outcomes) add(`s.outcome IN (${outcomes.map(() => '?').join()})`, ...outcomes)
+  if (route !== undefined) add('r.route = ?', route)
   return { where: conditions.join(' AND '), values }
 }
+
+/** The routes of messages cost a look-up for each, so they are only joined for a condition on them. */
+const withRoutes = ({ route }) => (route === undefined ? '' : 'CROSS JOIN routed r ON r.seq = j.seq')
 
 function search(asked) {
   const { since, until, end, limit } = asked
@@ -63,7 +67,7 @@ function search(asked) {
   const { where, values } = conditionsOf(asked)
   const select = prepare(`SELECT j.seq, j.id, g.name AS gateway, j.received_at, j.payload, s.outcome
     FROM journal j CROSS JOIN gateway g ON g.id = j.gateway CROSS JOIN message_outcome s ON s.seq = j.seq
-    WHERE ${where} ORDER BY j.seq DESC LIMIT ?`)
+    ${withRoutes(asked)} WHERE ${where} ORDER BY j.seq DESC LIMIT ?`)
 
   const rows = []
   let size = 0
@@ -103,7 +107,7 @@ function count(asked) {
   const deadline = Date.now() + LONGEST
   const { where, values } = conditionsOf(asked)
   const withOutcomes = outcomes ? 'CROSS JOIN message_outcome s ON s.seq = j.seq' : ''
-  const select = prepare(`SELECT j.id FROM journal j ${withOutcomes} WHERE ${where}`)
+  const select = prepare(`SELECT j.id FROM journal j ${withOutcomes} ${withRoutes(asked)} WHERE ${where}`)
   const spanOf = (id) => Math.floor(timeOf(id) / width) * width
 
   const counts = new Map()

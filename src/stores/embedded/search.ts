@@ -14,6 +14,7 @@ type Asked = {
   gateways: number[] | undefined
   conversation: { name: string; own: number } | undefined
   outcomes: readonly Outcome[] | undefined
+  route: string | undefined
   since: string
   until: string
   end: number
@@ -85,7 +86,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
 
   /** The part of a query that the database can evaluate, a superset of the matches. Undefined: nothing can match. */
   function toAsked(query: MessageSearch): Asked | undefined {
-    const { transport, event, sender, conversation, before, outcomes, limit } = query
+    const { transport, event, sender, conversation, before, outcomes, route, limit } = query
     const names = query.gateways?.flatMap((name) => gateways.find(name) ?? [])
     if (names?.length === 0) return undefined
     const said = [sender, ...wordsOf(query)].filter(isPlainText)
@@ -98,6 +99,7 @@ export function createSearch({ gateways }: Pick<Parts, 'gateways'>, path: string
       conversation:
         conversation === undefined ? undefined : { name: conversation, own: positionOf(conversation) ?? 0 },
       outcomes,
+      route,
       since: makeId(query.since ?? 0, 0, 0),
       until: query.until === undefined ? LAST : makeId(query.until, 0, 0),
       end: before === undefined ? Number.MAX_SAFE_INTEGER : (positionOf(before) ?? 0),
@@ -120,8 +122,9 @@ function headsOf({
   gateways,
   conversation,
   outcomes,
+  route,
   since,
   until,
 }: Omit<MessageSearch, 'limit'>): MessageSearch {
-  return { gateways, conversation, outcomes, since, until, limit: 0 }
+  return { gateways, conversation, outcomes, route, since, until, limit: 0 }
 }

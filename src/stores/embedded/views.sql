@@ -52,3 +52,11 @@ CREATE TEMP VIEW message_outcome AS SELECT seq, id, CASE
         AND what IN ('send failed', 'sent', 'suppressed', 'not sent', 'dead') ORDER BY n DESC LIMIT 1) = 'send failed' THEN 'replying'
     ELSE outcome END AS outcome
   FROM dispatched d;
+
+-- The route of each message: that of its job or dead letter, or of its last attempt; null if there is none.
+CREATE TEMP VIEW routed AS SELECT j.seq, coalesce(
+    (SELECT job.grp FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
+    (SELECT d.grp FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
+    (SELECT detail ->> '$.route' FROM note WHERE note.seq = j.seq AND road = 0 AND detail ->> '$.route' IS NOT NULL
+      ORDER BY n DESC LIMIT 1)) AS route
+  FROM journal j;

@@ -3,6 +3,7 @@ import type { Journal } from '../../core/store.ts'
 import { type Entry, parseHead, positionIn } from './codec.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
+import type { Lookup } from './lookup.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
@@ -15,9 +16,9 @@ export function createCount(
   call: Server['call'],
   main: string,
   places: Places,
-  outcomes: Journal['outcomes'],
+  { outcomes, routes }: Lookup,
 ): Journal['countByTime'] {
-  return async ({ gateways, conversation, outcomes: wanted, since = 0, until }, width) => {
+  return async ({ gateways, conversation, outcomes: wanted, route, since = 0, until }, width) => {
     const deadline = performance.now() + CALL_TIME
     const counts = new Map<number, number>()
     const spanOf = (time: number) => Math.floor(time / width) * width
@@ -42,9 +43,11 @@ export function createCount(
       const entries = await call<Entry[]>('XREVRANGE', `${main}journal`, `${from}-0`, '-', 'COUNT', SLICE)
       const ids = entries.filter(matches).map(idOf)
       const found = wanted ? await outcomes(ids) : []
+      const taken = route === undefined ? undefined : await routes(ids)
       for (const [index, id] of ids.entries()) {
         const outcome = found[index]
         if (wanted && !(outcome && wanted.includes(outcome))) continue
+        if (taken && taken[index] !== route) continue
         const at = spanOf(timeOf(id))
         counts.set(at, (counts.get(at) ?? 0) + 1)
       }

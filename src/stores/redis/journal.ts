@@ -1,11 +1,11 @@
 import type { Message } from '../../core/message.ts'
-import type { Outcome } from '../../core/message-query.ts'
 import type { Journal, Store } from '../../core/store.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { createAccepting } from './accepting.ts'
 import { inBatches } from './batches.ts'
 import { decodeNote, type Entry, encodeNotes, messageOf } from './codec.ts'
 import { briefArgs } from './jobs.ts'
+import { createLookup } from './lookup.ts'
 import type { Server } from './scripts.ts'
 import { createSearch } from './search.ts'
 
@@ -29,13 +29,7 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
     return message?.id === id ? message : undefined
   }
 
-  const outcomes = async (ids: readonly string[]) => {
-    const answers = await inBatches(
-      ids.map((id) => places.partsOf(id) ?? [0, 0, 0]).map((parts, index) => [ids[index] ?? '', ...parts]),
-      (batch) => run<(Outcome | '')[]>('outcomes', main, ...batch.flat()),
-    )
-    return answers.map((answer) => answer || undefined)
-  }
+  const lookup = createLookup(server)
 
   return {
     accept: accepting.accept,
@@ -52,9 +46,9 @@ export function createJournal(server: Server, fresh: FreshMessages, begun: boole
 
     get,
 
-    ...createSearch(call, main, places, outcomes),
+    ...createSearch(call, main, places, lookup),
 
-    outcomes,
+    outcomes: lookup.outcomes,
 
     note: async (id, notes) => {
       const parts = places.partsOf(id)

@@ -1,10 +1,11 @@
 import { isId, timeOf } from '../../core/message-id.ts'
 import { createMatcher, isPlainText, wordsOf } from '../../core/message-query.ts'
-import type { FoundMessages, Journal, MessageSearch } from '../../core/store.ts'
+import type { FoundMessages, MessageSearch } from '../../core/store.ts'
 import { type Entry, messageOf, parseHead, positionIn } from './codec.ts'
 import { createCount } from './count.ts'
 import { lastBefore } from './last-before.ts'
 import type { Places } from './layout.ts'
+import type { Lookup } from './lookup.ts'
 import { digest } from './roots.ts'
 import type { Server } from './scripts.ts'
 
@@ -19,7 +20,7 @@ export function createSearch(
   call: Server['call'],
   main: string,
   places: Places,
-  outcomes: Journal['outcomes'],
+  { outcomes, routes }: Lookup,
 ) {
   /** The place of the last message before an id. The id may be of another shard, as ids are in order within each shard. */
   const placeBefore = async (id: string) => {
@@ -62,10 +63,13 @@ export function createSearch(
         .filter(mayMatch)
         .map((entry) => messageOf(entry, places))
         .filter(matches)
-      const known = await outcomes(messages.map(({ id }) => id))
+      const ids = messages.map(({ id }) => id)
+      const known = await outcomes(ids)
+      const taken = query.route === undefined ? undefined : await routes(ids)
       for (const [index, message] of messages.entries()) {
         const outcome = known[index]
         if (!outcome || (query.outcomes && !query.outcomes.includes(outcome))) continue
+        if (taken && taken[index] !== query.route) continue
         found.push({ message, outcome })
         size += message.text.length
         if (found.length >= limit || size > LARGEST) return { found, next: message.id }
@@ -81,5 +85,5 @@ export function createSearch(
     return { found }
   }
 
-  return { search, countByTime: createCount(call, main, places, outcomes) }
+  return { search, countByTime: createCount(call, main, places, { outcomes, routes }) }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewMessage } from '../../../src/core/message.ts'
 import type { MessageSearch, Store } from '../../../src/core/store.ts'
-import { acceptAll, job, MINUTE, part, type StoreFactory, saying, WEEK } from './kit.ts'
+import { acceptAll, claimJobs, failure, job, MINUTE, part, type StoreFactory, saying, WEEK } from './kit.ts'
 
 /** The texts of all messages that a query finds, read page by page. */
 async function findAll(store: Store, search: Partial<MessageSearch>): Promise<string[]> {
@@ -60,6 +60,39 @@ export function searchContract(factory: StoreFactory): void {
       assert.deepEqual(await findAll(store, { words: ['order', 'BLUE'] }), ['the blue Book'])
       assert.deepEqual(await findAll(store, { words: ['red', 'blue'] }), [])
       assert.deepEqual(await findAll(store, { text: 'the', words: ['"none"'] }), [])
+    },
+    'finds and counts messages by their route: of the job, the dead letter or the last attempt': async ({
+      store,
+      now,
+    }) => {
+      const [held = '', dead = '', done = ''] = await acceptAll(store, ['held', 'dead', 'done', 'unrouted'])
+      const jobOf = (id: string, group: string) => job(id, `demo/${id}`, { messageId: id, group })
+      const { cursor, items } = await store.journal.unpumped(10)
+      const jobs = [jobOf(held, 'orders'), jobOf(dead, 'orders'), jobOf(done, 'rest')]
+      await store.journal.pumped(cursor, items.at(-1)?.id ?? '', jobs)
+      assert.deepEqual(await findAll(store, { route: 'orders' }), ['dead', 'held'])
+      const { items: claims } = await claimJobs(store, 'dispatch')
+      for (const { id, token } of claims) {
+        const end = (detail: { route: string }) => [
+          { at: now(), road: 'dispatch' as const, what: 'done', detail },
+        ]
+        if (id === held) await store.jobs.settle('dispatch', [{ id, token, outcome: 'hold' }])
+        if (id === done)
+          await store.jobs.settle('dispatch', [
+            { id, token, outcome: 'done', notes: end({ route: 'orders' }) },
+          ])
+        if (id !== dead) continue
+        const error = failure('no', now())
+        await store.jobs.settle('dispatch', [{ id, token, outcome: 'dead', reason: 'attempts', error }])
+      }
+      assert.deepEqual(await findAll(store, { route: 'orders' }), ['done', 'dead', 'held'])
+      assert.deepEqual(await findAll(store, { route: 'orders', outcomes: ['done'] }), ['done'])
+      assert.deepEqual(await findAll(store, { route: 'rest' }), [])
+      const { counts } = await store.journal.countByTime({ route: 'orders' }, WEEK)
+      assert.equal(
+        counts.reduce((sum, { count }) => sum + count, 0),
+        3,
+      )
     },
     'counts messages by time, gateway, conversation and outcome': async ({ store, now, advance }) => {
       advance(MINUTE - (now() % MINUTE))

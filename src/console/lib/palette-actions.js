@@ -1,0 +1,129 @@
+import { call, invoke, isViewer, signOut } from './api.js'
+import { pausePush, resumePush, tryPush } from './group-actions.js'
+import { changes, now } from './live.js'
+import { act, ask } from './parts.js'
+import { cancelRun, pauseWith, retryNow } from './pause.js'
+import { go } from './router.js'
+
+const to = (path, query) => () => go(path, query)
+
+/** What can be done anywhere. */
+export function actions() {
+  const reload = async () => {
+    const body = 'A valid configuration takes effect immediately. An invalid one changes nothing.'
+    if (!(await ask({ title: 'Reload the configuration and the skills?', body, action: 'Reload' }))) return
+    await act(async () => {
+      await call('POST', '/v1/reload', {})
+      return 'The configuration was reloaded.'
+    })
+  }
+  const changing = [
+    { name: 'Reload the configuration', run: reload },
+    { name: 'Send a test message', run: to('compose') },
+    { name: 'Check the gateways', run: to('gateways') },
+    { name: 'Retry dead letters …', run: to('dead-letters') },
+    { name: 'Cancel a running attempt …', run: to('messages', { outcome: 'running' }) },
+    { name: 'Cancel a job …', run: to('jobs', { state: 'running' }) },
+    { name: 'Replay events …', run: to('queues') },
+    { name: 'Resume what is paused …', run: to('paused') },
+  ]
+  const copy = () =>
+    act(async () => {
+      await navigator.clipboard.writeText(location.href)
+      return 'The link was copied.'
+    })
+  const looking = [
+    { name: 'Copy a link to this page', run: copy },
+    { name: 'Show dead messages', run: to('messages', { outcome: 'dead' }) },
+    { name: 'Sign out', run: () => act(signOut) },
+  ]
+  return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
+}
+
+/** Pauses for gateways, routes and own skills. */
+export function pauses(skills, routes) {
+  if (isViewer.value) return []
+  const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
+  const entry = (kind, name) => ({
+    ...{ kind: 'action', name: `Pause ${kind} ${name} …` },
+    run: () => pauseWith({ kind, of: { [kind]: name }, name }),
+  })
+  return [
+    ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
+    ...routes.map(({ name }) => entry('route', name)),
+    ...own.map(({ name }) => entry('skill', name)),
+  ]
+}
+
+/** What can be resumed. Conversations are handed back in their own view. */
+export function resumes(paused) {
+  if (isViewer.value) return []
+  return paused
+    .filter(({ kind }) => ['gateway', 'route', 'skill'].includes(kind))
+    .map(({ kind, name, by, reason }) => ({
+      kind: 'action',
+      name: `Resume ${kind} ${name}`,
+      about: [by && `paused by ${by}`, reason].filter(Boolean).join(': '),
+      run: () =>
+        act(async () => {
+          await invoke(`${kind}-resume`, { [kind]: name })
+          return `${name} goes on.`
+        }),
+    }))
+}
+
+/** What can be done with the message of the page that is open. `shown`: its id and outcome. */
+export function ofMessage(shown) {
+  if (!shown || isViewer.value) return []
+  const { id, outcome } = shown
+  const about = 'the open message'
+  if (outcome === 'retrying' || outcome === 'replying')
+    return [{ kind: 'action', name: 'Retry this message now', about, run: () => retryNow(id) }]
+  if (outcome === 'running')
+    return [{ kind: 'action', name: 'Cancel this attempt …', about, run: () => cancelRun(id) }]
+  if (outcome !== 'dead') return []
+  const retry = () =>
+    act(async () => {
+      await invoke('dead-letter-retry', { id })
+      changes.dead.value++
+      return 'It is being retried.'
+    })
+  return [{ kind: 'action', name: 'Retry this message', about, run: retry }]
+}
+
+/** Consumer groups and push subscriptions, and what can be done with a push. */
+export function groupEntries() {
+  const { groups = [], subscriptions = [] } = now.value ?? {}
+  const isPush = ({ topic, group }) =>
+    subscriptions.some((each) => each.name === group && each.topic === topic)
+  return [
+    ...subscriptions.map(({ name, topic, state }) => ({
+      ...{ kind: 'push', name, about: `${topic}, ${state}` },
+      run: to(['queues', topic, name]),
+    })),
+    ...groups
+      .filter((each) => !isPush(each))
+      .map(({ topic, group, lag }) => ({
+        ...{
+          kind: 'group',
+          name: group,
+          about: lag > 0 ? `${topic}, ${lag.toLocaleString('en')} behind` : topic,
+        },
+        run: to(['queues', topic, group]),
+      })),
+    ...(isViewer.value ? [] : subscriptions.flatMap(pushActions)),
+  ]
+}
+
+function pushActions(push) {
+  const { name, state } = push
+  const action = (verb, run) => ({
+    kind: 'action',
+    name: verb,
+    about: 'push subscription',
+    run: () => run(push),
+  })
+  if (state === 'paused' || state === 'disabled') return [action(`Resume push ${name} …`, resumePush)]
+  const pause = action(`Pause push ${name} …`, pausePush)
+  return state === 'failing' ? [action(`Try push ${name} now`, tryPush), pause] : [pause]
+}

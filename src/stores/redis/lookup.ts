@@ -1,0 +1,25 @@
+import type { Outcome } from '../../core/message-query.ts'
+import type { Journal } from '../../core/store.ts'
+import { inBatches } from './batches.ts'
+import type { Server } from './scripts.ts'
+
+/** What is known of messages beside their content. `routes`: empty where there is none. */
+export type Lookup = Pick<Journal, 'outcomes'> & { routes(ids: readonly string[]): Promise<string[]> }
+
+/** Looks up the outcomes and routes of messages of one shard. */
+export function createLookup({ run, places, roots: { main } }: Server): Lookup {
+  return {
+    outcomes: async (ids) => {
+      const answers = await inBatches(
+        ids.map((id) => [id, ...(places.partsOf(id) ?? [0, 0, 0])]),
+        (batch) => run<(Outcome | '')[]>('outcomes', main, ...batch.flat()),
+      )
+      return answers.map((answer) => answer || undefined)
+    },
+    routes: (ids) =>
+      inBatches(
+        ids.map((id) => [id, places.placeOf(id) ?? 0]),
+        (batch) => run<string[]>('routes', main, ...batch.flat()),
+      ),
+  }
+}
