@@ -23,7 +23,10 @@ const DAEMON_FLAGS = [
   '--no-allocation-site-pretenuring',
   `--v8-pool-size=${HELPERS}`,
 ]
+// Read by glibc at the start of the daemon. A fixed threshold: otherwise it grows with the buffers that the start frees, and later ones
+// leave gaps in the heap.
 process.env.MALLOC_ARENA_MAX ??= '2'
+process.env.MALLOC_MMAP_THRESHOLD_ ??= String(128 * 1024)
 const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
 
 // Scripts ask for it often, and loading the commands takes longer than Node's own start.

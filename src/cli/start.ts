@@ -58,14 +58,19 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
 
 /**
  * Frees the memory that only the start needed, a fifth of the total. Otherwise V8 would wait until
- * the heap has doubled, and grow from there.
+ * the heap has doubled, and grow from there. This includes the code of functions that only the
+ * start called; if they are called again, V8 compiles them again.
  */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   // Skills must not find `gc`.
   setFlagsFromString('--no-expose-gc')
-  if (typeof collect === 'function') collect({ type: 'major', flavor: 'last-resort' })
+  if (typeof collect !== 'function') return
+  for (const flag of ['--flush-baseline-code', '--bytecode-old-age=1']) setFlagsFromString(flag)
+  collect({ type: 'major', flavor: 'last-resort' })
+  // The defaults: code that is in use stays compiled.
+  for (const flag of ['--no-flush-baseline-code', '--bytecode-old-age=6']) setFlagsFromString(flag)
 }
 
 /** Resolves with the exit code once the daemon has drained: after a signal, or the end of the npm process that started it. */

@@ -9,6 +9,7 @@ import { memory } from './memory.ts'
 import { push } from './push.ts'
 import { queue } from './queue.ts'
 import { ready } from './ready.ts'
+import { rest } from './rest.ts'
 import { storeSize } from './store-size.ts'
 
 /** All rows, in the order of the table. */
@@ -22,6 +23,7 @@ export const rows: readonly Row[] = [
   latency,
   storeSize,
   memory,
+  rest,
   ready,
   backlog,
   mail,
