@@ -1,0 +1,163 @@
+// The Helm chart and the commands of the docs for Kubernetes, with the real helm and kubectl; a cluster is not needed.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { kubernetesTools } from '../../ops/kubernetes-tools.ts'
+import { blocksOf, pages, placeOf, root } from '../docs/blocks.ts'
+import { temporaryDir } from '../fixtures/folder.ts'
+import { type KubernetesObject, kubernetesProblem } from '../fixtures/kubernetes-types.ts'
+
+const tools = kubernetesTools()
+const skip = tools === undefined && 'helm and kubectl are not available here'
+
+/** What the values of the chart switch on, each with the kinds that it adds. */
+const VARIANTS: readonly { name: string; values: readonly string[]; adds: readonly string[] }[] = [
+  { name: 'its defaults', values: [], adds: ['PodDisruptionBudget'] },
+  {
+    name: 'the embedded store in a volume',
+    values: ['--set', 'persistence.enabled=true,persistence.storageClass=fast,replicas=1'],
+    adds: ['PersistentVolumeClaim'],
+  },
+  {
+    name: 'an Ingress with TLS and annotations',
+    values: [
+      '--set',
+      'ingress.enabled=true,ingress.tlsSecret=hooks-tls,ingress.annotations.cert-manager\\.io/issuer=ca',
+    ],
+    adds: ['PodDisruptionBudget', 'Ingress'],
+  },
+  {
+    name: 'the control listener, and a ServiceMonitor',
+    values: ['--set', 'serviceMonitor.enabled=true'],
+    adds: ['PodDisruptionBudget', 'Service', 'NetworkPolicy', 'ServiceMonitor'],
+  },
+  {
+    name: 'skills, files and variables',
+    values: [
+      ...['--set-file', 'routes=routes.yaml', '--set-file', 'skills.shout=project/skills/hello/index.ts'],
+      ...['--set', 'env.TRIVIUM_LOG_LEVEL=debug,image.repository=example.com/trivium,image.tag=1.2.3'],
+    ],
+    adds: ['PodDisruptionBudget'],
+  },
+]
+
+function render(...args: string[]): KubernetesObject[] {
+  const { status, stdout, stderr } = spawnSync(tools?.helm ?? '', ['template', 'bot', 'ops/helm', ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  return parseAllDocuments(stdout).map((document) => document.toJS())
+}
+
+describe('the Helm chart', { skip, timeout: 300_000 }, () => {
+  test('has no fault that helm finds', () => {
+    const { status, stdout } = spawnSync(tools?.helm ?? '', ['lint', '--strict', 'ops/helm'], {
+      cwd: root,
+      encoding: 'utf8',
+    })
+    assert.equal(status, 0, stdout)
+  })
+
+  test('renders right Kubernetes objects with each of its values', (t) => {
+    const rendered = VARIANTS.map(({ name, values, adds }) => {
+      const objects = render(...values)
+      const kinds = objects.map(({ kind }) => kind).sort()
+      assert.deepEqual(kinds, ['ConfigMap', 'Deployment', 'Service', ...adds].sort(), name)
+      return objects
+    })
+    assert.equal(kubernetesProblem(rendered.flat(), temporaryDir(t)), undefined)
+    const named = rendered.flat().filter(({ metadata }) => !metadata.name.startsWith('bot'))
+    assert.deepEqual(named, [], 'two releases in one namespace would collide')
+  })
+
+  test('mounts what the pod has, and gives it the files, variables and image of the values', () => {
+    for (const { name, values } of VARIANTS) {
+      const { container, volumes } = podOf(render(...values))
+      const names = (list: readonly { name: string }[]) => list.map((each) => each.name).sort()
+      assert.deepEqual(names(container.volumeMounts), names(volumes), name)
+    }
+    const objects = render(...(VARIANTS.at(-1)?.values ?? []))
+    const { container, volumes } = podOf(objects)
+    assert.equal(container.image, 'example.com/trivium:1.2.3')
+    assert.ok(container.env.some(({ name, value }) => name === 'TRIVIUM_LOG_LEVEL' && value === 'debug'))
+    const { data } = Object(objects.find(({ kind }) => kind === 'ConfigMap'))
+    assert.equal(data['routes.yaml'], readFileSync(join(root, 'routes.yaml'), 'utf8'))
+    assert.equal(data.shout, readFileSync(join(root, 'project/skills/hello/index.ts'), 'utf8'))
+    const { items } = Object(volumes.find(({ name }) => name === 'files')?.configMap)
+    assert.deepEqual(items.at(-1), { key: 'shout', path: 'skills/shout/index.ts' })
+  })
+
+  test('runs the daemon as the manifest does', () => {
+    const manifest = readFileSync(join(root, 'ops/kubernetes.yaml'), 'utf8')
+    const own = podOf(parseAllDocuments(manifest).map((document) => document.toJS()))
+    const charts = podOf(render())
+    // The chart writes down the default, and has the skills in the same ConfigMap.
+    const { imagePullPolicy: _policy, ...container } = charts.container
+    assert.deepEqual(container, { ...own.container, envFrom: [{ secretRef: { name: 'trivium' } }] })
+    for (const key of ['terminationGracePeriodSeconds', 'securityContext', 'automountServiceAccountToken'])
+      assert.deepEqual(charts.spec[key], own.spec[key], key)
+  })
+})
+
+/** The pod of the Deployment among objects. */
+function podOf(objects: readonly KubernetesObject[]) {
+  const { spec } = Object(objects.find(({ kind }) => kind === 'Deployment')).spec.template
+  type Named = { name: string; value?: string; configMap?: object }
+  type Container = { image: string; imagePullPolicy?: string; volumeMounts: Named[]; env: Named[] }
+  const container: Container = spec.containers[0]
+  const volumes: Named[] = spec.volumes
+  return { spec, container, volumes }
+}
+
+describe('the docs', { skip, timeout: 300_000 }, () => {
+  test('use commands and options of kubectl and helm that exist', (t) => {
+    const dir = temporaryDir(t)
+    for (const [name, path] of Object.entries(tools ?? {}))
+      writeFileSync(join(dir, name), shim(name, path), { mode: 0o755 })
+    writeFileSync(join(dir, 'trivium.tgz'), '')
+    const run = (script: string, place: string) => {
+      const env = { PATH: dir, HOME: dir }
+      // Other programs do nothing.
+      const whole = `set -eo pipefail\nshopt -s expand_aliases\ncommand_not_found_handle() { :; }\n${script}`
+      const { status, stderr } = spawnSync('/bin/bash', ['-c', whole], { cwd: dir, env, encoding: 'utf8' })
+      assert.equal(status, 0, `${place}\n${script}\n${stderr}`)
+    }
+    let count = 0
+    for (const page of pages) {
+      for (const block of blocksOf(page)) {
+        if (block.language !== 'sh' || !/^(kubectl|helm) /m.test(block.code)) continue
+        run(block.code, placeOf(block))
+        count += 1
+      }
+      const text = readFileSync(join(root, page), 'utf8').replaceAll(/```.*?```/gs, '')
+      for (const [, code = ''] of text.matchAll(/`((?:kubectl|helm)\s[^`]+)`/g)) {
+        // Only the name of a command, in a sentence.
+        if (code.split(/\s/).length < 3) continue
+        run(code.replaceAll('\\|', '|').replaceAll(/\s+/g, ' ').replace('…', ''), page)
+        count += 1
+      }
+    }
+    assert.ok(count > 20, `only ${count} commands`)
+  })
+})
+
+/** A program that asks the real one for help with the same words, which fails for unknown options. */
+function shim(name: string, path: string): string {
+  return `#!/bin/bash
+words=()
+for word in "$@"; do
+  if [ "$word" = -- ]; then break; fi
+  words+=("$word")
+done
+help=$('${path}' "\${words[@]}" --help 2>&1) || { echo "$help" >&2; exit 1; }
+# Instead of an unknown command, its group explains itself.
+usage=\${help##*Usage:}
+case "$usage" in
+  *SUBCOMMAND* | *'[command]'* | *'${name} [flags]'*) echo "${name} has no such command: $*" >&2; exit 1 ;;
+esac
+`
+}
