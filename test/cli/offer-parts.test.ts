@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { stripVTControlCharacters } from 'node:util'
 import { builtPackage } from '../../ops/tests/built-package.ts'
+import { atTerminal, HAS_TERMINAL } from '../fixtures/at-terminal.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
-import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }\n'
 
@@ -34,22 +31,12 @@ async function answer(dir: string, command: string, text: string) {
     npm_config_offline: 'true',
     npm_config_cache: join(dir, 'cache'),
   }
-  const child = spawn('script', ['-qec', line, '/dev/null'], { cwd: dir, env })
-  let shown = ''
-  child.stdout.on('data', (piece) => {
-    shown += piece
-  })
-  const ended = once(child, 'close')
-  await until(() => shown.includes('Install now? (y/N)') || child.exitCode !== null, 'the question', 30_000)
-  child.stdin.write(`${text}\n`)
-  const [code] = await ended
-  return { code, shown: stripVTControlCharacters(shown) }
+  return await atTerminal(line, { question: 'Install now? (y/N)', answer: text, cwd: dir, env })
 }
 
-// `script` of other systems has other options.
-const skip = process.platform !== 'linux'
+const skip = !HAS_TERMINAL
 
-describe('at a terminal, a missing part', { timeout: 120_000, skip }, () => {
+describe('at a terminal, a missing part', { timeout: 600_000, skip }, () => {
   test('is offered by init, which names the command if it is refused', async (t) => {
     const dir = await project(t)
     const { code, shown } = await answer(dir, 'init', 'n')

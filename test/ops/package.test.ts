@@ -21,6 +21,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { builtPackage } from '../../ops/tests/built-package.ts'
 import { PARTS, type Part } from '../../src/core/parts.ts'
+import { atTerminal, HAS_TERMINAL } from '../fixtures/at-terminal.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOpenAiServer } from '../fixtures/openai-server.ts'
 import { startQueueWorker } from '../fixtures/queue-worker.ts'
@@ -266,6 +267,21 @@ routes: [{ name: rest, skill: echo }]`
     assert.ok(err.includes('The part model is not installed (needed by skill greet)'), err)
   })
 
+  test('has a part after a yes at a terminal', { skip: !HAS_TERMINAL }, async () => {
+    const site = openSite({ routes: 'model: "openai:gpt"\nroutes: [{ name: rest, skill: echo }]\n', bin })
+    const { code, shown } = await atTerminal(`'${process.execPath}' '${bin}' doctor`, {
+      ...{ question: 'Install now? (y/N)', answer: 'y', cwd: site.dir },
+      env: { ...environment(), OPENAI_API_KEY: 'sk-0123456789' },
+    })
+    assert.match(shown, /The part model is not installed .*npm install ai@.*added \d+ packages/s)
+    assert.doesNotMatch(shown, /✗ +part/)
+    assert.match(
+      run(process.execPath, [bin, 'parts', 'install', 'model'], site.dir).out,
+      /Nothing to install/,
+    )
+    assert.equal(code, 0, shown)
+  })
+
   test('has a part once `trivium parts install` has run', async (t) => {
     const redis = await startRedisServer()
     const model = await startOpenAiServer([{ text: 'Good morning.' }])
@@ -275,13 +291,14 @@ routes: [{ name: rest, skill: echo }]`
     const site = openSite({ routes: everyPart(redis.url, model.url, slack.apiUrl), ownProcess: true, bin })
     site.write('skills/greet/SKILL.md', skill)
     site.write('tools.json', '[]')
-    const installing = run(process.execPath, [bin, 'parts', 'install', 'model', '--json'], site.dir)
+    const installing = run(process.execPath, [bin, 'parts', 'install', 'mcp', '--json'], site.dir)
     assert.equal(installing.code, 0, installing.err)
-    assert.deepEqual(JSON.parse(installing.out), { installed: ['model'] })
+    assert.deepEqual(JSON.parse(installing.out), { installed: ['mcp'] })
     // As npm would install the others, which takes minutes.
-    for (const name of [PARTS.slack, PARTS.mcp, PARTS.queues].flatMap(
+    for (const name of [PARTS.slack, PARTS.model, PARTS.queues].flatMap(
       ({ packages }): readonly string[] => packages,
     )) {
+      if (existsSync(join(project, 'node_modules', name))) continue
       mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true })
       symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
     }
@@ -330,8 +347,14 @@ routes:
   - { name: jobs, match: { text: "*job*" }, queue: jobs }
   - { name: rest, skill: greet }`
 
-function run(command: string, args: readonly string[], cwd: string) {
+/** Without the setting with which the tests themselves may have been installed. */
+function environment(): NodeJS.ProcessEnv {
   const { npm_config_ignore_scripts: _, ...env } = process.env
+  return env
+}
+
+function run(command: string, args: readonly string[], cwd: string) {
+  const env = environment()
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' })
   return { code: status, out: stdout ?? '', err: error?.message ?? stderr }
 }
