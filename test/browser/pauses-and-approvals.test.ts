@@ -81,6 +81,8 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await card.getByRole('link', { name: 'See 1 message' }).click()
     await page.waitForURL('**/#/messages?outcome=waiting&route=rest')
     await page.getByRole('button', { name: 'route: rest ✕' }).waitFor()
+    await show('configuration?show=routes')
+    await page.getByRole('row').filter({ hasText: 'rest' }).getByText('paused', { exact: true }).waitFor()
     await show('paused')
     for (const what of ['skill refund', 'route rest', 'subscription crm', 'schedule nightly'])
       await press(`Resume ${what}`)

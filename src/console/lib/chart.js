@@ -135,7 +135,12 @@ function optionsFor(box, lines, show, least, spanNow) {
     },
     axes: [
       { ...axis, size: 26, space: 70, incrs: STEPS, values: (_plot, times) => times.map(timeIn(times)) },
-      { ...axis, size: 56, space: 30, values: (_plot, values) => values.map((value) => show(value)) },
+      {
+        ...axis,
+        size: 56,
+        space: 30,
+        values: (_plot, values) => values.map((value) => withoutZeros(show(value))),
+      },
     ],
     series: [
       {},
@@ -147,6 +152,11 @@ function optionsFor(box, lines, show, least, spanNow) {
       })),
     ],
   }
+}
+
+/** `30.00 s` as `30 s`. */
+function withoutZeros(text) {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, (_, rest) => (rest === '.' ? '' : rest))
 }
 
 /** Includes the day if the labels are days. */

@@ -3,7 +3,7 @@ import { Diff, Yaml } from '../lib/code.js'
 import { around, diffOf } from '../lib/diff.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
-import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, ask, Badge, Copy, Facts, Moment, span, useLoaded, Wait, Words } from '../lib/parts.js'
 import { link, replace } from '../lib/router.js'
 import { count } from '../lib/troubles.js'
 import { RoutePage } from './route.js'
@@ -61,7 +61,7 @@ function Shown({ configuration, query: { show: what = 'file' } }) {
         ${what === 'routes' && html`<${RouteTable} routes=${configuration.routes} since=${configuration.countedSince} />`}
       </div>
       <div>
-        ${warnings.length > 0 && html`<h2>Odd, but it works</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${Badge} kind="warn">${line ? `${files.length > 1 ? `${file}:` : 'line '}${line}` : 'note'}<//> ${message}</li>`)}</ul>`}
+        ${warnings.length > 0 && html`<h2>Warnings</h2><ul class="plain">${warnings.map(({ file, line, message }) => html`<li key=${file + line + message}><${Badge} kind="warn">${line ? `${files.length > 1 ? `${file}:` : 'line '}${line}` : 'note'}<//> <${Words} text=${message} /></li>`)}</ul>`}
         <h2>In force</h2>
         <${Facts} of=${factsOf(inForce)} />
         <h2>Variables</h2>
@@ -124,7 +124,7 @@ function RouteTable({ routes = [], since }) {
 
 function RouteRows({ label, routes }) {
   const paused = new Set(
-    (now.value?.troubles ?? []).filter(({ code }) => code === 'paused').map(({ where }) => where.route),
+    (now.value?.troubles ?? []).filter(({ code }) => code === 'paused').map(({ where }) => where.reason),
   )
   return html`<div class="scrolls" tabindex="0" role="region" aria-label=${label}><table class="route-table">
     <thead><tr><th scope="col">route</th><th scope="col">matches</th><th scope="col">goes to</th><th scope="col" class="number">last hour</th><th scope="col" class="number">last day</th><th scope="col">last</th></tr></thead>
@@ -132,8 +132,8 @@ function RouteRows({ label, routes }) {
       ({ name, match, skill, queue, bolt, hour, day, lastAt }) => html`<tr key=${name}>
         <td><a data-row href=${link(['configuration', name])}>${name}</a>${paused.has(name) && html` <${Badge} kind="warn">paused<//>`}</td><td><code>${match && Object.keys(match).length > 0 ? matchOf(match) : 'everything'}</code></td>
         <td>${skill ? html`<a href=${link(['skills', skill])}>${skill}</a>` : queue ? `queue ${queue}` : bolt ? `app ${bolt}` : 'nothing'}</td>
-        <td class="number">${hour.toLocaleString('en')}</td><td class="number">${day.toLocaleString('en')}</td>
-        <td>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td></tr>`,
+        <td class="number" data-label="last hour">${hour.toLocaleString('en')}</td><td class="number" data-label="last day">${day.toLocaleString('en')}</td>
+        <td data-label=${lastAt ? 'last' : undefined}>${lastAt ? html`<${Age} at=${lastAt} />` : ''}</td></tr>`,
     )}</tbody></table></div>`
 }
 

@@ -3,7 +3,7 @@ import { invoke, isViewer, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { Pause, retryNow } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { authorOf } from './authors.js'
@@ -56,8 +56,8 @@ export function Conversation({ gateway, conversation }) {
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
-    ${value && html`<${Chat} entries=${entries} />`}
-    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} /><${Answer} asked=${asked} done=${reload} /></div>`}
+    ${value && html`<${Chat} entries=${entries} explained=${unsent} />`}
+    ${asked && html`<div class="answering"><${Turn} of=${value} asked=${asked} unsent=${unsent} reload=${reload} /><${Answer} asked=${asked} done=${reload} /></div>`}
   </section>`
 }
 
@@ -79,9 +79,9 @@ function useNewest(many) {
 }
 
 /** Whose turn it is. */
-function Turn({ of: { waitingSince, reply }, asked, unsent }) {
+function Turn({ of: { waitingSince, reply }, asked, unsent, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The reply cannot be sent: ${unsent.error.replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>.`}</p>`
+    return html`<p class="now-it warn">The reply cannot be sent: ${unsent.error.replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)

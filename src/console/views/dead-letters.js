@@ -192,7 +192,7 @@ function Letters({ filter }) {
   return html`<section class="page fills" aria-labelledby="title">
     <${Back} to="dead-letters" title="All kinds" />
     <header class="bar">
-      <h1 id="title">Dead letters of ${filter.group || filter.queue}</h1>
+      <h1 id="title">${filter.group || filter.queue ? `Dead letters of ${filter.group || filter.queue}` : 'Dead letters of one kind'}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       ${letters.length > 0 && html`<${Decide} filter=${{ ...filter, ...shown(letters.at(-1).at, letters[0].at) }} many=${letters.length} of=${filter.group || filter.queue} common=${common && `${common.start}…${common.end && ` ${common.end}`}`} done=${show} />`}
     </header>

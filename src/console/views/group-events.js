@@ -80,5 +80,7 @@ function EventRow({ event: { type, timestamp, data }, path, state }) {
 function stateOf({ id }, push, unreadFrom) {
   const last = push?.attempts?.find(({ event }) => event === id)
   if (last) return last.reason ? { kind: 'bad', name: 'failed' } : { kind: 'good', name: 'pushed' }
+  const failed = push?.waiting > 0 ? push.attempts?.find(({ reason }) => reason !== undefined) : undefined
+  if (failed && id > failed.event) return { kind: 'warn', name: 'waiting' }
   return unreadFrom !== undefined && id >= unreadFrom ? { kind: 'warn', name: 'unread' } : undefined
 }

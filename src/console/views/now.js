@@ -97,7 +97,7 @@ function Charts({ points, span, every }) {
 }
 
 /** Up to this many troubles have room for two lines of text. */
-const ROOMY = 6
+const ROOMY = 7
 
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
 function Troubles() {

@@ -172,7 +172,7 @@ function Senders({ show, typed }) {
       all.length > 0 &&
       html`<div class="scrolls" tabindex="0" role="region" aria-label="Recent senders"><table class="senders">
       <thead><tr><th scope="col">sender</th><th scope="col">gateway</th><th scope="col" class="number" title=${`of the newest ${LATEST} messages`}>messages</th><th scope="col">last</th></tr></thead>
-      <tbody>${all.map(({ identity, gateway, name, shown, at, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}>${shown && shown !== name ? `${shown} · ${name}` : name}</button></td><td>${gateway}</td><td class="number">${messages}</td><td><${Age} at=${at} /> ago</td></tr>`)}</tbody></table></div>
+      <tbody>${all.map(({ identity, gateway, name, shown, at, messages }) => html`<tr key=${identity}><td><button type="button" class="linkish" data-row onClick=${() => show([identity])}>${shown && shown !== name ? `${shown} · ${name}` : name}</button></td><td>${gateway}</td><td class="number">${messages}</td><td class="whole-words"><${Age} at=${at} /><span class="wide"> ago</span></td></tr>`)}</tbody></table></div>
       <p class="dim">Of the newest ${LATEST} ${sender ? 'such messages' : 'messages'}. Type a part of a name to find others.</p>`
     }`
 }
