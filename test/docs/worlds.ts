@@ -86,6 +86,21 @@ const HUB =
 
 const CRM = `subscriptions: [{ name: crm, url: "http://127.0.0.1:1/", secret: "$\{CRM_SECRET}", allow-private: true }]`
 
+/** The reader is root on a machine with systemd: commands for `trivium` are run as the reader. */
+const ROOT = `
+sudo() {
+  if [ "$1" = systemctl ]; then return; fi
+  if [ "$1" = -u ]; then shift 2; fi
+  until [ "$1" = trivium ]; do shift; done
+  "$@"
+}
+`
+
+/** A log among the lines of systemd. */
+const LOG = `Started trivium.service
+${blocksOf('docs/monitoring.md').find(({ language }) => language === 'json')?.code ?? ''}
+`
+
 /** A gateway for workers. */
 const JOBS = 'gateways: { jobs: { transport: webhook, path: /hooks/jobs, respond: result } }'
 
@@ -99,12 +114,20 @@ export const worlds: Readonly<Record<string, World>> = {
     routes: JOBS,
   },
   'docs/index.md': { configure: /shouting/ },
-  'docs/api.md': { testOfLanguage: { sh: ANSWERING }, routes: `gateways: ${GATEWAYS}` },
+  'docs/api.md': { testOfLanguage: { sh: 'test/e2e/api-page.test.ts' }, routes: `gateways: ${GATEWAYS}` },
   'docs/approvals.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/assistant.md': {
     before: { 'delegation take': 'trivium message cli "delegate to ada: check the invoices"\n' },
   },
-  'docs/command-line.md': { routes: `gateways: ${GATEWAYS}`, placeholders: { '/srv/trivium': '$PWD' } },
+  'docs/command-line.md': {
+    routes: `gateways: ${GATEWAYS}`,
+    prepare: ROOT,
+    placeholders: {
+      '/srv/trivium': '$PWD',
+      '/etc/trivium/routes.yaml': 'routes.yaml',
+      '/var/lib/trivium': '.trivium',
+    },
+  },
   'docs/email.md': {
     servers: mail,
     routes: `gateways:
@@ -142,13 +165,7 @@ curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS} }`,
   },
   'docs/backup.md': {
-    prepare: `
-sudo() {
-  if [ "$1" = systemctl ]; then return; fi
-  if [ "$1" = -u ]; then shift 2; fi
-  until [ "$1" = trivium ]; do shift; done
-  "$@"
-}
+    prepare: `${ROOT}
 redis-server --port 0 --unixsocket redis.sock --save "" > redis.log &
 until redis-cli -s redis.sock ping > /dev/null 2>&1; do sleep 0.05; done
 redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other}:key' 1 > /dev/null
@@ -166,6 +183,9 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
     },
   },
   'docs/monitoring.md': {
+    prepare: 'journalctl() { cat log; }; docker() { cat log; }; kubectl() { cat log; }\n',
+    files: { log: LOG },
+    placeholders: { 'https://hc-ping.com/YOUR-ID': '"http://$TRIVIUM_CONTROL_LISTEN/healthz"' },
     before: {
       'trivium trouble list                     # errors first': `
 mkdir -p skills/failing && printf %s ${quote(FAILING.skills.failing)} > skills/failing/index.ts

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { pathGet } from '../../src/core/json.ts'
 import { attempt } from '../../src/lib/attempt.ts'
-import { createSite, type DaemonProcess } from '../fixtures/daemon.ts'
+import type { DaemonProcess } from '../fixtures/daemon.ts'
 import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
@@ -112,27 +111,6 @@ for (const store of ['embedded', 'redis'] as const) {
     })
   })
 }
-
-test('each call of docs/api.md works as it stands there', { timeout: 300_000 }, async (t) => {
-  const site = createSite({ routes: ROUTES })
-  t.after(() => site.remove())
-  const daemon = await site.start()
-  site.write('.curlrc', 'fail-with-body\nsilent\n')
-  const env = { PATH: process.env.PATH, HOME: site.dir, TRIVIUM: daemon.control }
-  const code = ['set -euo pipefail', ...blocksOf('docs/api.md', 'sh')].join('\n')
-  const { stdout } = await promisify(execFile)('bash', ['-c', code], {
-    cwd: site.dir,
-    env,
-    maxBuffer: 10_000_000,
-  })
-  assert.match(stdout, /"text":"On it\.".*"text":"Done\."/)
-  const documented = Object.keys(Object(await daemon.get('/openapi.json')).paths).filter(
-    // What only browsers ask for is on the page about signing in.
-    (path) => !/skills.|mcp|\/session|\/auth\//.test(path),
-  )
-  for (const path of documented) assert.match(code, new RegExp(path.replace(/\{.*\}/, '[^/]+')))
-  await daemon.end()
-})
 
 /** Changes of the programs of the page: their work fails while there is a file `broken`, and is tried again at once. */
 const BREAKABLE: Record<string, [string, string][]> = {
