@@ -81,10 +81,11 @@ const HEADERS: { name: RegExp; value: RegExp; reason: string }[] = [
   { name: /^content-type$/, value: /^\s*multipart\/report\b/i, reason: 'report' },
 ]
 
-const ROBOT = /^(mailer-daemon|postmaster|listserv|majordomo|bounces?|nobody|autoresponder)(\+|$)/
+const ROBOT =
+  /^(mailer-daemon|postmaster|listserv|majordomo|bounces?|nobody|autoresponder|microsoftexchange[\da-f]{32})(\+|$)/
 /** A separate word in the local part: `drive-shares-noreply`, `do_not_reply`, `noreply2`. */
 const NO_REPLY =
-  /(^|[-_.+=])(no|do[-_.]?not|dont)[-_.]?(reply|respond|responder|answer)\d*([-_.+=]|$)|(^|[-_.+=])ne[-_.]?pas[-_.]?repondre([-_.+=]|$)|(^|[-_.+=])nicht[-_.]?antworten([-_.+=]|$)/
+  /(^|[-_.+=])(no|do[-_.]?not|dont)[-_.]?(reply|respond|responder|answer)\d*([-_.+=]|$)|(^|[-_.+=])ne[-_.]?pas[-_.]?repondre([-_.+=]|$)|(^|[-_.+=])(nicht[-_.]?antworten|n[aã]o[-_.]?respond(a|er)|no[-_.]?(responda|contestar|conteste)|non[-_.]?rispondere|niet[-_.]?(be)?antwoorden|niet[-_.]?reageren|nie[-_.]?odpowiada[jć]|svara?[-_.]?(ikke|inte|ej)|(ikke|ej|inte)[-_.]?svara?)([-_.+=]|$)/
 
 /** Whether a local part belongs to a machine; RFC 3834, section 2, lists most of them. */
 export function isRobot(address: string): boolean {

@@ -71,7 +71,7 @@ const NOTES =
 
 /** Words that people use as well. Only a program writes them before the subject of a reply. */
 const TOPICS = words(`
-auto|vacation|absence|absent|absente|ausencia|assenza|abwesenheit|afwezigheid|nieobecnosc|franvaro|fravær|
+auto|vacation|annual leave|holiday|urlaub|ferien|conges|vacances|vacaciones|ferie|ferias|absence|absent|absente|ausencia|assenza|abwesenheit|afwezigheid|nieobecnosc|franvaro|fravær|
 poissaolo|nepritomnost|отпуск|휴가|休假|外出|不在`)
 const TOPIC_END = /^\s*[:-]?\s*(?:re|aw|antw|sv|vs|odp|ynt|r|rif|res)\s?:/
 

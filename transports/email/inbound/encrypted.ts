@@ -4,6 +4,8 @@ import type { Part } from './parts.ts'
 /** The value of `unreadable` for encrypted mail. */
 const ENCRYPTED = 'encrypted'
 
+/** Microsoft Purview: the mail only says that there is a protected message. */
+const RPMSG = 'application/x-microsoft-rpmsg-message'
 const SMIME = /^application\/(?:x-)?pkcs7-mime$/
 /**
  * Object identifiers in DER: CMS enveloped-data and authEnveloped-data, and signed-data (RFC 5652, RFC
@@ -19,12 +21,13 @@ const MAX_SCAN = 64 * 1024
 const MAX_CONTROL_BYTES = 1_000
 
 /**
- * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, or inline PGP), or
- * signed in an opaque format. Undefined for other mails.
+ * Why the text of a mail cannot be read: it is encrypted (PGP/MIME, S/MIME, Microsoft
+ * Purview, or inline PGP), or signed in an opaque format that could not be read. Undefined for other mails.
  */
 export function encryptionIn(root: Entity, text: string, parts: readonly Part[]): string | undefined {
   if (root.type === 'multipart/encrypted') return ENCRYPTED
   const has = (test: (part: Part) => boolean) => parts.some(test)
+  if (has(({ type }) => type === RPMSG)) return ENCRYPTED
   if (has(isPgpMime) || INLINE_PGP.test(text.slice(0, MAX_SCAN))) return ENCRYPTED
   if (has((part) => isSmime(part) && isEnveloped(part))) return ENCRYPTED
   const signed =

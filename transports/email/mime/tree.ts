@@ -1,5 +1,6 @@
 import { type Header, MAX_HEAD, readHead } from './head.ts'
 import { parseStructured, type Structured } from './params.ts'
+import { signedContent } from './signed-data.ts'
 import { decodeTransfer } from './transfer.ts'
 
 /** A message or part (RFC 2045). */
@@ -14,6 +15,8 @@ export type Entity = {
   parts?: Entity[]
 }
 
+/** S/MIME, whose signature may contain the mail. */
+const OPAQUE = /^application\/(?:x-)?pkcs7-mime$/
 const MAX_DEPTH = 64
 const MAX_PARTS = 10_000
 const LF = 0x0a
@@ -68,12 +71,23 @@ function read(
     disposition: parseStructured(headerOf({ headers }, 'content-disposition')),
     body: raw.subarray(start),
   }
+  const signed = isOpaque(entity) ? signedContent(contentOf(entity)) : undefined
+  if (signed) {
+    const part = read(signed, 'text/plain', depth + 1, used)
+    return { ...entity, type: 'multipart/mixed', params: new Map(), parts: [part] }
+  }
   if (!entity.type.startsWith('multipart/')) return entity
   const parts = partsOf(entity)
   if (!parts) return { ...entity, type: 'text/plain', params: new Map() }
   const partType = entity.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain'
   entity.parts = parts.map((part) => read(part, partType, depth + 1, used))
   return entity
+}
+
+/** Some servers make it an unknown file. */
+function isOpaque({ type, params, disposition }: Entity): boolean {
+  const name = disposition.params.get('filename') ?? params.get('name') ?? ''
+  return OPAQUE.test(type) || (type === 'application/octet-stream' && /\.p7m$/i.test(name))
 }
 
 /** Some programs write only one half of the type. */

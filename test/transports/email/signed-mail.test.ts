@@ -1,0 +1,110 @@
+// Mail whose text is inside an opaque S/MIME signature, as Outlook sends it without "clear text signed message".
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, type TestContext, test } from 'node:test'
+import { parseMail } from '../../../transports/email/inbound/parse.ts'
+import { signedContent } from '../../../transports/email/mime/signed-data.ts'
+import { temporaryDir } from '../../fixtures/folder.ts'
+
+const INNER =
+  'Content-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nH=C3=A9llo\r\n--q\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\n%PDF\r\n--q--\r\n'
+
+/** Runs openssl in a folder with a key and a certificate. */
+function opensslIn(t: TestContext) {
+  const folder = temporaryDir(t)
+  const at = (name: string) => join(folder, name)
+  const run = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' })
+  const make = 'req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ada'
+  run(...make.split(' '), '-keyout', at('key.pem'), '-out', at('cert.pem'))
+  return {
+    /** A mail with this content, signed by openssl. */
+    sign(content: string, ...more: string[]): Buffer {
+      writeFileSync(at('in'), content)
+      const signer = [
+        '-signer',
+        at('cert.pem'),
+        '-inkey',
+        at('key.pem'),
+        '-in',
+        at('in'),
+        '-from',
+        'ada@example.net',
+      ]
+      return run('cms', '-sign', '-binary', ...more, ...signer)
+    },
+    encrypt(content: Buffer): Buffer {
+      writeFileSync(at('in'), content)
+      return run(
+        'cms',
+        '-encrypt',
+        '-binary',
+        '-aes256',
+        '-from',
+        'ada@example.net',
+        '-in',
+        at('in'),
+        at('cert.pem'),
+      )
+    },
+  }
+}
+
+describe('a mail inside an opaque signature', () => {
+  for (const [form, more] of [
+    ['DER', ['-nodetach']],
+    ['BER, in pieces', ['-nodetach', '-stream']],
+  ] as const)
+    test(`is read, with its files, from ${form}`, async (t) => {
+      const openssl = opensslIn(t)
+      const mail = await parseMail(openssl.sign(INNER, ...more))
+      assert.deepEqual([mail.text.trim(), mail.unreadable], ['Héllo', undefined])
+      assert.deepEqual(
+        mail.parts.map(({ name }) => name),
+        ['a.pdf'],
+      )
+    })
+
+  test('is read if a server has changed its type, and inside another signature', async (t) => {
+    const openssl = opensslIn(t)
+    const raw = openssl.sign('Content-Type: text/plain\r\n\r\nhello\r\n', '-nodetach')
+    const octets = raw.toString('latin1').replace('application/pkcs7-mime', 'application/octet-stream')
+    assert.notEqual(octets, raw.toString('latin1'))
+    assert.equal((await parseMail(Buffer.from(octets, 'latin1'))).text.trim(), 'hello')
+    const twice = openssl.sign(raw.toString('latin1'), '-nodetach')
+    assert.equal((await parseMail(twice)).text.trim(), 'hello')
+  })
+
+  test('is still reported as encrypted if it is', async (t) => {
+    const openssl = opensslIn(t)
+    const signed = openssl.sign('Content-Type: text/plain\r\n\r\nhello\r\n', '-nodetach')
+    const sealed = openssl.encrypt(signed)
+    assert.equal((await parseMail(sealed)).unreadable, 'encrypted')
+    const outer = openssl.sign(sealed.toString('latin1'), '-nodetach')
+    assert.equal((await parseMail(outer)).unreadable, 'encrypted')
+  })
+
+  test('stays a file if it is cut off, or made to be read for a long time', async (t) => {
+    const openssl = opensslIn(t)
+    const raw = openssl.sign(INNER, '-nodetach')
+    const base64 = raw.toString('latin1').split('\n\n').slice(1).join('')
+    const bytes = Buffer.from(base64, 'base64')
+    assert.ok(signedContent(bytes)?.includes('quoted-printable'))
+    for (let length = 0; length < 200; length++)
+      assert.equal(signedContent(bytes.subarray(0, length)), undefined)
+    assert.equal(signedContent(Buffer.alloc(1_000_000, Buffer.from([0x30, 0x80]))), undefined)
+    const many = Buffer.concat([
+      Buffer.from([0x30, 0x80]),
+      Buffer.alloc(2_000_000, Buffer.from([0x05, 0x00])),
+    ])
+    assert.equal(signedContent(many), undefined)
+  })
+})
+
+test('a protected message of Microsoft Purview says that it is encrypted', async () => {
+  const rpmsg =
+    'From: ada@example.net\nContent-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/plain\n\nAda has sent you a protected message.\n--x\nContent-Type: application/x-microsoft-rpmsg-message; name=message_v4.rpmsg\nContent-Transfer-Encoding: base64\n\ndg==\n--x--\n'
+  const { unreadable, text } = await parseMail(Buffer.from(rpmsg))
+  assert.deepEqual([unreadable, text.trim()], ['encrypted', 'Ada has sent you a protected message.'])
+})

@@ -1,0 +1,86 @@
+/** Object identifiers: signed-data and data (RFC 5652, sections 5.1 and 4). */
+const SIGNED_DATA = '2a864886f70d010702'
+const DATA = '2a864886f70d010701'
+/** ASN.1 tags. */
+const TAG = { octets: 0x04, oid: 0x06, set: 0x31, explicit: 0xa0 }
+const CONSTRUCTED = 0x20
+const MAX_DEPTH = 16
+/** Programs write pieces of a thousand bytes or more. */
+const MAX_ELEMENTS = 100_000
+
+type Element = { tag: number; start: number; end: number; next: number }
+type Reader = { bytes: Buffer; elements: number }
+
+/**
+ * The mail inside an opaque S/MIME signature (CMS signed-data, in DER or BER); undefined if there is none.
+ * Nothing is verified.
+ */
+export function signedContent(bytes: Buffer): Buffer | undefined {
+  const reader = { bytes, elements: 0 }
+  try {
+    const [type, outer] = childrenOf(reader, elementAt(reader, 0, 0))
+    if (textOf(reader, type) !== SIGNED_DATA || outer?.tag !== TAG.explicit) return undefined
+    const [signedData] = childrenOf(reader, outer)
+    const [, algorithms, content] = childrenOf(reader, signedData)
+    if (algorithms?.tag !== TAG.set) return undefined
+    const [contentType, wrapped] = childrenOf(reader, content)
+    if (textOf(reader, contentType) !== DATA || wrapped?.tag !== TAG.explicit) return undefined
+    const pieces = childrenOf(reader, wrapped).flatMap((octets) => piecesOf(reader, octets, 0))
+    return pieces.length === 0 ? undefined : Buffer.concat(pieces)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+/** The element at a position. Throws RangeError for one that is cut off, or that is too complex. */
+function elementAt(reader: Reader, at: number, depth: number): Element {
+  const { bytes } = reader
+  if (++reader.elements > MAX_ELEMENTS || depth > MAX_DEPTH) throw new RangeError('too complex')
+  const tag = bytes.readUInt8(at)
+  const first = bytes.readUInt8(at + 1)
+  let start = at + 2
+  if (first === 0x80) {
+    const end = endOfContents(reader, start, depth)
+    return { tag, start, end, next: end + 2 }
+  }
+  let length = first
+  if (first > 0x80) {
+    const size = first - 0x80
+    length = bytes.readUIntBE(start, size)
+    start += size
+  }
+  const end = start + length
+  if (end > bytes.length) throw new RangeError('cut off')
+  return { tag, start, end, next: end }
+}
+
+/** Where an element of indefinite length ends: at two zero bytes in place of a further element. */
+function endOfContents(reader: Reader, start: number, depth: number): number {
+  let at = start
+  while (reader.bytes.readUInt16BE(at) !== 0) at = elementAt(reader, at, depth + 1).next
+  return at
+}
+
+function childrenOf(reader: Reader, parent: Element | undefined): Element[] {
+  const children: Element[] = []
+  if (!parent || (parent.tag & CONSTRUCTED) === 0) return children
+  for (let at = parent.start; at < parent.end; ) {
+    const child = elementAt(reader, at, 0)
+    children.push(child)
+    at = child.next
+  }
+  return children
+}
+
+/** The bytes of an octet string, which may consist of others. */
+function piecesOf(reader: Reader, octets: Element, depth: number): Buffer[] {
+  if (depth > MAX_DEPTH) throw new RangeError('too complex')
+  if (octets.tag === TAG.octets) return [reader.bytes.subarray(octets.start, octets.end)]
+  if (octets.tag !== (TAG.octets | CONSTRUCTED)) return []
+  return childrenOf(reader, octets).flatMap((piece) => piecesOf(reader, piece, depth + 1))
+}
+
+function textOf({ bytes }: Reader, element: Element | undefined): string {
+  return element?.tag === TAG.oid ? bytes.toString('hex', element.start, element.end) : ''
+}
