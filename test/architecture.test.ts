@@ -52,11 +52,15 @@ const LAYERS: string[][] = [
  */
 const SECTION = /^src\/(features\/[^/]+|runtime\/mcp)\/schema\.ts$/
 
+/** How people see the results of operations. Stands beside them, but only the command line loads it. */
+const PRINTER = /^src\/(features\/[^/]+\/print\.ts|engine\/print\/)/
+
 /**
  * Imports that are forbidden although the layers allow them. Only the composition root and the command name transports, and only config
  * and a feature itself know its section.
  */
 const CLOSED: { to: RegExp; except: RegExp }[] = [
+  { to: PRINTER, except: /^(src\/cli\/|src\/features\/[^/]+\/print\.ts$|src\/engine\/print\/)/ },
   { to: SECTION, except: /^src\/(config\/|features\/[^/]+\/schema\.ts$)/ },
   { to: /^transports\/registry\.ts$/, except: /^src\/(daemon|cli|main\.ts)/ },
   { to: /^transports\/[^/]+\/index\.ts$/, except: /^transports\// },
@@ -94,8 +98,16 @@ describe('architecture', () => {
     assert.deepEqual(wrong, [])
   })
 
+  test('printers import only core, lib, other printers and types of their feature', () => {
+    const typesOnly = /\/(records|workbench)\.ts$/
+    const wrong = imports
+      .filter(({ from }) => PRINTER.test(from))
+      .filter(({ to }) => !/^src\/(core|lib)\//.test(to) && !PRINTER.test(to) && !typesOnly.test(to))
+    assert.deepEqual(wrong, [], 'a printer gets all it shows as its argument')
+  })
+
   test('src/core imports no package of a store, a queue or a transport', () => {
-    const allowed = /^(node:|zod$|re2js$|croner$)/
+    const allowed = /^(node:|zod$|re2js$|croner$|yaml$)/
     const foreign = product
       .filter((file) => file.startsWith('src/core/'))
       .flatMap((file) => packagesOf(file).map((name) => ({ file, name })))

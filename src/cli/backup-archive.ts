@@ -1,8 +1,8 @@
 import { z } from 'zod'
+import { megabytes } from '../lib/short-text.ts'
 import { STORE_FILES } from '../stores/embedded/copy.ts'
 import type { CommandContext } from './command.ts'
 import type { loadWithDataDir } from './data-dir.ts'
-import { megabytes } from './terminal.ts'
 
 /** The version of the archive format: the one that is written, and the newest that can be read. */
 export const FORMAT = 1

@@ -1,7 +1,8 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
 import { counted } from '../lib/counted.ts'
 import { nearest } from '../lib/nearest.ts'
-import { shorten, table } from './terminal.ts'
+import { shorten } from '../lib/short-text.ts'
+import { table } from '../lib/text-table.ts'
 
 /**
  * Why the routes did or did not match a message, as a table: the route that answers, then the nearest. Without `all`,

@@ -2,19 +2,13 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { errorBody, type TriviumError, toTriviumError } from '../core/errors.ts'
 import { didYouMean } from '../lib/nearest.ts'
+import { paint } from '../lib/paint.ts'
+import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { NARROW_HELP } from './narrow-help.ts'
-import {
-  createTerminal,
-  hintAt,
-  paint,
-  paragraph,
-  type Streams,
-  type Terminal,
-  usageOutput,
-} from './terminal.ts'
+import { createTerminal, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
 
 /**
  * All commands that are not skills, in the order of the help. Each is loaded only if a command line

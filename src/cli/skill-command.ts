@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/jso
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
+import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
@@ -18,7 +19,6 @@ import { commandFor, type Described, describedSkill, readPositional } from './sk
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
-import { hasError } from './troubles.ts'
 
 /** Skills with a separate exit code if nothing arrived in time. */
 const WAITING = new Set(['event-wait', 'gateway-receive'])

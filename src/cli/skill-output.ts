@@ -1,30 +1,23 @@
 import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
-import { humanAudit } from './commands/audit.ts'
-import * as actions from './printers/actions.ts'
-import { humanApprovals, humanDecision } from './printers/approvals.ts'
-import { humanLetter, humanLetterGroups, humanLetters } from './printers/dead-letters.ts'
-import { humanEvents } from './printers/events.ts'
-import { humanJob, humanJobs, humanStartedJob } from './printers/jobs.ts'
-import { LISTS } from './printers/lists.ts'
-import { humanMessage } from './printers/message.ts'
-import {
-  humanAttempts,
-  humanConversation,
-  humanConversations,
-  humanHistogram,
-  humanMessages,
-} from './printers/messages.ts'
-import { humanCounted, humanErase, humanExport } from './printers/people.ts'
-import { readable } from './printers/readable.ts'
-import { humanSend } from './printers/send.ts'
-import {
-  humanSubscription,
-  humanSubscriptionChange,
-  humanSubscriptionDeletion,
-} from './printers/subscription.ts'
-import { paint, pretty, table } from './terminal.ts'
-import { humanTroubles } from './troubles.ts'
-import { humanCost, humanSkillUsage } from './usage-output.ts'
+import { type Printers, readable } from '../core/readable.ts'
+import { printers as deadLetters } from '../engine/print/dead-letters.ts'
+import { printers as events } from '../engine/print/events.ts'
+import { printers as gateways } from '../engine/print/gateways.ts'
+import { printers as jobs } from '../engine/print/jobs.ts'
+import { printers as messages } from '../engine/print/messages.ts'
+import { printers as approvals } from '../features/approvals/print.ts'
+import { printers as audit } from '../features/audit/print.ts'
+import { pausePrinters } from '../features/pauses/print.ts'
+import { printers as people } from '../features/person/print.ts'
+import { printers as subscriptions } from '../features/push/print.ts'
+import { printers as schedules } from '../features/schedules/print.ts'
+import { printers as sends } from '../features/send-later/print.ts'
+import { printers as troubles } from '../features/troubles/print.ts'
+import { printers as usage } from '../features/usage/print.ts'
+import { paint } from '../lib/paint.ts'
+import { table } from '../lib/text-table.ts'
+import { isOfAssistant } from './assistant-words.ts'
+import { pretty } from './terminal.ts'
 
 /**
  * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Stored
@@ -34,9 +27,7 @@ import { humanCost, humanSkillUsage } from './usage-output.ts'
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
   if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
-  if (printer) return printer(result, args)
-  const list = Object.hasOwn(LISTS, skill) ? LISTS[skill] : undefined
-  return list && Array.isArray(result) ? list(objectsIn(result)) : readable(result)
+  return printer ? printer(result, args) : readable(result)
 }
 
 /** Skills that return stored data unchanged. */
@@ -50,62 +41,21 @@ const RETURNS_DATA = new Set([
   'ask-person',
 ])
 
-const PRINTERS: Readonly<Record<string, (result: Json, args: JsonObject) => string>> = {
-  troubles: humanTroubles,
-  cost: humanCost,
-  'skill-usage': humanSkillUsage,
-  'audit-list': humanAudit,
-  'approval-list': humanApprovals,
-  'approval-decide': humanDecision,
-  'dead-letter-list': humanLetters,
-  'dead-letter-groups': humanLetterGroups,
-  'dead-letter-show': humanLetter,
-  'dead-letter-retry': actions.humanLetterAction('retried'),
-  'dead-letter-drop': actions.humanLetterAction('dropped'),
-  'dead-letter-bulk': humanStartedJob,
-  'event-list': humanEvents,
-  'event-replay': humanStartedJob,
-  'subscription-replay': humanStartedJob,
-  'job-list': humanJobs,
-  'job-show': humanJob,
-  'message-list': humanMessages,
-  'message-search': humanMessages,
-  'message-show': humanMessage,
-  'message-attempts': humanAttempts,
-  'message-histogram': humanHistogram,
-  'refused-try': actions.humanTriedSecret,
-  'message-resend': actions.humanResend,
-  'message-retry': actions.humanRetryNow,
-  'message-replay': actions.humanReplay,
-  'conversation-list': humanConversations,
-  'conversation-show': humanConversation,
-  'person-count': humanCounted,
-  'person-export': humanExport,
-  'person-erase': humanErase,
-  'gateway-pause': actions.humanPause,
-  'route-pause': actions.humanPause,
-  'skill-pause': actions.humanPause,
-  'conversation-pause': actions.humanPause,
-  'gateway-resume': actions.humanResume('gateway'),
-  'route-resume': actions.humanResume('route'),
-  'skill-resume': actions.humanResume('skill'),
-  'conversation-resume': actions.humanResume('conversation'),
-  'gateway-reconnect': actions.humanGateway,
-  'gateway-ack': actions.humanReceipt('acknowledged'),
-  'gateway-nack': actions.humanReceipt('released'),
-  'gateway-extend': actions.humanReceipt('leased for longer'),
-  'gateway-send': humanSend,
-  'schedule-create': actions.humanSchedule,
-  'schedule-run': actions.humanRun,
-  'schedule-pause': actions.humanSchedulePause,
-  'schedule-resume': actions.humanSchedulePause,
-  'schedule-delete': actions.humanDeletion('schedule'),
-  'subscription-create': humanSubscriptionChange,
-  'subscription-update': humanSubscriptionChange,
-  'subscription-delete': humanSubscriptionDeletion,
-  'subscription-show': humanSubscription,
-  'subscription-pause': actions.humanSubscription('is paused: its events wait'),
-  'subscription-resume': actions.humanSubscription('is resumed; waiting events are tried at once'),
+const PRINTERS: Printers = {
+  ...approvals,
+  ...audit,
+  ...deadLetters,
+  ...events,
+  ...gateways,
+  ...jobs,
+  ...messages,
+  ...pausePrinters(isOfAssistant),
+  ...people,
+  ...schedules,
+  ...sends,
+  ...subscriptions,
+  ...troubles,
+  ...usage,
 }
 
 /** `skill show`: a skill with its arguments, metadata and layers. */

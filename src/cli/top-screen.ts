@@ -1,6 +1,8 @@
 import { type JsonObject, jsonObjectSchema, objectsIn, pathGet } from '../core/json.ts'
+import { paint } from '../lib/paint.ts'
+import { age } from '../lib/short-text.ts'
+import { table } from '../lib/text-table.ts'
 import { gatewayTable, groupsBehind } from './commands/status.ts'
-import { age, paint, table } from './terminal.ts'
 
 /** The last state, the points of the last hour, and why the daemon no longer responds. */
 export type Shown = { now?: JsonObject; points: JsonObject[]; outage?: string }

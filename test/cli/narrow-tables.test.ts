@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTerminal, paint, table } from '../../src/cli/terminal.ts'
+import { createTerminal } from '../../src/cli/terminal.ts'
+import { paint } from '../../src/lib/paint.ts'
+import { table } from '../../src/lib/text-table.ts'
 
 test('the short cells of a row that does not fit share a line, and no column has a word a line', () => {
   const id = '01a21eba-7990-7000-8000-000474f57ee7'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { LISTS } from '../../src/cli/printers/lists.ts'
+import { printers } from '../../src/engine/print/gateways.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 const ROUTES = `
@@ -84,7 +84,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     }
     assert.match(await run('gateway-list'), /^ask +webhook +ok: \/ask$/m)
     const mail = { name: 'mail', transport: 'email', ok: true, warning: 'INBOX cannot be read; trying again' }
-    assert.match(LISTS['gateway-list']?.([mail]) ?? '', /^mail +email +warning: INBOX cannot be read/m)
+    assert.match(printers['gateway-list']?.([mail], {}) ?? '', /^mail +email +warning: INBOX cannot be read/m)
     assert.equal(await run('schedule', 'list'), 'There are no schedules.\n')
     await run('schedule', 'create', 'echo', '--cron', '0 9 * * 1-5', '--timezone', 'Europe/Berlin')
     await run(

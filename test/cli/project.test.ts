@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { builtPackage } from '../../ops/tests/built-package.ts'
-import { table } from '../../src/cli/terminal.ts'
+import { table } from '../../src/lib/text-table.ts'
 import { until } from '../fixtures/until.ts'
 
 const ALL = { recursive: true }

@@ -161,7 +161,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
       'gateway',
       'subscription',
       'approval',
-      'troubles',
+      'trouble',
       'cost',
     ])
       assert.match(all, new RegExp(`^  ${noun} `, 'm'))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fullId } from '../../src/cli/short-ids.ts'
-import { listTable } from '../../src/cli/terminal.ts'
 import { toJson } from '../../src/core/json.ts'
+import { listTable } from '../../src/lib/text-table.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
 describe('the end of an id on the command line', { timeout: 120_000 }, async () => {

@@ -9,11 +9,12 @@ import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { disk, isMissing, temporaryName } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
+import { megabytes } from '../../lib/short-text.ts'
 import { copyDatabase } from '../../stores/embedded/copy.ts'
 import { DATA, type Daemon, EXCLUDED, FORMAT, isLocal, MANIFEST, progressOf } from '../backup-archive.ts'
 import type { AddCommand, CommandContext } from '../command.ts'
 import { loadWithDataDir } from '../data-dir.ts'
-import { megabytes, show } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 export const addBackup: AddCommand = (program, context) => {
   program

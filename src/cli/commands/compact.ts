@@ -1,9 +1,10 @@
 import { TriviumError } from '../../core/errors.ts'
+import { megabytes } from '../../lib/short-text.ts'
 import { compactDatabase } from '../../stores/embedded/copy.ts'
 import type { AddCommand } from '../command.ts'
 import { lockAlone } from '../connection.ts'
 import { loadWithDataDir } from '../data-dir.ts'
-import { megabytes, show } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 export const addCompact: AddCommand = (program, context) => {
   program

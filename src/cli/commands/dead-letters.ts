@@ -1,12 +1,16 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { deadLetters } from '../../engine/operations/messages.ts'
+import {
+  humanLetter,
+  humanLetterCount,
+  humanLetterGroups,
+  humanLetters,
+} from '../../engine/print/dead-letters.ts'
 import { counted } from '../../lib/counted.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { operationFlags, runsOperation } from '../operation-command.ts'
-import { humanLetterCount } from '../printers/actions.ts'
-import { humanLetter, humanLetterGroups, humanLetters } from '../printers/dead-letters.ts'
 import { fullId } from '../short-ids.ts'
 
 /** `trivium dead-letter list|groups|show|retry|drop`. */

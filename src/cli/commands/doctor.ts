@@ -8,12 +8,14 @@ import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { outdatedPackages, PART_NAMES, partMissing } from '../../core/parts.ts'
 import { GIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { table } from '../../lib/text-table.ts'
 import { PREFIX_FILE } from '../../runtime/prefix-skills.ts'
 import { type AddCommand, type Environs, loadFor } from '../command.ts'
 import { connectOrOpen } from '../connection.ts'
 import { offerParts } from '../install-parts.ts'
 import { needsFor, needsOf } from '../needs.ts'
-import { paint, show, table } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 export const addDoctor: AddCommand = (program, context) => {
   program

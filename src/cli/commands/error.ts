@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { catalogue, TriviumError } from '../../core/errors.ts'
 import { noSuch } from '../../lib/nearest.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, ownFile, usage } from '../command.ts'
-import { paragraph, show } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 /** `trivium error show CODE`: what an error means and what to do, from docs/errors.md, which is part of the package. */
 export const addError: AddCommand = (program, context) => {

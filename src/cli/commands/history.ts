@@ -3,6 +3,7 @@ import { patternText } from '../../core/pattern.ts'
 import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { didYouMean } from '../../lib/nearest.ts'
+import { shorten } from '../../lib/short-text.ts'
 import {
   type AddCommand,
   type Environs,
@@ -13,7 +14,6 @@ import {
   wholeNumber,
 } from '../command.ts'
 import { locate } from '../data-dir.ts'
-import { shorten } from '../terminal.ts'
 
 type Options = LogQuery & { events?: boolean }
 

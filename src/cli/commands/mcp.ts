@@ -7,12 +7,13 @@ import type { McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
 import { MINUTE } from '../../core/units.ts'
 import { noSuch } from '../../lib/nearest.ts'
+import { table } from '../../lib/text-table.ts'
 import { createGuardedFetch } from '../../runtime/mcp/guarded-fetch.ts'
 import { createMcpLogins } from '../../runtime/mcp/logins.ts'
 import { type AddCommand, type CommandContext, type Environs, loadFor, usage } from '../command.ts'
 import { connect } from '../connection.ts'
 import { serveMcp } from '../serve-mcp.ts'
-import { show, table } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 export const addMcp: AddCommand = (program, context) => {
   const mcp = program.command('mcp')

@@ -1,9 +1,10 @@
 import { missingPackages, outdatedPackages, PART_NAMES, PARTS, type Part } from '../../core/parts.ts'
 import { noSuch } from '../../lib/nearest.ts'
+import { table } from '../../lib/text-table.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { installParts } from '../install-parts.ts'
 import { needsFor } from '../needs.ts'
-import { show, table } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 /** An administrator installs parts in a shell without the variables of the service. */
 const WITHOUT_VARIABLES = { withoutVariables: true }

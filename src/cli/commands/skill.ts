@@ -4,11 +4,14 @@ import { basename, join, resolve } from 'node:path'
 import { reasonOf } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { shorten } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
 import { type AddCommand, type Environs, loadFor, ownFile, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import type { Evaluation } from '../evaluation/run.ts'
 import { humanSkill } from '../skill-output.ts'
-import { paint, shorten, show, table } from '../terminal.ts'
+import { show } from '../terminal.ts'
 
 /** `trivium skill list|show|new|test`. */
 export const addSkill: AddCommand = (program, context) => {

@@ -1,9 +1,11 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { troubleLines } from '../../features/troubles/print.ts'
 import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { age } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
 import type { AddCommand } from '../command.ts'
 import { ask } from '../connection.ts'
-import { age, paint, table } from '../terminal.ts'
-import { troubleLines } from '../troubles.ts'
 
 /** `trivium status`. */
 export const addStatus: AddCommand = (program, context) => {

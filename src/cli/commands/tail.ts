@@ -1,13 +1,15 @@
 import { type JsonObject, pathGet } from '../../core/json.ts'
 import { messageFilter } from '../../engine/operations/messages.ts'
 import { defined } from '../../lib/defined.ts'
+import { paint } from '../../lib/paint.ts'
 import { pause } from '../../lib/pause.ts'
+import { shorten } from '../../lib/short-text.ts'
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 import { connect } from '../connection.ts'
 import { requireKnown } from '../known-names.ts'
 import { operationFlags } from '../operation-command.ts'
 import { readStream } from '../stream.ts'
-import { paint, shorten, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** How long (ms) a line waits for the outcome of its message. A later outcome gets a line of its own. */
 const OUTCOME_WAIT = 1_000

@@ -1,12 +1,11 @@
 import { resolve } from 'node:path'
-import { stringify } from 'yaml'
 import { readEnvironment } from '../../config/environment.ts'
 import { configPath } from '../../config/load-config.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Actor } from '../../features/documents/spec.ts'
 import { tasks, workbench } from '../../features/workbench/operations.ts'
+import { taskLine, workbenchText } from '../../features/workbench/print.ts'
 import { workbenchAt, workbenchDirOf } from '../../features/workbench/project.ts'
-import type { WorkbenchTask } from '../../features/workbench/records.ts'
 import type { Workbench } from '../../features/workbench/workbench.ts'
 import { defined } from '../../lib/defined.ts'
 import { type AddCommand, type Environs, usage, userName } from '../command.ts'
@@ -85,20 +84,6 @@ function taskOf(title: string, args: JsonObject) {
   if (kind === 'build' && task.acceptance.length === 0)
     throw usage('Say how to see that it is done (--acceptance "…"), or what to look at (--review <target>).')
   return task
-}
-
-/** The workbench as text: the state, then the unfinished tasks. */
-function workbenchText({ state, board }: Awaited<ReturnType<Workbench['get']>>): string {
-  const open = board.document.tasks.filter(({ status }) => status !== 'done')
-  return stringify({ ...state.document, tasks: open.map(taskLine) }).trimEnd()
-}
-
-function taskLine(task: WorkbenchTask): string {
-  const { id, status, title, owner, result } = task
-  const kind = task.kind === 'review' ? `review of ${task.target}` : 'build'
-  const by = owner === undefined ? '' : ` by ${owner}`
-  const end = result === undefined ? '' : `: ${result}`
-  return `${id}  ${status}${by}  ${title} (${kind})${end}`
 }
 
 /** The folder of the workbench: the given one, or beside routes.yaml, which may be missing or broken. */

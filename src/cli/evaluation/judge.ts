@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, objectsIn, parseJson, pathGet } from '../../core/json.ts'
 import { counted } from '../../lib/counted.ts'
-import { shorten } from '../terminal.ts'
+import { shorten } from '../../lib/short-text.ts'
 import type { Case } from './cases.ts'
 
 /** The outcome of a case: its end, and the stored entries of its run. */

@@ -1,7 +1,9 @@
 import { type JsonObject, pathGet } from '../../core/json.ts'
 import { formatDuration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { paint, shorten, type Terminal } from '../terminal.ts'
+import { paint } from '../../lib/paint.ts'
+import { shorten } from '../../lib/short-text.ts'
+import type { Terminal } from '../terminal.ts'
 import type { Outcome } from './delivery.ts'
 
 /** A delivery to print. `ms`: its duration. */

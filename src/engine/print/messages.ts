@@ -1,6 +1,22 @@
-import { type Json, objectsIn, pathGet } from '../../core/json.ts'
-import { age, listTable, shorten, shortId, table } from '../terminal.ts'
-import { timeOf } from './readable.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { listTable, table } from '../../lib/text-table.ts'
+import { humanMessage } from './message.ts'
+
+export const printers: Printers = {
+  'message-list': humanMessages,
+  'message-search': humanMessages,
+  'message-show': humanMessage,
+  'message-attempts': humanAttempts,
+  'message-histogram': humanHistogram,
+  'message-resend': humanResend,
+  'message-retry': humanRetryNow,
+  'message-replay': humanReplay,
+  'conversation-list': humanConversations,
+  'conversation-show': humanConversation,
+}
 
 /** Maximum characters of a text in a list. */
 const LONGEST_TEXT = 100
@@ -19,7 +35,7 @@ export function humanMessages(found: Json): string {
 }
 
 /** `message-attempts`. */
-export function humanAttempts(found: Json): string {
+function humanAttempts(found: Json): string {
   const rows = objectsIn(found).map(({ id, route, attempt, ms, what, since, error, unsent }) => {
     const took = since === undefined ? `${ms} ms` : `for ${age(since)}`
     return [shortId(id), route, attempt, what ?? 'running', took, shorten(String(error ?? unsent ?? ''), 80)]
@@ -30,7 +46,7 @@ export function humanAttempts(found: Json): string {
 }
 
 /** `conversation-list`. */
-export function humanConversations(found: Json): string {
+function humanConversations(found: Json): string {
   const rows = objectsIn(pathGet(found, 'conversations')).map(
     ({ at, gateway, from, conversation, messages, outcome, waitingSince, subject, summary, text }) => [
       ...[age(at), gateway, nameOf(from), messages],
@@ -46,7 +62,7 @@ export function humanConversations(found: Json): string {
 }
 
 /** `conversation-show`: the messages and replies, oldest first. */
-export function humanConversation(found: Json): string {
+function humanConversation(found: Json): string {
   const lines = objectsIn(pathGet(found, 'entries')).map(
     ({ role, at, from, id, outcome, skill, subject, text }) => {
       const isInbound = role === 'sender'
@@ -65,7 +81,7 @@ export function humanConversation(found: Json): string {
 const BAR_LENGTH = 40
 
 /** `message-histogram`. */
-export function humanHistogram(found: Json): string {
+function humanHistogram(found: Json): string {
   const { from, width, counts, total } = Object(found)
   const spans: unknown[] = Array.isArray(counts) ? counts : []
   const highest = Math.max(1, ...spans.map(Number))
@@ -79,4 +95,27 @@ export function humanHistogram(found: Json): string {
 
 function nameOf(from: unknown): unknown {
   return pathGet(from, 'address') ?? pathGet(from, 'name') ?? pathGet(from, 'id')
+}
+
+/** `message-resend`. */
+function humanResend(result: Json): string {
+  const { id, resends } = Object(result)
+  return `Accepted again as ${id}; it is answered where ${resends} came from.`
+}
+
+/** `message-retry`. */
+function humanRetryNow(result: Json): string {
+  return `The next attempt on message ${pathGet(result, 'id')} begins now.`
+}
+
+/** `message-replay`, and `route replay`. */
+export function humanReplay(found: Json, args: JsonObject): string {
+  const { seen, routed, routes, unrouted, answered, more } = Object(found)
+  const lines = Object.entries(Object(routes)).map(([route, count]) => `  ${count} to ${route}`)
+  return [
+    `${counted(seen, 'message')} looked at, ${routed} ${args.dryRun ? 'would be ' : ''}routed, ${unrouted} still without a route.`,
+    ...lines,
+    ...(answered > 0 ? [`${answered} left out: a worker has already answered.`] : []),
+    ...(more > 0 ? [`${more} more, newer than these: run it again.`] : []),
+  ].join('\n')
 }

@@ -1,10 +1,17 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { fields, type Printers, secondOf, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
-import { paint, shorten, table } from '../terminal.ts'
-import { fields, secondOf, timeOf } from './readable.ts'
+import { paint } from '../../lib/paint.ts'
+import { shorten } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+
+export const printers: Printers = {
+  'job-list': humanJobs,
+  'job-show': humanJob,
+}
 
 /** `job-list`. */
-export function humanJobs(result: Json): string {
+function humanJobs(result: Json): string {
   const rows = objectsIn(result).map((job) => [
     job.id,
     stateOf(job),
@@ -18,7 +25,7 @@ export function humanJobs(result: Json): string {
 }
 
 /** `job-show`. */
-export function humanJob(result: Json): string {
+function humanJob(result: Json): string {
   return fields(Object(result))
 }
 

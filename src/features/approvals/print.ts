@@ -1,8 +1,16 @@
 import { type Json, objectsIn } from '../../core/json.ts'
-import { age, paint, shorten, table } from '../terminal.ts'
+import type { Printers } from '../../core/readable.ts'
+import { paint } from '../../lib/paint.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+
+export const printers: Printers = {
+  'approval-list': humanApprovals,
+  'approval-decide': humanDecision,
+}
 
 /** `approval-list`. */
-export function humanApprovals(result: Json): string {
+function humanApprovals(result: Json): string {
   const approvals = objectsIn(result)
   if (approvals.length === 0) return 'No approvals.'
   const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title }) => [
@@ -20,7 +28,7 @@ export function humanApprovals(result: Json): string {
 }
 
 /** `approval-decide`. */
-export function humanDecision(result: Json): string {
+function humanDecision(result: Json): string {
   const { id, status, title, skill } = Object(result)
   return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})`
 }

@@ -1,6 +1,10 @@
 import { stringify } from 'yaml'
-import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
-import { shorten, table } from '../terminal.ts'
+import { shorten } from '../lib/short-text.ts'
+import { table } from '../lib/text-table.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn } from './json.ts'
+
+/** Prints the results of skills for people, by the name of the skill. */
+export type Printers = Readonly<Record<string, (result: Json, args: JsonObject) => string>>
 
 /** Maximum number of columns that fit on a screen, and maximum characters of a cell. */
 const MAX_COLUMNS = 8

@@ -1,10 +1,18 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import type { Printers } from '../../core/readable.ts'
+import { humanStartedJob } from '../../engine/print/jobs.ts'
 import { counted } from '../../lib/counted.ts'
-import { age, megabytes, table } from '../terminal.ts'
-import { humanStartedJob } from './jobs.ts'
+import { age, megabytes } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+
+export const printers: Printers = {
+  'person-count': humanCounted,
+  'person-export': humanExport,
+  'person-erase': humanErase,
+}
 
 /** `person-export`. */
-export function humanExport(result: Json): string {
+function humanExport(result: Json): string {
   const { file, counts, total } = Object(result)
   return [
     countTable(Object(counts)),
@@ -14,7 +22,7 @@ export function humanExport(result: Json): string {
 }
 
 /** `person-count`: all, or what is counted so far. */
-export function humanCounted(result: Json): string {
+function humanCounted(result: Json): string {
   const { done, at, counts, total } = Object(result)
   const many = counted(Number(total), 'record')
   if (done === true)
@@ -25,7 +33,7 @@ export function humanCounted(result: Json): string {
 }
 
 /** `person-erase`: the job, or what it would erase. */
-export function humanErase(result: Json): string {
+function humanErase(result: Json): string {
   const { job, counts, total } = Object(result)
   if (isJsonObject(job)) return [humanStartedJob({ job }), ...laterLines(job)].join('\n')
   if (Number(total) === 0) return 'Nothing is kept about this person.'

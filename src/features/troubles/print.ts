@@ -1,6 +1,13 @@
 import { stripVTControlCharacters } from 'node:util'
-import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
-import { age, paint, paragraph, shorten } from './terminal.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import type { Printers } from '../../core/readable.ts'
+import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+
+export const printers: Printers = {
+  troubles: humanTroubles,
+}
 
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
@@ -10,7 +17,7 @@ const LEAST = 24
 const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
 
 /** The list of troubles as text: the problem, its start, and what to do. */
-export function humanTroubles(result: Json): string {
+function humanTroubles(result: Json): string {
   const troubles = objectsIn(pathGet(result, 'troubles'))
   if (troubles.length === 0) return 'All is well.'
   return troubles

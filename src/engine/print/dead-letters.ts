@@ -1,6 +1,19 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { age, listTable, paint, shorten, shortId, table } from '../terminal.ts'
-import { fields, timeOf } from './readable.ts'
+import { fields, type Printers, timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
+import { listTable, table } from '../../lib/text-table.ts'
+import { humanStartedJob } from './jobs.ts'
+
+export const printers: Printers = {
+  'dead-letter-list': humanLetters,
+  'dead-letter-groups': humanLetterGroups,
+  'dead-letter-show': humanLetter,
+  'dead-letter-retry': humanLetterAction('retried'),
+  'dead-letter-drop': humanLetterAction('dropped'),
+  'dead-letter-bulk': humanStartedJob,
+}
 
 /** Maximum characters of an error in a list. */
 const LONGEST_ERROR = 120
@@ -69,4 +82,21 @@ export function humanLetter(result: Json): string {
 
 function lastError({ errors }: JsonObject): string {
   return String(pathGet(objectsIn(errors).at(-1), 'message') ?? '')
+}
+
+/** `dead-letter-retry` and `-drop`, for one or all matching dead letters. */
+function humanLetterAction(participle: 'retried' | 'dropped'): (result: Json, args: JsonObject) => string {
+  return (result, args) => {
+    const count = pathGet(result, 'count')
+    const more = pathGet(result, 'more') === true ? ' There are more: run it again.' : ''
+    const text = humanLetterCount(participle, typeof count === 'number' ? count : 1)
+    return args.id === undefined ? text + more : text
+  }
+}
+
+/** The number of dead letters that were retried or dropped. */
+export function humanLetterCount(participle: 'retried' | 'dropped', count: number): string {
+  const letters = counted(count, 'dead letter')
+  if (participle === 'dropped') return `${letters} dropped.`
+  return `${letters} ${count === 1 ? 'waits' : 'wait'} to be tried again.`
 }

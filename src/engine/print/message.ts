@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { type Json, objectsIn } from '../../core/json.ts'
-import { table } from '../terminal.ts'
-import { timeOf } from './readable.ts'
+import { timeOf } from '../../core/readable.ts'
+import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
 export function humanMessage(found: Json): string {

@@ -1,9 +1,17 @@
-import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
-import { formatDuration } from '../core/units.ts'
-import { age, paint, shorten, table } from './terminal.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import type { Printers } from '../../core/readable.ts'
+import { formatDuration } from '../../core/units.ts'
+import { paint } from '../../lib/paint.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+
+export const printers: Printers = {
+  cost: humanCost,
+  'skill-usage': humanSkillUsage,
+}
 
 /** `trivium cost` for people. */
-export function humanCost(result: Json): string {
+function humanCost(result: Json): string {
   const { by, from, to, total, rows, budgets } = Object(result)
   const currency = pathGet(result, 'currency')
   const records = objectsIn(rows)
@@ -51,7 +59,7 @@ function formatNumber(value: unknown): string {
 }
 
 /** `trivium skill usage`, for all skills or for one. */
-export function humanSkillUsage(result: Json): string {
+function humanSkillUsage(result: Json): string {
   if (Array.isArray(result)) {
     const rows = objectsIn(result).map((one) => [one.name, ...figures(one), lastOf(one)])
     return rows.length === 0

@@ -1,0 +1,94 @@
+import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, timeOf } from '../../core/readable.ts'
+import { paint, stateText } from '../../lib/paint.ts'
+import { tableOr } from '../../lib/text-table.ts'
+
+export const printers: Printers = {
+  'gateway-list': (result) => humanGateways(objectsIn(result)),
+  'gateway-traffic': (result) => humanTraffic(objectsIn(result)),
+  'gateway-reconnect': humanReconnection,
+  'gateway-ack': humanReceipt('acknowledged'),
+  'gateway-nack': humanReceipt('released'),
+  'gateway-extend': humanReceipt('leased for longer'),
+  'gateway-send': humanSend,
+  'refused-try': humanTriedSecret,
+}
+
+/** `gateway-list`. */
+function humanGateways(gateways: readonly JsonObject[]): string {
+  return tableOr('No gateway runs.', ['gateway', 'transport', 'state'], gateways, (gateway) => [
+    gateway.name,
+    gateway.transport,
+    stateOfGateway(gateway),
+  ])
+}
+
+/** `gateway-traffic`. */
+function humanTraffic(gateways: readonly JsonObject[]): string {
+  return tableOr(
+    'No gateway runs.',
+    ['gateway', 'state', 'a minute', 'last hour', 'refused', 'last message'],
+    gateways,
+    ({ gateway, ok, perMinute, accepted, refused, errorShare, lastAt }) => [
+      gateway,
+      ok && errorShare === 1 ? paint('yellow', 'refuses all') : stateText(ok, 'ok', undefined),
+      perMinute,
+      accepted,
+      Number(refused) > 0 ? paint('red', `${refused} (${(100 * Number(errorShare)).toFixed(1)} %)`) : 0,
+      timeOf(lastAt),
+    ],
+  )
+}
+
+/** `gateway-reconnect`. */
+function humanReconnection(result: Json): string {
+  const { name, transport, ok, detail } = Object(result)
+  const state = [ok ? 'ok' : 'FAILING', detail].filter((part) => part !== undefined).join(', ')
+  return `The gateway ${name} (${transport}) was connected again: ${state}.`
+}
+
+/** `gateway-ack`, `-nack` and `-extend`. */
+function humanReceipt(participle: string): (result: Json, args: JsonObject) => string {
+  return (result, { receipt }) =>
+    pathGet(result, 'ok') === true
+      ? `The message is ${participle}.`
+      : `Nothing changed: the lease of receipt ${receipt} has ended, or there is no such receipt.`
+}
+
+/** `refused-try`: whether the secret fits. */
+function humanTriedSecret(result: Json): string {
+  const { ok, fits, tried, reason } = Object(result)
+  const verdict =
+    ok === true ? 'The secret fits this delivery' : `The secret does not fit this delivery: ${reason}`
+  return `${verdict} (${fits} of ${tried} kept deliveries).`
+}
+
+/** `gateway-send`: whether it was sent, and otherwise where it is. */
+function humanSend(result: Json): string {
+  const { key, sent, duplicate, suppressed, at, state } = Object(result)
+  const note = duplicate === true ? `The key ${key} was used before, so nothing is sent again. ` : ''
+  if (at !== undefined)
+    return `${note}It is sent at ${at} (${state}). To cancel it: trivium send cancel ${key}`
+  if (suppressed !== undefined) return `${note}Not sent: ${suppressed}.`
+  if (sent === true) return `${note}Sent${receiptOf(pathGet(result, 'receipt'))}.${refusedRecipients(result)}`
+  return `${note}Not sent yet: it is in the outbox, and is tried for a day. Key: ${key}`
+}
+
+function receiptOf(receipt: unknown): string {
+  const id = pathGet(receipt, 'id')
+  return typeof id === 'string' ? ` as ${id}` : ''
+}
+
+/** The recipients that the server refused, one per line. */
+function refusedRecipients(result: Json): string {
+  const recipients = pathGet(result, 'receipt.data.recipients')
+  if (!isJsonObject(recipients)) return ''
+  const refused = Object.entries(recipients).filter(([, outcome]) => outcome !== 'sent')
+  return refused.map(([address, outcome]) => `\n  ${address}: ${outcome}`).join('')
+}
+
+function stateOfGateway({ ok, detail, refuses, warning }: JsonObject): string {
+  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
+  if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
+  return stateText(ok, 'ok', detail)
+}

@@ -1,0 +1,56 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age, shorten } from '../../lib/short-text.ts'
+import { listTable } from '../../lib/text-table.ts'
+
+/** Number of refusals that fit on a screen below their causes. */
+const MAX_SHOWN = 10
+
+/** `refused`: the causes, then the refusals. `isScreen`: as many as fit below the causes. */
+export function humanRefused(result: Json, isScreen: boolean): string {
+  const maxRows = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
+  const daemon = `in the memory of ${pathGet(result, 'daemon')}`
+  const all = objectsIn(pathGet(result, 'refusals'))
+  if (all.length === 0) return `Nothing was refused, ${daemon}.`
+  const shown: JsonObject[] = Number.isFinite(maxRows)
+    ? alikeIn(all)
+    : all.map((one) => ({ ...one, count: 1 }))
+  const rows = shown.slice(0, maxRows).map(({ count, at, gateway, from, reason, why, body }) => {
+    return [
+      count,
+      age(at),
+      gateway,
+      from,
+      shorten(String(body ?? ''), 40),
+      shorten(String(why ?? reason), 100),
+    ]
+  })
+  const causes = objectsIn(pathGet(result, 'groups')).map(causeText)
+  const more =
+    shown.length > rows.length
+      ? `… and ${shown.length - rows.length} more: trivium refusal list --json\n`
+      : ''
+  const list = listTable(['count', 'newest', 'gateway', 'from', 'body', 'why'], rows)
+  return [...causes, `${list}\n${more}(${daemon})`].join('\n\n')
+}
+
+/** Refusals of the same gateway, sender and reason as one, which has the newest body. */
+function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
+  const groups = Map.groupBy(refusals, ({ gateway, from, why, reason }) =>
+    JSON.stringify([gateway, from, why ?? reason]),
+  )
+  return [...groups.values()].map((group) => ({ ...group[0], count: group.length }))
+}
+
+/** The refusals of one gateway for one reason in the last hour, with the likely cause and what to do. */
+function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
+  const head = `${gateway}: ${count} of ${Number(count) + Number(accepted)} refused in ${age(since)} (${reason})`
+  const isSigned = String(reason) === 'signature_invalid'
+  const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`
+  return [
+    paragraph('', head),
+    paragraph('  ', String(likely)),
+    paragraph('  → ', String(todo)),
+    ...(isSigned ? [paragraph('  → ', other)] : []),
+  ].join('\n')
+}

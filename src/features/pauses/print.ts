@@ -1,0 +1,74 @@
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
+import { type Printers, timeOf } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
+import { tableOr } from '../../lib/text-table.ts'
+
+/** `isOfAssistant`: whether a route belongs to a word of the assistant. Those are only counted. */
+export function pausePrinters(isOfAssistant: (route: JsonObject) => boolean): Printers {
+  return {
+    'route-list': (routes) => humanRoutes(objectsIn(routes), isOfAssistant),
+    'pause-list': (pauses) => humanPauses(objectsIn(pauses)),
+    'gateway-pause': humanPause,
+    'gateway-resume': humanResume('gateway'),
+    'route-pause': humanPause,
+    'route-resume': humanResume('route'),
+    'skill-pause': humanPause,
+    'skill-resume': humanResume('skill'),
+    'conversation-pause': humanPause,
+    'conversation-resume': humanResume('conversation'),
+  }
+}
+
+/** `route-list`. */
+function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonObject) => boolean): string {
+  const own = routes.filter((route) => !isOfAssistant(route))
+  const others = routes.length - own.length
+  const rows = tableOr('There are no routes.', ['route', 'answers', 'state'], own, (route) => [
+    route.name,
+    `${route.target} ${route.to}`,
+    route.paused === undefined
+      ? ''
+      : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
+  ])
+  return others === 0 ? rows : `${rows}\n\n${counted(others, 'route')} of the assistant: --json lists all`
+}
+
+/** `pause-list`. */
+function humanPauses(pauses: readonly JsonObject[]): string {
+  return tableOr(
+    'Nothing is paused.',
+    ['what', 'name', 'since', 'until', 'by', 'reason'],
+    pauses,
+    (pause) => [
+      pause.kind,
+      pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
+      timeOf(pause.since),
+      pause.until === undefined ? 'it is resumed' : timeOf(pause.until),
+      pause.by ?? '',
+      pause.reason ?? '',
+    ],
+  )
+}
+
+/** `route-pause` and other pauses. */
+function humanPause(result: Json): string {
+  const { kind, name, until, drop, reason } = Object(pathGet(result, 'pause'))
+  const end = until === undefined ? `until \`trivium ${kind} resume ${name}\`` : `until ${timeOf(until)}`
+  const why = reason === undefined ? '' : ` Reason: ${reason}.`
+  const what =
+    drop === true ? 'Its messages are recorded as handled by a person' : 'Its messages are accepted and wait'
+  return `The ${kind} ${name} is paused. ${what}, ${end}.${why}`
+}
+
+/** `route-resume` and other resumes. */
+function humanResume(kind: string): (result: Json, args: JsonObject) => string {
+  return (result, args) =>
+    pathGet(result, 'existed') === true
+      ? `The ${kind} ${args[kind]} is no longer paused.`
+      : `The ${kind} ${args[kind]} was not paused.`
+}
+
+function reasonIn({ reason }: JsonObject): string {
+  return reason === undefined ? '' : `: ${reason}`
+}

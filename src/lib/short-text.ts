@@ -1,0 +1,29 @@
+/** The age of a time: `3 s`, `12 min`, `4 h`, `2 d`; `-` without a time. */
+export function age(at: unknown, now = Date.now()): string {
+  if (typeof at !== 'number') return '-'
+  const seconds = Math.max(0, Math.round((now - at) / 1000))
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}
+
+/** `0.4 MB`, `1200.0 MB`. */
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** The end of an id, for lists at a terminal; the whole id in a pipe. Commands take both (see `fullId`). */
+export function shortId(id: unknown): string {
+  const text = String(id)
+  return process.stdout.isTTY && UUID.test(text) ? text.slice(-SHORT_ID) : text
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const SHORT_ID = 8
+
+/** Shortens a text to one line of at most `width` characters. */
+export function shorten(text: string, width: number): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim()
+  return line.length <= width ? line : `${line.slice(0, width - 1)}…`
+}

@@ -1,0 +1,142 @@
+import { stripVTControlCharacters } from 'node:util'
+import Table from 'cli-table3'
+import { escapeUnpainted, keepPainted, paint } from './paint.ts'
+import { lengthOf, wrapped } from './paragraph.ts'
+import { shorten } from './short-text.ts'
+
+/** The parts of the border of a table in cli-table3. */
+const BORDERS =
+  'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
+
+/**
+ * A table without borders, for copying and grep. In a narrow terminal, the widest columns are wrapped;
+ * if that is not enough, each row becomes several lines.
+ */
+export function table(
+  head: string[],
+  rows: readonly (readonly unknown[])[],
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+): string {
+  return tableOf(
+    head,
+    rows.map((row) => row.map(cell)),
+    width,
+  )
+}
+
+/** Like `table`, but the text in the last column is cut to the rest of its line, if there is room for some of it. */
+export function listTable(
+  head: string[],
+  rows: readonly (readonly unknown[])[],
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
+): string {
+  const cells = rows.map((row) => row.map(cell))
+  const before = [head, ...cells].map((row) => row.slice(0, -1))
+  const widths = head.slice(0, -1).map((_, at) => Math.max(...before.map((row) => lengthOf(row[at] ?? ''))))
+  const left = width - widths.reduce((sum, each) => sum + each + GAP, 0)
+  if (left < LEAST_CUT) return tableOf(head, cells, width)
+  const cut = (text: string) => (lengthOf(text) > left ? shorten(stripVTControlCharacters(text), left) : text)
+  return tableOf(
+    head,
+    cells.map((row) => row.with(-1, cut(row.at(-1) ?? ''))),
+    width,
+  )
+}
+
+/** Less of a text (characters) says nothing. */
+const LEAST_CUT = 16
+
+function tableOf(head: string[], cells: string[][], width: number): string {
+  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
+  const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? LEAST : 0)
+  if (!fits && head.length > 2) return stacked(head, cells, width)
+  const output = new Table({
+    head: head.map((title) => paint('bold', title)),
+    chars: { ...noBorders, middle: ' '.repeat(GAP) },
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colWidths: widths,
+    wordWrap: true,
+  })
+  output.push(...cells)
+  const text = output.toString().replaceAll(/ +$/gm, '')
+  // A painted text that was broken has its colours in each line. The cells themselves have no others.
+  keepPainted(text)
+  return text
+}
+
+/** Each row as several lines: its first cell, and the others with their column titles, as many in a line as fit. */
+function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
+  const lines = rows.flatMap(([first = '', ...others]) => {
+    const parts = others.flatMap((text, at) => {
+      const title = head[at + 1] ?? ''
+      if (text === '' || text === '-') return []
+      return [title === '' ? text : `${title}: ${text}`]
+    })
+    return packed(first === '' ? parts : [first, ...parts], width - 2).map((line, at) =>
+      at === 0 ? line : `  ${line}`,
+    )
+  })
+  return lines.join('\n')
+}
+
+/** Puts several short texts into a line. Longer ones get lines of their own. */
+function packed(parts: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const last = lines.at(-1)
+    const joined = `${last} · ${part}`
+    if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
+    else lines.push(...wrapped(part, width))
+  }
+  return lines
+}
+
+/** A narrower column of texts has a word in each line. */
+const LEAST = 24
+
+/**
+ * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without breaking words. First narrows the
+ * columns that can lose most.
+ */
+function columnWidths(
+  cells: readonly (readonly string[])[],
+  width: number,
+  narrowest: number,
+): { widths: (number | null)[]; fits: boolean } {
+  const longest = (parts: readonly string[]) => Math.max(0, ...parts.map(lengthOf))
+  const texts = (cells[0] ?? []).map((_, index) => cells.map((row) => row[index] ?? ''))
+  const columns = texts.map((column) => {
+    const [title = '', ...others] = column
+    const words = longest([title, ...others.flatMap((text) => text.split(' '))])
+    const fullWidth = longest(column)
+    const minWidth = Math.min(fullWidth, Math.max(words, narrowest))
+    return { fullWidth, maxCut: fullWidth - minWidth, cut: 0 }
+  })
+  const gaps = GAP * (columns.length - 1)
+  let excess = columns.reduce((sum, { fullWidth }) => sum + fullWidth, gaps) - width
+  for (const column of columns.toSorted((a, b) => b.maxCut - a.maxCut)) {
+    column.cut = Math.max(0, Math.min(column.maxCut, excess))
+    excess -= column.cut
+  }
+  const widths = columns.map(({ fullWidth, cut }) => (cut > 0 ? fullWidth - cut : null))
+  return { widths, fits: excess <= 0 }
+}
+
+/** Characters between two columns. */
+const GAP = 2
+
+/** The text of a cell, in one line. */
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '-'
+  return escapeUnpainted((typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\s+/g, ' '))
+}
+
+/** A table with a row for each record, or the text `nothing` if there are none. */
+export function tableOr<Row>(
+  nothing: string,
+  head: string[],
+  rows: readonly Row[],
+  cells: (row: Row) => unknown[],
+): string {
+  return rows.length === 0 ? nothing : table(head, rows.map(cells))
+}
