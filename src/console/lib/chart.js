@@ -24,10 +24,10 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
  * A line chart of a time span. `span`: `{ since, until, isWhole, name }` in Unix ms, or without
  * `until` as an age; `isWhole` shows the whole span even without data. `every`: ms between points.
  * `lines`: `{ name, color, of(point) }`, where `color` is a colour role. `show` formats a value.
- * `least`: minimum upper end of the axis. The values under the pointer, or the newest ones, are
+ * `least`: minimum upper end of the axis; `steps`: possible intervals between its labels. The values under the pointer, or the newest ones, are
  * shown above, in fixed places.
  */
-export function Chart({ title, points, lines, show, least, span, every = 5_000 }) {
+export function Chart({ title, points, lines, show, least, steps, span, every = 5_000 }) {
   const box = useRef()
   const values = useRef([])
   const plot = useRef()
@@ -51,7 +51,7 @@ export function Chart({ title, points, lines, show, least, span, every = 5_000 }
   const draw = () => {
     if (!uPlot || !box.current) return
     plot.current?.destroy()
-    const options = optionsFor(box.current, lines, show, least, () => shown.current)
+    const options = optionsFor(box.current, { lines, show, least, steps }, () => shown.current)
     plot.current = new uPlot(
       { ...options, hooks: { setCursor: [showValues], setData: [showValues] } },
       latest.current,
@@ -101,7 +101,7 @@ function withBreaks(points, maxGap) {
   })
 }
 
-function optionsFor(box, lines, show, least, spanNow) {
+function optionsFor(box, { lines, show, least, steps }, spanNow) {
   const style = getComputedStyle(box)
   /** Resolves a colour role through an element, because a canvas does not support `light-dark(…)`. */
   const colorOf = (role) => {
@@ -139,6 +139,7 @@ function optionsFor(box, lines, show, least, spanNow) {
         ...axis,
         size: 56,
         space: 30,
+        ...(steps && { incrs: steps }),
         values: (_plot, values) => values.map((value) => withoutZeros(show(value))),
       },
     ],

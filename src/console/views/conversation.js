@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
@@ -81,7 +82,7 @@ function useNewest(many) {
 /** Whose turn it is. */
 function Turn({ of: { waitingSince, reply }, asked, unsent, reload }) {
   if (unsent)
-    return html`<p class="now-it warn">The reply cannot be sent: ${unsent.error.replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
+    return html`<p class="now-it warn">The reply cannot be sent: ${causeOf(unsent.error).replace(/[.\s]+$/, '')}.${unsent.nextAt > clock.value && html` The next attempt begins in <b>${span(unsent.nextAt - clock.value)}</b>. <button changes type="button" class="small" onClick=${() => retryNow(asked.id).then(reload)}>Retry now</button>`}</p>`
   if (waitingSince !== undefined)
     return html`<p class="now-it warn"><b>${senderOf(asked.from)}</b> has waited for an answer for <${Age} at=${waitingSince} />.</p>`
   if (reply)

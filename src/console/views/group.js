@@ -131,6 +131,10 @@ const LINES = {
   count: [{ name: 'waiting events', color: 'accent', of: ({ lag }) => lag }],
   time: [{ name: 'age of the oldest', color: 'warn', of: ({ behind = 0 }) => behind }],
 }
+/** Intervals (ms) of the labels of ages, in whole units. */
+const AGE_STEPS = [5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400, 172_800, 604_800].map(
+  (seconds) => seconds * 1_000,
+)
 /** Fewer points are no line. */
 const FEWEST = 2
 
@@ -147,7 +151,7 @@ function Backlog({ of }) {
     return html`<h2>Backlog over time</h2><p class="dim">The daemon measures it every half minute. A line appears after the second measurement.</p>`
   return html`<h2>Backlog over time</h2><div class="charts pair">
     <${Chart} title="Behind, in events" points=${points} lines=${LINES.count} show=${NUMBER} least=${4} span=${shown} every=${600_000} />
-    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} least=${10_000} span=${shown} every=${600_000} /></div>`
+    <${Chart} title="Behind, in time" points=${points} lines=${LINES.time} show=${(ms) => span(ms)} steps=${AGE_STEPS} least=${10_000} span=${shown} every=${600_000} /></div>`
 }
 
 function Readers({ of: { readers } }) {
