@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { launchChromium } from '../fixtures/console-page.ts'
+import { openContext } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { startOidcProvider } from '../fixtures/oidc-provider.ts'
 import { until } from '../fixtures/until.ts'
@@ -28,15 +28,13 @@ console:
   })
   const daemon = await site.start()
   const callback = `${daemon.control}/auth/callback`
-  const browser = await launchChromium()
   after(async () => {
     await provider.close()
   })
 
   /** A browser of its own, at the form of the provider. */
   const openForm = async (view = 'gateways') => {
-    const context = await browser.newContext()
-    const page = await context.newPage()
+    const page = await (await openContext()).newPage()
     page.setDefaultTimeout(30_000)
     await page.goto(`${daemon.control}/#/${view}`)
     await page.getByRole('link', { name: `Sign in with ${new URL(provider.issuer).host}` }).click()
