@@ -5,16 +5,17 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { DAY } from '../../src/core/units.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { temporaryDir } from '../fixtures/folder.ts'
 import { until } from '../fixtures/until.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/trivium.js', import.meta.url))
-/** More than a daemon keeps. */
-const MANY = 6_000
-const MONTHS_AGO = new Date(Date.now() - 100 * 24 * 60 * 60 * 1_000)
+/** More entries than a daemon keeps. */
+const TOO_MANY = 6_000
+const MONTHS_AGO = new Date(Date.now() - 100 * DAY)
 
-test('a daemon removes what it does not need from the compile cache, and nothing from that of other programs', async (t) => {
+test('a daemon removes old entries and versions from its compile cache, and nothing from that of other programs', async (t) => {
   const tmp = temporaryDir(t)
   const env = { TMPDIR: tmp }
   const site = openSite({ ownProcess: 'measured', routes: 'routes: []\n', env })
@@ -25,7 +26,7 @@ test('a daemon removes what it does not need from the compile cache, and nothing
   const own = entries()
   assert.ok(own.length > 100, `${own.length} entries of the command`)
 
-  // As many reloads leave behind, and an update of Node.
+  /** Adds old entries, as they remain after reloads of skills and updates of Node. */
   const add = (dir: string, count: number) => {
     mkdirSync(dir, { recursive: true })
     for (let n = 0; n < count; n++) {
@@ -33,17 +34,17 @@ test('a daemon removes what it does not need from the compile cache, and nothing
       writeFileSync(path, 'x')
       utimesSync(path, MONTHS_AGO, MONTHS_AGO)
     }
-    if (count < MANY) utimesSync(dir, MONTHS_AGO, MONTHS_AGO)
+    if (count < TOO_MANY) utimesSync(dir, MONTHS_AGO, MONTHS_AGO)
   }
-  add(join(cache, version), MANY)
+  add(join(cache, version), TOO_MANY)
   add(join(cache, 'v20.0.0-x64-0000-0'), 1)
   add(join(tmp, 'node-compile-cache', 'v20.0.0-x64-0000-0'), 1)
 
   const daemon = await site.spawn()
   await until(() => entries().length <= 5_000, 'a smaller cache')
-  const left = new Set(entries())
-  assert.ok(own.every((name) => left.has(name)))
-  // The daemon has another folder, as it has other flags of V8.
+  const remaining = new Set(entries())
+  assert.ok(own.every((name) => remaining.has(name)))
+  // Not the only folder: the daemon has other flags of V8 than the command, and so a folder of its own.
   assert.ok(!readdirSync(cache).includes('v20.0.0-x64-0000-0'))
   assert.deepEqual(readdirSync(join(tmp, 'node-compile-cache')), ['v20.0.0-x64-0000-0'])
   await daemon.end()

@@ -12,38 +12,38 @@ describe('trivium email login', async () => {
     interval: 0.01,
   }
   const granted = { access_token: 'a', token_type: 'Bearer', refresh_token: 'r-of-anna' }
-  /** The answers of the token endpoint, in order; the last one stays. */
+  /** The answers of the token endpoint, in order; the last one is repeated. */
   let answers: [status: number, body: object][] = []
-  const asked: { path: string; form: Record<string, string> }[] = []
+  const requests: { path: string; form: Record<string, string> }[] = []
   const { url: base, close } = await serveHttp(async (request, response) => {
     const form = Object.fromEntries(new URLSearchParams(Buffer.concat(await request.toArray()).toString()))
-    asked.push({ path: request.url ?? '', form })
+    requests.push({ path: request.url ?? '', form })
     const next = answers.length > 1 ? answers.shift() : answers[0]
     const [status, body] = request.url === '/device' ? [200, code] : (next ?? [500, {}])
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
   const site = openSite({ routes: 'routes: []' })
-  beforeEach(() => asked.splice(0))
+  beforeEach(() => requests.splice(0))
   after(close)
   const login = (env: Record<string, string> = {}, ...more: string[]) => {
     const urls = ['--device-url', `${base}/device`, '--token-url', `${base}/token`]
     return site.run(['email', 'login', '--client-id', 'app-1', ...urls, ...more], env)
   }
 
-  test('tells where to type which code, waits for it, and prints what belongs into .env', async () => {
+  test('prints where to enter the code, waits for the login, and prints the lines for .env', async () => {
     const pending: [number, object] = [400, { error: 'authorization_pending' }]
     answers = [pending, pending, [200, granted]]
     const { code: exit, out, err } = await login({ OAUTH_SECRET: 's-1' })
     assert.equal(exit, 0, err)
-    // What the provider writes does not steer the terminal.
+    // Control characters of the provider are escaped.
     assert.match(
       err,
       /Open https:\/\/provider\.example\/device and type ABCD-\\u001b\[2JEFGH \(within 15 min\)/,
     )
     assert.match(out, /^OAUTH_CLIENT=app-1\nOAUTH_REFRESH=r-of-anna\nOAUTH_SECRET=s-1$/m)
     assert.match(out, new RegExp(`client-secret: "\\$\\{OAUTH_SECRET\\}".* token-url: "${base}/token"`))
-    assert.match(asked[0]?.form.scope ?? '', /^offline_access .*IMAP\.AccessAsUser\.All .*SMTP\.Send$/)
-    assert.deepEqual(asked[1]?.form, {
+    assert.match(requests[0]?.form.scope ?? '', /^offline_access .*IMAP\.AccessAsUser\.All .*SMTP\.Send$/)
+    assert.deepEqual(requests[1]?.form, {
       client_id: 'app-1',
       client_secret: 's-1',
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
@@ -53,7 +53,7 @@ describe('trivium email login', async () => {
     assert.deepEqual(JSON.parse(json), { refreshToken: 'r-of-anna', tokenUrl: `${base}/token` })
   })
 
-  test('says why where the provider or the person says no, or there is no token to keep', async () => {
+  test('prints why the login failed, or that there is no refresh token', async () => {
     const error_description = 'AADSTS7000218: the app is no public client.\r\nTrace ID: 1'
     for (const [answer, expected] of [
       [[400, { error: 'authorization_declined' }], /The login failed: authorization_declined/],
@@ -73,15 +73,13 @@ describe('trivium email login', async () => {
     }
   })
 
-  test('wants the id of the app, and both addresses of another provider, to which nothing goes unencrypted', async () => {
-    const plain = [
-      '--device-url',
-      'http://provider.example/d',
-      '--token-url',
-      'http://localhost:1@x.example/t',
+  test('needs the id of the app, and both URLs of another provider with HTTPS', async () => {
+    const withoutTls = [
+      ...['--device-url', 'http://provider.example/d'],
+      ...['--token-url', 'http://localhost:1@x.example/t'],
     ]
     for (const [args, code, expected] of [
-      [['--client-id', 'x', ...plain], 1, /HTTPS/],
+      [['--client-id', 'x', ...withoutTls], 1, /HTTPS/],
       [['--client-id', 'x', '--token-url', base], 2, /Give both --device-url and --token-url/],
       [[], 2, /--client-id/],
     ] as const) {

@@ -10,10 +10,10 @@ describe('the URL of listen --forward', () => {
     ['127.0.0.1:3000', 'http://127.0.0.1:3000/'],
     ['https://example.com/x', 'https://example.com/x'],
   ] as const) {
-    test(`of ${text} is ${url}`, () => assert.equal(forwardUrl(text).href, url))
+    test(`is ${url} for ${text}`, () => assert.equal(forwardUrl(text).href, url))
   }
 
-  // A URL takes numbers for addresses on the internet.
+  // `new URL` reads a number as the IPv4 address of a host.
   for (const text of ['http://19000/hook', '19000:80', '0x7f000001', '190000/hook', 'ftp://x', 'a b']) {
     test(`is refused for ${text}`, () => assert.throws(() => forwardUrl(text), { code: 'usage' }))
   }

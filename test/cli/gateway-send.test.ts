@@ -24,28 +24,29 @@ routes: []
   const daemon = await site.start()
   const send = (...args: string[]) => site.run(['gateway', 'send', 'Hello.', ...args])
 
-  test('waits for the outcome, and says it', async () => {
+  test('waits for the outcome, and prints it', async () => {
     const sent = await send('--gateway', 'mail', '--to', 'ada@example.net', '--key', 'one')
     assert.match(sent.out, /^Sent as <trivium\.\S+@example\.com>\.$/m)
     assert.equal(smtp.taken.length, 1)
-    const again = await send('--gateway', 'mail', '--to', 'ada@example.net', '--key', 'one')
-    assert.match(again.out, /The key mail:one was used before, so nothing is sent again\./)
+    const repeated = await send('--gateway', 'mail', '--to', 'ada@example.net', '--key', 'one')
+    assert.match(repeated.out, /The key mail:one was used before, so nothing is sent again\./)
     assert.equal(smtp.taken.length, 1)
-    const { sent: isSent } = Object(
-      JSON.parse((await send('--gateway', 'mail', '--to', 'bea@example.net', '--json')).out),
-    )
-    assert.equal(isSent, true)
+    const { out } = await send('--gateway', 'mail', '--to', 'bea@example.net', '--json')
+    assert.equal(JSON.parse(out).sent, true)
   })
 
-  test('with --wait 0 it does not wait, and says where the reply is; one for later says how to cancel it', async () => {
-    const now = await send('--gateway', 'mail', '--to', 'ada@example.net', '--wait', '0')
-    assert.match(now.out, /Not sent yet: it is in the outbox, and is tried for a day\. Key: \S+/)
-    const later = await send('--gateway', 'mail', '--to', 'ada@example.net', '--in', '2h', '--key', 'later')
-    assert.match(later.out, /It is sent at 20\S+Z \(waiting\)\. To cancel it: trivium send cancel mail:later/)
+  test('does not wait with --wait 0', async () => {
+    const { out } = await send('--gateway', 'mail', '--to', 'ada@example.net', '--wait', '0')
+    assert.match(out, /Not sent yet: it is in the outbox, and is tried for a day\. Key: \S+/)
+  })
+
+  test('prints how to cancel a send for later', async () => {
+    const { out } = await send('--gateway', 'mail', '--to', 'ada@example.net', '--in', '2h', '--key', 'later')
+    assert.match(out, /It is sent at 20\S+Z \(waiting\)\. To cancel it: trivium send cancel mail:later/)
     assert.equal((await site.run(['send', 'cancel', 'mail:later'])).code, 0)
   })
 
-  test('says once why the server refused', async () => {
+  test('prints the reason of the server once if it rejects a mail', async () => {
     smtp.next.push({ kind: 'refuse', code: 550, text: '5.1.1 no such user' })
     const { code, err } = await send('--gateway', 'mail', '--to', 'nobody@example.net')
     assert.notEqual(code, 0)
@@ -53,7 +54,7 @@ routes: []
     assert.equal(err.split('permanently rejected').length, 2, err)
   })
 
-  test('message show names all recipients of a mail', async () => {
+  test('reaches a gateway for which message show names all recipients of a mail', async () => {
     const mail = {
       MessageID: 'one',
       FromFull: { Email: 'ada@example.net' },
@@ -73,7 +74,7 @@ routes: []
     ['cc', ['--to', 'ada@example.net', '--cc', 'ada@']],
     ['bcc', ['--to', 'ada@example.net', '--bcc', '["x@example.net","y"]']],
   ] as const) {
-    test(`refuses what is no address at once, in ${what}, and nothing is sent`, async () => {
+    test(`refuses an invalid address in ${what}, and sends nothing`, async () => {
       const before = smtp.taken.length
       await assert.rejects(
         daemon.invoke('gateway-send', { gateway: 'mail', text: 'x', ...argsOf(args) }),
@@ -86,10 +87,12 @@ routes: []
   }
 })
 
-/** The flags as arguments of the skill. */
+/** The arguments of the skill for flags with a value each. */
 function argsOf(flags: readonly string[]): Record<string, unknown> {
-  const pairs = flags.flatMap((flag, at) => (at % 2 === 0 ? [[flag.slice(2), flags[at + 1] ?? '']] : []))
-  return Object.fromEntries(
-    pairs.map(([key, value]) => [key, value?.startsWith('[') ? JSON.parse(value) : value]),
-  )
+  const args: Record<string, unknown> = {}
+  for (let index = 0; index < flags.length; index += 2) {
+    const [flag = '', value = ''] = flags.slice(index)
+    args[flag.slice('--'.length)] = value.startsWith('[') ? JSON.parse(value) : value
+  }
+  return args
 }

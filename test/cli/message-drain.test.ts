@@ -6,7 +6,7 @@ import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'routes: [{ name: all, skill: slow, fallback: true }]'
-/** Runs until the daemon stops the first time, and answers the second time. The message names the file that tells. */
+/** The first run ends when the daemon stops, the second one replies. The message is the path of a file with the runs. */
 const SLOW = `
 import { appendFileSync, existsSync } from 'node:fs'
 export default {
@@ -20,8 +20,8 @@ export default {
 }
 `
 
-describe('a message from the command line whose daemon stops', { timeout: 120_000 }, () => {
-  test('is accepted once, and its reply comes from whoever has the store next', async () => {
+describe('trivium message', { timeout: 120_000 }, () => {
+  test('finishes the message itself if the daemon stops meanwhile', async () => {
     const site = openSite({
       routes: ROUTES,
       skills: { slow: SLOW },
@@ -34,13 +34,14 @@ describe('a message from the command line whose daemon stops', { timeout: 120_00
     assert.equal(await daemon.end(), 0)
     const { code, out, err } = await sent
     assert.equal(code, 0, err)
-    const { id, outcome, duplicate, replies } = JSON.parse(out)
-    assert.deepEqual([outcome, duplicate, replies[0].text], ['done', false, 'done at last'])
+    const result = JSON.parse(out)
+    assert.partialDeepStrictEqual(result, { outcome: 'done', duplicate: false })
+    assert.equal(result.replies[0].text, 'done at last')
     assert.equal(readFileSync(started, 'utf8'), 'started started ')
     const { messages } = JSON.parse((await site.run(['message', 'list', '--json'])).out)
     assert.deepEqual(
-      messages.map((each: { id: string }) => each.id),
-      [id],
+      messages.map(({ id }: { id: string }) => id),
+      [result.id],
     )
   })
 })

@@ -8,7 +8,7 @@ routes:
   - { name: silent, match: { prefix: hush }, skill: silent }
   - { name: rest, match: { gateway: hook }, skill: echo }`
 
-test('a message without a reply says why: the skill gave a reason, or its route, skill or gateway is paused', async () => {
+test('trivium message says why there is no reply: the reason of the skill, or a paused route, skill or gateway', async () => {
   const site = openSite({ routes: ROUTES })
   const skill = "export default { description: 'x', run: () => ({ noReply: 'it is automatic mail' }) }\n"
   site.write('skills/silent/index.ts', skill)

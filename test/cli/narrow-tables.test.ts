@@ -4,7 +4,7 @@ import { createTerminal } from '../../src/cli/terminal.ts'
 import { paint } from '../../src/lib/paint.ts'
 import { table } from '../../src/lib/text-table.ts'
 
-test('the short cells of a row that does not fit share a line, and no column has a word a line', () => {
+test('a row that is too wide has several cells on each line', () => {
   const id = '01a21eba-7990-7000-8000-000474f57ee7'
   const head = ['id', 'gateway', 'outcome', 'text']
   assert.equal(
@@ -13,7 +13,7 @@ test('the short cells of a row that does not fit share a line, and no column has
   )
 })
 
-test('a coloured cell that is broken into lines keeps its colours, and shows no escapes', (t) => {
+test('a coloured cell that is wrapped keeps its colours', (t) => {
   const { FORCE_COLOR } = process.env
   t.after(() => {
     if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR

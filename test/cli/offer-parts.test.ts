@@ -8,7 +8,7 @@ import { temporaryDir } from '../fixtures/folder.ts'
 
 const ROUTES = 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }\n'
 
-/** A project whose routes.yaml needs the part `queues`, with the package but without this part. */
+/** A project with the package whose routes.yaml needs the part `queues`, which is missing. */
 async function project(t: TestContext) {
   const dir = temporaryDir(t)
   cpSync(await builtPackage(), join(dir, 'node_modules', 'trivium'), { recursive: true })
@@ -20,11 +20,11 @@ async function project(t: TestContext) {
   return dir
 }
 
-/** Runs a command at a terminal, answers its question, and resolves with its exit code and what the terminal showed. */
+/** Runs a command at a terminal and answers its question. Resolves with its exit code and the text of the terminal. */
 async function answer(dir: string, command: string, text: string) {
   const bin = join(dir, 'node_modules', 'trivium', 'bin', 'trivium.js')
   const line = `'${process.execPath}' '${bin}' ${command}`
-  // npm must not ask a registry: the packages are not in its empty cache.
+  // npm fails to install: it is offline, and its cache is empty.
   const env = {
     PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
     HOME: dir,

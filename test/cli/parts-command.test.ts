@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 
-/** Every use of a part here has a variable that is not set, as in a shell without those of the service. */
+/** Each use of a part has a variable that is not set, as in a shell without the variables of the service. */
 const ROUTES = `
 gateways:
   team: { transport: slack, mode: socket, bot-token: "\${BOT_TOKEN}", app-token: "\${APP_TOKEN}" }
@@ -15,7 +15,7 @@ routes: [{ name: rest, skill: echo }]
 `
 
 describe('trivium parts', { timeout: 120_000 }, () => {
-  test('knows what routes.yaml needs in a shell without its variables', async () => {
+  test('lists the parts that routes.yaml needs although its variables are not set', async () => {
     const site = openSite({ routes: ROUTES })
     const { code, out, err } = await site.run(['parts', '--json'])
     assert.equal(code, 0, err)
@@ -33,7 +33,7 @@ describe('trivium parts', { timeout: 120_000 }, () => {
     assert.match((await site.run(['route', 'check'])).out, /the variable BOT_TOKEN is not set/)
   })
 
-  test('still names an error that is not about a variable', async () => {
+  test('reports an error that is not about a variable', async () => {
     const site = openSite({ routes: `${ROUTES}colour: red\n` })
     const { code, err } = await site.run(['parts'])
     assert.equal(code, 2)

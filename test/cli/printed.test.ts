@@ -25,7 +25,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     return out
   }
 
-  test('route explain shows what nearly matches, and counts the rest', async () => {
+  test('route explain shows the routes that nearly match, and counts the others', async () => {
     const response = await fetch(`${daemon.url}/orders`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -52,9 +52,9 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.doesNotMatch(all, /not shown/)
   })
 
-  test('a slip in the first word nearly matches; a message that nothing fits says so', async () => {
-    const slip = await run('message', 'cli', 'deplyo', 'production', '--explain')
-    assert.match(slip, /^deploy +no/m)
+  test('route explain counts a mistyped first word as nearly matching', async () => {
+    const mistyped = await run('message', 'cli', 'deplyo', 'production', '--explain')
+    assert.match(mistyped, /^deploy +no/m)
     assert.match(await run('message', 'cli', 'rememebr', 'milk', '--explain'), /^remember-note@cli +no/m)
     const typed = await run('message', 'cli', 'good', 'morning', '--explain')
     assert.match(typed, /^typed +no/m)
@@ -64,7 +64,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.match(await run('message', 'cli', 'good', 'morning', '--explain', '--all'), /^deploy +no/m)
   })
 
-  test('history names the sender and the id of each message, and what a reply answers', async () => {
+  test('history shows the id and sender of each message, and the message of a reply', async () => {
     const { id } = JSON.parse(
       await run('message', 'cli', 'hello\nthere', '--from', 'ada@example.com', '--json'),
     )
@@ -73,7 +73,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.match(out, new RegExp(`${id}  echo  cli  → You said: hello`))
   })
 
-  test('lists are tables, and JSON with --json only', async () => {
+  test('gateways, subscriptions and schedules are listed as tables, and as JSON with --json', async () => {
     for (const words of [['subscription', 'list'], ['subscription-list']]) {
       const out = await run(...words)
       assert.match(
@@ -109,7 +109,7 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.doesNotMatch(await run('schedule', 'list'), /schedule-1/)
   })
 
-  test('skill show says what a skill takes, and has JSON with --json only', async () => {
+  test('skill show describes the arguments of a skill, as JSON with --json', async () => {
     const out = await run('skill', 'show', 'schedule-create')
     assert.match(out, /^schedule-create \(built-in\)\nRuns a skill by cron/)
     assert.match(out, /^skill +string +yes +The skill to run$/m)
@@ -119,13 +119,13 @@ describe('what commands print for people', { timeout: 300_000 }, async () => {
     assert.equal(JSON.parse(await run('skill', 'show', 'echo', '--json')).name, 'echo')
   })
 
-  test('doctor warns of a hook that verifies nobody', async () => {
+  test('doctor warns about a webhook that does not verify its senders', async () => {
     const out = await run('doctor')
     assert.match(out, /^! +orders: verify +senders are not verified: .*set `verify`/m)
     assert.match(out, /^✓ +ask: verify +bearer/m)
   })
 
-  test('doctor warns of words in a file that nobody reads, and names each fault of an entry', async () => {
+  test('doctor warns about a skills.json in the wrong folder, and names each fault of an entry', async () => {
     const words = '[{ "name": "shop", "prefix": "buy", "ref": "echo" }]'
     site.write('skills.json', words)
     assert.match(

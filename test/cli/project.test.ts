@@ -15,12 +15,13 @@ import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { builtPackage } from '../../ops/tests/built-package.ts'
+import { main } from '../../src/cli/program.ts'
 import { table } from '../../src/lib/text-table.ts'
 import { until } from '../fixtures/until.ts'
 
 const ALL = { recursive: true }
 
-/** The built package, installed into an empty folder as npm would: what it needs is linked from this clone. */
+/** The built package in an empty folder, as npm installs it. The packages that it needs are links into this clone. */
 describe('the package in an empty folder', { timeout: 300_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-project-'))
   const installed = join(dir, 'node_modules', 'trivium')
@@ -29,20 +30,21 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
   let program: typeof import('../../src/cli/program.ts')
   /** Runs a command of the package in this process, which takes a tenth of the time of a new one. */
   const run = async (...args: string[]) => {
-    const said = { out: '', err: '' }
-    const world = {
+    const output = { out: '', err: '' }
+    const io = {
       ...{ cwd: dir, env },
       out(text: string) {
-        said.out += text
+        output.out += text
       },
       err(text: string) {
-        said.err += text
+        output.err += text
       },
     }
-    return { code: await program.main(args, world), ...said }
+    return { code: await program.main(args, io), ...output }
   }
-  const spawned = (args: string[], more = {}) => {
-    const options = { cwd: dir, env: { ...env, ...more }, encoding: 'utf8' } as const
+  /** Runs a command of the package as a process. */
+  const spawned = (args: string[]) => {
+    const options = { cwd: dir, env, encoding: 'utf8' } as const
     const { status: code, stdout: out, stderr: err } = spawnSync(process.execPath, [bin, ...args], options)
     return { code, out, err }
   }
@@ -53,7 +55,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
   })
   after(() => rm(dir, { ...ALL, maxRetries: 5 }))
 
-  test('init makes a project that tsc, route check and start take, and never overwrites', async (t) => {
+  test('init makes a project that compiles, is valid and starts; it overwrites nothing', async (t) => {
     writeFileSync(join(dir, '.gitignore'), 'mine\n')
     const first = spawned(['init'])
     assert.equal(first.code, 0, first.err)
@@ -74,7 +76,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.match((await run('message', 'list', '--json')).out, /"hello Ada"/)
   })
 
-  test('init names the range of the registry, or else what the package was installed from', async () => {
+  test('init adds trivium to package.json with its version, or as it was installed itself', async () => {
     const specIn = (folder: string) =>
       JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).dependencies.trivium
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -89,10 +91,10 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
       ['npm:@acme/trivium@0.2.0', 'npm:@acme/trivium@0.2.0'],
       ['latest', `^${version}`],
     ]
-    for (const [at, [from, wanted]] of cases.entries()) {
-      writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: { trivium: from } }))
-      assert.equal((await run('init', `made-${at}`)).code, 0)
-      assert.equal(specIn(join(dir, `made-${at}`)), wanted)
+    for (const [index, [installed, expected]] of cases.entries()) {
+      writeFileSync(join(dir, 'package.json'), JSON.stringify({ dependencies: { trivium: installed } }))
+      assert.equal((await run('init', `made-${index}`)).code, 0)
+      assert.equal(specIn(join(dir, `made-${index}`)), expected)
     }
     writeFileSync(join(dir, 'package.json'), given)
     const inside = JSON.stringify({ dependencies: { trivium: 'file:made-inside/trivium.tgz' } })
@@ -102,7 +104,7 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     writeFileSync(join(dir, 'package.json'), given)
   })
 
-  test('init in an existing project says how to add Trivium to it, and changes nothing there', async (t) => {
+  test('init in an existing project prints how to add Trivium, and does not change package.json', async (t) => {
     const app = join(dir, 'their-app')
     mkdirSync(app)
     t.after(() => rm(app, ALL))
@@ -139,45 +141,59 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
     assert.equal((await steps(manifest)).at(-1), 'Add to .gitignore: .trivium')
   })
 
-  test('the routes.yaml of new projects is the one that a fresh clone has', (t) => {
+  test('the routes.yaml of new projects is that of a new clone', (t) => {
     const committed = spawnSync('git', ['show', 'HEAD:routes.yaml'], { encoding: 'utf8' })
     if (committed.status !== 0) return t.skip('this is not a git clone')
     assert.equal(readFileSync('project/routes.yaml', 'utf8'), committed.stdout)
   })
 
-  test('init of a clone names the clone', (t) => {
-    const mine = mkdtempSync(join(tmpdir(), 'trivium-of-clone-'))
-    t.after(() => rm(mine, ALL))
-    const { status } = spawnSync(process.execPath, [resolve('bin/trivium.js'), 'init', mine], { env })
-    assert.equal(status, 0)
-    const { dependencies } = JSON.parse(readFileSync(join(mine, 'package.json'), 'utf8'))
+  test('init of a clone adds the clone as a folder', async (t) => {
+    const project = mkdtempSync(join(tmpdir(), 'trivium-of-clone-'))
+    t.after(() => rm(project, ALL))
+    const ignore = () => {}
+    assert.equal(await main(['init', project], { cwd: dir, env, out: ignore, err: ignore }), 0)
+    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'))
     assert.equal(dependencies.trivium, `file:${resolve('.')}`)
   })
 
-  test('a shell completes commands, skills and flags, with the script for each shell', async () => {
-    // It prints past the terminal.
-    const complete = (...words: string[]) => spawned(['complete', '--', ...words]).out
-    assert.match(complete('dead-letter', 're'), /^retry\t/m)
-    assert.match(complete('gateway', 'rec'), /^receive\t/m)
-    assert.match(complete('skill', 'pau'), /^pause\t/m)
-    assert.match(complete('he'), /^hello\t/m)
-    assert.match(complete('event', 'wait', '--to'), /^--topic\t/m)
+  test('a shell completes commands, skills and flags', async (t) => {
+    // The library prints the words itself.
+    const { mock } = t.mock.method(console, 'log', () => {})
+    const complete = async (...words: string[]) => {
+      mock.resetCalls()
+      await run('complete', '--', ...words)
+      return mock.calls.map(({ arguments: [line] }) => line).join('\n')
+    }
+    assert.match(await complete('dead-letter', 're'), /^retry\t/m)
+    assert.match(await complete('gateway', 'rec'), /^receive\t/m)
+    assert.match(await complete('skill', 'pau'), /^pause\t/m)
+    assert.match(await complete('he'), /^hello\t/m)
+    assert.match(await complete('event', 'wait', '--to'), /^--topic\t/m)
+  })
+
+  test('completion prints the script for each shell', async () => {
     for (const shell of ['bash', 'zsh', 'fish'])
       assert.match(spawned(['completion', shell]).out, /trivium complete --/)
     assert.equal((await run('completion', 'tcl')).code, 2)
   })
 
-  test('colours are for terminals and whoever forces them, and never in what others wrote', async () => {
-    assert.doesNotMatch(spawned(['doctor']).out, /\p{Cc}\[/u)
-    const forced = (...args: string[]) => spawned(args, { FORCE_COLOR: '1' })
-    assert.match(forced('doctor').out, /\p{Cc}\[32m✓\p{Cc}\[39m/u)
+  test('output has colours only at terminals or if they are forced, and never those of a message', async (t) => {
+    const { FORCE_COLOR } = process.env
+    t.after(() => {
+      if (FORCE_COLOR === undefined) delete process.env.FORCE_COLOR
+      else process.env.FORCE_COLOR = FORCE_COLOR
+    })
+    delete process.env.FORCE_COLOR
+    assert.doesNotMatch((await run('doctor')).out, /\p{Cc}\[/u)
     await run('message', 'cli', '\u001b[32mgreen\u001b[39m', '--wait', '0')
-    assert.match(forced('message', 'list').out, /\p{Cc}\[1mid[\s\S]*\\u001b\[32mgreen\\u001b\[39m/u)
-    assert.match(forced('nonsense').err, /^\p{Cc}\[31mtrivium:/u)
+    process.env.FORCE_COLOR = '1'
+    assert.match((await run('doctor')).out, /\p{Cc}\[32m✓\p{Cc}\[39m/u)
+    assert.match((await run('message', 'list')).out, /\p{Cc}\[1mid[\s\S]*\\u001b\[32mgreen\\u001b\[39m/u)
+    assert.match((await run('nonsense')).err, /^\p{Cc}\[31mtrivium:/u)
   })
 })
 
-test('a table that is too wide is wrapped between words, and never within one', () => {
+test('a table that is too wide is wrapped between words, never within a word', () => {
   const link = `https://example.com/${'a'.repeat(30)}`
   const shown = table(['id', 'why'], [['m1', `refused, as the far end says ${link} and more`]], 40)
   assert.equal(shown, `id  why\nm1  refused, as the far end says\n    ${link}\n    and more`)
@@ -191,7 +207,7 @@ test('a table that is too wide is wrapped between words, and never within one', 
   assert.equal(table(['a', 'b'], [['\u001b', 'c']], 40), 'a       b\n\\u001b  c')
 })
 
-test('a table whose columns do not fit has its rows below each other', () => {
+test('a table whose columns do not fit shows the cells of a row below each other', () => {
   const head = ['id', 'gateway', 'sender', '']
   const rows = [
     ['01a21eba-7990-7000-8000-000474f57ee7', 'support', undefined, 'waiting for its next attempt'],

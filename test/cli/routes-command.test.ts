@@ -21,7 +21,7 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
     return site.run(['route', 'explain', 'message.json', '--all'])
   }
 
-  test('explain takes a message with only its gateway, and a time as people write it', async () => {
+  test('explain accepts a message with only its gateway, and a time as text or number', async () => {
     assert.match((await explain({ gateway: 'shop', text: 'x' })).out, /^rest +answers/m)
     const night = await explain({ gateway: 'shop', receivedAt: '2026-11-20T03:00:00Z' })
     assert.match(night.out, /^night +answers/m)
@@ -31,8 +31,8 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
     )
   })
 
-  test('explain names the field that is wrong, and no validator', async () => {
-    for (const [draft, told] of [
+  test('explain names the invalid field of a message in a plain sentence', async () => {
+    for (const [draft, error] of [
       [{ text: 'x' }, /the field gateway is missing; the smallest message is \{"gateway"/],
       [{ gateway: 'shp' }, /there is no gateway shp\. Did you mean shop\?/],
       [{ gateway: 'shop', text: 5 }, /message\.json: text: expected string/],
@@ -41,27 +41,24 @@ describe('trivium routes and config', { timeout: 120_000 }, async () => {
       ['[]', /expected a JSON object such as/],
     ] as const) {
       const { code, err } = await explain(draft)
-      assert.match(err, told)
+      assert.match(err, error)
       assert.doesNotMatch(err, /✖|Invalid input/)
       assert.equal(code, 2)
     }
     assert.match((await site.run(['route', 'explain', 'nix'])).err, /There is no message and no file nix/)
   })
 
-  test('config show has no comments, and keeps the rest', async () => {
+  test('config show leaves out comments, which may contain secrets', async () => {
     const { out } = await site.run(['config', 'show'])
     assert.doesNotMatch(out, /#|s3cret/)
     assert.match(out, /^gateways:\n {2}shop: .*\n/)
   })
 
-  test('check warns of a skills folder that is not there, and says that a file is a dead link', async () => {
+  test('check warns about a missing folder of skills, and reports a link to a missing file', async () => {
     const other = openSite({ routes: `include: routes.d/*.yaml\nskills: { folders: [nope] }\n${ROUTES}` })
     const warned = await other.run(['route', 'check'])
-    assert.deepEqual(
-      [warned.code, /warning: there is no folder .*nope/.test(warned.out)],
-      [0, true],
-      warned.out,
-    )
+    assert.equal(warned.code, 0)
+    assert.match(warned.out, /warning: there is no folder .*nope/)
     assert.match(warned.out, /valid, with \d warnings?/)
     mkdirSync(join(other.dir, 'routes.d'))
     symlinkSync('gone.yaml', join(other.dir, 'routes.d', 'more.yaml'))
@@ -94,7 +91,7 @@ routes: [{ name: app, match: { gateway: team }, bolt: ./app.cjs }, { name: rest,
     assert.match(fixed.out, /^routes\.yaml is valid\.\nThe Bolt app app\.cjs was loaded\.$/m)
   })
 
-  test('check refuses an argument that a shipped skill does not have, and warns of one of another skill', async () => {
+  test('check refuses an unknown argument of a shipped skill, and warns about one of another skill', async () => {
     const routes = `
 schedules: [{ name: daily, every: 1d, skill: autoresponder, args: { hourss: 24/7 } }]
 routes:
@@ -114,7 +111,7 @@ routes:
     assert.doesNotMatch(out, /anything/)
   })
 
-  test('a mistyped `not` is recognised', async () => {
+  test('check recognises a mistyped `not`', async () => {
     const other = openSite({ routes: 'routes: [{ name: a, match: { nott: { from: x } }, skill: echo }]' })
     assert.match(
       (await other.run(['route', 'check'])).out,
@@ -122,13 +119,14 @@ routes:
     )
   })
 
-  test('a daemon is found after `data-dir` was changed in an included file', async () => {
+  test('status finds a daemon after `data-dir` was changed in an included file', async () => {
     const other = openSite({ routes: `include: more.yaml\n${ROUTES}` })
     other.write('more.yaml', 'daemon: { data-dir: .trivium }\n')
     const daemon = await other.start()
     other.write('more.yaml', 'daemon: { data-dir: elsewhere }\n')
     const { code, out, err } = await other.run(['status'])
-    assert.deepEqual([code, /running since/.test(out)], [0, true], err)
+    assert.equal(code, 0, err)
+    assert.match(out, /running since/)
     await daemon.end()
     await until(async () => (await other.run(['reload'])).code === 3, 'no daemon')
   })

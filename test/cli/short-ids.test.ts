@@ -19,7 +19,7 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
   const end = id.slice(-8)
   const source = { invoke: async (name: string, args: unknown) => toJson(await daemon.invoke(name, args)) }
 
-  test('stands for the whole id where a message or a dead letter is named', async () => {
+  test('selects a message or a dead letter like the complete id', async () => {
     assert.equal(await fullId(source, end), id)
     assert.equal(await fullId(source, id), id)
     assert.match((await site.run(['message', 'show', end])).out, new RegExp(id))
@@ -29,7 +29,7 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
   })
 
-  test('is unchanged where no id ends with it, and refused where several do', async () => {
+  test('is used as it is if no id ends with it, and refused if several do', async () => {
     assert.equal(await fullId(source, '00000000'), '00000000')
     const { code, err } = await site.run(['message', 'show', '00000000'])
     assert.equal(code, 1)
@@ -39,11 +39,11 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
   })
 })
 
-test('a list keeps a row in its line: the last text is cut where there is room for some of it', () => {
+test('a list shows a row in one line by cutting the last text, unless there is hardly room for it', () => {
   const rows = [['bc0c5d63', 'payments', 'the payment provider answered 502 for order 1011']]
   assert.equal(
     listTable(['id', 'route', 'why'], rows, 50),
     'id        route     why\nbc0c5d63  payments  the payment provider answered…',
   )
-  assert.equal(listTable(['id', 'route', 'why'], rows, 30).split('\n').length > 2, true)
+  assert.ok(listTable(['id', 'route', 'why'], rows, 30).split('\n').length > 2)
 })

@@ -12,26 +12,26 @@ const argumentsOfAll = builtInSkills.flatMap((skill) => {
   )
 })
 
-/** What the skill says of one argument alone. */
-function complaints({ skill, property }: (typeof argumentsOfAll)[number], value: unknown) {
+/** The issues of the skill with a value of one argument, the others being absent. */
+function issuesOf({ skill, property }: (typeof argumentsOfAll)[number], value: unknown) {
   const { error } = skill.args.safeParse({ [property]: value })
   return error?.issues.filter(({ path }) => path[0] === property) ?? []
 }
 
 describe('the value of a flag', () => {
-  test('is a duration or milliseconds wherever a built-in skill takes a time', () => {
+  test('is a duration or milliseconds for each time of a built-in skill', () => {
     const timed = argumentsOfAll.filter(
-      (one) =>
-        typeName(one.schema) === 'ms or duration' ||
-        /^(for|in|every|wait|delay|lease|timeout|ttl)$/.test(one.property),
+      ({ schema, property }) =>
+        typeName(schema) === 'ms or duration' ||
+        /^(for|in|every|wait|delay|lease|timeout|ttl)$/.test(property),
     )
     assert.ok(timed.length >= 15, String(timed.length))
-    for (const one of timed) {
+    for (const argument of timed) {
+      const { schema, property, place } = argument
       for (const text of ['2h', '30m', '60000']) {
-        const value = readValue(text, one.schema, one.property)
-        // An interval is written with its unit.
-        if (one.place === 'schedule-create every' && text === '60000') continue
-        assert.deepEqual(complaints(one, value), [], `${one.place} of ${text}`)
+        // An interval needs a unit.
+        if (place === 'schedule-create every' && text === '60000') continue
+        assert.deepEqual(issuesOf(argument, readValue(text, schema, property)), [], `${place} of ${text}`)
       }
     }
     const places = timed.map(({ place }) => place)
@@ -39,17 +39,24 @@ describe('the value of a flag', () => {
       assert.ok(places.includes(place), place)
   })
 
-  test('of every union of types is read as one of them', () => {
-    for (const { schema, place } of argumentsOfAll.filter((one) => one.schema.type !== 'string'))
+  test('is a text for each argument of a built-in skill that also accepts texts', () => {
+    for (const { schema, place } of argumentsOfAll.filter((argument) => argument.schema.type !== 'string'))
       if (typeName(schema).includes('string')) assert.equal(readValue('2d', schema, 'x'), '2d', place)
-    const numberOrText = { type: ['number', 'string'] }
-    assert.equal(readValue('5', numberOrText, 'x'), 5)
-    assert.equal(readValue('{"a":1}', numberOrText, 'x'), '{"a":1}')
-    assert.equal(readValue('"5"', numberOrText, 'x'), '"5"')
-    const textOrList = { anyOf: [{ type: 'string' }, { type: 'array' }] }
-    assert.equal(readValue('12', textOrList, 'x'), '12')
-    assert.deepEqual(readValue('["a"]', textOrList, 'x'), ['a'])
-    assert.equal(readValue('12', { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'x'), '12')
-    assert.equal(readValue('null', { anyOf: [{ type: 'string' }, { type: 'null' }] }, 'x'), null)
   })
+
+  const numberOrText = { type: ['number', 'string'] }
+  const textOrList = { anyOf: [{ type: 'string' }, { type: 'array' }] }
+  const textOrNull = { anyOf: [{ type: 'string' }, { type: 'null' }] }
+  for (const [text, schema, expected] of [
+    ['5', numberOrText, 5],
+    ['{"a":1}', numberOrText, '{"a":1}'],
+    ['"5"', numberOrText, '"5"'],
+    ['12', textOrList, '12'],
+    ['["a"]', textOrList, ['a']],
+    ['12', textOrNull, '12'],
+    ['null', textOrNull, null],
+  ] as const)
+    test(`is one of the types ${typeName(schema)} for ${text}`, () => {
+      assert.deepEqual(readValue(text, schema, 'x'), expected)
+    })
 })

@@ -7,7 +7,7 @@ import { createSystemdNotifier } from '../../src/cli/systemd.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-/** A socket as systemd has it, which Node cannot make: prints each datagram on a line of its own. */
+/** A datagram socket as that of systemd, which Node cannot create. Prints each datagram on a line. */
 const LISTEN = `
 import socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -19,7 +19,7 @@ while True:
 
 const hasNotify = spawnSync('systemd-notify', ['--version']).error === undefined
 
-test('systemd hears that the daemon is ready, alive, and draining', {
+test('the daemon notifies systemd that it is ready, alive, and stopping', {
   timeout: 120_000,
   skip: hasNotify ? false : 'there is no systemd-notify here',
 }, async (t) => {
@@ -27,21 +27,21 @@ test('systemd hears that the daemon is ready, alive, and draining', {
   const socket = join(site.dir, 'notify')
   const listener = spawn('python3', ['-c', LISTEN, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => listener.kill('SIGKILL'))
-  let heard = ''
+  let received = ''
   listener.stdout.on('data', (chunk) => {
-    heard += chunk
+    received += chunk
   })
   await once(listener.stdout, 'data')
 
   const daemon = await site.start({ NOTIFY_SOCKET: socket, WATCHDOG_USEC: '400000' })
-  await until(() => heard.includes('READY=1'), 'READY=1')
-  assert.match(heard, /STATUS=.*127\.0\.0\.1/)
-  await until(() => heard.split('WATCHDOG=1').length > 2, 'two signs of life')
+  await until(() => received.includes('READY=1'), 'READY=1')
+  assert.match(received, /STATUS=.*127\.0\.0\.1/)
+  await until(() => received.split('WATCHDOG=1').length > 2, 'two signals of the watchdog')
   assert.equal(await daemon.end(), 0)
-  await until(() => heard.includes('STOPPING=1'), 'STOPPING=1')
+  await until(() => received.includes('STOPPING=1'), 'STOPPING=1')
 })
 
-test('the watchdog of another process is none of ours, and a socket that is away is one warning', async () => {
+test('the daemon ignores the watchdog of another process, and warns once about a missing socket', async () => {
   const warnings: unknown[] = []
   const log = { warn: (...words: unknown[]) => void warnings.push(words) }
   const notifier = createSystemdNotifier(

@@ -32,10 +32,10 @@ const NOW = {
   ],
   groups: [],
 }
-const points = Array.from({ length: 720 }, (_, at) => ({ accepted: at % 7, done: 1 }))
+const points = Array.from({ length: 720 }, (_, n) => ({ accepted: n % 7, done: 1 }))
 
-/** As a terminal without wrapping shows it. */
-const seen = (now: object, width: number, rows: number) =>
+/** The lines that a terminal of this size shows. */
+const screen = (now: object, width: number, rows: number) =>
   screenOf({ now: JSON.parse(JSON.stringify(now)), points }, { width, rows })
     .map(stripVTControlCharacters)
     .slice(0, rows)
@@ -46,7 +46,7 @@ test('top shows every fault within 48 columns and 20 rows', () => {
     [80, 24],
     [200, 60],
   ] as const) {
-    const lines = seen(NOW, width, rows)
+    const lines = screen(NOW, width, rows)
     const faults = lines.slice(1, lines.indexOf(''))
     assert.ok(
       faults.every((line) => line.length <= width),
@@ -59,22 +59,21 @@ test('top shows every fault within 48 columns and 20 rows', () => {
     assert.match(text, /! Push crm fails: 7 times in a row/)
     assert.ok(
       lines.some((line) => line.startsWith('accepted')),
-      'the rates have room too',
+      'the rates are shown as well',
     )
   }
 })
 
-test('top counts the faults that have no room', () => {
-  const troubles = Array.from({ length: 30 }, (_, at) => trouble(`Gateway g${at} does not work`, 'down'))
-  const lines = seen({ ...NOW, troubles }, 48, 20)
+test('top counts the faults that do not fit', () => {
+  const troubles = Array.from({ length: 30 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down'))
+  const lines = screen({ ...NOW, troubles }, 48, 20)
   assert.match(lines.join('\n'), /! Gateway g0 does not work: down[\s\S]*… and 21 more: trivium trouble list/)
   assert.ok(lines.some((line) => line.startsWith('accepted')))
 })
 
-test('a number has its noun in the right number', () => {
-  assert.deepEqual(
-    [counted(0, 'message'), counted(1, 'message'), counted(2, 'message')],
-    ['0 messages', '1 message', '2 messages'],
-  )
+test('a counted noun is singular for 1 only', () => {
+  assert.equal(counted(0, 'message'), '0 messages')
+  assert.equal(counted(1, 'message'), '1 message')
+  assert.equal(counted(2, 'message'), '2 messages')
   assert.equal(counted(2, 'reply', 'replies'), '2 replies')
 })

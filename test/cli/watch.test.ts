@@ -25,52 +25,55 @@ describe('watching a daemon from a terminal', { timeout: 300_000 }, async () => 
       cwd: site.dir,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let told = ''
+    let output = ''
     child.stdout.on('data', (chunk) => {
-      told += chunk
+      output += chunk
     })
     const errors = text(child.stderr)
-    return { child, errors, told: () => told, lines: () => told.split('\n').filter(Boolean) }
+    return { child, errors, output: () => output, lines: () => output.split('\n').filter(Boolean) }
   }
-  const post = async ({ url }: { url: string }, said: string) => {
+  const post = async ({ url }: { url: string }, content: string) => {
     const response = await fetch(`${url}/hooks/demo`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ said }),
+      body: JSON.stringify({ content }),
     })
     assert.equal(response.status, 202)
   }
 
-  test('tail tells each message once and what became of it, over a restart of the daemon', async () => {
-    const seen = tail()
+  test('tail prints each message and its outcome once, over a restart of the daemon', async () => {
+    const { child, errors, output, lines } = tail()
     await until(async () => {
       await post(daemon, 'are you there?')
-      return seen.lines().length > 0
+      return lines().length > 0
     }, 'the first line')
     await post(daemon, 'bad one')
-    await until(() => /dead +demo .*bad one/.test(seen.told()), 'how it ended')
+    await until(() => /dead +demo .*bad one/.test(output()), 'the outcome')
     await daemon.end('SIGKILL')
     current = await site.start()
     await post(current, 'after the restart')
-    await until(() => seen.told().includes('after the restart'), 'what came after the restart')
-    assert.equal(seen.told().split('bad one').length, 2, 'told once')
-    seen.child.kill('SIGINT')
-    assert.match(await seen.errors, /does not answer; trying again/)
+    await until(() => output().includes('after the restart'), 'a message after the restart')
+    assert.equal(output().split('bad one').length, 2, 'it is printed once')
+    child.kill('SIGINT')
+    assert.match(await errors, /does not answer; trying again/)
   })
 
-  test('tail ends after so many, and says what it cannot take', async () => {
-    const seen = tail('--text', 'enough', '--max', '1', '--json')
+  test('tail ends after --max messages', async () => {
+    const { child, lines } = tail('--text', 'enough', '--max', '1', '--json')
     await until(async () => {
       await post(current, 'enough')
-      return seen.child.exitCode !== null
+      return child.exitCode !== null
     }, 'its end')
-    assert.equal(seen.lines().filter((line) => JSON.parse(line).type === 'message').length, 1)
-    const wrong = await site.run(['tail', '--outcome', 'dedd'])
-    assert.equal(wrong.code, 1)
-    assert.match(wrong.err, /outcome\S*: expected one of waiting/)
+    assert.equal(lines().filter((line) => JSON.parse(line).type === 'message').length, 1)
   })
 
-  test('top shows once what happens now where nobody looks at a terminal', async () => {
+  test('tail refuses an unknown outcome', async () => {
+    const { code, err } = await site.run(['tail', '--outcome', 'dedd'])
+    assert.equal(code, 1)
+    assert.match(err, /outcome\S*: expected one of waiting/)
+  })
+
+  test('top prints the current state once if its output is not a terminal', async () => {
     const { out } = await site.run(['top'])
     assert.match(out, /! 1 dead letter:/)
     assert.match(out, /journal +\d+/)
