@@ -67,6 +67,10 @@ function byType({ kind, charset, boundary }: ContentType, raw: Buffer): DecodedB
       return (isUtf8(raw) && guessJson(decodeText(raw, 'utf-8'))) || BINARY
     case 'unknown':
       if (!isUtf8(raw)) return BINARY
+      break
+    case 'form':
+      // `curl --data-binary @photo.png` labels a file as a form, which has no zero bytes.
+      if (raw.includes(0) && !isUtf8(raw)) return BINARY
   }
   // `guess`, `form`, and `unknown` in UTF-8.
   const text = decodeText(raw, charset)

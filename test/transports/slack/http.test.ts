@@ -50,6 +50,12 @@ describe('requests of Slack', () => {
     assert.deepEqual([status, JSON.parse(body)], [200, { challenge: 'c3' }])
   })
 
+  test('by which Slack checks the certificate are answered, and become no message', async () => {
+    const calls = fixture.store.calls
+    const { status, body } = await form({ ssl_check: '1', token: 'old-verification-token' })
+    assert.deepEqual([status, body, fixture.store.calls], [200, '', calls])
+  })
+
   test('with a wrong signature, an old timestamp or none are refused', async () => {
     const event = JSON.stringify(message({ text: 'x', ts: '1.1' }))
     const calls = fixture.store.calls

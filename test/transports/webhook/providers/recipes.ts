@@ -69,6 +69,15 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
   'Cal.com': plain('x-cal-signature-256', { triggerEvent: 'BOOKING_CREATED' }),
   ClickUp: plain('x-signature', { event: 'taskCreated', history_items: [{ id: '27' }] }),
   'Coinbase Commerce': plain('x-cc-webhook-signature', { id: 1, event: { id: 'e-1' } }),
+  Cloudinary: {
+    body: { notification_type: 'upload', public_id: 'sample', asset_id: 'a-1' },
+    sign: (text, at) => ({
+      'x-cld-timestamp': seconds(at),
+      'x-cld-signature': createHash('sha1')
+        .update(text + seconds(at) + SECRET)
+        .digest('hex'),
+    }),
+  },
   DingTalk: {
     body: { msgId: 'm-1', text: { content: 'hello' }, senderId: 'ada' },
     sign: (_, at) => ({ timestamp: String(at), sign: hmac(`${at}\n${SECRET}`, 'base64') }),
@@ -182,6 +191,29 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
       'x-wc-webhook-delivery-id': 'w-1',
       'x-wc-webhook-signature': hmac(text, 'base64'),
     }),
+  },
+  Midtrans: {
+    body: {
+      transaction_id: 't-1',
+      transaction_status: 'settlement',
+      order_id: 'o-1',
+      status_code: '200',
+      gross_amount: '145000.00',
+      signature_key: hash('sha512', `o-1200145000.00${SECRET}`),
+    },
+    sign: () => ({}),
+  },
+  Wompi: {
+    body: {
+      event: 'transaction.updated',
+      data: { transaction: { id: '01-1532941443-49201', status: 'APPROVED', amount_in_cents: 4490000 } },
+      signature: {
+        properties: ['transaction.id', 'transaction.status', 'transaction.amount_in_cents'],
+        checksum: hash('sha256', `01-1532941443-49201APPROVED44900001530291411${SECRET}`),
+      },
+      timestamp: 1530291411,
+    },
+    sign: () => ({}),
   },
   Zalo: {
     body: {
