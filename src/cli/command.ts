@@ -79,7 +79,8 @@ export function wholeNumber(flag: string): (text: string) => number {
 /** Parses a flag as a time (UTC without a zone) or an age, to Unix ms. Throws `usage` for anything else. */
 export function timeOf(flag: string, text: string): number {
   const time = parseTime(text)
-  if (time === undefined) throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, or 2h, not ${text}`)
+  if (time === undefined)
+    throw usage(`${flag} is a time such as 2026-11-21T10:00:00Z, "yesterday 10:00" or 2h, not ${text}`)
   return time
 }
 

@@ -76,7 +76,7 @@ function usesFile(file: string, acceptUnknown = false): (dir: string) => boolean
  * belong to another configuration.
  */
 export async function loadWithDataDir(environs: Environs) {
-  return withDataDir(await loadFor(environs), environs)
+  return withDataDir(await loadFor(environs, { withoutVariables: 'except-store' }), environs)
 }
 
 function withDataDir<T extends { daemon: DaemonConfig; file: string }>(config: T, environs: Environs): T {

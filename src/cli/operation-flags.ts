@@ -5,6 +5,7 @@ import { problemText } from '../core/invalid-args.ts'
 import { isJsonObject, type Json, type JsonObject } from '../core/json.ts'
 import { skillJsonSchema } from '../core/skill.ts'
 import { type Spoken, spokenArguments } from '../core/spoken.ts'
+import { timeRangeIn } from '../lib/time-range.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
 import { spokenName } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
@@ -86,7 +87,16 @@ export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObje
     for (const [property = '', field] of places)
       args[property] = field === undefined ? value : { ...Object(args[property]), [field]: value }
   }
-  return args
+  return withBothEnds(args, flags)
+}
+
+/** A range such as `--since "yesterday 10-11"` also gives the end. */
+function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
+  const hasEnd = flags.some(({ places }) => places.some(([property]) => property === 'until'))
+  if (typeof args.since !== 'string' || args.until !== undefined || !hasEnd) return args
+  const { since, until, endsAt } = timeRangeIn(args.since, { zone: 'utc' }) ?? {}
+  if (since === undefined || until === undefined || endsAt !== 'time') return args
+  return { ...args, since: new Date(since).toISOString(), until: new Date(until).toISOString() }
 }
 
 function flagName(property: string): string {

@@ -1,35 +1,121 @@
 import { type JsonObject, objectsIn, pathGet } from '../core/json.ts'
+import type { IdOf } from '../core/spoken.ts'
+import { age, shorten } from '../lib/short-text.ts'
 import { usage } from './command.ts'
 import type { Connection } from './connection.ts'
 
-/** The end of an id, as lists at a terminal show it. */
-const SHORT = /^…?([0-9a-f]{8})$/
-/** Number of newest messages and dead letters among which a short id is looked for. */
+type Source = Pick<Connection, 'invoke'>
+/** What has an id, with words that tell it from others. */
+type Candidate = { id: string; text: string }
+
+/** Fewer characters of an id fit too many. */
+const LEAST = 4
+/** Part of a UUID; lists at a terminal show its end. */
+const PART = /^…?([0-9a-f-]{4,35})$/i
+/** Number of newest messages and other records among which an id is looked for. */
 const SEARCHED = 2_000
 const PAGE_SIZE = 500
+/** Number of candidates that an error names. */
+const MAX_NAMED = 8
 
 /**
- * The whole id for the end of one, among the newest messages and dead letters. Other texts, and ends that no id has, are
- * unchanged. Throws `usage` if several ids end like this.
+ * The whole id for its beginning or its end, of at least four characters. Texts that are part of no id are unchanged. `args`: the other
+ * arguments, which may say where to look. Throws `usage` with the candidates if several ids begin or end like this.
  */
-export async function fullId(daemon: Pick<Connection, 'invoke'>, id: string): Promise<string> {
-  const [, end] = SHORT.exec(id) ?? []
-  if (end === undefined) return id
-  const ids = new Set<string>()
-  const add = (found: readonly JsonObject[]) => {
-    for (const each of found) if (typeof each.id === 'string' && each.id.endsWith(end)) ids.add(each.id)
+export async function fullId(
+  daemon: Source,
+  given: string,
+  kind: IdOf = 'message',
+  args: JsonObject = {},
+): Promise<string> {
+  const [, part] = PART.exec(given) ?? []
+  const text = (part ?? given).toLowerCase()
+  if (part === undefined && (kind !== 'conversation' || text.length < LEAST)) return given
+  const found = new Map<string, string>()
+  for await (const candidates of CANDIDATES[kind](daemon, text, args)) {
+    if (candidates.some(({ id }) => id === given)) return given
+    for (const { id, text: words } of candidates)
+      if (id.toLowerCase().startsWith(text) || id.toLowerCase().endsWith(text)) found.set(id, words)
   }
-  add(objectsIn(await daemon.invoke('dead-letter-list', { limit: PAGE_SIZE })))
+  const [first, ...others] = found.keys()
+  if (others.length === 0) return first ?? given
+  const named = [...found].slice(0, MAX_NAMED).map(([id, words]) => `  ${id}  ${words}`.trimEnd())
+  const more = found.size > MAX_NAMED ? [`  … and ${found.size - MAX_NAMED} more`] : []
+  throw usage([`${found.size} ids begin or end with ${text}; give more of it:`, ...named, ...more].join('\n'))
+}
+
+/** Pages of what may be meant, for each kind of id. */
+const CANDIDATES: Readonly<
+  Record<IdOf, (daemon: Source, part: string, args: JsonObject) => AsyncGenerator<Candidate[]>>
+> = {
+  async *message(daemon, part, args) {
+    yield* CANDIDATES['dead-letter'](daemon, part, args)
+    const span = spanOf(part)
+    if (span) yield* messagesIn(daemon, span)
+    yield* messagesIn(daemon, {})
+  },
+  async *'dead-letter'(daemon) {
+    const letters = objectsIn(await daemon.invoke('dead-letter-list', { limit: PAGE_SIZE }))
+    yield letters.map(({ id, at, queue, group }) => candidateOf(id, at, queue, group))
+  },
+  async *event(daemon, _part, { topic }) {
+    let before: string | undefined
+    for (let seen = 0; seen < SEARCHED; seen += PAGE_SIZE) {
+      const page = await daemon.invoke('event-list', { topic, limit: PAGE_SIZE, ...(before && { before }) })
+      const events = objectsIn(pathGet(page, 'events'))
+      yield events.map(({ id, timestamp, type }) => candidateOf(id, timestamp, type))
+      const next = pathGet(page, 'next')
+      if (typeof next !== 'string') return
+      before = next
+    }
+  },
+  async *refusal(daemon, _part, { gateway }) {
+    const found = await daemon.invoke('refused', { gateway })
+    yield objectsIn(pathGet(found, 'refusals')).map(({ id, at, reason }) => candidateOf(id, at, reason))
+  },
+  async *approval(daemon) {
+    const requests = objectsIn(await daemon.invoke('approval-list', { limit: 1_000 }))
+    yield requests.map(({ id, requestedAt, status, title }) => candidateOf(id, requestedAt, status, title))
+  },
+  async *conversation(daemon, _part, { gateway }) {
+    const query = { limit: PAGE_SIZE, ...(typeof gateway === 'string' && { gateway }) }
+    const page = await daemon.invoke('conversation-list', query)
+    yield objectsIn(pathGet(page, 'conversations')).map(({ conversation, at, gateway: place, summary }) =>
+      candidateOf(conversation, at, place, summary),
+    )
+  },
+}
+
+function candidateOf(id: unknown, at: unknown, ...words: unknown[]): Candidate {
+  const text = words.filter((word) => word !== undefined && word !== null).join(' ')
+  return { id: String(id ?? ''), text: shorten(`${age(at)}  ${text}`, 60) }
+}
+
+async function* messagesIn(daemon: Source, span: JsonObject): AsyncGenerator<Candidate[]> {
   let before: string | undefined
-  for (let seen = 0; seen < SEARCHED && ids.size === 0; seen += PAGE_SIZE) {
-    const page = await daemon.invoke('message-search', { limit: PAGE_SIZE, ...(before && { before }) })
-    add(objectsIn(pathGet(page, 'messages')))
+  for (let seen = 0; seen < SEARCHED; seen += PAGE_SIZE) {
+    const query = { ...span, limit: PAGE_SIZE, ...(before && { before }) }
+    const page = await daemon.invoke('message-search', query)
+    const messages = objectsIn(pathGet(page, 'messages'))
+    yield messages.map(({ id, at, gateway, subject, summary, text }) =>
+      candidateOf(id, at, gateway, subject ?? summary ?? text),
+    )
     const next = pathGet(page, 'next')
-    if (typeof next !== 'string') break
+    if (typeof next !== 'string') return
     before = next
   }
-  const [found, other] = ids
-  if (other !== undefined)
-    throw usage(`Several ids end with ${end}: ${[...ids].join(', ')}. Give the whole id.`)
-  return found ?? id
+}
+
+/** Hex digits of the time (ms) at the beginning of the id of a message. */
+const TIME_DIGITS = 12
+
+/** The span of time in which ids begin like this; undefined if none can. */
+function spanOf(part: string): { since: string; until: string } | undefined {
+  const digits = part.replaceAll('-', '').slice(0, TIME_DIGITS)
+  const [first, last] = ['0', 'f'].map((digit) => Number.parseInt(digits.padEnd(TIME_DIGITS, digit), 16))
+  if (first === undefined || last === undefined || first > Date.now()) return undefined
+  return {
+    since: new Date(first).toISOString(),
+    until: new Date(Math.min(last, Date.now()) + 1).toISOString(),
+  }
 }

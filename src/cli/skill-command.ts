@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { isJsonObject, type JsonObject, objectsIn, parseJson } from '../core/json.ts'
 import { mcpServerOf } from '../core/mcp.ts'
 import { type Skill, skillJsonSchema } from '../core/skill.ts'
+import { spokenArguments } from '../core/spoken.ts'
 import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
@@ -89,18 +90,15 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
   await command.parseAsync(argv, { from: 'user' })
 }
 
-/** Arguments of built-in skills that are the id of a message or dead letter. */
-const IDS: readonly { skill: RegExp; argument: string }[] = [
-  { skill: /^(message|dead-letter)-/, argument: 'id' },
-  { skill: /^run-cancel$/, argument: 'messageId' },
-]
-
-/** Replaces the end of an id by the whole id. */
+/** Replaces parts of ids by whole ids, where the schema says what has the id. */
 async function withFullIds(name: string, args: JsonObject, connection: Connection): Promise<JsonObject> {
-  const argument = IDS.find(({ skill }) => skill.test(name))?.argument
-  const id = argument === undefined ? undefined : args[argument]
-  if (argument === undefined || typeof id !== 'string') return args
-  return { ...args, [argument]: await fullId(connection, id) }
+  const schema = builtInSkills.find((one) => one.name === name)?.args
+  const whole = { ...args }
+  for (const [argument, { id: kind }] of Object.entries(schema ? spokenArguments(schema) : {})) {
+    const given = args[argument]
+    if (kind && typeof given === 'string') whole[argument] = await fullId(connection, given, kind, args)
+  }
+  return whole
 }
 
 /** How long (ms) `gateway send` waits for the transport without `--wait`: a person expects the outcome. */

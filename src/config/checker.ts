@@ -11,13 +11,19 @@ import type { Path, Problem } from './yaml-file.ts'
 /** Valid for most options: a text, an address, and long enough for a secret. */
 const ANY_VALUE = 'https://not-set.invalid/'
 
+/** Whether variables may be missing: all, or all but those that say which store it is. */
+export type OptionalVariables = boolean | 'except-store'
+
+const STORE_SECTIONS: ReadonlySet<unknown> = new Set(['daemon', 'redis'])
+
 export type Checker = ReturnType<typeof createChecker>
 
 /**
  * Substitutes environment variables in every text, and checks parts of the configuration against
- * schemas. `areVariablesOptional`: does not report variables that are not set.
+ * schemas. `optional`: does not report variables that are not set, or only those of the store.
  */
-export function createChecker(yaml: MergedFiles, env: Environment, areVariablesOptional = false) {
+export function createChecker(yaml: MergedFiles, env: Environment, optional: OptionalVariables = false) {
+  const areVariablesOptional = optional !== false
   const problems: Problem[] = [...yaml.problems]
   const variables = createUsedVariables()
   const { renamed, inFile } = createRenamedKeys()
@@ -31,7 +37,7 @@ export function createChecker(yaml: MergedFiles, env: Environment, areVariablesO
 
   /** Reports required variables that are not set, once per place. */
   function reportMissing(path: Path): void {
-    if (areVariablesOptional) return
+    if (areVariablesOptional && !(optional === 'except-store' && STORE_SECTIONS.has(path[0]))) return
     for (const variable of oncePerPlace(variables.missing(path)))
       report(variable.path, 'value', notSet(variable))
   }

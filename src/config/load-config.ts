@@ -5,7 +5,7 @@ import { isJsonObject } from '../core/json.ts'
 import { defined } from '../lib/defined.ts'
 import { noSuch } from '../lib/nearest.ts'
 import { assistantOf, withoutAssistant } from './assistant.ts'
-import { type Checker, createChecker } from './checker.ts'
+import { type Checker, createChecker, type OptionalVariables } from './checker.ts'
 import {
   checkAnswers,
   checkMembers,
@@ -47,9 +47,10 @@ export type LoadOptions = {
   skills?: readonly RoutedSkill[]
   /**
    * For commands that only need to know what is configured: unset variables are no errors, and gateways
-   * that wait for them count as enabled. Such a configuration cannot run.
+   * that wait for them count as enabled. Such a configuration cannot run. `except-store`: for commands that
+   * work on the store itself.
    */
-  withoutVariables?: boolean
+  withoutVariables?: OptionalVariables
 }
 
 /** Sections are parsed separately, so that an error in one does not hide errors in others. */

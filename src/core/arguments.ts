@@ -24,7 +24,10 @@ export const timeout = wait.default(60_000).describe('How long to wait, in ms')
 export const time = spoken(
   z
     .string()
-    .refine((text) => parseTime(text) !== undefined, 'expected a time such as 2026-11-21T10:00:00Z, or 2h')
+    .refine(
+      (text) => parseTime(text) !== undefined,
+      'expected a time such as 2026-11-21T10:00:00Z, "yesterday 10:00" or 2h',
+    )
     .transform((text) => parseTime(text) ?? z.NEVER),
   { type: 'time' },
 )

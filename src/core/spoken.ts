@@ -1,10 +1,14 @@
 import { type ZodType, z } from 'zod'
 
+/** What an argument is the id of. People may give its beginning or its end. */
+export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation'
+
 /**
  * How people give an argument on the command line, where that differs from its schema. Declared beside the
  * operation, and not part of its JSON Schema.
  */
 export type Spoken = {
+  id?: IdOf
   /** The flag, without dashes. Default: the name of the argument. */
   flag?: string
   /** The placeholder of the value in the help. */

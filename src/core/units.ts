@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { LONGEST_TIMER } from '../lib/longest-timer.ts'
+import { timeRangeIn } from '../lib/time-range.ts'
 
 export { LONGEST_TIMER } from '../lib/longest-timer.ts'
 
@@ -58,19 +59,18 @@ export function parseRate(value: string): Rate | 'off' | undefined {
   return Number(amount) > 0 && per ? { count: Number(amount), per } : undefined
 }
 
-/** Words for a day, as the number of days ago. */
-const DAY_WORDS = new Map([
-  ['today', 0],
-  ['yesterday', 1],
-])
-
-/** Parses a time (UTC without a zone), `today`, `yesterday` or an age (`2h`) to Unix ms. Undefined for anything else. */
+/**
+ * Parses a time (UTC without a zone), an age (`2h`), or words for a time in UTC (`yesterday`, `monday 9:30`, `2026-11-27 8`) to Unix
+ * ms. Undefined for anything else, also for a range (`yesterday 10-11`).
+ */
 export function parseTime(text: string): number | undefined {
-  const daysAgo = DAY_WORDS.get(text.trim().toLowerCase())
-  if (daysAgo !== undefined) return new Date().setUTCHours(0, 0, 0, 0) - daysAgo * DAY
   // An age ends with its unit: a bare number is a year here, but a duration in ms for `parseDuration`.
   const age = /[a-z]$/.test(text) ? parseDuration(text) : undefined
   if (age !== undefined) return Date.now() - age
+  const range = timeRangeIn(text, { zone: 'utc' })
+  if (range) return range.endsAt === 'time' ? undefined : (range.since ?? 0)
+  // `Date.parse` accepts other words and ignores them.
+  if (!/^\d{4}(-|$)/.test(text.trim())) return undefined
   const isZoned = /T.*(Z|[+-]\d\d:?\d\d)$/i.test(text)
   const time = Date.parse(isZoned ? text : `${text}Z`)
   return Number.isNaN(time) ? undefined : time

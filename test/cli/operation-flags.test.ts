@@ -58,6 +58,13 @@ describe('the flags of an operation on the command line', () => {
     })
   })
 
+  test('take a range of time in the words of the console, in UTC', () => {
+    const { since, until } = commandOf(messages.search).read('--since', '2026-11-27 10-11:30')
+    assert.deepEqual([since, until], ['2026-11-27T10:00:00.000Z', '2026-11-27T11:30:00.000Z'])
+    const given = commandOf(messages.search).read('--since', 'yesterday 10:00', '--until', '1h')
+    assert.deepEqual([given.since, given.until], ['yesterday 10:00', '1h'])
+  })
+
   test('are refused if a required one is missing, or a value has another type', () => {
     const { read } = commandOf(messages.replay)
     assert.throws(() => read(), /required option '--since <time>' not specified/)

@@ -29,13 +29,35 @@ routes: [{ name: all, skill: broken, retry: { attempts: 1 } }]
     assert.match((await site.run(['dead-letter', 'drop', end])).out, /^1 dead letter dropped/)
   })
 
-  test('is used as it is if no id ends with it, and refused if several do', async () => {
+  test('so does its beginning, as in git; of four characters at least', async () => {
+    for (const part of [id.slice(0, 30), id.slice(-4), `…${end}`, end.toUpperCase()])
+      assert.equal(await fullId(source, part), id, part)
+    assert.equal(await fullId(source, id.slice(-3)), id.slice(-3))
+    const second = Object((await daemon.post('/shop', '{"text":"order 2"}')).body).id
+    const { code, err } = await site.run(['message', 'show', id.slice(0, 4)])
+    assert.equal(code, 2)
+    for (const one of [id, second]) assert.match(err, new RegExp(`^ {2}${one} .*shop`, 'm'))
+  })
+
+  test('stands for the id of an event, a refusal, an approval and a conversation', async () => {
+    await daemon.invoke('event-emit', { topic: 'orders', data: { n: 1 } })
+    const { events } = JSON.parse((await site.run(['event', 'list', 'orders', '--json'])).out)
+    const event = await site.run(['event', 'show', 'orders', events[0].id.slice(-6), '--json'])
+    assert.equal(JSON.parse(event.out).id, events[0].id, event.err)
+    await site.run(['message', 'cli', 'hello', '--conversation', 'ticket-4711-of-ada', '--wait', '0'])
+    const shown = await site.run(['conversation', 'show', 'cli', '4711-of-ada'])
+    assert.match(shown.out, /hello/)
+    const unknown = await site.run(['approval', 'decide', 'abcd1234', '--approve'])
+    assert.match(unknown.err, /abcd1234/)
+  })
+
+  test('is used as it is if no id has it, and refused if several do', async () => {
     assert.equal(await fullId(source, '00000000'), '00000000')
     const { code, err } = await site.run(['message', 'show', '00000000'])
     assert.equal(code, 1)
     assert.match(err, /00000000/)
     const two = { invoke: async () => [{ id: `1-${end}` }, { id: `2-${end}` }] }
-    await assert.rejects(fullId(two, end), { code: 'usage', message: /Several ids end with/ })
+    await assert.rejects(fullId(two, end), { code: 'usage', message: /2 ids begin or end with/ })
   })
 })
 

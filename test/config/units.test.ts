@@ -80,6 +80,18 @@ test('a time can be today or yesterday, in UTC', () => {
   assert.equal(parseTime('constructor'), undefined)
 })
 
+test('a time can be the words of the console, in UTC; a range of hours is none', () => {
+  const yesterday = parseTime('yesterday') ?? 0
+  assert.equal(parseTime('yesterday 10:00'), yesterday + 10 * HOUR)
+  assert.equal(parseTime('2026-11-27 8'), Date.UTC(2026, 10, 27, 8))
+  assert.equal(parseTime('2026-11-27 08:30'), Date.UTC(2026, 10, 27, 8, 30))
+  const monday = new Date(parseTime('monday 9:30') ?? 0)
+  assert.deepEqual([monday.getUTCDay(), monday.getUTCHours(), monday.getUTCMinutes()], [1, 9, 30])
+  assert.equal(parseTime('all'), 0)
+  for (const text of ['yesterday 10-11', 'nonsense 10', 'monday 9:75', 'Nov 21', '2026-13-01 9'])
+    assert.equal(parseTime(text), undefined, text)
+})
+
 test('suggests the nearest word', () => {
   assert.equal(nearest('stauts', ['start', 'status', 'state']), 'status')
 })

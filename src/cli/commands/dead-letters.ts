@@ -38,7 +38,7 @@ export const addDeadLetters: AddCommand = (program, context) => {
     .action((id: string) =>
       ask(
         context,
-        async (daemon) => daemon.invoke('dead-letter-show', { id: await fullId(daemon, id) }),
+        async (daemon) => daemon.invoke('dead-letter-show', { id: await fullId(daemon, id, 'dead-letter') }),
         humanLetter,
       ),
     )
@@ -52,7 +52,8 @@ export const addDeadLetters: AddCommand = (program, context) => {
       if (ids.length > 0 && (all || Object.keys(filter).length > 0))
         throw usage('Give ids or filters, not both.')
       const work = async (daemon: Connection) => {
-        for (const id of ids) await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id) })
+        for (const id of ids)
+          await daemon.invoke(`dead-letter-${verb}`, { id: await fullId(daemon, id, 'dead-letter') })
         if (ids.length > 0) return { count: ids.length }
         const args = { ...filter, until: filter.until ?? new Date().toISOString() }
         if (!all) {

@@ -56,7 +56,7 @@ export const addRoute: AddCommand = (program, context) => {
     .option('--all', 'every route; --json always has every route')
     .action(async (target: string, options: { all?: true }) => {
       const human = (explained: Json) => humanExplanation(explained, options)
-      if (isId(target) || /^[0-9a-f]{8}$/.test(target))
+      if (isId(target) || /^…?[0-9a-f-]{4,35}$/i.test(target))
         return ask(context, async (daemon) => daemon.explain(await fullId(daemon, target)), human)
       const explained = await explainFile(context.environs(), target)
       show(context.terminal(), explained, () => human(explained))

@@ -17,7 +17,11 @@ export const addStore: AddCommand = (program, context) => {
       'even if messages and jobs are waiting: later messages of their conversations may overtake them',
     )
     .action(async (shards: number, { force = false }: { force?: boolean }) => {
-      const { redisUrl: url, redisPrefix: prefix, redis } = (await loadFor(context.environs())).daemon
+      const {
+        redisUrl: url,
+        redisPrefix: prefix,
+        redis,
+      } = (await loadFor(context.environs(), { withoutVariables: 'except-store' })).daemon
       if (url === undefined) {
         const reason = 'the embedded store has one; set REDIS_URL'
         throw new TriviumError('store_shards', { store: 'the store', found: 1, reason })

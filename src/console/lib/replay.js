@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
+import { timeRangeIn } from '../../lib/time-range.ts'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { startedJobs } from './jobs.js'
 import { act, ask, dateTime } from './parts.js'
 import { instant } from './range.js'
 import { count } from './troubles.js'
-import { rangeIn } from './when.js'
 
 /** Ranges that a click puts into the field. */
 const QUICK = ['15m', '1h', '24h', 'today', 'yesterday', '7d', 'all']
@@ -19,7 +19,7 @@ const QUIET = 250
  */
 export async function replayRange({ skill, of, title, effect }) {
   /** The range in the dialog, and the number of its events; undefined while it is unknown. */
-  const range = signal(rangeIn('1h'))
+  const range = signal(timeRangeIn('1h'))
   const events = signal()
   const body = html`<p>${effect} It runs as a job that goes on when this page is closed.</p>
     <${RangeField} ...${{ skill, of, range, events }} />`
@@ -42,7 +42,7 @@ function RangeField({ skill, of, range, events }) {
   const [words, setWords] = useState('1h')
   const [counted, setCounted] = useState({})
   useEffect(() => {
-    const asked = rangeIn(words)
+    const asked = timeRangeIn(words)
     range.value = asked
     events.value = undefined
     setCounted({})
@@ -70,7 +70,7 @@ function RangeField({ skill, of, range, events }) {
 
 /** What the range has, in words. */
 function found(words, { error, events, firstAt, lastAt }) {
-  const asked = rangeIn(words)
+  const asked = timeRangeIn(words)
   if (asked === undefined) return html`<span class="error">This is no range of time.</span>`
   if (error) return html`<span class="error">${error.message}</span>`
   const span = html`<span class="dim">${spanOf(asked)}</span>`

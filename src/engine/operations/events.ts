@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { closed, limit, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { spoken } from '../../core/spoken.ts'
 import { replayArguments } from './event-range.ts'
 
 const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
@@ -51,7 +52,7 @@ export const events = {
   /** Throws `event_not_found`. */
   show: closed({
     topic: name.describe('The topic'),
-    id: name.describe('The id of the event'),
+    id: spoken(name.describe('The id of the event'), { id: 'event' }),
   }).describe('Shows a retained event with its data, without consuming it.'),
   list: closed({
     topic: name.describe('The topic'),

@@ -3,6 +3,7 @@ import { closed, moment, ms, name, optional, span, timeout, wait } from '../../c
 import { jsonObjectSchema } from '../../core/json.ts'
 import { matchSchema, type RouteMatch } from '../../core/match.ts'
 import { attachmentSchema } from '../../core/message.ts'
+import { spoken } from '../../core/spoken.ts'
 
 const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
 const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
@@ -44,7 +45,7 @@ export const gateways = {
     data: jsonObjectSchema
       .exactOptional()
       .describe('Further features of the transport, such as blocks, a modal or an ephemeral reply in Slack'),
-    messageId: optional('Answer this message, from anywhere'),
+    messageId: spoken(optional('Answer this message, from anywhere'), { id: 'message' }),
     receipt: optional('Answer the message that has this receipt of gateway-receive'),
     gateway: optional('A gateway other than that of the message; needs `to`'),
     to: z
@@ -104,7 +105,9 @@ export const refusals = {
   /** Throws `gateway_not_found`, `forbidden`, `refused_gone`. The secret is neither stored nor logged. */
   'refused-try': closed({
     gateway: name.describe('The gateway'),
-    id: optional('The refused delivery, as returned by `refused`; default: the newest'),
+    id: spoken(optional('The refused delivery, as returned by `refused`; default: the newest'), {
+      id: 'refusal',
+    }),
     secret: name
       .max(4_000)
       .meta({ format: 'password' })

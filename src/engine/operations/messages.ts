@@ -85,13 +85,13 @@ export const messages = {
     .describe('Counts messages by arrival, in equal time spans, oldest first.'),
   /** Throws `message_not_found`, and the errors of accepting a message. */
   resend: closed({
-    id: name.describe('The id of a message or dead letter'),
+    id: spoken(name.describe('The id of a message or dead letter'), { id: 'message' }),
     text: z.string().exactOptional().describe('A new text; the sender then no longer counts as verified'),
     subject: z.string().exactOptional().describe('A new subject'),
   }).describe('Accepts a message again as a new message, which is answered in the same place.'),
   /** Throws `message_not_found`, `not_retrying`. */
   retry: closed({
-    id: name.describe('The id of the message'),
+    id: spoken(name.describe('The id of the message'), { id: 'message' }),
   }).describe('Starts the next attempt of a message, or of its reply, now instead of after the back-off.'),
   replay: closed({
     since: time.describe('Only messages since a time, or an age such as 2h'),
@@ -106,7 +106,7 @@ export const messages = {
   ),
   /** Throws `message_not_found`. */
   show: closed({
-    id: name.describe('The id of the message'),
+    id: spoken(name.describe('The id of the message'), { id: 'message' }),
   }).describe('Shows a complete message and its history on each road.'),
 }
 
@@ -126,7 +126,7 @@ export const conversations = {
     .describe('Lists conversations by their newest message; later pages may repeat some.'),
   show: closed({
     gateway: name.describe('The gateway'),
-    conversation: name.describe('The conversation'),
+    conversation: spoken(name.describe('The conversation'), { id: 'conversation' }),
     ...page,
   }).describe('Shows the newest messages and replies of a conversation, oldest first.'),
 }
@@ -134,7 +134,10 @@ export const conversations = {
 const letterQueue = {
   queue: optional('dispatch, receive, events, outbox, subscriptions, schedules or push/NAME'),
 }
-const deadLetter = { id: name.describe('The id of the dead letter'), ...letterQueue }
+const deadLetter = {
+  id: spoken(name.describe('The id of the dead letter'), { id: 'dead-letter' }),
+  ...letterQueue,
+}
 const letterFilter = {
   ...letterQueue,
   group: spoken(optional('The route (dispatch) or the gateway (outbox)'), { flag: 'route' }),
@@ -149,7 +152,7 @@ const letterFilter = {
  * order.
  */
 const someLetters = closed({
-  id: optional('The id of the dead letter'),
+  id: spoken(optional('The id of the dead letter'), { id: 'dead-letter' }),
   all: z.literal(true).exactOptional().describe('Without an id: all that match the filter'),
   ...letterFilter,
   limit: limit.default(500).describe('With all: maximum per call; `more` says whether there are others'),

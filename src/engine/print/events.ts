@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
-import { age, shorten } from '../../lib/short-text.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { listTable, tableOr } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
 
@@ -13,10 +13,10 @@ export const printers: Printers = {
 /** Maximum characters of the data in a list. */
 const LONGEST_DATA = 100
 
-/** `event-list`. The ids are whole, because `event show` takes no other. */
+/** `event-list`. */
 function humanEvents(found: Json): string {
   const rows = objectsIn(pathGet(found, 'events')).map(({ id, timestamp, type, source, data }) => [
-    ...[id, age(timestamp), type, source],
+    ...[shortId(id), age(timestamp), type, source],
     shorten(JSON.stringify(data), LONGEST_DATA),
   ])
   const next = pathGet(found, 'next')

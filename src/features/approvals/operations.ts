@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { closed, limit, name, optional } from '../../core/arguments.ts'
+import { spoken } from '../../core/spoken.ts'
 
 /** `approval-…` */
 export const approvals = {
@@ -13,7 +14,7 @@ export const approvals = {
   }).describe('Lists approval requests with their full arguments, oldest first.'),
   /** Throws `approval_not_found`, `approval_decided`, `forbidden`. */
   decide: closed({
-    id: name.describe('The id of the request'),
+    id: spoken(name.describe('The id of the request'), { id: 'approval' }),
     approve: z.boolean().describe('true approves, false denies'),
     reason: z.string().exactOptional().describe('Reason for the requester'),
   }).describe('Approves or denies a request, once.'),

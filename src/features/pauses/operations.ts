@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { closed, name, optional, span } from '../../core/arguments.ts'
+import { spoken } from '../../core/spoken.ts'
 import { LONGEST_TIMER } from '../../core/units.ts'
 
 const reason = optional('The reason, shown to others')
@@ -9,7 +10,7 @@ const end = span
   .exactOptional()
   .describe('Ends automatically after this time: 2h')
 const conversation = {
-  conversation: name.describe('The conversation id, as in its messages'),
+  conversation: spoken(name.describe('The conversation id, as in its messages'), { id: 'conversation' }),
   gateway: optional('Its gateway; only needed if several gateways have a conversation with this id'),
 }
 
@@ -57,7 +58,7 @@ export const pauses = {
   'pause-list': closed({}).describe('Lists pauses with their start, author and end.'),
   /** Throws `message_not_found`, `run_not_running`. */
   'run-cancel': closed({
-    messageId: name.describe('The message with a running attempt'),
+    messageId: spoken(name.describe('The message with a running attempt'), { id: 'message' }),
     reason,
   }).describe('Aborts the running attempt on a message, which becomes a dead letter with the reason.'),
 }

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const NEEDS_SECRET = `
+gateways:
+  hub: { transport: webhook, enabled: true, path: /hub, verify: { scheme: github, secret: "\${HUB_SECRET}" } }
+routes: [{ name: all, skill: echo }]
+`
+
+describe('commands on the store without a daemon', { timeout: 120_000 }, () => {
+  test('need no variables that routes.yaml names for gateways', async () => {
+    const site = openSite({ routes: 'routes: [{ name: all, skill: echo }]' })
+    assert.equal((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')
+    site.write('routes.yaml', NEEDS_SECRET)
+    assert.match((await site.run(['route', 'check'])).out, /HUB_SECRET is not set/)
+    const copy = join(site.dir, 'copy.tar.gz')
+    for (const line of [`backup ${copy}`, 'compact', `restore ${copy} --force`]) {
+      const { code, err } = await site.run(line.split(' '))
+      assert.equal(code, 0, `${line}: ${err}`)
+    }
+  })
+
+  test('refuse to guess the store if its variable is not set', async () => {
+    const site = openSite({ routes: `daemon: { redis-url: "\${SOME_REDIS}" }\n${NEEDS_SECRET}` })
+    for (const line of ['backup copy.tar.gz', 'compact', 'store grow 4']) {
+      const { code, err } = await site.run(line.split(' '))
+      assert.deepEqual(
+        [code, /SOME_REDIS is not set/.test(err), /HUB_SECRET/.test(err)],
+        [2, true, false],
+        err,
+      )
+    }
+  })
+})
