@@ -87,7 +87,8 @@ export const bullmq: TransportKind<BullmqOptions, QueueHost> = {
       },
     }
   },
-  eventData: ({ from, text, data }) => ({ from: from.id, text, ...data }),
+  // The fields of the job must not replace the sender and the text.
+  eventData: ({ from, text, data }) => ({ ...data, from: from.id, text }),
   unanswerable({ data }) {
     if (data.respond === 'result') return undefined
     return 'its job has already ended; set `respond: result` on the gateway'
