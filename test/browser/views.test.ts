@@ -100,7 +100,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText('senders are not verified', { exact: false }).first().waitFor()
     await show('gateways')
     await press('Check all')
-    await page.getByText('All checks are good.').waitFor()
+    await page.getByText('All checks are ok.').waitFor()
   })
 
   test('requests that are alike are told apart, decided once it is confirmed, and keep their places', async () => {

@@ -103,10 +103,10 @@ export function ComposePage({ query }) {
         <div class="buttons"><button changes class="primary" disabled=${isBusy}>${isBusy ? 'Sending …' : 'Send test message …'}</button></div>
       </form>
       <div class="would">
+        <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
         <h2>Routing</h2>
         <${Wait} of=${explained} what="the routes" />
         ${explained.value && html`<${Would} routes=${explained.value} />`}
-        <div class="came" aria-live="polite">${sent && html`<${TestResult} key=${sent.key} test=${sent} again=${() => send(sent)} />`}</div>
       </div>
     </div>
     <${TestHistory} load=${load} again=${send} />

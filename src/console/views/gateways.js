@@ -216,11 +216,11 @@ function Checks({ name, traffic }) {
 /** The checks ask the provider. What it sends here may be refused all the same. */
 function Refuses({ of: { refused = 0, errorShare = 0 } = {} }) {
   if (refused === 0 || errorShare < MANY_REFUSED) return null
-  return html`<li><${Badge} kind="bad">wrong<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals</li>`
+  return html`<li><${Badge} kind="bad">failing<//> <b>deliveries</b> ${refused.toLocaleString('en')} of the last hour were refused (${percent(errorShare)}): see the refusals</li>`
 }
 
 function Finding({ gateway, of: { name, ok, warning, detail } }) {
-  const [kind, word] = ok ? (warning ? ['warn', 'note'] : ['good', 'good']) : ['bad', 'wrong']
+  const [kind, word] = ok ? (warning ? ['warn', 'note'] : ['good', 'ok']) : ['bad', 'failing']
   return html`<li><${Badge} kind=${kind}>${word}<//> <b>${name.slice(gateway.length + 2)}</b> ${detail}</li>`
 }
 
@@ -240,6 +240,6 @@ function CheckAll({ names }) {
       setWrong(failed)
     }).finally(() => setDone(undefined))
   return html`<span class="buttons"><span role="status" class="dim">${done !== undefined && `Checking ${names[done]}: ${done + 1} of ${names.length}`}
-    ${wrong && (wrong.length > 0 ? html`Wrong: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are good.')}</span>
+    ${wrong && (wrong.length > 0 ? html`Failing: ${wrong.map((name) => html`<a key=${name} href=${link(['gateways', name])}>${name}</a> `)}` : 'All checks are ok.')}</span>
     <button changes type="button" disabled=${done !== undefined || names.length === 0} onClick=${run}>Check all</button></span>`
 }

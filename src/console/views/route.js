@@ -8,7 +8,6 @@ import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/
 import { Pause } from '../lib/pause.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { count } from '../lib/troubles.js'
 import { routeIn } from '../lib/yaml.js'
 
 /** Number of its last messages that are shown. */
@@ -30,6 +29,7 @@ export function RoutePage({ name }) {
 }
 
 function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
+  const held = usePause(name, skill)
   const target = skill
     ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
     : queue
@@ -43,36 +43,34 @@ function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, 
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
-    <${Held} route=${name} skill=${skill} />
+    ${held.pause && html`<${Held} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
-    <${LastMessages} route=${name} />`
+    <${LastMessages} route=${name} isPaused=${held.pause !== undefined} />`
 }
 
-/** The messages that wait because the route or its skill is paused. */
-function Held({ route, skill }) {
+/** The pause of the route or its skill, and the newest messages that wait for it. */
+function usePause(route, skill) {
   const known = now.value?.troubles?.filter(({ code }) => code === 'paused').length ?? 0
-  const { value } = useLoaded(
+  const { value = {} } = useLoaded(
     async (signal) => {
       const pauses = await invoke('pause-list', {}, signal)
       const pause = pauses.find(
         ({ kind, name }) => (kind === 'route' && name === route) || (kind === 'skill' && name === skill),
       )
-      const ids = pause?.messageIds ?? []
-      const shown = await Promise.all(
-        ids.map((id) => invoke('message-show', { id }, signal).catch(() => ({ message: { id } }))),
-      )
-      return { pause, messages: shown.map(({ message }) => message) }
+      if (!pause) return {}
+      return { pause, ...(await invoke('message-search', { route, outcome: 'waiting', limit: FEW }, signal)) }
     },
     [route, skill, known],
   )
-  const { pause, messages = [] } = value ?? {}
-  if (!pause) return null
+  return value
+}
+
+/** The messages that wait because the route or its skill is paused. */
+function Held({ route, pause, messages, next }) {
   return html`<h2>Waiting while the ${pause.kind} is paused</h2>
-    ${messages.length === 0 ? html`<p class="dim">No message waits.</p>` : html`<p>${count(pause.waiting, 'message')}${pause.waiting > messages.length && `, the oldest ${messages.length}`}:</p>`}
-    <ul class="newest" aria-label="Waiting messages">${messages.map(
-      (message) =>
-        html`<li key=${message.id}><a data-row href=${link(['messages', message.id])}>${message.receivedAt && html`<${Age} at=${message.receivedAt} />`}<span class="one-line"><${Gist} of=${{ text: message.text, subject: message.subject }} /></span><${Outcome} outcome="waiting" /></a></li>`,
-    )}</ul>`
+    ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
+    <ul class="newest" aria-label="Waiting messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
+    ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`
 }
 
 function Figure({ name, value }) {
@@ -80,13 +78,15 @@ function Figure({ name, value }) {
 }
 
 /** The last messages that the route took, with what became of them. */
-function LastMessages({ route }) {
+function LastMessages({ route, isPaused }) {
   const loaded = useLoaded((signal) => invoke('message-search', { route, limit: FEW }, signal), [route])
-  const { messages = [], next } = loaded.value ?? {}
+  const { messages: found = [], next } = loaded.value ?? {}
+  // Those that wait for a pause are listed above.
+  const messages = isPaused ? found.filter(({ outcome }) => outcome !== 'waiting') : found
   return html`<h2>Last messages</h2><${Wait} of=${loaded} what="its messages" />
-    ${loaded.value && messages.length === 0 && html`<p class="dim">${next === undefined ? 'It has taken no message that is still retained.' : 'None among the newest messages.'}</p>`}
+    ${loaded.value && messages.length === 0 && html`<p class="dim">${isPaused && found.length > 0 ? 'All that it took lately wait.' : next === undefined ? 'It has taken no message that is still retained.' : 'None among the newest messages.'}</p>`}
     <ul class="newest" aria-label="Last messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
-    ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
+    ${(found.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route })}>All its messages</a></p>`}`
 }
 
 const FAILED = new Set(['dead', 'retrying'])
