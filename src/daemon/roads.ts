@@ -1,10 +1,9 @@
-import type { Hosts } from '../../transports/registry.ts'
 import type { Config } from '../config/load-config.ts'
 import type { Call } from '../core/call.ts'
 import { createAccept } from '../engine/accept.ts'
-import { asideJob } from '../engine/aside.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
 import { createEventsRoad } from '../engine/events-road.ts'
+import { createListeners } from '../engine/listeners.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
@@ -61,14 +60,8 @@ export function createRoads(
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
   const pauses = createPauses({ store, routes: router.routes, queues: PAUSABLE_QUEUES, log, now })
-  const listeners: Hosts['listeners'] = {
-    async call(route, message) {
-      await store.jobs.add(DISPATCH_QUEUE, [asideJob(route, message, Date.now())])
-    },
-    messageOf: journal.get,
-  }
   return {
-    listeners,
+    listeners: createListeners({ router, store, now }),
     accept: { ...acceptance, accept },
     /** The functions by which transports hand over messages. */
     forTransports: { accept, acceptAll },

@@ -22,7 +22,7 @@ export function createTransportDeps(
     notify: Pick<Notify, 'settled'>
   },
 ): (gateway: string) => TransportDeps & Hosts {
-  const { store, artifacts, access, router, refusals, note, log, now } = base
+  const { store, artifacts, access, refusals, note, log, now } = base
   const { roads, http, queues, manager, notify } = parts
   const { pauses, services } = roads
   const takeOver = createTakeOver({ pauses, service: services.pauses, record: base.audit.record, now })
@@ -37,12 +37,11 @@ export function createTransportDeps(
     leases: store.leases,
     ask: async (skill, args, { from, timeout }) =>
       toJson(await manager.invoke(skill, args, { caller: access.callerOf({ gateway, from }), timeout })),
-    router,
     modules: {
       // Only changes of code count: an app may write data files beside it.
       watch: (file, changed) => watchSkills([dirname(file)], changed, log, /\.[cm]?[jt]sx?$/),
     },
-    listeners: roads.listeners,
+    listeners: roads.listeners(gateway),
     settled: async (id, timeout) => notify.settled(id, (await waitUntilSettled(store, id, timeout))?.outcome),
     log: log.child({ gateway }),
     now,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { text } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import {
   Client as CurrentClient,
   StreamableHTTPClientTransport as CurrentTransport,
@@ -20,6 +19,7 @@ import { isJsonObject, parseJson, pathGet } from '../../src/core/json.ts'
 import type { Skill } from '../../src/core/skill.ts'
 import type { SkillManager } from '../../src/runtime/manager.ts'
 import { createMcpHttp } from '../../src/runtime/mcp/http.ts'
+import type { McpOptions } from '../../src/runtime/mcp/server.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { until } from '../fixtures/until.ts'
 import { cleanup } from './support/cleanup.ts'
@@ -31,17 +31,19 @@ async function serve(
   t: TestContext,
   skills: Skill[] = [],
   caller: Caller | (() => Caller) = { kind: 'mcp' },
+  options: Pick<McpOptions, 'taskAfter'> = {},
 ): Promise<URL> {
   const { manager } = await startRuntime(t, { skills })
-  return serveManager(t, manager, caller)
+  return serveManager(t, manager, caller, options)
 }
 
 async function serveManager(
   t: TestContext,
   manager: SkillManager,
   caller: Caller | (() => Caller) = { kind: 'mcp' },
+  options: Pick<McpOptions, 'taskAfter'> = {},
 ): Promise<URL> {
-  const mcp = createMcpHttp({ manager, version: '1' })
+  const mcp = createMcpHttp({ manager, version: '1', ...options })
   const { url, close } = await serveHttp(async (request, response) => {
     const body = request.method === 'POST' ? parseJson(await text(request)) : undefined
     await mcp.handle(request, response, typeof caller === 'function' ? caller() : caller, body)
@@ -283,24 +285,34 @@ describe('MCP tasks', () => {
     return answer
   }
 
-  /** A skill that runs long enough to become a task, then asks its user. `aborted` counts its aborted runs. */
+  /** A call that has become a task, and then asks its user. `aborted` counts its aborted runs. */
   async function serveSlow(t: TestContext, caller: () => Caller = () => ({ kind: 'mcp' })) {
     let aborted = 0
+    const started = Promise.withResolvers<void>()
+    const isTask = Promise.withResolvers<void>()
     const skill = skillOf(async ({ manager, call, signal }) => {
       call.onModel?.({ tool: 'state-get' })
-      signal.addEventListener('abort', () => aborted++)
-      await setTimeout(5_500, undefined, { signal })
+      signal.addEventListener('abort', () => {
+        aborted++
+        isTask.reject(signal.reason)
+      })
+      started.resolve()
+      await isTask.promise
       return { colour: await manager.invoke('ask-person', { question: 'Which colour?' }) }
     })
-    const url = await serve(t, [skill], caller)
+    const url = await serve(t, [skill], caller, { taskAfter: 1 })
     const { result } = await send(url, 'tools/call', { name: 'subject' })
-    const { taskId, status, statusMessage } = CreateTaskResultV2Schema.parse(result)
-    assert.deepEqual({ status, statusMessage }, { status: 'working', statusMessage: 'calls state-get' })
-    return { url, taskId, aborted: () => aborted }
+    const { taskId, status } = CreateTaskResultV2Schema.parse(result)
+    assert.equal(status, 'working')
+    await started.promise
+    const { statusMessage } = Object((await send(url, 'tasks/get', { taskId })).result)
+    assert.equal(statusMessage, 'calls state-get')
+    return { url, taskId, aborted: () => aborted, goOn: isTask.resolve }
   }
 
   test('a long call becomes a task, whose questions the client answers', async (t) => {
-    const { url, taskId } = await serveSlow(t)
+    const { url, taskId, goOn } = await serveSlow(t)
+    goOn()
     const get = async () => GetTaskResultV2Schema.parse((await send(url, 'tasks/get', { taskId })).result)
     await until(async () => (await get()).status === 'input_required', 'the question')
     const [key = ''] = Object.keys(Object(Object(await get()).inputRequests))

@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import type { Message, NewMessage } from '../../src/core/message.ts'
-import type { Route } from '../../src/core/route.ts'
 import type { TransportDeps } from '../../src/core/transport.ts'
 
 /** Dependencies of Slack gateways on the daemon: interactive skills, and the needs of Bolt apps. */
@@ -10,8 +9,6 @@ export type SlackHost = {
    * Throws after `timeout` ms.
    */
   ask(skill: string, args: JsonObject, asker: { from: Message['from']; timeout: number }): Promise<Json>
-  /** The current routes, and the one that matches a message. */
-  router: { match(message: Message): Route | undefined; routes(): readonly Route[] }
   /** User code outside the skills folders. */
   modules: {
     /**
@@ -20,13 +17,22 @@ export type SlackHost = {
      */
     watch(file: string, changed: () => Promise<void>): Promise<() => Promise<void>>
   }
-  /** For routes with listeners (`bolt`), which also get events that are not accepted as messages. */
+  /**
+   * What the current routes do with events of this gateway. Routes with listeners (`bolt`) also get
+   * events that are not accepted as messages.
+   */
   listeners: {
+    /** Who gets a message: listeners, another target, or nobody (undefined). */
+    targetOf(message: NewMessage): 'listeners' | 'other' | undefined
+    /** The Bolt apps in routes that can match messages of this gateway: their files, in order. */
+    files(): readonly string[]
+    /** Whether a route takes clicks with this action. */
+    takesAction(action: string): boolean
     /**
      * Calls listeners for an event that is not accepted as a message, once per `key` within seven
-     * days. Resolves when the call is stored.
+     * days. Resolves when the call is stored; false if no route with listeners matches.
      */
-    call(route: Route, message: NewMessage & { key: string }): Promise<void>
+    call(message: NewMessage & { key: string }): Promise<boolean>
     /** An accepted message; undefined if no longer retained. */
     messageOf(id: string): Promise<Message | undefined>
   }

@@ -19,6 +19,8 @@ export type McpOptions = {
   caller: Caller
   /** Calls that outlive their request, shared by all connections. */
   calls: Calls
+  /** Ms after which a call becomes a task. Default: 5 s. */
+  taskAfter?: number
 }
 
 /** Default `timeout` (ms) of skills that wait for something. */
@@ -29,12 +31,13 @@ const SHORTER_WAIT = 50_000
 const PROGRESS_INTERVAL = 10_000
 /** Long tool calls become tasks for clients that support them (https://modelcontextprotocol.io/extensions/tasks). */
 const TASKS = 'io.modelcontextprotocol/tasks'
-/** Ms after which a call becomes a task. */
+/** Default of `taskAfter`. */
 const TASK_AFTER = 5_000
 const taskParams = { params: z.object({ taskId: z.string() }) }
 
 /** An MCP server with skills as tools, for one connection or request. Errors are results with `{code, message}`. */
-export function createMcpServer({ manager, version, caller, calls }: McpOptions): Server {
+export function createMcpServer(options: McpOptions): Server {
+  const { manager, version, caller, calls, taskAfter = TASK_AFTER } = options
   const capabilities = { tools: { listChanged: true }, extensions: { [TASKS]: {} } }
   const server = new Server({ name: 'trivium', version }, { capabilities })
   let unsubscribe: (() => void) | undefined
@@ -90,7 +93,7 @@ export function createMcpServer({ manager, version, caller, calls }: McpOptions)
     call.takeResponses(mcpReq.inputResponses)
     const { signal } = mcpReq
     const stopNotifying = notifyProgress(mcpReq, call)
-    await call.wait(supportsTasks() ? AbortSignal.any([signal, AbortSignal.timeout(TASK_AFTER)]) : signal)
+    await call.wait(supportsTasks() ? AbortSignal.any([signal, AbortSignal.timeout(taskAfter)]) : signal)
     stopNotifying()
     if (signal.aborted) call.cancel()
     const result = call.result()

@@ -1,5 +1,4 @@
 import type { AuthorizeResult, AuthorizeSourceData } from '@slack/bolt'
-import { isForGateway } from '../../../src/core/match.ts'
 import { backoff } from '../../../src/lib/backoff.ts'
 import { defined } from '../../../src/lib/defined.ts'
 import { pause } from '../../../src/lib/pause.ts'
@@ -20,7 +19,8 @@ const STABLE_MS = 60_000
  * version ends with everything that it started.
  */
 export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: Workspaces) {
-  const { gateway, log, modules, router, now } = deps
+  const { log, modules, now } = deps
+  const { files } = deps.listeners
   const apps = new Map<string, Promise<AppThread>>()
   const watches = new Map<string, ReturnType<typeof modules.watch>>()
   const faults = new Map<string, string>()
@@ -79,9 +79,6 @@ export function createApps(options: SlackOptions, deps: SlackDeps, workspaces: W
     await pause(delay, closing.signal)
     if (!closing.signal.aborted && files().includes(file)) await get(file).catch(() => {})
   }
-
-  const routes = () => router.routes().filter(({ match }) => isForGateway(match, gateway))
-  const files = () => [...new Set(routes().flatMap(({ bolt }) => bolt ?? []))]
 
   return {
     /** The app files named by routes of this gateway, in order. */

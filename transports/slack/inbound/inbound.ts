@@ -1,7 +1,6 @@
 import { stoppingError } from '../../../src/core/errors.ts'
 import { isJsonObject, type JsonObject, objectAt } from '../../../src/core/json.ts'
-import { completeMessage, type NewMessage } from '../../../src/core/message.ts'
-import type { Route } from '../../../src/core/route.ts'
+import type { NewMessage } from '../../../src/core/message.ts'
 import { createInFlight } from '../../../src/lib/in-flight.ts'
 import { inTime } from '../../../src/lib/pause.ts'
 import { conversationOf } from '../conversation.ts'
@@ -78,26 +77,24 @@ export function createInbound(
    * message.
    */
   async function accept(message: NewMessage, draft: Draft, { payload }: Delivery) {
-    const head = { id: '', gateway: deps.gateway, receivedAt: deps.now() }
-    const route = deps.router.match(completeMessage(head, message))
-    const isListened = route?.bolt !== undefined
     if (draft.unwanted !== undefined) {
-      if (!isListened) return ignore(draft.unwanted)
-      await deps.listeners.call(route, { ...message, key: eventKey(payload) })
-      return undefined
+      const isCalled = await deps.listeners.call({ ...message, key: eventKey(payload) })
+      return isCalled ? undefined : ignore(draft.unwanted)
     }
+    const target = deps.listeners.targetOf(message)
+    const isListened = target === 'listeners'
     // Listeners control what the person sees; unanswered messages show no progress.
     const isShown = options.progress !== 'off' && (draft.ts ?? draft.responseUrl) !== undefined
-    const isFollowed = isShown && !draft.extra.notice && route !== undefined && !isListened
+    const isFollowed = isShown && !draft.extra.notice && target === 'other'
     // Marks the message so that the outcome of its dispatch can be awaited.
     if (isFollowed) message.data = { ...message.data, respond: 'result' }
     const accepted = { ...(await deps.accept(message)), isListened, isFollowed }
     if (!accepted.duplicate) onAccepted(draft, accepted)
-    else if (isListened) await callForOtherEvent(accepted.id, route, message, payload, deps)
+    else if (isListened) await callForOtherEvent(accepted.id, message, payload, deps)
     return accepted
   }
 
-  const isListening = () => deps.router.routes().some(({ bolt }) => bolt !== undefined)
+  const isListening = () => deps.listeners.files().length > 0
 
   const ignore = (why: string) => void deps.log.debug({ why }, 'a Slack event is ignored')
 
@@ -153,7 +150,6 @@ function createTurns() {
  */
 async function callForOtherEvent(
   id: string,
-  route: Route,
   message: NewMessage,
   payload: JsonObject,
   { listeners }: SlackDeps,
@@ -161,6 +157,5 @@ async function callForOtherEvent(
   if (payload.event === undefined) return
   const key = eventKey(payload)
   const first = await listeners.messageOf(id)
-  if (first && eventKey(objectAt(first.data, 'payload')) !== key)
-    await listeners.call(route, { ...message, key })
+  if (first && eventKey(objectAt(first.data, 'payload')) !== key) await listeners.call({ ...message, key })
 }

@@ -32,7 +32,7 @@ type Stream = { newest?: ReplyPiece; writing?: Promise<void>; streamed?: string;
  * edits the post.
  */
 export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: AbortSignal) {
-  const { gateway, now, log, router } = deps
+  const { gateway, now, log, listeners } = deps
   const streams = new Map<string, Stream>()
   const records = createStreamRecords(deps)
   const write = createWriter(records, workspaces, now)
@@ -59,8 +59,7 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     streams.delete(id)
   }
 
-  const asksForFeedback = () =>
-    router.routes().some(({ match }) => [match.action].flat().includes('feedback'))
+  const asksForFeedback = () => listeners.takesAction('feedback')
 
   return {
     /** Sets the current text, which the next update shows. Never throws. */
