@@ -264,6 +264,20 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     })
   }
 
+  test('gives each request on a connection a timeout of its own', async (t) => {
+    const store = await openStore(t)
+    const { ns, url, wait } = await startReceiver(t, (response, { n }, count) => {
+      if (n !== 2 || count > 3) response.writeHead(204).end()
+    })
+    const settings = { timeout: 500, concurrency: 1, ...retryEvery(10) }
+    const { show } = await startPush(t, store, [subscription(url, settings)])
+    for (const n of [1, 2, 3]) await emit(store, { n, conversation: 'c' })
+    await wait(5)
+    assert.deepEqual([...new Set(ns())], [1, 2, 3])
+    const isTimeout = ({ reason }: { reason?: string }) => reason === 'no answer within 500 ms'
+    await until(async () => (await show()).attempts.some(isTimeout), 'the timeout')
+  })
+
   test('gives the timeout or the unknown host as the reason of a failed attempt', async (t) => {
     const store = await openStore(t)
     const silent = await startReceiver(t, () => {})
