@@ -81,7 +81,10 @@ function createDeliveryReader(
 ) {
   const { verify } = options
   const signatureHeader = ('header' in verify && verify.header) || ''
-  const signed = signedHeaders(('template' in verify && verify.template) || '')
+  const signed =
+    verify.scheme === 'http-signature'
+      ? verify.signs.map((name) => name.toLowerCase())
+      : signedHeaders(('template' in verify && verify.template) || '')
   const keyHeaders = [...KEY_HEADERS.filter((name) => signed.includes(name)), ...KEY_HEADERS]
     .map((name) => `header.${name}`)
     .join(' ')

@@ -61,10 +61,13 @@ function createTokenCheck(tokens: NonNullable<WebsocketOptions['tokens']>) {
 
 function givenTokens(request: IncomingMessage, query: URLSearchParams): string[] {
   const [, bearer] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? []
+  // As programs send it for `wss://name:TOKEN@host`.
+  const [, basic = ''] = /^basic +([\w+/=-]+) *$/i.exec(request.headers.authorization ?? '') ?? []
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(basic, 'base64').toString()) ?? []
   // Browsers can only set subprotocols, so a token may be passed there as `bearer.TOKEN`.
   const offered = request.headers['sec-websocket-protocol']?.split(',', MAX_SUBPROTOCOLS) ?? []
   const tokens = offered.map((name) => name.trim().replace(/^bearer\./, ''))
-  return [bearer, query.get('token'), ...tokens].flatMap((token) => token || [])
+  return [bearer, password, query.get('token'), ...tokens].flatMap((token) => token || [])
 }
 
 /**

@@ -29,6 +29,7 @@ const LINES: Record<string, string> = {
   '"content-digest"': DIGEST,
   '"content-type"': 'application/json',
   '"webhook-id"': 'msg_1',
+  '"idempotency-key"': 'k1',
 }
 
 type Signer = (text: Buffer) => Buffer
@@ -43,6 +44,7 @@ function signed(components: string[], signer: Signer = byHmac, parameters = `;cr
     'content-type': 'application/json',
     'content-digest': DIGEST,
     'webhook-id': 'msg_1',
+    'idempotency-key': 'k1',
     'signature-input': `sig1=${input}`,
     signature: `sig1=:${signer(Buffer.from(text)).toString('base64')}:`,
   }
@@ -172,5 +174,13 @@ describe('verify: http-signature', () => {
     const strict = await start({ signs: ['webhook-id'] })
     assert.equal((await strict.post(BODY, signed(components))).status, 202)
     assert.deepEqual(strict.last().from, { id: 'msg_1', verified: true })
+    // An id that is not signed could be changed, so that the same delivery would be accepted again.
+    const once = await start({ signs: ['Idempotency-Key'] })
+    const delivery = signed(['"content-digest"', '"idempotency-key"'])
+    for (const id of ['msg_1', 'msg_2']) await once.post(BODY, { ...delivery, 'webhook-id': id })
+    assert.deepEqual(
+      once.store.messages.map(({ key }) => key),
+      ['k1'],
+    )
   })
 })

@@ -11,6 +11,8 @@ describe('who may connect', () => {
       header: await connect('', { headers: { authorization: 'Bearer ta' } }),
       rotated: await connect('', { headers: { authorization: 'Bearer ta2' } }),
       address: await connect('?token=ta'),
+      // `wss://any:ta@host`, as Node and Python send it.
+      password: await connect('', { headers: { authorization: `Basic ${btoa('any:ta')}` } }),
       protocol: await connect('', {}, ['bearer.ta']),
       protocols: await connect('', {}, ['trivium', 'bearer.ta']),
     }
@@ -24,6 +26,10 @@ describe('who may connect', () => {
       const answer = await refusal(query)
       assert.equal(answer.status, 401, query)
       assert.match(answer.text, /"code":"signature_invalid"/)
+    }
+    for (const credentials of ['ta:', 'alice:tb2', 'ta', ':', 'x:ta:']) {
+      const headers = { authorization: `Basic ${btoa(credentials)}` }
+      assert.equal((await refusal('', { headers })).status, 401, credentials)
     }
     assert.doesNotMatch(JSON.stringify(logs), /\bta2?\b/)
   })
