@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs the sources in a clone and the built files in an installed package (Node strips no types under
-// node_modules). On a Node that is too old it hands over to the one that the clone brings.
+// Runs the sources in a clone, and the built files in an installed package, since Node does not strip types
+// under node_modules. On a Node that is too old, it hands over to the one in node_modules of the clone.
 import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -23,13 +23,13 @@ const DAEMON_FLAGS = [
   '--no-allocation-site-pretenuring',
   `--v8-pool-size=${HELPERS}`,
 ]
-// Read by glibc at the start of the daemon. A fixed threshold: otherwise it grows with the buffers that the start frees, and later ones
-// leave gaps in the heap.
+// Read by glibc at the start of the daemon. With a threshold that is not fixed, glibc raises it when the start frees its buffers, and
+// later buffers leave gaps in the heap.
 process.env.MALLOC_ARENA_MAX ??= '2'
 process.env.MALLOC_MMAP_THRESHOLD_ ??= String(128 * 1024)
 const isDaemon = process.argv[2] === 'start' && !process.execArgv.some((flag) => flag.includes('semi-space'))
 
-// Scripts ask for it often, and loading the commands takes longer than Node's own start.
+// Scripts ask for the version often, and loading the commands takes longer than Node's own start.
 const asksVersion = process.argv.length === 3 && ['--version', '-V'].includes(process.argv[2] ?? '')
 
 if (asksVersion) {

@@ -3,17 +3,17 @@ import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { madeOnce, ROOT } from './made-once.ts'
 
-/** It finds `public.js` of the bundle from its own place; all others find files beside their source. */
-const MOVED = 'src/runtime/load-code.ts'
-/** `require` of CommonJS packages, which a bundle of ES modules lacks. */
-const REQUIRE =
-  "import { createRequire as ofBundle } from 'node:module'; const require = ofBundle(import.meta.url);"
-/** It writes `import.meta` into other programs. */
-const AS_WRITTEN = ['transports/slack/bolt/thread/typescript.ts']
+/** The module that looks for `public.js` beside itself: in the bundle. All others look for files beside their source. */
+const IN_BUNDLE = 'src/runtime/load-code.ts'
+/** Defines `require`, which CommonJS packages use, and which a bundle of ES modules lacks. */
+const DEFINE_REQUIRE =
+  "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);"
+/** Modules that write `import.meta` into other programs, where it must stay. */
+const UNCHANGED = ['transports/slack/bolt/thread/typescript.ts']
 
 /**
- * The command `trivium` in a few files: for daemons that tests start as processes. It does the same as the sources, and starts in half
- * the processor time, since a thousand modules need not be found and loaded one by one. Laid out like the package.
+ * The command `trivium` in a few files, for daemons that tests start as processes. It does the same as the sources, and starts in half
+ * the processor time, since it need not load a thousand modules one by one. It has the layout of the package.
  */
 export async function bundledCommand(): Promise<string> {
   return join(await madeOnce('command', bundle), 'bin', 'trivium.js')
@@ -21,7 +21,7 @@ export async function bundledCommand(): Promise<string> {
 
 async function bundle(folder: string): Promise<void> {
   const { build } = await import('esbuild')
-  // Where it will be used.
+  // `madeOnce` renames the folder when it is complete.
   const dist = join(folder.replace(/\.unfinished$/, ''), 'dist')
   await build({
     absWorkingDir: ROOT,
@@ -34,16 +34,16 @@ async function bundle(folder: string): Promise<void> {
     platform: 'node',
     target: 'node24',
     external: ownPackages(),
-    banner: { js: REQUIRE },
+    banner: { js: DEFINE_REQUIRE },
     keepNames: true,
     logLevel: 'error',
     plugins: [
       {
-        name: 'places of sources',
+        name: 'paths of sources',
         setup({ onLoad }) {
-          // Go has no look-ahead.
+          // The filter cannot exclude node_modules: regular expressions of Go have no look-ahead.
           onLoad({ filter: /\.ts$/ }, ({ path }) =>
-            path.includes('/node_modules/') ? undefined : { contents: placed(path, dist), loader: 'ts' },
+            path.includes('/node_modules/') ? undefined : { contents: withPath(path, dist), loader: 'ts' },
           )
         },
       },
@@ -54,8 +54,8 @@ async function bundle(folder: string): Promise<void> {
 }
 
 /**
- * Packages that are loaded as they are: those of parts, which may be missing, those that skills share with the daemon, and those
- * that are imported late, as the names that a CommonJS package exports would be lost in a bundle.
+ * Packages that are not bundled: those of parts, which may be missing; those that skills share with the daemon; and those that are
+ * imported late, since a bundle loses the export names of CommonJS packages.
  */
 function ownPackages(): string[] {
   const { peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -67,14 +67,14 @@ function ownPackages(): string[] {
   return [...names].flatMap((name) => [name, `${name}/*`])
 }
 
-/** The source, with its own place written into it, as the bundle lies elsewhere. */
-function placed(path: string, dist: string): string {
+/** The source with its own path instead of `import.meta`, since the bundle is in another folder. */
+function withPath(path: string, dist: string): string {
   const name = relative(ROOT, path)
   const text = readFileSync(path, 'utf8')
-  if (AS_WRITTEN.includes(name)) return text
-  const at = name === MOVED ? join(dist, name.replace(/\.ts$/, '.js')) : path
+  if (UNCHANGED.includes(name)) return text
+  const ownPath = name === IN_BUNDLE ? join(dist, name.replace(/\.ts$/, '.js')) : path
   return text
-    .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(at).href))
-    .replaceAll('import.meta.filename', JSON.stringify(at))
-    .replaceAll('import.meta.dirname', JSON.stringify(dirname(at)))
+    .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(ownPath).href))
+    .replaceAll('import.meta.filename', JSON.stringify(ownPath))
+    .replaceAll('import.meta.dirname', JSON.stringify(dirname(ownPath)))
 }

@@ -12,7 +12,7 @@ const FAILURE_CHARS = 3000
 const OUTPUT_CHARS = 1500
 /** Maximum characters of all repeated failures: a CI service may show only the end of its log. */
 const ALL_CHARS = 12_000
-/** Each failure is shown with at least so many characters. */
+/** Minimum characters that are shown of each failure. */
 const MIN_CHARS = 300
 
 /**

@@ -8,7 +8,7 @@ import { createFileLock } from '../../src/lib/file-lock.ts'
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url))
 
 const CACHE = join(ROOT, 'node_modules', '.cache')
-/** Everything that the results are made of. */
+/** Files on which the results depend. */
 const SOURCES = [
   '*.json',
   'bin/*',
@@ -17,17 +17,17 @@ const SOURCES = [
   'project/**/*',
   '{src,transports,skills}/**/*',
 ]
-/** Other states of the sources may be in use by another run of the tests. */
-const KEPT_MS = 60 * 60_000
+/** How long results of other states of the sources stay, since another run of the tests may use them. */
+const RETENTION_MS = 60 * 60_000
 
 type Make = (folder: string) => Promise<void> | void
 
-/** What this process waits for: opening the file of a lock a second time would release it. */
+/** The calls of this process, by name: opening the file of a lock a second time would release it. */
 const pending = new Map<string, Promise<string>>()
 
 /**
- * A folder in node_modules/.cache that `make` fills, once for each state of the sources: the processes that run tests share it.
- * `make` gets an empty folder, and its result counts only if it succeeds.
+ * A folder in node_modules/.cache that `make` fills once for each state of the sources. All processes that run tests share it.
+ * `make` gets an empty folder. If it fails, the folder is not used.
  */
 export function madeOnce(name: string, make: Make): Promise<string> {
   const made = pending.get(name) ?? makeAlone(name, make)
@@ -53,24 +53,24 @@ async function makeAlone(name: string, make: Make): Promise<string> {
   }
 }
 
-let found: string | undefined
+let known: string | undefined
 
-/** Names the state of the sources by times and sizes: to read them all would take as long as a start. */
+/** Names the state of the sources by their times and sizes, since reading them all would take as long as a start. */
 function fingerprint(): string {
-  if (found !== undefined) return found
+  if (known !== undefined) return known
   const hash = createHash('sha256').update(process.version)
   for (const file of SOURCES.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort()) {
     const entry = statSync(join(ROOT, file))
     if (entry.isFile()) hash.update(`${file} ${entry.mtimeMs} ${entry.size}\n`)
   }
-  found = hash.digest('hex').slice(0, 16)
-  return found
+  known = hash.digest('hex').slice(0, 16)
+  return known
 }
 
 function removeOld(name: string): void {
-  for (const each of readdirSync(CACHE)) {
-    const folder = join(CACHE, each)
-    const isOld = () => Date.now() - statSync(folder).mtimeMs > KEPT_MS
-    if (each.startsWith(`${name}-`) && isOld()) rmSync(folder, { recursive: true, force: true })
+  for (const entry of readdirSync(CACHE).filter((entry) => entry.startsWith(`${name}-`))) {
+    const folder = join(CACHE, entry)
+    const age = Date.now() - statSync(folder).mtimeMs
+    if (age > RETENTION_MS) rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -126,20 +126,21 @@ function printSlowest(results: FileResult[]): void {
 /** Prints the files by processor time, the highest first. */
 function printUsage(results: FileResult[]): void {
   console.log('processor  of it system     waiting  processes  tests  file')
-  for (const one of results.toSorted((a, b) => processorMs(b) - processorMs(a))) {
+  for (const result of results.toSorted((a, b) => processorMs(b) - processorMs(a))) {
     const columns = [
-      seconds(processorMs(one)).padStart(9),
-      seconds(one.system).padStart(13),
-      seconds(Math.max(0, one.ms - processorMs(one))).padStart(11),
-      String(one.processes).padStart(10),
-      String(one.tests).padStart(6),
+      seconds(processorMs(result)).padStart(9),
+      seconds(result.system).padStart(13),
+      seconds(Math.max(0, result.ms - processorMs(result))).padStart(11),
+      String(result.processes).padStart(10),
+      String(result.tests).padStart(6),
     ]
-    console.log(`${columns.join(' ')}  ${name(one.file)}`)
+    console.log(`${columns.join(' ')}  ${name(result.file)}`)
   }
 }
 
 function printTotals(results: FileResult[], took: number): void {
-  const sum = (of: (result: FileResult) => number) => results.reduce((total, one) => total + of(one), 0)
+  const sum = (figure: (result: FileResult) => number) =>
+    results.reduce((total, result) => total + figure(result), 0)
   console.log(
     `${sum(({ tests }) => tests)} tests in ${results.length} files, ${sum(({ skipped }) => skipped)} skipped; ` +
       `${seconds(took)}, processor time ${seconds(sum(({ user }) => user))} + ${seconds(sum(({ system }) => system))}`,

@@ -1,6 +1,6 @@
 import type { Failed } from './failed.ts'
 
-/** With more failures than this, none is retried: that many are not chance. */
+/** With more failures than this, none is retried: so many are not caused by a slow machine. */
 const MAX_RETRIED = 3
 
 type Try = (file: string) => Promise<Failed | undefined>
@@ -14,11 +14,11 @@ export async function secondTry(failed: Failed[], run: Try): Promise<{ failed: F
   if (failed.length > MAX_RETRIED) return { failed, flaky: [] }
   const failedAgain: Failed[] = []
   const flaky: Failed[] = []
-  for (const one of failed) {
-    console.log(`Trying ${one.name} again, alone.`)
-    const again = await run(one.name)
-    if (again) failedAgain.push(again)
-    else flaky.push(one)
+  for (const first of failed) {
+    console.log(`Trying ${first.name} again, alone.`)
+    const second = await run(first.name)
+    if (second) failedAgain.push(second)
+    else flaky.push(first)
   }
   return { failed: failedAgain, flaky }
 }

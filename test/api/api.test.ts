@@ -22,7 +22,7 @@ const TOKEN = 'open-sesame-please'
 type Answer = { status: number; headers: Headers; body: string }
 
 /** A control listener without a daemon: skills return their name and arguments. */
-async function stage(t: TestContext, parts: Partial<ControlDeps> = {}) {
+async function start(t: TestContext, parts: Partial<ControlDeps> = {}) {
   const calls: { name: string; args: unknown; by: InvokeOptions }[] = []
   const deps: ControlDeps = {
     token: () => TOKEN,
@@ -83,7 +83,7 @@ test('a slow reader of the stream loses events, and learns how many', async (t) 
     onReader(reader)
     return () => {}
   }
-  const { url } = await stage(t, { read })
+  const { url } = await start(t, { read })
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   t.after(() => socket.destroy())
   socket.write(`GET /v1/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${TOKEN}\r\n\r\n`)
@@ -112,7 +112,7 @@ describe('the OpenAPI document', () => {
   const skills = () => toJson([...builtIns, hostile])
 
   test('is valid OpenAPI 3.1 with every route', async (t) => {
-    const { app, ask } = await stage(t, { skills })
+    const { app, ask } = await start(t, { skills })
     const document = json(await ask('GET', '/openapi.json'))
     const { valid, errors } = await new Validator().validate(document)
     assert.ok(valid, JSON.stringify(errors))
@@ -130,7 +130,7 @@ describe('the OpenAPI document', () => {
   })
 
   test('has a page that shows each skill, escapes it and loads nothing', async (t) => {
-    const { ask } = await stage(t, { skills })
+    const { ask } = await start(t, { skills })
     const { status, body, headers } = await ask('GET', '/docs')
     assert.equal(status, 200)
     assert.match(String(headers.get('content-type')), /^text\/html/)
@@ -141,7 +141,7 @@ describe('the OpenAPI document', () => {
 
 describe('the control listener', () => {
   test('serves the console with a restrictive content security policy', async (t) => {
-    const { ask } = await stage(t)
+    const { ask } = await start(t)
     const page = await ask('GET', '/')
     assert.equal(page.status, 200)
     assert.match(String(page.headers.get('content-security-policy')), /default-src 'none'.*frame-ancestors/)
@@ -150,7 +150,7 @@ describe('the control listener', () => {
   })
 
   test('proves the token to programs on this machine, but not through a proxy', async (t) => {
-    const { get } = await stage(t)
+    const { get } = await start(t)
     assert.equal((await get('/v1/proof/n')).status, 200)
     for (const [name, value] of Object.entries({
       forwarded: 'for=192.0.2.1',
@@ -167,7 +167,7 @@ describe('the control listener', () => {
   })
 
   test('runs a skill for an operator, and hides the credentials from it', async (t) => {
-    const { post, calls } = await stage(t)
+    const { post, calls } = await start(t)
     const answer = await post('/v1/skills/echo', '{"a":1}', { cookie: 'c=1', 'x-own': 'yes' })
     assert.deepEqual(json(answer), { result: { name: 'echo', args: { a: 1 } } })
     assert.deepEqual(json(await post('/v1/skills/no-result', '{}')), { result: null })
@@ -181,7 +181,7 @@ describe('the control listener', () => {
   })
 
   test('keeps the digits of long ids in arguments, and refuses invalid JSON', async (t) => {
-    const { post, calls } = await stage(t)
+    const { post, calls } = await start(t)
     const answer = await post('/v1/skills/echo', '{"id":7615917337495251231,"n":[1.5,-9007199254740993]}')
     const args = { id: '7615917337495251231', n: [1.5, '-9007199254740993'] }
     assert.deepEqual(json(answer), { result: { name: 'echo', args } })
@@ -194,7 +194,7 @@ describe('the control listener', () => {
   })
 
   test('answers with Retry-After while the store is unavailable', async (t) => {
-    const { get } = await stage(t, {
+    const { get } = await start(t, {
       status: () => Promise.reject(new TriviumError('store_unavailable', { store: 's', reason: 'r' })),
     })
     const answer = await get('/v1/status')

@@ -22,7 +22,7 @@ const CHARGE = `export default { description: 'charges', run() { throw new Error
 const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
-describe('attempts and their end in the console', { timeout: 300_000 }, async () => {
+describe('attempts and outcomes in the console', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { hang: HANG, charge: CHARGE, stock: STOCK } })
   const daemon = await site.start()
   const { page, dialog, show, press, answer } = await openConsole(() => daemon)
@@ -33,7 +33,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
   }
   const timeline = page.locator('.timeline')
 
-  test('a running attempt is in the timeline, and a cancelled one says by whom', async () => {
+  test('a running attempt is in the timeline; a cancelled one names who cancelled it', async () => {
     await show(`messages/${await post('hang on')}`)
     const running = timeline.getByRole('listitem').filter({ hasText: 'running' })
     await running.getByText('route slow · skill hang · attempt 1').waitFor()
@@ -58,12 +58,12 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     assert.equal(await page.getByRole('button', { name: 'Retry now' }).count(), 0)
   })
 
-  test('a reply that nobody got is named on the message', async () => {
+  test('a message shows that its reply was not sent', async () => {
     await show(`messages/${await post('hello')}`)
     await page.getByText(/It was handled, but its reply was not sent: .*respond: result/).waitFor()
   })
 
-  test('after a retry the notice says what became of it, and the message who retried it', async () => {
+  test('after a retry, a notice shows the outcome, and the message who retried it', async () => {
     const id = await post('charge 1')
     await until(
       async () => [await daemon.invoke('dead-letter-list', { group: 'charges' })].flat().length === 1,
@@ -79,7 +79,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     await timeline.getByText(/by an operator/).waitFor()
   })
 
-  test('the audit log shows the title of a decision, local times, and finds by what it was about', async () => {
+  test('the audit log shows the title of a decision, and is filtered by the target', async () => {
     await post('refund')
     let request: { id?: string } = {}
     await until(async () => {
@@ -121,7 +121,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     }
   })
 
-  test('the help with search words closes by Escape, and a click outside does nothing else', async () => {
+  test('the help with search words is closed by Escape or a click outside, which does nothing else', async () => {
     await show('messages')
     const help = page.getByRole('dialog', { name: 'Search words' })
     await press('Help with search words')
@@ -134,7 +134,7 @@ describe('attempts and their end in the console', { timeout: 300_000 }, async ()
     await page.getByRole('heading', { name: 'Messages' }).waitFor()
   })
 
-  test('a paused gateway says by whom and why', async () => {
+  test('a paused gateway shows who paused it and why', async () => {
     await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'moving house' })
     await show('gateways/shop')
     await page

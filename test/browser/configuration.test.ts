@@ -26,13 +26,13 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
   const file = page.getByRole('region', { name: 'routes.yaml as read' })
   const lines = () => file.locator('.line-text').allTextContents()
 
-  test('is each file with its own lines, numbers and colours, without secrets and comments', async () => {
+  test('is shown as files with line numbers and colours, without secrets and comments', async () => {
     await show('configuration')
     await file.waitFor()
     const shown = await lines()
-    const written = ROUTES.trimEnd().split('\n')
-    assert.equal(shown.length, written.length)
-    assert.deepEqual(shown.slice(1, 6), written.slice(1, 6))
+    const original = ROUTES.trimEnd().split('\n')
+    assert.equal(shown.length, original.length)
+    assert.deepEqual(shown.slice(1, 6), original.slice(1, 6))
     assert.equal(shown[6], '    verify: { scheme: github, secret: "[secret]" } # …')
     assert.doesNotMatch(shown.join('\n'), /hunter2|written-in-the-file/)
     assert.equal(await file.locator('tr').nth(9).locator('.line-number').getAttribute('data-line'), '10')
@@ -45,7 +45,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await shots('configuration')
   })
 
-  test('says what the last reload changed, line by line, and since when', async () => {
+  test('has the changes of the last reload, line by line', async () => {
     await press('Last change')
     await page.getByText('Nothing has changed since the daemon started').waitFor()
     site.write('routes.yaml', ROUTES.replace('*refund*', '*money back*'))
@@ -60,7 +60,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await shots('configuration-change')
   })
 
-  test('shows the routes in their order with how many messages each took', async () => {
+  test('has the routes in their order, with their numbers of messages', async () => {
     for (const text of ['money back, please', 'hello', 'hello again'])
       await daemon.post('/hooks/shop', JSON.stringify({ text }))
     await press('Routes')
@@ -83,7 +83,7 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     await shots('configuration-routes')
   })
 
-  test('a route has a page with its lines, what it took, its last messages and its pause', async () => {
+  test('has a page per route with its lines, its last messages and its pause', async () => {
     await page.getByRole('link', { name: 'rest', exact: true }).click()
     await page.getByRole('heading', { name: /^rest route/ }).waitFor()
     await page.getByText('In routes.yaml, line 11').waitFor()

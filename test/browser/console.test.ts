@@ -31,7 +31,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
   const post = async (text: string) =>
     String(Object((await daemon.post('/hooks/demo', JSON.stringify({ text }))).body).id)
 
-  test('without the token it shows nothing but the form, and says when the token is wrong', async () => {
+  test('shows only the sign-in form without the token, and refuses a wrong one', async () => {
     await page.goto(daemon.control)
     assert.equal(await page.getByRole('navigation').count(), 0)
     await page.getByLabel('Control token').fill('wrong')
@@ -42,15 +42,15 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
-  test('a link opened in another tab shows its view, and signing out there ends both', async () => {
+  test('opens a link in another tab, and signs both tabs out together', async () => {
     const [tab] = await Promise.all([
       page.context().waitForEvent('page'),
       page.getByRole('link', { name: 'Gateways' }).click({ modifiers: ['Control'] }),
     ])
     await tab.getByRole('heading', { name: 'Gateways', level: 1 }).waitFor()
     await tab.getByText('Live', { exact: true }).waitFor()
-    const seen = await tab.evaluate('document.cookie + JSON.stringify([localStorage, sessionStorage])')
-    assert.equal(seen, '[{},{}]')
+    const readable = await tab.evaluate('document.cookie + JSON.stringify([localStorage, sessionStorage])')
+    assert.equal(readable, '[{},{}]', 'scripts cannot read the session')
     await tab.getByRole('button', { name: 'Sign out' }).click()
     await tab.getByLabel('Control token').waitFor()
     await page.getByText('Your session has ended.').waitFor()
@@ -62,7 +62,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.getByText('Ada', { exact: true }).waitFor()
   })
 
-  test('messages come in live, as text and never as markup, and stay where they are under the pointer', async () => {
+  test('shows new messages live and as text, and does not move the row under the pointer', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await page.getByText('No message has come in yet.').waitFor()
     const id = await post('hello <i>world</i>')
@@ -76,7 +76,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.deepEqual(await row.boundingBox(), place)
     await page.mouse.move(5, 5)
     await rows.filter({ hasText: 'another' }).waitFor()
-    // The newer one is above it: one row from the top, and then down.
+    // It is the second row from the top.
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
@@ -87,13 +87,13 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.waitForURL('**/#/messages')
   })
 
-  test('a message says what became of it, and is sent again with another text', async () => {
+  test('shows the timeline of a message, and sends it again with another text', async () => {
     const id = await post('fail once')
     await page.goto(`${daemon.control}/#/messages/${id}`)
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
-    const told = /accept accepted.*dispatch dead.*attempt 1/
-    await page.locator('.timeline').filter({ hasText: told }).waitFor()
-    // The error is there as text.
+    const steps = /accept accepted.*dispatch dead.*attempt 1/
+    await page.locator('.timeline').filter({ hasText: steps }).waitFor()
+    // The error is shown as text, not as markup.
     await page.getByText('It failed permanently: <b>no</b>.').waitFor()
     assert.equal(await page.locator('.timeline').getByText('<b>no</b>').count(), 1)
     await page.getByRole('button', { name: 'Edit and send again' }).click()
@@ -104,12 +104,12 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await daemon.invoke('dead-letter-drop', { id })
   })
 
-  test('what became of a message while a search was on its way is not undone by the answer', async () => {
-    const late = Promise.withResolvers<void>()
-    let asked = 0
+  test('keeps the outcome of a message that arrives before the late answer of a search', async () => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+    let searches = 0
     await page.route('**/v1/skills/message-search', async (route) => {
       const response = await route.fetch()
-      if (++asked > 1) await late.promise
+      if (++searches > 1) await isReleased
       await route.fulfill({ response })
     })
     await page.mouse.move(5, 5)
@@ -117,16 +117,16 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.goto(`${daemon.control}/#/now`)
     await page.goto(`${daemon.control}/#/messages`)
     await until(async () => Object(await daemon.invoke('message-show', { id })).outcome === 'done', 'done')
-    // A look at the store later the stream has told it.
+    // The stream reads the store four times a second: it has sent the outcome by then.
     await page.waitForTimeout(600)
-    late.resolve()
+    release()
     await rows.filter({ hasText: 'slow' }).waitFor()
     await page.waitForTimeout(600)
     assert.match((await rows.filter({ hasText: 'slow' }).textContent()) ?? '', /done/)
     await page.unroute('**/v1/skills/message-search')
   })
 
-  test('a search is in the address and outlives a reload', async () => {
+  test('keeps a search in the address, also after a reload', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('world')
     await page.waitForURL('**/#/messages?search=world')
@@ -135,7 +135,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.equal(await rows.count(), 1)
   })
 
-  test('dead letters stand together by what killed them, and are dropped when asked once', async () => {
+  test('groups dead letters by their error, retries one, and drops a group after a confirmation', async () => {
     for (const text of ['fail 1', 'fail 2']) await post(text)
     await page.getByRole('link', { name: 'Dead letters 2' }).click()
     const kind = page.getByRole('listitem').filter({ hasText: '<b>no</b>' })
@@ -154,7 +154,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.deepEqual(await daemon.invoke('dead-letter-list'), [])
   })
 
-  test('what a search does not show is not dropped, though it is of the same kind', async () => {
+  test('drops only the dead letters of a group that a search shows', async () => {
     for (const text of ['order 17', 'order 18']) await post(text)
     await page.goto(`${daemon.control}/#/dead-letters?error=order+17`)
     await page.getByRole('button', { name: 'Drop', exact: false }).click()
@@ -169,7 +169,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await daemon.invoke('dead-letter-drop', { all: true })
   })
 
-  test('an address that is none, and a filter that is none, say so and leave the rest at work', async () => {
+  test('reports an invalid address and an invalid filter, and keeps working', async () => {
     await page.goto(`${daemon.control}/#/messages/%E0%A4`)
     await page.getByRole('alert').filter({ hasText: 'There is no message' }).waitFor()
     await page.goto(`${daemon.control}/#/messages?outcome=nowhere`)
@@ -177,11 +177,11 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
     await page.setViewportSize({ width: 1200, height: 900 })
-    const again = page.waitForRequest(/v1\/stream\?outcome=nowhere/, { timeout: 1_000 })
-    await assert.rejects(again, 'the stream is asked for again')
+    const streamRequest = page.waitForRequest(/v1\/stream\?outcome=nowhere/, { timeout: 1_000 })
+    await assert.rejects(streamRequest, 'an invalid stream is not requested again')
   })
 
-  test('a conversation is a chat, and answered by hand', async () => {
+  test('shows a conversation as a chat, which is answered by hand', async () => {
     const chat = await daemon.chat('/chat')
     chat.send({ type: 'message', text: 'is anybody there?', conversation: 'c1' })
     await page.getByRole('link', { name: 'Conversations' }).click()
@@ -194,8 +194,8 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     assert.equal(entries.length, 2)
   })
 
-  test('nothing keeps anybody out: no view has a fault that axe finds, in the light or the dark, nor is wider than a phone', async () => {
-    const id = await post('fail for good')
+  test('is accessible in every view, in light and dark colours, and fits on a phone', async () => {
+    const id = await post('fail permanently')
     await page.getByRole('link', { name: 'Dead letters 1' }).waitFor()
     const names = await page
       .locator('nav a[href^="#"]')
@@ -221,7 +221,7 @@ describe('the operator console', { timeout: 300_000 }, async () => {
     }
   })
 
-  test('says at once that the daemon is gone, and goes on when it is back', async () => {
+  test('reports that the daemon does not answer, and continues when it is back', async () => {
     await daemon.end('SIGKILL')
     await page.getByText('The daemon has not answered').waitFor()
     await site.start({ TRIVIUM_CONTROL_LISTEN: new URL(daemon.control).host })

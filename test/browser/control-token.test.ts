@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createControlToken } from '../../src/api/token.ts'
 import { faultsOf } from '../fixtures/axe.ts'
-import { openConsole } from '../fixtures/console-page.ts'
+import { openConsole, openContext } from '../fixtures/console-page.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 
-describe('the control token is replaced while the daemon runs', { timeout: 120_000 }, async () => {
+describe('the control token', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: 'routes: [{ name: rest, skill: echo, fallback: true }]' })
   const daemon = await site.start()
   const { page, show, press, answer } = await openConsole(() => daemon)
@@ -18,11 +18,9 @@ describe('the control token is replaced while the daemon runs', { timeout: 120_0
     return (await fetch(`${daemon.control}/v1/status`, { headers })).status
   }
 
-  test('in the console: whoever does it stays signed in, everybody else is signed out at once', async () => {
+  test('can be replaced in the console, which signs everybody else out', async () => {
     const before = stored()
-    const browser = page.context().browser()
-    assert.ok(browser)
-    const other = await (await browser.newContext()).newPage()
+    const other = await (await openContext()).newPage()
     await other.goto(`${daemon.control}/#token=${before}`)
     await other.getByText('Live', { exact: true }).waitFor()
     const waiting = fetch(`${daemon.control}/v1/stream`, { headers: { authorization: `Bearer ${before}` } })
@@ -51,7 +49,7 @@ describe('the control token is replaced while the daemon runs', { timeout: 120_0
     assert.deepEqual(await faultsOf(page), [])
   })
 
-  test('with `trivium token rotate`, whose commands go on', async () => {
+  test('can be replaced by `trivium token rotate`; later commands use the new one', async () => {
     const before = stored()
     const { out, code } = await site.run(['token', 'rotate'])
     assert.equal(code, 0)
@@ -62,7 +60,7 @@ describe('the control token is replaced while the daemon runs', { timeout: 120_0
     await until(async () => (await page.getByLabel('Control token').count()) > 0, 'the sign-in form')
   })
 
-  test('a token that was given is replaced where it was given', async () => {
+  test('cannot be replaced by the daemon if it was set by TRIVIUM_TOKEN', async () => {
     const { rotate, current } = createControlToken(site.dir, 'a-token-of-mine')
     await assert.rejects(rotate(), /bad_request|TRIVIUM_TOKEN.*restart/)
     assert.equal(current(), 'a-token-of-mine')

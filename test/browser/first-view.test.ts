@@ -5,9 +5,9 @@ import { openSite } from '../fixtures/daemon.ts'
 
 /** Bytes a second of a slow phone. */
 const RATE = 40_000
-/** Until the first view: bytes with headers, and answers. That is a second of the line. */
-const MOST = { bytes: 40_000, answers: 8 }
-/** What is loaded once the first view is there: other views, charts, and the points of an hour. */
+/** Maximum before the first view: bytes with headers, and answers. They take a second on this line. */
+const MAXIMUM = { bytes: 40_000, answers: 8 }
+/** Loaded after the first view: other views, charts, and the points of an hour. */
 const LATER = /later-|uPlot|v1\/history/
 
 describe('the console on a slow line', { timeout: 300_000 }, async () => {
@@ -18,7 +18,7 @@ describe('the console on a slow line', { timeout: 300_000 }, async () => {
   const headers = { authorization: `Bearer ${daemon.token}` }
   assert.equal((await context.request.post(`${daemon.control}/v1/session`, { headers })).status(), 200)
 
-  /** Opens the console and counts what comes over the line until it shows that all is well. */
+  /** Opens the console and counts the bytes and answers until its first view. */
   const open = async (latency: number, clear = false) => {
     const page = await context.newPage()
     page.setDefaultTimeout(60_000)
@@ -53,14 +53,14 @@ describe('the console on a slow line', { timeout: 300_000 }, async () => {
     return { ...first, ms }
   }
 
-  test('shows its first view from few bytes and few answers, and keeps its files', async (t) => {
+  test('shows its first view after few bytes and few answers, and caches its files', async (t) => {
     for (const latency of [0, 100]) {
       const first = await open(latency, true)
       const { length } = first.fresh
       t.diagnostic(`${latency} ms away: ${first.bytes} bytes, ${length} answers, ${first.ms} ms`)
       assert.ok(first.bytes > 20_000, 'the bytes were counted')
-      assert.ok(first.bytes < MOST.bytes, `${first.bytes} bytes`)
-      assert.ok(length <= MOST.answers, first.fresh.join())
+      assert.ok(first.bytes < MAXIMUM.bytes, `${first.bytes} bytes`)
+      assert.ok(length <= MAXIMUM.answers, first.fresh.join())
     }
     const second = await open(100)
     t.diagnostic(`second view: ${second.bytes} bytes, ${second.ms} ms`)

@@ -12,7 +12,8 @@ gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: none } }
 routes: [{ name: all, skill: echo }]
 `
-const NEW = 'new-secret-of-the-hub'
+/** The secret of the sender; the gateway still has the old one. */
+const NEW_SECRET = 'new-secret-of-the-hub'
 
 describe('gateways in the console', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES })
@@ -20,14 +21,14 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
   const { page, show, press, shots } = await openConsole(() => daemon)
   const deliver = (n: number, path = '/hub') => {
     const body = `{"text":"<i>${n}</i>"}`
-    const signature = createHmac('sha256', NEW).update(body).digest('hex')
+    const signature = createHmac('sha256', NEW_SECRET).update(body).digest('hex')
     return daemon.post(path, body, {
       'x-github-event': 'ping',
       'x-hub-signature-256': `sha256=${signature}`,
     })
   }
 
-  test('a card shows rate, last message and refusals; refusals stand together with their likely cause', async () => {
+  test('show their rate, last message and refusals; refusals are grouped with their likely cause', async () => {
     for (let n = 0; n < 12; n++) await deliver(n)
     for (let n = 0; n < 3; n++) await daemon.post('/shop', `{"n":${n}}`)
     await show('gateways')
@@ -41,7 +42,7 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await shots('gateways')
   })
 
-  test('another secret is tried on a refused delivery, and the field shows nothing of it', async () => {
+  test('try another secret on refused deliveries without showing it', async () => {
     await show('gateways/hub')
     await page.getByText('12 of the last hour were refused (100 %)').waitFor()
     const field = page.getByLabel('Try another secret on the refused deliveries')
@@ -49,16 +50,16 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     await field.fill('not-it-either')
     await press('Try')
     await page.getByText('it does not fit').waitFor()
-    await field.fill(NEW)
+    await field.fill(NEW_SECRET)
     await press('Try')
     await page.getByText('it fits').waitFor()
     await page.getByText('It fits 12 of the 12 that are kept.').waitFor()
-    assert.ok(!(await page.locator('main').textContent())?.includes(NEW))
+    assert.ok(!(await page.locator('main').textContent())?.includes(NEW_SECRET))
     assert.equal(await page.locator('main i').count(), 0)
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway')
   })
-  test('the list of refusals shows a quiet gateway beside a noisy one, and says what it leaves out', async () => {
+  test('have a list of refusals with a quiet gateway beside a noisy one, which says what it leaves out', async () => {
     await deliver(0, '/till')
     for (let n = 0; n < 50; n++) await deliver(n)
     await show('gateways')

@@ -21,7 +21,7 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
   const rows = page.getByRole('list', { name: 'Conversations' }).getByRole('listitem')
   const chats = new Map<string, ReturnType<typeof daemon.chat>>()
-  /** A conversation belongs to a connection. */
+  /** Sends a message. Each sender has a connection, and so a conversation, of their own. */
   const say = async (who: string, text: string) => {
     const chat = chats.get(who) ?? daemon.chat('/chat')
     chats.set(who, chat)
@@ -30,13 +30,13 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
   }
   const first = async () => (await rows.first().textContent()) ?? ''
 
-  test('who waits for an answer is first, longest first, with the time; machines and answered ones are not', async () => {
+  test('show unanswered ones first, those that wait longest at the top; machines are hidden', async () => {
     await say('c1', 'my parcel is lost')
-    const lost = async () =>
+    const unanswered = async () =>
       Object(await daemon.invoke('conversation-list', { unanswered: true })).conversations
-    await until(async () => (await lost()).length === 1, 'one who waits')
+    await until(async () => (await unanswered()).length === 1, 'an unanswered conversation')
     await say('c2', 'where are you?')
-    await until(async () => (await lost()).length === 2, 'two who wait')
+    await until(async () => (await unanswered()).length === 2, 'two unanswered conversations')
     await say('c3', 'what are your hours?')
     await daemon.post('/shop', JSON.stringify({ text: 'a delivery' }))
     await show('conversations')
@@ -46,18 +46,18 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await rows.filter({ hasText: 'a delivery' }).waitFor()
     await press('With people')
     await rows.filter({ hasText: 'a delivery' }).waitFor({ state: 'detached' })
-    await until(async () => /parcel is lost/.test(await first()), 'who waits longest')
+    await until(async () => /parcel is lost/.test(await first()), 'the one that waits longest')
     assert.match(await first(), /waits \d+ s/)
     assert.match((await rows.nth(1).textContent()) ?? '', /where are you.*waits/)
     assert.equal(await rows.filter({ hasText: 'waits' }).count(), 2)
     await page.getByRole('button', { name: 'Unanswered 2' }).click()
-    await until(async () => (await rows.count()) === 2, 'only those')
+    await until(async () => (await rows.count()) === 2, 'only the unanswered ones')
     assert.match(page.url(), /show=unanswered/)
     assert.deepEqual(await faultsOf(page), [])
     await shots('inbox')
   })
 
-  test('the list follows what happens: another message, and an answer by hand', async () => {
+  test('are updated live by another message and by an answer by hand', async () => {
     await page.mouse.move(5, 5)
     await say('c4', 'one more question')
     await rows.filter({ hasText: 'one more question' }).waitFor()
@@ -77,10 +77,10 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     await page.getByRole('button', { name: 'Unanswered 2' }).waitFor()
   })
 
-  test('a conversation is taken over from the list, has its own list, and is handed back', async () => {
+  test('can be taken over from the list, have a list of their own then, and are handed back', async () => {
     await show('conversations')
     const row = rows.filter({ hasText: 'where are you?' })
-    // Who waits moves to the top: a row below the pointer would move away.
+    // Unanswered conversations move to the top: wait for that, so that the row stays below the pointer.
     await page.getByRole('button', { name: /^Unanswered \d/ }).waitFor()
     await row.hover()
     await row.getByRole('button', { name: /^Take over/ }).click()

@@ -32,7 +32,7 @@ console:
     await provider.close()
   })
 
-  /** A browser of its own, at the form of the provider. */
+  /** The form of the provider, in a browser context of its own. */
   const openForm = async (view = 'gateways') => {
     const page = await (await openContext()).newPage()
     page.setDefaultTimeout(30_000)
@@ -60,8 +60,8 @@ console:
       [method, path, body && JSON.stringify(body)],
     )
 
-  /** Every view of a viewer: what can be pressed only shows, copies, filters or leads elsewhere. */
-  const cannotChange = async (page: Page) => {
+  /** Checks that the enabled buttons of every view only show, copy, filter or navigate. */
+  const checkButtons = async (page: Page) => {
     await site.run(['message', 'demo', 'hello', '--wait', '0'])
     const letters = async () => [await daemon.invoke('dead-letter-list')].flat()
     const [letter] = await until(
@@ -103,7 +103,7 @@ console:
     assert.match((await retry.getAttribute('title')) ?? '', /viewer/)
   }
 
-  test('is a clear page while the provider is away, and the control token still works', async () => {
+  test('reports that the provider cannot be reached; the control token still works', async () => {
     const page = await openForm()
     await page.getByText(/The identity provider .* cannot be used/).waitFor()
     await page.getByRole('link', { name: 'Back to sign-in' }).click()
@@ -113,7 +113,7 @@ console:
     provider.open({ ...CLIENT, callback })
   })
 
-  test('leads back to the view, in every tab, with the rights of an operator and the name in histories', async () => {
+  test('returns to the view, is valid in every tab, and gives the roles of the person', async () => {
     const page = await openForm('gateways')
     await logIn(page, 'ada@example.com')
     await page.getByRole('heading', { name: 'Gateways', level: 1 }).waitFor()
@@ -130,7 +130,7 @@ console:
     assert.equal((await ask(page, 'POST', '/v1/reload', {})).status, 200)
   })
 
-  test('lets a viewer see and change nothing', async () => {
+  test('lets a viewer see everything and change nothing; changed roles apply immediately', async () => {
     const page = await openForm('now')
     await logIn(page, 'vera@example.com')
     await page.getByText('vera@example.com (viewer)').waitFor()
@@ -151,7 +151,7 @@ console:
       const body = method === 'POST' ? {} : undefined
       assert.equal((await ask(page, method, path, body)).status, status, `${method} ${path}`)
     }
-    await cannotChange(page)
+    await checkButtons(page)
     const skills = (await ask(page, 'GET', '/v1/skills')).answer.result
     assert.ok(
       skills.length > 10 &&
@@ -159,7 +159,6 @@ console:
           ({ name }: { name: string }) => !/drop|delete|gateway-send|resend|cancel|decide|echo/.test(name),
         ),
     )
-    // The rights are those of now: somebody else edits the file.
     site.write('routes.yaml', routes('{ operator: [vera@example.com] }'))
     const roles = async () => (await ask(page, 'GET', '/v1/session')).answer.result.person?.roles
     await until(async () => String(await roles()) === 'operator', 'the new role')
@@ -170,7 +169,7 @@ console:
     await page.getByText('Your session has ended.').waitFor()
   })
 
-  test('is for those who are named alone: no unproven address, no other domain', async () => {
+  test('refuses unverified addresses and other domains', async () => {
     site.write('routes.yaml', routes('{ operator: ["*@example.com"] }'))
     const config = async () => Object(Object(await daemon.get('/v1/configuration')).result).yaml
     await until(async () => String(await config()).split('*@').length === 3, 'the new configuration')
@@ -186,7 +185,7 @@ console:
     }
   })
 
-  test('says so when somebody does not want to', async () => {
+  test('reports that the person has cancelled', async () => {
     const page = await openForm()
     await page.getByRole('link', { name: /Cancel/i }).click()
     await page.getByText('You are not signed in').waitFor()

@@ -9,11 +9,13 @@ gateways:
   shop: { transport: webhook, path: /hooks/shop, verify: { scheme: none }, split: data.body, max-body: 2mb }
 routes: []
 `
-/** Messages of one delivery, and of a view before and after it is measured first. */
-const [BATCH, FIRST, MORE] = [500, 2_500, 4_500]
-/** Minutes that pass on the page's clock: each tick of a second draws ages, each pause looks at lists again. */
+/** Messages per delivery. */
+const BATCH = 500
+/** Messages before the first measurement of a view, and between the two measurements. */
+const [BEFORE, BETWEEN] = [2_500, 4_500]
+/** Time on the clock of the page: each second draws ages, each pause reloads lists. */
 const MINUTES = 60
-/** What a page may grow by while thousands of messages pass, and time: bytes, elements, listeners. */
+/** Maximum growth between the measurements: bytes, elements, listeners. */
 const GROWTH = { heap: 6_000_000, nodes: 300, listeners: 60 }
 
 describe('a page that is open for long', { timeout: 300_000 }, async () => {
@@ -25,16 +27,16 @@ describe('a page that is open for long', { timeout: 300_000 }, async () => {
   await line.send('Performance.enable')
   const text = 'x'.repeat(150)
   let sent = 0
-  const pass = async (many: number) => {
-    const end = sent + many - 1
+  const send = async (count: number) => {
+    const end = sent + count - 1
     while (sent < end) {
       const batch = Array.from({ length: BATCH }, () => ({ text: `number ${++sent}. ${text}` }))
       await daemon.post('/hooks/shop', JSON.stringify(batch))
     }
-    // Alone: of what comes in at once a list may miss some, and says so.
+    // The last one alone: of many at once, a list may leave some out.
     await daemon.post('/hooks/shop', JSON.stringify([{ text: `number ${++sent}. ${text}` }]))
   }
-  const hours = async () => {
+  const passTime = async () => {
     for (let minute = 0; minute < MINUTES; minute++) await page.clock.runFor(60_000)
   }
   const measure = async () => {
@@ -45,7 +47,7 @@ describe('a page that is open for long', { timeout: 300_000 }, async () => {
   }
 
   for (const view of ['now', 'messages', 'message'])
-    test(`stays small while thousands of messages and much time pass: ${view}`, async (t) => {
+    test(`needs no more memory after thousands of messages and an hour: ${view}`, async (t) => {
       if (view === 'message') {
         const { messages } = Object(await daemon.invoke('message-search', { limit: 1 }))
         await show(`messages/${messages[0].id}`)
@@ -54,34 +56,30 @@ describe('a page that is open for long', { timeout: 300_000 }, async () => {
         await show(view)
         await page.getByRole('heading', { level: 1 }).waitFor()
       }
-      /** Until the page has heard of the last one. */
-      const heard = async () => {
+      /** Waits until the page shows the last message. */
+      const untilShown = async () => {
         if (view === 'message') return
         const row =
           view === 'now'
             ? page.getByRole('row', { name: /^journal/ })
             : page.getByText(`number ${sent}.`).first()
-        const wanted = view === 'now' ? sent.toLocaleString('en') : `number ${sent}.`
+        const expected = view === 'now' ? sent.toLocaleString('en') : `number ${sent}.`
         await page.mouse.move(2, 2)
-        await until(
-          async () => (await row.textContent({ timeout: 60_000 }))?.includes(wanted),
-          wanted,
-          60_000,
-        )
+        await until(async () => (await row.textContent({ timeout: 60_000 }))?.includes(expected), expected)
       }
-      await pass(FIRST)
-      await heard()
+      await send(BEFORE)
+      await untilShown()
       await page.clock.runFor(60_000)
       const before = await measure()
-      await pass(MORE)
-      await heard()
-      await hours()
-      await heard()
+      await send(BETWEEN)
+      await untilShown()
+      await passTime()
+      await untilShown()
       const after = await measure()
       t.diagnostic(`${view}: ${JSON.stringify(before)}, then ${JSON.stringify(after)}`)
-      for (const [name, most] of Object.entries(GROWTH)) {
+      for (const [name, maximum] of Object.entries(GROWTH)) {
         const [first = 0, last = 0] = [Object(before)[name], Object(after)[name]]
-        assert.ok(last < first + most, `${name}: ${first}, then ${last}`)
+        assert.ok(last < first + maximum, `${name}: ${first}, then ${last}`)
       }
     })
 })

@@ -7,7 +7,7 @@ import { until } from '../fixtures/until.ts'
 import { callback } from '../transports/slack/harness.ts'
 
 const CHARGE = `export default { description: 'charges', run({ message }) { throw new Error('no money for ' + message.text) } }`
-/** The call that posts, and those by which the daemon looks whether an uncertain post has arrived. */
+/** The call that posts, and those by which the daemon checks whether an uncertain post has arrived. */
 const METHODS = ['chat.postMessage', 'conversations.replies', 'conversations.history']
 const FAULTS = Array.from({ length: 200 }, () => ({ status: 503, body: {} }))
 
@@ -30,7 +30,7 @@ routes:
   const post = (text: string) => daemon.post('/shop', JSON.stringify({ text }))
   const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
 
-  test('a message that is done shows that its reply cannot be sent, and that it was sent, without a reload', async () => {
+  test('sees live that the reply of a done message cannot be sent, and later that it was sent', async () => {
     await show('messages')
     const refuse = slack.hold('chat.postMessage')
     // From the start: on a busy machine, the held call may end by its timeout before the page shows the message.
@@ -55,7 +55,7 @@ routes:
     await row('is anybody there?').getByText('done').waitFor({ timeout: 180_000 })
   })
 
-  test('wrong search words are explained once, and are no failure, in messages and conversations', async () => {
+  test('gets one explanation of wrong search words, and no failure, in messages and conversations', async () => {
     for (const view of ['messages', 'conversations']) {
       await show(`${view}?search=after%3Asoonish`)
       await page.getByRole('alert').getByText('after:soonish').waitFor()
@@ -67,7 +67,7 @@ routes:
     }
   })
 
-  test('after a decision about a dead letter, the list that it came from is back', async () => {
+  test('returns to the list after a decision about a dead letter', async () => {
     for (const text of ['charge 1', 'charge 2']) await post(text)
     await until(async () => [await daemon.invoke('dead-letter-list')].flat().length === 2, 'two dead letters')
     await show('dead-letters?error=charge')
@@ -80,7 +80,7 @@ routes:
     await row('charge 1').waitFor({ state: 'detached' })
   })
 
-  test('a trouble offers what ends it here, and no command line', async () => {
+  test('gets buttons for a trouble instead of command lines', async () => {
     const wrong = page.getByRole('region', { name: 'What is wrong' })
     await daemon.invoke('route-pause', { route: 'charges', reason: 'a test' })
     await post('charge 3')
@@ -100,7 +100,7 @@ routes:
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
   })
 
-  test('a gateway is paused by its name from anywhere', async () => {
+  test('pauses a gateway by its name from any view', async () => {
     await show('cost')
     await page.getByRole('heading', { name: 'Cost' }).waitFor()
     await page.keyboard.press('Control+k')
@@ -113,7 +113,7 @@ routes:
     await daemon.invoke('gateway-resume', { gateway: 'shop' })
   })
 
-  test('the times of a timeline are those of this place, and the audit log leaves out what only counted', async () => {
+  test('sees local times in a timeline', async () => {
     const [message] = Object(await daemon.invoke('message-search', { gateway: 'shop', limit: 1 })).messages
     await page.clock.install()
     await show(`messages/${message.id}`)
@@ -122,6 +122,9 @@ routes:
     const local = await page.evaluate((at) => new Date(at).toTimeString().slice(0, 8), iso)
     assert.equal(text?.slice(0, 8), local)
     assert.match(String(await first.getAttribute('title')), /^\d+ \w+ \d{4}, \d\d:\d\d:\d\d \S+$/)
+  })
+
+  test('sees no erasure in the audit log that only counted', async () => {
     await daemon.invoke('person-erase', { identity: ['*:ada@example.com'] })
     await show('audit?action=person-erase')
     await page.getByText('No entry matches.').waitFor()

@@ -16,7 +16,7 @@ routes:
 const STOCK = `let n = 0
 export default { description: 'asks the warehouse', run() { if (n++ === 0) throw new Error('the warehouse is away') } }`
 
-describe('going anywhere in the console by the keyboard, and on a phone', { timeout: 120_000 }, async () => {
+describe('navigation in the console by keyboard and on a phone', { timeout: 120_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { stock: STOCK } })
   const daemon = await site.start()
   await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'analytics' })
@@ -29,7 +29,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
   }
   const option = (name: string | RegExp) => dialog.getByRole('option', { name })
 
-  test('Ctrl-K leads to views, gateways, skills, conversations and messages, and searches', async () => {
+  test('Ctrl-K finds views, gateways, skills, conversations and messages, and starts searches', async () => {
     await open()
     assert.deepEqual(await faultsOf(page), [])
     await input.fill('appro')
@@ -78,7 +78,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await page.keyboard.press('Escape')
   })
 
-  test('arrows choose, Escape closes, and an action asks as its button does', async () => {
+  test('arrows select, Escape closes, and an action needs the same confirmation as its button', async () => {
     await open()
     await input.fill('reload')
     await option(/^Reload the configuration/).waitFor()
@@ -96,7 +96,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await page.keyboard.press('Escape')
   })
 
-  test('keys that follow each other at once are not lost while dialogs open and close', async () => {
+  test('fast keys are not lost while dialogs open and close', async () => {
     const line = await page.context().newCDPSession(page)
     await line.send('Emulation.setCPUThrottlingRate', { rate: 10 })
     const inTurn = (...keys: string[]) => Promise.all(keys.map((key) => page.keyboard.press(key)))
@@ -114,23 +114,23 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await line.send('Emulation.setCPUThrottlingRate', { rate: 1 })
   })
 
-  test('what is typed while the list of names is still on its way goes into it', async () => {
-    const arrived = Promise.withResolvers<void>()
+  test('keys that are typed while the palette is still loading go into its field', async () => {
+    const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
     await page.route('**/later-*.js', async (route) => {
-      await arrived.promise
+      await isReleased
       await route.continue()
     })
     await page.reload()
     await page.getByText('Live', { exact: true }).waitFor()
     for (const key of ['Control+k', 'a', 'u', 'x', 'Backspace', 'd', 'i']) await page.keyboard.press(key)
-    arrived.resolve()
+    release()
     await input.waitFor()
     assert.equal(await input.inputValue(), 'audi')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor()
   })
 
-  test('on a phone the status, the way to everything, the filters and the actions are there', async () => {
+  test('a phone has the status, the palette, the filters and the actions', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')
     await page.getByText('Live', { exact: true }).waitFor()
@@ -150,7 +150,7 @@ describe('going anywhere in the console by the keyboard, and on a phone', { time
     await page.getByRole('button', { name: 'Sign out' }).waitFor()
   })
 
-  test('on a phone all views are in a menu, which closes where one was chosen', async () => {
+  test('a phone has all views in a menu, which closes after a choice', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('messages')
     const menu = page.getByRole('button', { name: /^Messages/ })

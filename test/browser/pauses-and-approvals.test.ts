@@ -35,7 +35,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
   const names = async () =>
     [await daemon.invoke('pause-list')].flat().map((each) => `${Object(each).kind} ${Object(each).name}`)
 
-  test('a skill and a route are paused with a reason, and everything that is paused is in one place', async () => {
+  test('a skill and a route are paused with a reason; one view lists everything that is paused', async () => {
     await show('skills/refund')
     await press('Pause skill refund')
     await dialog.getByLabel('Reason').fill('wrong amounts')
@@ -90,8 +90,8 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     assert.deepEqual(await names(), [])
   })
 
-  test('a request says what, who and why in a title of its arguments, counts down, and is decided by keys', async () => {
-    const asked = [20, 35].map((amount) =>
+  test('a request has a title with its arguments and a countdown, and is decided by keys', async () => {
+    const results = [20, 35].map((amount) =>
       daemon.invoke('refund', { order: '<i>1</i>', amount }).catch(String),
     )
     await show('approvals')
@@ -100,7 +100,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.getByRole('article', { name: 'Refund 35' }).waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('approvals')
-    // The first that was asked has the focus; which one that is depends on the daemon.
+    // The first request gets the focus: either of the two.
     await page.keyboard.press('j')
     const focused = () => page.evaluate("document.activeElement.querySelector('h2')?.textContent ?? ''")
     const first = String(await focused())
@@ -122,7 +122,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.getByRole('article').filter({ hasText: 'Approve …' }).focus()
     await page.keyboard.press('a')
     await answer('Approve refund')
-    const said = (await Promise.all(asked)).map(String)
+    const texts = (await Promise.all(results)).map(String)
     await show('audit?what=Refund 35')
     await page.getByRole('row').filter({ hasText: 'Refund 35' }).waitFor()
     assert.equal(await page.getByRole('row').filter({ hasText: 'Refund 20' }).count(), 0)
@@ -141,12 +141,12 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.getByRole('link', { name: 'Clear the filters' }).waitFor()
     await show('approvals')
     assert.ok(
-      said.some((text) => /not this one/.test(text)) && said.some((text) => /^paid /.test(text)),
-      said.join(),
+      texts.some((text) => /not this one/.test(text)) && texts.some((text) => /^paid /.test(text)),
+      texts.join(),
     )
   })
 
-  test('the same dialog decides where the message is, and says which route and sender led there', async () => {
+  test('a request is also decided on its message, in the same dialog, which names the route', async () => {
     const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard\nme \u202e' }))
     const { id } = Object(body)
     const pending = async () => [await daemon.invoke('approval-list', { status: 'pending' })].flat()
@@ -169,7 +169,7 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.getByRole('heading', { name: /done$/ }).waitFor()
   })
 
-  test('a title with an argument that the skill does not have is refused with its place', async () => {
+  test('a title with an unknown argument of the skill is refused with its place', async () => {
     site.write(
       'routes.yaml',
       ROUTES.replace('Echo for {from}', 'Refund {amount} of {ordre}').replace('skill: echo', 'skill: refund'),

@@ -33,7 +33,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await answer('Erase')
   }
 
-  test('the keyboard alone leads to what is kept about somebody, by place, and the address keeps it', async () => {
+  test('the records about a person are found by keyboard, counted by place, and in the address', async () => {
     await page.keyboard.press('Control+k')
     await dialog.getByRole('option').first().waitFor()
     await page.keyboard.type(ADA)
@@ -49,7 +49,7 @@ describe('people and jobs in the console', { timeout: 240_000 }, async () => {
     await page.getByText('3 messages', { exact: true }).waitFor()
   })
 
-  test('recent senders are there before an id is typed, and their last messages before the count', async () => {
+  test('recent senders and their last messages are listed without a search', async () => {
     await show('people')
     const senders = page.getByRole('region', { name: 'Recent senders' })
     await senders.getByRole('row').filter({ hasText: ADA }).getByText('3', { exact: true }).waitFor()

@@ -14,11 +14,11 @@ routes:
 const FAIL = `export default { description: 'fails', run({ message }) { throw new Error('no such order: ' + message.data.body.text) } }`
 const MANY = 150
 
-describe('finding the way in the console', { timeout: 300_000 }, async () => {
+describe('navigation in the console', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { fail: FAIL } })
   const daemon = await site.start()
   const post = (text: string) => daemon.post('/hooks/demo', JSON.stringify({ text }))
-  for (let at = 0; at < MANY; at++) await post(`number ${at}.`)
+  for (let n = 0; n < MANY; n++) await post(`number ${n}.`)
   const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
 
   const list = page.locator('.list')
@@ -28,10 +28,10 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
   const isChosen = (text: string) =>
     until(async () => String(await chosen()).includes(text), `the row ${text}`)
 
-  test('Escape and the back button lead to the row and the place that a message was opened from', async () => {
+  test('returns by Escape and the back button to the row and scroll position of a message', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await row(`number ${MANY - 1}.`).waitFor()
-    // Farther down than one page: what was loaded stays.
+    // Further down than one page of the list.
     await until(async () => {
       await list.evaluate((element) => Object(element).scrollTo(0, 120 * 36))
       return (await top()) === 120 * 36
@@ -50,7 +50,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     assert.equal(await top(), before)
   })
 
-  test('inside a message j and k lead to its neighbours in the list, and Escape to the one that was read last', async () => {
+  test('opens the neighbours of a message by j and k, and returns by Escape to the last one', async () => {
     await page.keyboard.press('Enter')
     const text = page.getByLabel('Text', { exact: true })
     await text.getByText('number 25.').waitFor()
@@ -68,7 +68,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     await isChosen('number 26.')
   })
 
-  test('what comes in meanwhile moves nothing, and what became of a row is known when one is back', async () => {
+  test('keeps the scroll position when messages arrive while another view is open', async () => {
     const before = await top()
     await page.keyboard.press('Enter')
     await page.getByLabel('Text', { exact: true }).getByText('number 26.').waitFor()
@@ -79,7 +79,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     assert.equal(await top(), before)
   })
 
-  test('a dead letter leads back to its kind, and from there to the others of it', async () => {
+  test('returns from a dead letter to its group, and from there to the list of groups', async () => {
     for (const order of ['lost-17', 'lost-18', 'lost-19']) await post(order)
     await page.goto(`${daemon.control}/#/dead-letters`)
     await page.getByRole('link', { name: 'lost', exact: true }).click()
@@ -94,7 +94,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     await until(async () => (await chosen()) === 'lost', 'the kind that was opened')
   })
 
-  test('a long page is where it was left, and a new one begins at its top', async () => {
+  test('restores the scroll position of a long page, and opens a new page at its top', async () => {
     await page.setViewportSize({ width: 1200, height: 160 })
     await page.goto(`${daemon.control}/#/gateways`)
     const scrolled = () => page.evaluate('document.getElementById("main").scrollTop')
@@ -112,7 +112,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     await page.setViewportSize({ width: 1200, height: 700 })
   })
 
-  test('j and k move through what is no long list too', async () => {
+  test('moves through short lists by j and k, too', async () => {
     await page.goto(`${daemon.control}/#/skills`)
     await page.getByRole('link', { name: /^echo/ }).waitFor()
     const [first, second] = await page.locator('main [data-row]').allTextContents()
@@ -124,7 +124,7 @@ describe('finding the way in the console', { timeout: 300_000 }, async () => {
     assert.equal(await chosen(), first)
   })
 
-  test('an address that is none says so, and shows where one can go', async () => {
+  test('shows links for an address without a page', async () => {
     for (const address of ['mesages', 'now/and/then', 'cost/x']) {
       await page.goto(`${daemon.control}/#/${address}`)
       await page.getByRole('heading', { name: 'There is no such page' }).waitFor()

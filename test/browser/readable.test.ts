@@ -15,14 +15,14 @@ const SHIP = `export default { description: 'ships', run({ message: { data: { bo
   throw new Error(body.reason ?? 'The warehouse has no stock of order ' + body.order + ' in Rotterdam, as it says')
 } }`
 
-describe('what lists and questions of the console say', { timeout: 300_000 }, async () => {
+describe('texts in lists and dialogs of the console', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { ship: SHIP } })
   const daemon = await site.start()
   const { page } = await openConsole(() => daemon, { height: 700, timeout: 15_000 })
   const post = (body: object) => daemon.post('/hooks/shop', JSON.stringify(body))
   const row = (text: string) => page.getByRole('listitem').filter({ hasText: text })
 
-  test('a row of a webhook says what came, and not the id of the event', async () => {
+  test('a row of a webhook summarises the event without its id', async () => {
     const charge = {
       id: 'ch_3MtwBwLkdIwHu7ix',
       object: 'charge',
@@ -45,7 +45,7 @@ describe('what lists and questions of the console say', { timeout: 300_000 }, as
     await page.getByText('1 conversation', { exact: true }).waitFor()
   })
 
-  test('a kind of dead letters says what its errors have in common once, and in each row what differs', async () => {
+  test('dead letters are grouped by the texts of their errors', async () => {
     for (const order of ['A-17', 'B-18', 'B-18', 'C-19']) await post({ type: 'order.paid', order })
     await post({ type: 'order.paid', reason: 'no such shop' })
     await page.goto(`${daemon.control}/#/dead-letters`)
@@ -55,7 +55,7 @@ describe('what lists and questions of the console say', { timeout: 300_000 }, as
     await page.getByText('4 in 3 kinds, most first.').waitFor()
   })
 
-  test('a question about several dead letters names each reason with its count', async () => {
+  test('a group shows what its errors have in common, its rows what differs, and a dialog each error with its count', async () => {
     for (const order of ['31', '32', '32', '33']) await post({ type: 'order.paid', order })
     await page.goto(`${daemon.control}/#/dead-letters?error=order+3`)
     const kind = page.locator('.group')

@@ -35,7 +35,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
       `the rows ${texts.join(', ')}`,
     )
 
-  test('words, from:, status: and gateway: narrow the list, live too, and are in the address', async () => {
+  test('filters the list and new messages by words, status: and gateway:, and is in the address', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await shows('blue money', 'card is lost', 'blue book')
     await box.fill('blue gateway:shop')
@@ -64,7 +64,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.getByText('Nothing matches.').waitFor()
   })
 
-  test('a word that is not understood says what is, and nothing breaks', async () => {
+  test('explains an unknown key and suggests the nearest', async () => {
     await box.fill('stauts:dead')
     await page.getByRole('alert').getByText('stauts: is not a known key; did you mean status:?').waitFor()
     await page.getByRole('button', { name: 'Help with search words' }).click()
@@ -76,18 +76,18 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     assert.equal(await page.getByRole('alert').filter({ hasText: 'understood' }).count(), 0)
   })
 
-  test('the histogram counts what the search finds; a click narrows the list to that time, and back leads out', async () => {
+  test('shows a histogram of the results, whose bars narrow the list to a time; the back button undoes that', async () => {
     await box.fill('blue')
     const histogram = page.getByRole('slider', { name: /Messages over time/ })
-    // Leaving the field searches at once: what follows is added to this search.
+    // Leaving the field starts the search immediately.
     await histogram.focus()
     await page.waitForURL('**/#/messages?search=blue')
     await until(async () => (await histogram.getAttribute('aria-busy')) === 'false', 'counts of this search')
     await until(async () => (await histogram.locator('.bar-of').count()) > 0, 'a bar')
     await page.keyboard.press('End')
-    const said = async () => (await histogram.getAttribute('aria-valuetext')) ?? ''
+    const valueText = async () => (await histogram.getAttribute('aria-valuetext')) ?? ''
     await until(async () => {
-      if (!/: 0 messages/.test(await said())) return true
+      if (!/: 0 messages/.test(await valueText())) return true
       await page.keyboard.press('ArrowLeft')
       return false
     }, 'a span with messages')
@@ -95,11 +95,9 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.waitForURL(/search=blue.*since=.*until=/)
     // The spans move with the time, so the span is the one in the address.
     const { since, until: end } = Object.fromEntries(new URLSearchParams(page.url().split('?')[1]))
-    const { total: many } = Object(
-      await daemon.invoke('message-histogram', { text: 'blue', since, until: end }),
-    )
-    assert.ok(many > 0)
-    await until(async () => (await rows.count()) === many, `${many} messages`)
+    const { total } = Object(await daemon.invoke('message-histogram', { text: 'blue', since, until: end }))
+    assert.ok(total > 0)
+    await until(async () => (await rows.count()) === total, `${total} messages`)
     await page.getByLabel('From', { exact: true }).waitFor()
     await page.goBack()
     await page.waitForURL('**/#/messages?search=blue')
@@ -114,7 +112,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await until(async () => (await rows.count()) >= Math.min(before, 4), 'all of them')
   })
 
-  test('a choice made while typing has not paused keeps what was typed, and the typing keeps the choice', async () => {
+  test('keeps both the typed words and a time that is chosen before the search has started', async () => {
     await page.goto(`${daemon.control}/#/messages`)
     await box.fill('blue')
     await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
@@ -122,7 +120,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await shows('blue pen', 'more blue money', 'blue money', 'card is lost', 'blue book')
   })
 
-  test('a time is chosen for messages, dead letters, conversations and the audit log, in the address', async () => {
+  test('has a time range in the address for messages, dead letters, conversations and the audit log', async () => {
     for (const view of ['messages', 'dead-letters', 'conversations', 'audit']) {
       await page.goto(`${daemon.control}/#/${view}`)
       await page.getByRole('combobox', { name: 'Time' }).selectOption('last hour')
@@ -135,7 +133,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     }
   })
 
-  test('a view is saved in this browser, found again, shared as a link and removed', async () => {
+  test('can be saved in this browser, opened, copied as a link and removed', async () => {
     await page.goto(`${daemon.control}/#/messages?search=status%3Adead`)
     await page.getByRole('button', { name: 'Save view' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Lost ones')
@@ -154,7 +152,7 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     await page.getByRole('link', { name: 'Lost ones' }).waitFor({ state: 'detached' })
   })
 
-  test('the command line takes the same words', async () => {
+  test('works with the same words on the command line', async () => {
     const { out } = await site.run(['message', 'list', '--search', 'status:dead "blue card"'])
     assert.match(out, /a blue card is lost/)
     assert.doesNotMatch(out, /blue book/)

@@ -27,7 +27,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
   const rowOf = (text: string) => rows.filter({ hasText: text })
   const retriedTimes = async () => (await letters()).filter(({ retriedAt }) => retriedAt !== undefined).length
 
-  test('a row says its route, how long it took, its error, and that its reply was not sent', async () => {
+  test('show the route, the duration, the error, and that the reply was not sent', async () => {
     await show('messages')
     await rowOf('hello').getByText('reply not sent', { exact: true }).waitFor()
     await rowOf('hello').getByText('rest', { exact: true }).waitFor()
@@ -38,7 +38,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     await rowOf('charge 2').getByText('no money for 2 today').waitFor()
   })
 
-  test('selected messages that failed are retried; others are only copied', async () => {
+  test('can be selected and retried together', async () => {
     await show('messages?outcome=dead')
     await page
       .getByRole('list', { name: 'Why they failed' })
@@ -59,7 +59,7 @@ describe('rows of messages and dead letters in the console', { timeout: 300_000 
     assert.equal(await retriedTimes(), 2)
   })
 
-  test('one dead letter is retried from its row, which then says that it failed again', async () => {
+  test('have a button to retry, and show that a dead letter failed again', async () => {
     await show('dead-letters')
     await page
       .locator('.group')

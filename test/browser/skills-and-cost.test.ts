@@ -55,7 +55,7 @@ routes:
   const daemon = await site.start()
   const { page, show, press, answer, shots } = await openConsole(() => daemon)
 
-  test('a skill shows runs, errors, durations, who calls it, and its last runs with their messages', async () => {
+  test('a skill shows its runs, errors and callers, and its last runs with their messages', async () => {
     for (const text of ['good', 'good', 'bad'])
       await daemon.post('/shop', text, { 'content-type': 'text/plain' })
     const three = async () => Object(await daemon.invoke('skill-usage', { name: 'flaky' })).runs === 3
@@ -75,7 +75,7 @@ routes:
     await page.getByRole('heading', { name: /dead$/ }).waitFor()
   })
 
-  test('own skills are compared in a table, with the rest in closed groups, and sorted by any column', async () => {
+  test('own skills are in a table that is sorted by any column, and other skills in closed groups', async () => {
     await daemon.invoke('echo', { text: 'x' })
     await show('skills')
     const table = page.getByRole('region', { name: 'Your skills' })
@@ -104,7 +104,7 @@ routes:
     await page.getByRole('heading', { name: 'gateway-send' }).waitFor()
   })
 
-  test('a skill that needs approval is decided where it was started, in the same dialog', async () => {
+  test('a skill that needs an approval can be approved where it was started', async () => {
     await show('skills/wipe')
     await page.getByLabel('disk').fill('sda1')
     await press('Run')
@@ -114,7 +114,7 @@ routes:
     await page.getByLabel('Result', { exact: true }).getByText('wiped sda1').waitFor()
   })
 
-  test('cost is shown by model, skill, sender and day, with budgets, and never as a wrong amount', async () => {
+  test('cost is shown by model, skill, sender and day, with budgets; tokens without a price are marked', async () => {
     await show('cost')
     await page.getByText('No model was used in this time.').waitFor()
     await page.getByText(/Budgets are set in model.budget/).waitFor()
@@ -141,7 +141,7 @@ routes:
     await page.getByText('0.018 EUR').waitFor()
   })
 
-  test('the time of skills and cost is chosen as in messages, stays in the address, and is copied with it', async () => {
+  test('the time range of skills and cost is in the address, and is copied with it', async () => {
     const time = page.getByLabel('Time')
     const copied = () => page.evaluate('navigator.clipboard.readText()')
     const figure = (name: string) => page.locator('.figure').filter({ hasText: name })

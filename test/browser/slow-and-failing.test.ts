@@ -14,7 +14,7 @@ routes:
 `
 const BROKEN = `export default { name: 'broken', description: 'Fails.', async run() { throw new Error('out of stock') } }\n`
 
-describe('the console on a slow line, and where the daemon fails', { timeout: 300_000 }, async () => {
+describe('the console on a slow line and with failing requests', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { broken: BROKEN } })
   const daemon = await site.start()
   const id = String(Object((await daemon.post('/hooks/shop', '{"text":"the blue book"}')).body).id)
@@ -26,10 +26,10 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
   const { conversation } = Object(Object(await daemon.invoke('message-show', { id })).message)
   const { page, show, shots } = await openConsole(() => daemon, { timeout: 15_000 })
   const main = page.getByRole('main')
-  const waits = main.getByText('Loading …').first()
-  const again = main.getByRole('button', { name: 'Try again' })
+  const loading = main.getByText('Loading …').first()
+  const tryAgain = main.getByRole('button', { name: 'Try again' })
 
-  /** Views that ask the daemon for what they show, and what of it they show in the end. */
+  /** Views that load data from the daemon, and a text of this data. */
   const views: [view: string, text: string | RegExp][] = [
     ['now?since=6h', 'On the way'],
     ['messages', 'the blue book'],
@@ -60,7 +60,7 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
     )
 
   for (const [view, text] of views) {
-    test(`${view} says that it is loading, and shows what comes`, async () => {
+    test(`shows in ${view} that it is loading, and then the data`, async () => {
       const released = Promise.withResolvers<void>()
       await intercept(async (route) => {
         await released.promise
@@ -68,8 +68,8 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
       })
       await show(view)
       try {
-        const said = view.startsWith('people') ? main.getByText(/^Reading all places/) : waits
-        if (view !== 'queues') await said.waitFor()
+        const notice = view.startsWith('people') ? main.getByText(/^Reading all places/) : loading
+        if (view !== 'queues') await notice.waitFor()
         if (view === 'messages') {
           // The code of the view may still be on its way too.
           await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor()
@@ -80,11 +80,11 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
         released.resolve()
       }
       await main.getByText(text).first().waitFor()
-      await waits.waitFor({ state: 'detached' })
+      await loading.waitFor({ state: 'detached' })
       await page.unrouteAll({ behavior: 'wait' })
     })
 
-    test(`${view} says what failed, and tries again`, async () => {
+    test(`shows in ${view} what failed, and tries again`, async () => {
       const body = JSON.stringify({ error: { code: 'internal', message: 'The disk is full.' } })
       await show('nowhere')
       await main.getByText('There is no such page').waitFor()
@@ -100,25 +100,25 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
       }
       await page.unrouteAll({ behavior: 'wait' })
       await until(async () => {
-        if ((await again.count()) === 0) return true
-        // What failed is also tried again by itself where the connection comes back.
-        await again
+        if ((await tryAgain.count()) === 0) return true
+        // The button may disappear before the click, since the page also tries again by itself.
+        await tryAgain
           .first()
           .click({ timeout: 1_000 })
           .catch(() => undefined)
-        // Each click begins anew: one that comes too soon would never let it end.
-        await again
+        // A click restarts the request: one that comes too early would interrupt it.
+        await tryAgain
           .first()
           .waitFor({ state: 'detached', timeout: 3_000 })
           .catch(() => undefined)
         return false
       }, `${view} tries again`)
       await main.getByText(text).first().waitFor()
-      await until(async () => (await main.getByText(/The disk is full/).count()) === 0, `${view} is whole`)
+      await until(async () => (await main.getByText(/The disk is full/).count()) === 0, `${view} is complete`)
     })
   }
 
-  test('what is known stays where a later look fails, and says how old it is', async () => {
+  test('keeps loaded data with its age if a reload fails', async () => {
     await show('paused')
     await main.getByText('Nothing is paused.').waitFor()
     await show('audit')
@@ -131,30 +131,30 @@ describe('the console on a slow line, and where the daemon fails', { timeout: 30
     await main.getByText('sign-in').first().waitFor()
     await shots('old-audit')
     await page.unrouteAll({ behavior: 'wait' })
-    await again.click()
-    await again.waitFor({ state: 'detached' })
+    await tryAgain.click()
+    await tryAgain.waitFor({ state: 'detached' })
   })
 
-  test('until the daemon has said how it is, nothing is called empty', async () => {
+  test('calls nothing empty before the state of the daemon is known', async () => {
     await page.route('**/v1/stream?*', () => undefined)
     for (const view of ['now', 'queues', 'gateways', 'gateways/shop']) {
       await show(view)
       await page.reload()
-      await waits.waitFor()
+      await loading.waitFor()
       for (const text of ['All is well.', /^Nobody reads events/, /^None yet/, 'It does not run.'])
         assert.equal(await main.getByText(text).count(), 0, view)
     }
   })
 
-  test('a view whose file does not come says so, and comes later', async () => {
+  test('reports a script that cannot be loaded, and loads it later', async () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.route('**/later-*.js', (route) => route.abort())
     await show('audit')
     await page.reload()
     await main.getByText(/could not be loaded/).waitFor()
     await page.unrouteAll({ behavior: 'wait' })
-    // Something else on the page may make it load before the click.
-    await again.or(main.getByText('sign-in')).first().click()
+    // The script may be loaded for another reason before the click.
+    await tryAgain.or(main.getByText('sign-in')).first().click()
     await main.getByText('sign-in').first().waitFor()
   })
 })

@@ -12,13 +12,13 @@ import { until } from '../fixtures/until.ts'
 
 const SECRET = /^whsec_[A-Za-z0-9+/]{40,}={0,2}$/
 
-type Got = { id: string; at: string; signatures: string; body: string }
+type Push = { id: string; timestamp: string; signatures: string; body: string }
 
-/** Whether a request is signed by a secret, as Standard Webhooks wants it. */
-function isSignedBy(secret: string, { id, at, signatures, body }: Got): boolean {
+/** Whether a push is signed with a secret, as Standard Webhooks defines. */
+function isSignedBy(secret: string, { id, timestamp, signatures, body }: Push): boolean {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const wanted = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')
-  return signatures.split(' ').includes(`v1,${wanted}`)
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')
+  return signatures.split(' ').includes(`v1,${expected}`)
 }
 
 describe('push subscriptions in the console', { timeout: 240_000 }, async () => {
@@ -30,11 +30,11 @@ routes: [{ name: all, skill: echo }]
 `,
   })
   const daemon = await site.start()
-  const got: Got[] = []
+  const got: Push[] = []
   const receiver = await serveHttp(async (request, response) => {
     const body = (await request.toArray()).join('')
     const header = (name: string) => String(request.headers[`webhook-${name}`])
-    got.push({ id: header('id'), at: header('timestamp'), signatures: header('signature'), body })
+    got.push({ id: header('id'), timestamp: header('timestamp'), signatures: header('signature'), body })
     response.writeHead(200).end()
   })
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
@@ -46,7 +46,7 @@ routes: [{ name: all, skill: echo }]
     Object(Object(await daemon.invoke('subscription-show', { name: 'shop' })).settings)
   const secrets: string[] = []
 
-  test('one is created, and its secret, shown once and copied, signs what is pushed', async () => {
+  test('can be created; the secret is shown once, copied, and signs the pushes', async () => {
     await show('queues')
     await press('New push subscription …')
     await field('Name').fill('shop')
@@ -79,7 +79,7 @@ routes: [{ name: all, skill: echo }]
     await shots('subscriptions')
   })
 
-  test('one of the file cannot be changed here, and a name is taken only once', async () => {
+  test('cannot be changed if they are in the file, nor created with an existing name', async () => {
     await show('queues/orders/crm')
     await page.getByText('Defined in routes.yaml.').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Delete crm' }).count(), 0)
@@ -92,7 +92,7 @@ routes: [{ name: all, skill: echo }]
     await answer('Cancel')
   })
 
-  test('one is changed, keeps what was not touched, and its new secret signs beside the old one', async () => {
+  test('can be changed, keeping other settings; a new secret signs beside the old one', async () => {
     await show('queues/orders/shop')
     await press('Change shop')
     await field('Only events that match').fill('{ "dat')
@@ -121,17 +121,17 @@ routes: [{ name: all, skill: echo }]
     assert.equal((await settings()).rate, undefined)
   })
 
-  test('one has headers, OAuth, a timeout and retries; what is not shown is kept or asked for again', async () => {
-    const asked: string[] = []
+  test('can have headers, OAuth, a timeout and retries; hidden secrets are kept or have to be entered again', async () => {
+    const tokenRequests: string[] = []
     const tokens = await serveHttp(async (request, response) => {
-      asked.push((await request.toArray()).join(''))
+      tokenRequests.push((await request.toArray()).join(''))
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"access_token":"t0ken","token_type":"Bearer","expires_in":3600}')
     })
-    const heard: string[] = []
+    const received: string[] = []
     const guarded = await serveHttp(async (request, response) => {
       await request.toArray()
-      heard.push(`${request.headers.authorization} ${request.headers['x-team']}`)
+      received.push(`${request.headers.authorization} ${request.headers['x-team']}`)
       response.writeHead(200).end()
     })
     await show('queues')
@@ -159,9 +159,9 @@ routes: [{ name: all, skill: echo }]
     await answer('Create')
     await page.getByText('guarded is created.').waitFor()
     await daemon.invoke('event-emit', { topic: 'guarded', data: 1 })
-    await until(async () => heard.length === 1, 'the push')
-    assert.deepEqual(heard, ['Bearer t0ken books'])
-    assert.match(String(asked[0]), /scope=events\.write/)
+    await until(async () => received.length === 1, 'the push')
+    assert.deepEqual(received, ['Bearer t0ken books'])
+    assert.match(String(tokenRequests[0]), /scope=events\.write/)
 
     const known = async () =>
       Object(Object(await daemon.invoke('subscription-show', { name: 'guarded' })).settings)
@@ -182,20 +182,20 @@ routes: [{ name: all, skill: echo }]
     const after = await known()
     assert.deepEqual([after.concurrency, after.oauth, after.headers], [1, oauth, { 'x-team': '[secret]' }])
     await daemon.invoke('event-emit', { topic: 'guarded', data: 2 })
-    await until(async () => heard.length === 2, 'the push after the change')
-    assert.equal(heard[1], heard[0])
+    await until(async () => received.length === 2, 'the push after the change')
+    assert.equal(received[1], received[0])
     await daemon.invoke('subscription-delete', { name: 'guarded', force: true })
     await tokens.close()
     await guarded.close()
   })
 
-  test('a client certificate of the dialog reaches a receiver that demands one, and a wrong one is refused at its field', async () => {
+  test('can have a client certificate; an invalid one is refused at its field', async () => {
     const { pem, remove } = makeAuthority()
-    const seen: unknown[] = []
+    const received: unknown[] = []
     const options = { key: pem('server.key'), cert: pem('server.pem'), ca: pem('ca.pem') }
     const server = createServer({ ...options, requestCert: true }, async (request, response) => {
       const peer = Object(Reflect.get(request.socket, 'getPeerCertificate')).call(request.socket)
-      seen.push([peer.subject?.CN, (await request.toArray()).join('')])
+      received.push([peer.subject?.CN, (await request.toArray()).join('')])
       response.end('thanks')
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -221,8 +221,8 @@ routes: [{ name: all, skill: echo }]
     await shownSecret()
     await answer('Done')
     await daemon.invoke('event-emit', { topic: 'sealed', data: { order: 1 } })
-    await until(async () => seen.length === 1, 'the push')
-    assert.match(JSON.stringify(seen), /^\[\["client",".*order/)
+    await until(async () => received.length === 1, 'the push')
+    assert.match(JSON.stringify(received), /^\[\["client",".*order/)
     assert.ok(
       !JSON.stringify(await daemon.invoke('subscription-show', { name: 'sealed' })).includes('PRIVATE KEY'),
     )
@@ -232,7 +232,7 @@ routes: [{ name: all, skill: echo }]
     remove()
   })
 
-  test('deleting one says what is lost with it, and asks', async () => {
+  test('are deleted after a confirmation that counts the lost events', async () => {
     await daemon.invoke('subscription-pause', { name: 'shop' })
     for (const data of [3, 4]) await emit(data)
     await show('queues/orders/shop')
@@ -250,7 +250,7 @@ routes: [{ name: all, skill: echo }]
     await receiver.close()
   })
 
-  test('the audit log says who did it, shows one action on a click, and fits a phone', async () => {
+  test('are in the audit log, which filters by an action on a click, and fits on a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     await show('audit')
     const entries = page.getByRole('region', { name: 'Entries' })

@@ -22,9 +22,9 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
   const { page, dialog, show, press, answer, shots } = await openConsole(() => daemon)
   const verdict = page.locator('.verdict')
   const start = page.getByLabel('start from')
-  const many = async () => Object(await daemon.invoke('message-search', {})).messages.length
+  const countMessages = async () => Object(await daemon.invoke('message-search', {})).messages.length
 
-  test('a sample of the provider is chosen and edited, and the routing says which route takes it and why', async () => {
+  test('start from a sample of the provider, and show which route answers and why', async () => {
     await show('compose')
     await page.getByLabel('gateway').selectOption('hub')
     await start.selectOption('push')
@@ -42,14 +42,14 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
   })
 
-  test('a test shows its result and reply, is sent again without a question, and stays in the history', async () => {
-    // The reply is recorded after the outcome: the first two answers with the outcome lack it.
-    let left = 2
+  test('show their result and reply, are sent again without a confirmation, and stay in the history', async () => {
+    // The reply is recorded after the outcome: the first two answers have the outcome, but no reply yet.
+    let answersWithoutReply = 2
     await page.route('**/v1/skills/message-show', async (route) => {
       const response = await route.fetch()
       const json = await response.json()
       const { outcome, history } = json.result
-      if (outcome === 'done' && left-- > 0)
+      if (outcome === 'done' && answersWithoutReply-- > 0)
         json.result.history = history.filter(({ road }: { road: string }) => road !== 'outbox')
       await route.fulfill({ response, json })
     })
@@ -57,15 +57,15 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await dialog.getByText('Send this message to hub?').waitFor()
     await answer('Send test message')
     await page.getByLabel('Reply').getByText('pushed by ada').waitFor()
-    assert.ok(left <= 0)
+    assert.ok(answersWithoutReply <= 0)
     await page.unroute('**/v1/skills/message-show')
     await page
       .locator('.came')
       .getByText(/by the route pushes/)
       .waitFor()
-    assert.equal(await many(), 1)
+    assert.equal(await countMessages(), 1)
     await page.locator('.came').getByRole('button', { name: 'Send again' }).click()
-    await until(async () => (await many()) === 2, 'another message')
+    await until(async () => (await countMessages()) === 2, 'another message')
     const tests = page.getByRole('region', { name: 'Tests of this browser' }).getByRole('row')
     await tests.nth(2).waitFor()
     await page.reload()
@@ -80,7 +80,7 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await tests.first().waitFor({ state: 'detached' })
   })
 
-  test('the event of a body is found as in a delivery, a failure says why, and an arrived message is a start', async () => {
+  test('get their event from the body like a delivery, show a failure, and start from an earlier message', async () => {
     await daemon.post('/shop', JSON.stringify({ type: 'order.open', id: 7 }))
     await show('compose?gateway=shop')
     await start.selectOption('JSON with a type')
@@ -96,10 +96,10 @@ describe('test messages in the console', { timeout: 180_000 }, async () => {
     await until(async () => /order\.open/.test(await page.getByLabel('text').inputValue()), 'its body')
   })
 
-  test('at the command line, routes of the assistant are counted and not listed', async () => {
+  test('count the routes of the assistant instead of listing them', async () => {
     await show('compose?gateway=cli')
-    const ours = page.locator('.would details').filter({ hasText: 'routes of the assistant' })
-    await ours.waitFor()
+    const assistantRoutes = page.locator('.would details').filter({ hasText: 'routes of the assistant' })
+    await assistantRoutes.waitFor()
     assert.equal(await page.locator('.would').getByText('remember-note').first().isVisible(), false)
     await page.getByLabel('text').fill('help')
     await verdict.getByText('help-words').waitFor()

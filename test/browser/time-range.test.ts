@@ -12,16 +12,16 @@ routes:
   - { name: all, skill: echo, reply: none }
 `
 
-describe('the time of Now', { timeout: 180_000 }, async () => {
+describe('the time range of the view Now', { timeout: 180_000 }, async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const { page, show, press, shots } = await openConsole(() => daemon)
-  for (let at = 0; at < 3; at++) await daemon.post('/hooks/shop', JSON.stringify({ text: `number ${at}` }))
+  for (let n = 0; n < 3; n++) await daemon.post('/hooks/shop', JSON.stringify({ text: `number ${n}` }))
   const time = page.getByRole('combobox', { name: 'Time' })
   const bars = page.getByRole('figure', { name: 'Messages that came in' })
   const chart = (name: string) => page.getByRole('figure', { name: `Messages a second, ${name}` })
 
-  test('is chosen as in messages, stays in the address, and is copied with it', async () => {
+  test('is in the address, and is copied with it', async () => {
     await show('now')
     await chart('the last hour').locator('canvas').waitFor()
     assert.equal(await time.inputValue(), '1h')
@@ -52,22 +52,22 @@ describe('the time of Now', { timeout: 180_000 }, async () => {
     const slider = bars.getByRole('slider')
     await slider.focus()
     await page.keyboard.press('End')
-    // The messages are of the last bar, or of that before, or of both.
-    const said = async () =>
+    // The messages are in the last bars.
+    const count = async () =>
       /: (\d+ messages?)$/.exec((await slider.getAttribute('aria-valuetext')) ?? '')?.[1]
-    for (let left = 0; left < 10 && (await said()) === '0 messages'; left++)
+    for (let bar = 0; bar < 10 && (await count()) === '0 messages'; bar++)
       await page.keyboard.press('ArrowLeft')
-    const many = await said()
-    assert.match(String(many), /^[123] messages?$/)
+    const selected = String(await count())
+    assert.match(selected, /^[123] messages?$/)
     await page.keyboard.press('Enter')
-    await page.getByText(String(many), { exact: true }).waitFor()
+    await page.getByText(selected, { exact: true }).waitFor()
     assert.match(page.url(), /#\/messages\?since=.*until=/)
   })
 
-  test('is loaded once if it is over, and again and again if it still changes', async () => {
-    const asked: string[] = []
-    page.on('request', (request) => void asked.push(request.url()))
-    const times = (part: string) => asked.filter((url) => url.includes(`/v1/history?${part}`)).length
+  test('is loaded once if it is in the past, and repeatedly if it still changes', async () => {
+    const urls: string[] = []
+    page.on('request', (request) => void urls.push(request.url()))
+    const times = (part: string) => urls.filter((url) => url.includes(`/v1/history?${part}`)).length
     await page.clock.install()
     await page.reload()
     await show('now?since=2026-01-01T00:00:00Z&until=2026-01-02T00:00:00Z')

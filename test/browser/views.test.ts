@@ -52,7 +52,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
   const dialog = page.getByRole('dialog')
   const answer = (name: string) => dialog.getByRole('button', { name }).click()
 
-  test('Now says that all is well, then what is wrong, worst first, with a way there, and nothing else moves', async () => {
+  test('Now lists troubles, worst first, with links, without moving the rest of the page', async () => {
     await page.goto(`${daemon.control}/#token=${daemon.token}`)
     await page.getByText('All is well.').waitFor()
     const chart = page.getByRole('figure', { name: 'Messages a second' })
@@ -69,7 +69,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor()
   })
 
-  test('a push is resumed and a group’s unread events are skipped once it is confirmed, by name', async () => {
+  test('a push is resumed, and the unread events of a group are skipped, after a confirmation', async () => {
     await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
     await daemon.invoke('event-emit', { topic: 'orders', data: 1 })
     await show('queues')
@@ -87,14 +87,14 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     }, 'a group that has nothing left')
   })
 
-  test('a gateway is checked when somebody asks for it, and not by looking at it', async () => {
-    const asked: string[] = []
+  test('a gateway is checked only on request', async () => {
+    const methods: string[] = []
     page.on('request', (request) => {
-      if (request.url().endsWith('/v1/doctor')) asked.push(request.method())
+      if (request.url().endsWith('/v1/doctor')) methods.push(request.method())
     })
     await show('gateways/shop')
     await page.getByText('Not checked since the daemon started.').waitFor()
-    assert.ok(!asked.includes('POST'))
+    assert.ok(!methods.includes('POST'))
     await press('Check now')
     await page.getByText(/^Checked .* ago\.$/).waitFor()
     await page.getByText('senders are not verified', { exact: false }).first().waitFor()
@@ -103,8 +103,8 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText('All checks are ok.').waitFor()
   })
 
-  test('requests that are alike are told apart, decided once it is confirmed, and keep their places', async () => {
-    const asked = ['a', '<i>b</i>'].map((disk) => daemon.invoke('wipe', { disk }).catch(String))
+  test('similar requests for approval show how they differ, are decided after a confirmation, and stay in place', async () => {
+    const results = ['a', '<i>b</i>'].map((disk) => daemon.invoke('wipe', { disk }).catch(String))
     await show('approvals')
     const requests = page.getByRole('article')
     await requests.nth(1).waitFor()
@@ -117,18 +117,18 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await dialog.getByText('It runs immediately').waitFor()
     assert.match((await dialog.textContent()) ?? '', /Approve: Run wipe.*diska.*howfast/)
     await answer('Approve wipe')
-    assert.equal(await asked[0], 'wiped a')
+    assert.equal(await results[0], 'wiped a')
     await page.getByText('approved by').waitFor()
     await press(/^Deny .*<i>b/)
     await dialog.getByLabel('Reason').fill('too late')
     await answer('Deny wipe')
-    assert.match(String(await asked[1]), /too late/)
+    assert.match(String(await results[1]), /too late/)
     await page.getByText('too late').waitFor()
     assert.equal(await requests.count(), 2)
     assert.equal(await page.locator('main i').count(), 0)
   })
 
-  test('a gateway shows how it stands, its checks and what it refused, as text', async () => {
+  test('a gateway shows its state, checks and refusals as text, and reconnects', async () => {
     await daemon.post('/hooks/bank', '{"x":"<i>no</i>"}')
     await show('gateways/bank')
     await page.getByText('signature_invalid').first().waitFor()
@@ -136,7 +136,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByText('{"x":"<i>no</i>"}').waitFor()
     assert.equal(await page.locator('main i').count(), 0)
     await page.getByText(/verify github/).waitFor()
-    // It has no connection.
+    // A webhook has no connection of its own.
     assert.equal(await page.getByRole('button', { name: 'Reconnect' }).count(), 0)
     await show('gateways/chat')
     await press('Reconnect')
@@ -144,7 +144,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     assert.match(daemon.output(), /the gateway reconnects, as requested/)
   })
 
-  test('a skill is tried by a form of its schema: what is wrong stands at its field, and one that destroys asks', async () => {
+  test('a skill is run by a form of its schema: errors are at their fields, and a destructive one needs a confirmation', async () => {
     await show('skills/pay')
     const error = (name: string) => page.locator(`#field-${name}-error`)
     await press('Run')
@@ -171,7 +171,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     assert.deepEqual(JSON.parse(result ?? ''), { said: '<b>paid</b>', args })
   })
 
-  test('a test message shows what the routes would do before it is sent, and its reply after', async () => {
+  test('a test message shows its route before it is sent, and then its reply', async () => {
     await show('compose?gateway=shop')
     const verdict = page.locator('.verdict')
     await verdict.getByText('rest answers: the skill echo runs.').waitFor()
@@ -188,7 +188,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     assert.equal(await messages(), 2)
   })
 
-  test('the configuration stands as read, without secrets; a reload that failed says where, here and in Now', async () => {
+  test('the configuration is shown as read, without secrets; a failed reload is shown with its place, also in Now', async () => {
     await show('configuration')
     const file = page.getByLabel('routes.yaml as read')
     await file.getByText('BANK_SECRET').waitFor()
@@ -205,7 +205,7 @@ describe('the views of an operator', { timeout: 300_000 }, async () => {
     await page.getByRole('link', { name: 'The last reload failed' }).waitFor({ state: 'detached' })
   })
 
-  test('a configuration in several files stands file by file', async () => {
+  test('a configuration in several files is shown file by file', async () => {
     site.write('routes.d/team.yaml', 'assistant: { timezone: Europe/Berlin }\n')
     site.write('routes.yaml', `include: routes.d/*.yaml\n${ROUTES}`)
     await show('configuration')

@@ -18,7 +18,7 @@ export type Block = {
 /** The pages that people wrote: the README and docs/, without the generated reference. */
 export const pages = ['README.md', ...globSync('docs/*.md', { cwd: root }).sort()]
 
-/** Lines above a block that may tell the reader the name of its file: a short paragraph. */
+/** Number of lines above a block that may name its file: a short paragraph. */
 const LINES_ABOVE = 5
 
 /** The fenced code blocks of a page, in order, without the indent of a list. */

@@ -4,8 +4,8 @@ import type { Block } from './blocks.ts'
 export type Placed = { path: string; text: string; isRunBy: 'loading' | 'node' | 'message' }
 
 /**
- * A file that the reader saves is loaded by the daemon; a module with a default export alone is loaded; a program is run. A part
- * of a skill's settings becomes a skill, and so do lines of its `run`, which a message then runs.
+ * The daemon loads files that the reader saves, and modules with a default export. Other modules are run as programs. Settings of a
+ * skill become a skill, and so do lines of its `run`, which is then called by a message.
  */
 export function placeCode(block: Block): Placed {
   const { code, line, saveAs } = block

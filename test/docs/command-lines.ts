@@ -1,6 +1,6 @@
 import { main } from '../../src/cli/program.ts'
 
-/** A command or option in a script that `trivium --help` does not know; undefined where there is none. */
+/** The first command or option of a script that `trivium --help` does not list; undefined without one. */
 export async function commandProblem(script: string): Promise<string | undefined> {
   for (const line of script.split('\n')) {
     const [, words = ''] = /(?:^|[;&|(]\s*|npx )trivium ([^#;|&)]*)/.exec(line) ?? []
@@ -26,6 +26,6 @@ async function helpOf(names: readonly string[]): Promise<string | undefined> {
   const out = (piece: string) => {
     text += piece
   }
-  const world = { env: { PATH: process.env.PATH }, cwd: process.cwd(), out, err: out }
-  return (await main([...names, '--help'], world)) === 0 ? text : undefined
+  const io = { env: { PATH: process.env.PATH }, cwd: process.cwd(), out, err: out }
+  return (await main([...names, '--help'], io)) === 0 ? text : undefined
 }

@@ -14,13 +14,13 @@ import { mappingOf, merged } from './yaml.ts'
 
 type Said = { code: number; out: string; err: string }
 
-/** These run until somebody interrupts them, or something comes. */
-const GOES_ON = /^(mcp|top|tail|--follow|--no-ack)$/
+/** Words of commands that run until they are interrupted, or until an event arrives. */
+const RUNS_ON = /^(mcp|top|tail|--follow|--no-ack)$/
 
-/** A command of the tests alone: puts YAML into routes.yaml, as a reader does in an editor. */
+/** A command that only exists in these tests: adds YAML to routes.yaml, as a reader does in an editor. */
 export const MERGE = '@merge'
 
-/** What the reader types where a command asks for a secret. */
+/** The answer to commands that ask for a secret. */
 export const TYPED = 'the-secret-of-the-provider'
 
 /** Bash that sends `trivium …`, `npx trivium …` and `npm install` to the commands below. */
@@ -35,8 +35,8 @@ npm() { [ "$1" = install ]; }
 `
 
 /**
- * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each; those that go on until
- * they are interrupted are processes. So are daemons with `isPackage`. `bin`: trivium.js of the package.
+ * Runs the commands of a shell in this process, which takes a tenth of the processor time of a process for each. Commands that run until
+ * they are interrupted are processes, and with `isPackage` daemons as well. `bin`: trivium.js of the package.
  */
 export async function serveCommands(options: {
   bin: string
@@ -71,20 +71,20 @@ export async function serveCommands(options: {
     return { code: child.exitCode ?? 0, out: output(), err: '' }
   }
   const type = async (words: readonly string[], cwd: string): Promise<Said> => {
-    const said = { out: '', err: '' }
-    const world = {
+    const output = { out: '', err: '' }
+    const io = {
       env,
       cwd,
       out(piece: string) {
-        said.out += piece
+        output.out += piece
       },
       err(piece: string) {
-        said.err += piece
+        output.err += piece
       },
     }
-    return { code: await main([...words], world), ...said }
+    return { code: await main([...words], io), ...output }
   }
-  /** Until it has said something; messages come in meanwhile. */
+  /** Runs a command until it has printed something, and sends messages meanwhile. */
   const listen = async (words: readonly string[], cwd: string): Promise<Said> => {
     const { child, output } = launch(words, cwd)
     if (words[0] === 'mcp') child.stdin.end()
@@ -109,22 +109,22 @@ export async function serveCommands(options: {
     if (words[0] === 'wscat') return talk(words.at(-1) ?? '')
     if (words[0] === MERGE) return merge(words[1] ?? '', cwd)
     if (words.slice(0, 2).join(' ') === 'refusal try') return asked(words, cwd)
-    return words.some((word) => GOES_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
+    return words.some((word) => RUNS_ON.test(word)) ? listen(words, cwd) : type(words, cwd)
   }
 
   const server = createServer(async (request, response) => {
     const form = new URLSearchParams(await text(request))
     const { code, out, err } = await run(form.getAll('word'), form.get('cwd') ?? '')
-    // A page about problems may list them.
+    // It exits with 1 if there are troubles, which a page about them expects.
     const isListed = code === 1 && form.get('word') === 'trouble'
     response.end(`printf %s ${quote(out)}; printf %s ${quote(err)} >&2; (exit ${isListed ? 0 : code})\n`)
   })
   await new Promise<void>((resolve) => server.listen(socket, resolve))
   return {
-    /** What a script begins with. */
+    /** The beginning of a script. */
     prelude: `COMMANDS=${quote(socket)}\n${PRELUDE}`,
     run,
-    /** Ends every process; the daemon must end well. */
+    /** Ends every process, and resolves with their exit codes. */
     async close() {
       const codes: (number | null)[] = []
       for (const end of hosted) await end()
@@ -145,7 +145,7 @@ function merge(text: string, cwd: string): Said {
   return { code: 0, out: '', err: '' }
 }
 
-/** A visit by `wscat`, that says hello. */
+/** Connects to a WebSocket as `wscat` does, and says hello. */
 async function talk(url: string): Promise<Said> {
   const socket = new WebSocket(url)
   const lines: string[] = []

@@ -12,10 +12,10 @@ import { blocksOf, pages, placeOf } from './blocks.ts'
 import { merged, partOf, variablesOf } from './yaml.ts'
 
 const UNSET = '$' + '{UNSET}'
-/** What people write by mistake in place of a value: an unset variable, nothing, and values of other types. */
+/** Values by mistake: an unset variable, nothing, and values of other types. */
 const ODD_VALUES: readonly Json[] = [UNSET, '', 'odd', -1, null, [], {}, [{}]]
 
-/** Configurations with keys that need each other, and of which the pages show only some. */
+/** Configurations with keys that need each other. The pages show only some of them. */
 const MORE = `
 gateways:
   chat: { transport: websocket, path: /chat, jwt: { secret: "$\{SECRET}", issuer: me } }
@@ -39,7 +39,7 @@ function configurationOf(code: string): JsonObject | undefined {
   return part.kind === 'configuration' ? part.value : undefined
 }
 
-test('one odd value in a configuration never causes an internal error, and an unset variable is named', async (t) => {
+test('a wrong value at any place of a configuration causes no internal error, and an unset variable is named', async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), 'trivium-odd-'))
   t.after(() => rmSync(cwd, { recursive: true }))
   const blocks = pages

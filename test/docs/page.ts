@@ -13,8 +13,8 @@ import { type World, worlds } from './worlds.ts'
 import { mappingOf, merged, partOf, variablesOf } from './yaml.ts'
 
 /**
- * Runs the blocks of a page in a project of its own, made by `trivium init`: what the page tells to save is saved, its daemon takes
- * all of it, and its shell blocks run in order in one bash. A page that begins with `init` uses the daemon of the package.
+ * Runs the blocks of a page in a project of its own, made by `trivium init`: saves the files that the page names, starts a daemon
+ * with them, and runs the shell blocks in order in one bash. A page that begins with `init` uses the daemon of the package.
  */
 export async function runPage(page: string, given: readonly Block[], workshop: Workshop): Promise<void> {
   const own = worlds[page] ?? {}
@@ -89,7 +89,7 @@ export async function runPage(page: string, given: readonly Block[], workshop: W
   }
 }
 
-/** The files that the page tells to save, or that a block becomes. */
+/** The files that the page names, and those that are made of its other blocks. */
 function placeAll(blocks: readonly Block[], { testOfLanguage }: World): Placed[] {
   return blocks.flatMap((block): Placed[] => {
     const { language, code, saveAs, line } = block
@@ -151,7 +151,7 @@ export function checkTypes({ dir, typed, write }: Workshop): void {
   assert.equal(status, 0, stdout)
 }
 
-/** What is said in a chat, and in a project that begins with nothing what is saved or written into routes.yaml, as commands. */
+/** Turns a chat into commands. On a page that begins with `init`, also files to save, and additions to routes.yaml. */
 function asShell({ configure }: World, isFromNothing: boolean) {
   return (block: Block): Block => {
     const { attributes, code, language } = block
@@ -178,7 +178,7 @@ function asShell({ configure }: World, isFromNothing: boolean) {
   }
 }
 
-/** The block with what its placeholders stand for, and what has to run before it. */
+/** Replaces the placeholders of a block, and adds what runs before it. */
 function completed({ placeholders = {}, before = {} }: World) {
   return (block: Block): Block => {
     const [, first = ''] = Object.entries(before).find(([text]) => block.code.includes(text)) ?? []
@@ -186,7 +186,7 @@ function completed({ placeholders = {}, before = {} }: World) {
   }
 }
 
-/** What the world of a page adds, with its places. */
+/** The routes and preparation of a page with the addresses of this run. */
 function placedIn({ routes, prepare }: World, places: Readonly<Record<string, string>>): World {
   return {
     ...(routes === undefined ? {} : { routes: replaced(routes, places) }),
@@ -198,7 +198,7 @@ function replaced(text: string, pairs: Readonly<Record<string, string>>): string
   return Object.entries(pairs).reduce((all, [from, to]) => all.replaceAll(from, to), text)
 }
 
-/** Each ```text output block shows what the shell block before it printed. */
+/** Checks that each ```text output block has the output of the shell block before it. */
 function compareOutputs(blocks: readonly Block[], outputs: readonly string[]): void {
   let ran = -1
   for (const block of blocks) {

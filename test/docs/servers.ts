@@ -5,7 +5,7 @@ import { startQueueWorker } from '../fixtures/queue-worker.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { startSmtpServer } from '../fixtures/smtp-server.ts'
 
-/** Servers that the blocks of a page use. `places`: words of the page, or of its world, and what they are here. */
+/** Servers that the blocks of a page use. `places`: addresses and names of the page, and those of this run. */
 export type Servers = { places: Record<string, string>; close(): Promise<unknown> }
 
 /** A Redis on the usual port. */
@@ -28,7 +28,7 @@ export async function redisWithWorker(): Promise<Servers> {
   return { places: { 'redis://127.0.0.1:6379': url }, close }
 }
 
-/** A model that always gives this answer. */
+/** A model that always answers with this text. */
 export async function model(text: string): Promise<Servers> {
   const answers = Array.from({ length: 10 }, () => ({ text }))
   const { url, close } = await startOpenAiServer(answers)

@@ -7,8 +7,8 @@ const MARK = '@@ block '
 type Run = { blocks: readonly Block[]; begin: string; cwd: string; env: Record<string, string> }
 
 /**
- * Runs blocks in one bash, in order, so that a variable of one is there in the next. Resolves with what each wrote to
- * stdout; throws with the place of the first that fails, and with what was said until then.
+ * Runs blocks in one bash, in order, so that they share variables. Resolves with the output of each; throws with the
+ * place and output of the first that fails.
  */
 export async function runBlocks({ blocks, begin, cwd, env }: Run): Promise<Map<Block, string>> {
   const marked = blocks.map(({ code }, at) => `printf '\\n${MARK}%d\\n' ${at}\n${code}`)
@@ -30,7 +30,7 @@ export async function runBlocks({ blocks, begin, cwd, env }: Run): Promise<Map<B
   return new Map(blocks.map((block, at) => [block, (parts[at] ?? '').replace(/^\d+\n/, '')]))
 }
 
-/** What bash says of a script that it cannot parse; undefined where it can. */
+/** The error of bash about a script that it cannot parse; undefined if it can. */
 export function bashProblem(code: string): string | undefined {
   const { status, stderr } = spawnSync('bash', ['-n'], { input: code, encoding: 'utf8' })
   return status === 0 ? undefined : stderr

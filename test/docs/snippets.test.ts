@@ -31,7 +31,7 @@ const RUN_HERE = ['sh', 'ts', 'markdown']
 const blocks = pages.flatMap(blocksOf)
 const isRun = ({ attributes }: Block) => !attributes.has('no-run')
 
-/** The mistake in the first line of a block, if any. */
+/** What is wrong with the first line of a block, if anything. */
 function problemOf({ language, attributes }: Block): string | undefined {
   if (!LANGUAGES.includes(language)) return language || 'no language'
   const known = [...(ATTRIBUTES[language] ?? []), 'no-run']
@@ -48,28 +48,30 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
   })
   after(() => workshop.remove())
 
-  test('say what they are, and why where they cannot run', () => {
+  test('have a known language, and a reason if they do not run', () => {
     const wrong = blocks.flatMap((block) => {
       const problem = problemOf(block)
       return problem === undefined ? [] : [`${placeOf(block)}: ${problem}`]
     })
     assert.deepEqual(wrong, [])
-    const left = blocks.filter((block) => !isRun(block)).map(placeOf)
-    assert.ok(left.length <= MOST_NOT_RUN, `${left.length} blocks do not run:\n${left.join('\n')}`)
+    const notRun = blocks.filter((block) => !isRun(block)).map(placeOf)
+    assert.ok(notRun.length <= MOST_NOT_RUN, `${notRun.length} blocks do not run:\n${notRun.join('\n')}`)
   })
 
-  test('that no shell runs here are still bash, and name commands and options that exist', async () => {
+  test('for a shell are valid bash, and those that do not run have existing commands and options', async () => {
     for (const block of blocks.filter(({ language }) => ['sh', 'bash'].includes(language))) {
       assert.equal(bashProblem(block.code), undefined, placeOf(block))
       if (!isRun(block)) assert.equal(await commandProblem(block.code), undefined, placeOf(block))
     }
   })
 
-  test('in YAML are taken by the checker that the daemon uses', async () => {
+  test('in YAML are valid for the daemon', async () => {
     const wrong: string[] = []
     for (const block of blocks.filter(({ language }) => language === 'yaml')) {
-      if (!isRun(block)) assert.deepEqual(parseDocument(block.code).errors, [], placeOf(block))
-      if (!isRun(block)) continue
+      if (!isRun(block)) {
+        assert.deepEqual(parseDocument(block.code).errors, [], placeOf(block))
+        continue
+      }
       const problem = await yamlProblem(block.code, workshop.dir, worlds[block.page]?.routes)
       if (problem !== undefined) wrong.push(`${placeOf(block)}\n${problem}`)
     }
@@ -103,7 +105,7 @@ describe('the code blocks of the docs', { timeout: 600_000 }, () => {
     }
     const here = own.filter((block) => isRun(block) && testOfLanguage[block.language] === undefined)
     if (here.some(({ language }) => RUN_HERE.includes(language))) {
-      test(`of ${page} work as they are`, () => runPage(page, here, workshop))
+      test(`of ${page} run in order`, () => runPage(page, here, workshop))
     }
   }
 

@@ -2,23 +2,23 @@ import { blocksOf } from './blocks.ts'
 import { MERGE, quote, TYPED } from './commands.ts'
 import { mail, model, program, redis, redisWithWorker, type Servers } from './servers.ts'
 
-/** What the blocks of a page find: everything that the page itself does not say. */
+/** What the blocks of a page need, beside what the page itself contains. */
 export type World = {
-  /** YAML blocks of the page that become its configuration; without it they are checked one by one only. */
+  /** Selects the YAML blocks that become the configuration. The others are only checked one by one. */
   configure?: RegExp
   /** More of routes.yaml. */
   routes?: string
   /** Bash that runs before the first block, such as `id=…`. */
   prepare?: string
-  /** Bash that runs before the block that has this text. */
+  /** Bash that runs before the block that contains this text. */
   before?: Readonly<Record<string, string>>
-  /** Words of the blocks that stand for something, and what they stand for here. */
+  /** Placeholders in the blocks, and their values in this run. */
   placeholders?: Readonly<Record<string, string>>
-  /** Skills that the examples name and the reader has, by name. */
+  /** Skills that the examples use, by name. */
   skills?: Readonly<Record<string, string>>
   /** Files of the reader, by path. */
   files?: Readonly<Record<string, string>>
-  /** Starts what the blocks reach over the network. Their `places` are also replaced in `routes` and `prepare`. */
+  /** Starts the servers that the blocks use. Their `places` are also replaced in `routes` and `prepare`. */
   servers?: () => Promise<Servers>
   /** Variables of the reader, beside those that the blocks name in braces. */
   env?: Readonly<Record<string, string>>
@@ -29,16 +29,16 @@ export type World = {
 const skill = (name: string, body: string, settings = '') =>
   `// @ts-nocheck\nexport default { name: '${name}', description: 'An example.', ${settings} run: ${body} }\n`
 
-/** A message that was answered, and its id. */
+/** Sends a message that is answered, and sets its id. */
 const SENT = 'id=$(trivium message cli hello --json | jq -r .id)\n'
 
-/** A route to a skill that always fails, and the id of a message that it got. */
+/** A route to a skill that always fails. */
 const FAILING = {
   routes:
     'routes: [{ name: failing, match: { gateway: cli, text: "*something*" }, skill: failing, retry: { attempts: 1 } }]',
   skills: { failing: skill('failing', `() => { throw new Error('no') }`) },
 }
-/** Sends it the message, and waits until it is a dead letter. */
+/** Sends a message on this route, and waits until it is a dead letter. */
 const DEAD = `
 dead=$(trivium message cli "something" --wait 0 --json | jq -r .id)
 until trivium dead-letter show $dead > /dev/null 2>&1; do sleep 0.05; done
@@ -52,12 +52,12 @@ const GATEWAYS = `{
   support: { transport: email, address: me@example.com, open: true, enabled: false,
     imap: { host: 127.0.0.1, user: me, pass: x }, smtp: { host: 127.0.0.1, user: me, pass: x } } }`
 
-/** A mailbox that may write to anybody, and is out of reach. */
+/** A mailbox that may write to anybody, whose servers cannot be reached. */
 const MAIL = `gateways:
   mail: { transport: email, address: me@example.com, open: true, imap: { host: 127.0.0.1, port: 1, tls: none, user: me, pass: x },
     smtp: { host: 127.0.0.1, port: 1, user: me, pass: x, tls: none } }`
 
-/** An invitation to a meeting, in lines. */
+/** The lines of a mail with an invitation to a meeting. */
 const INVITATION = `From: Ada <ada@example.net>
 To: support@example.com, bea@example.net
 Subject: Review
@@ -80,7 +80,7 @@ ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:support@example.com
 END:VEVENT
 END:VCALENDAR`.split('\n')
 
-/** A webhook gateway whose secret is not that of its sender. */
+/** A webhook gateway whose secret differs from that of its sender. */
 const HUB =
   'hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "the-secret-of-the-gateway" } }'
 

@@ -19,7 +19,7 @@ const FRONT_MATTER = ['metadata', 'allowed-tools']
 const OF_SKILL_MODELS = ['id', 'max-tokens', 'attachments']
 const SECTIONS = ['gateways', ...Object.keys(sections)]
 
-/** What a YAML block is part of; throws where it is not known. Keys of a gateway, a rule or a list of routes get what is around them. */
+/** Which file a YAML block is part of; throws if unknown. Keys of a gateway or rule, and lists of routes, are completed. */
 export function partOf(code: string): Part {
   const value = toJson(parse(code, { merge: true }))
   if (Array.isArray(value)) return { kind: 'configuration', value: { routes: value } }
@@ -44,7 +44,7 @@ export function partOf(code: string): Part {
   throw new Error(`it is not known what ${keys.join(', ')} belong to`)
 }
 
-/** Everything that is wrong with a block, as the daemon or the command says it; undefined where nothing is. */
+/** The problems of a block, as the daemon or the command prints them; undefined without any. */
 export async function yamlProblem(code: string, dir: string, around = ''): Promise<string | undefined> {
   const [error] = parseDocument(code).errors
   if (error) return error.message
@@ -82,7 +82,7 @@ export function variablesOf(code: string): Record<string, string> {
   )
 }
 
-/** What a text in YAML has; nothing where it is no mapping. */
+/** The mapping in a YAML text; empty if it is not a mapping. */
 export function mappingOf(text: string): JsonObject {
   const value = toJson(parse(text))
   return isJsonObject(value) ? value : {}

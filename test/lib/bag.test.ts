@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createBag } from '../../src/lib/bag.ts'
 
-test('a bag has what was added and not removed, whatever the order', () => {
+test('a bag contains the items that were added and not removed, in any order', () => {
   const bag = createBag<{ at: number; name: string }>()
   const [a, b, c] = ['a', 'b', 'c'].map((name) => ({ at: 0, name }))
   assert.ok(a && b && c)
@@ -12,7 +12,7 @@ test('a bag has what was added and not removed, whatever the order', () => {
       .map(({ name }) => name)
       .toSorted()
       .join('')
-  for (const one of [a, b, c]) bag.add(one)
+  for (const item of [a, b, c]) bag.add(item)
   bag.remove(b)
   assert.deepEqual([bag.size(), names()], [2, 'ac'])
   bag.add(b)

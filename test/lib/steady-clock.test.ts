@@ -6,7 +6,7 @@ import { createSteadyClock } from '../../src/lib/steady-clock.ts'
 const SECOND = 1_000
 const START = Date.UTC(2026, 10, 27)
 
-function stage() {
+function start() {
   let elapsed = 5_000
   let ahead = 0
   const now = createSteadyClock(
@@ -31,7 +31,7 @@ function stage() {
 describe('the steady clock', () => {
   test('ignores a wall clock that is a day ahead, or an hour back, for six seconds', () => {
     for (const jump of [DAY, -HOUR]) {
-      const { deviationAfter, set } = stage()
+      const { deviationAfter, set } = start()
       set(jump)
       assert.equal(deviationAfter(6 * SECOND), 0)
       set(0)
@@ -41,7 +41,7 @@ describe('the steady clock', () => {
 
   test('follows a lasting jump within a minute', () => {
     for (const jump of [DAY, -HOUR]) {
-      const { deviationAfter, set } = stage()
+      const { deviationAfter, set } = start()
       set(jump)
       assert.equal(deviationAfter(20 * SECOND), 0)
       assert.equal(deviationAfter(40 * SECOND), jump)
@@ -51,7 +51,7 @@ describe('the steady clock', () => {
   })
 
   test('follows many small corrections immediately', () => {
-    const { deviationAfter, set } = stage()
+    const { deviationAfter, set } = start()
     for (let step = 1; step <= 100; step++) {
       set(step * 500)
       assert.equal(deviationAfter(SECOND), step * 500)
@@ -59,7 +59,7 @@ describe('the steady clock', () => {
   })
 
   test('waits again after a second jump', () => {
-    const { deviationAfter, set } = stage()
+    const { deviationAfter, set } = start()
     set(DAY)
     deviationAfter(20 * SECOND)
     set(2 * DAY)

@@ -45,11 +45,11 @@ function samplesOf(page: string): Samples {
   )
 }
 
-/** What grows while a state goes on. */
+/** Series that grow while a state lasts. */
 const GROWING = /^trivium_(\w+_(total|count|sum|bucket)|group_lag|dead_letters)\{/
 const AGE = /^trivium_oldest_\w+_seconds\{/
 
-/** An hour of a series, a value a minute: as before for five minutes, then as in the state, which goes on. */
+/** An hour of a series for promtool, a value per minute: five minutes as before, and then the state, which lasts. */
 function hourOf(series: string, before: Samples, state: Samples): string {
   const [from, to] = [before.get(series), state.get(series) ?? Number.NaN]
   const step = GROWING.test(series) ? Math.max(0, to - (from ?? 0)) : AGE.test(series) && to > 0 ? 60 : 0
@@ -76,11 +76,11 @@ describe('the alerts and the dashboard', { timeout: 300_000 }, () => {
   }
   const sampleOf = async (start: string) =>
     [...(await scrape())].find(([series]) => series.startsWith(start))?.[1]
-  /** Brings the daemon into a state that is there once `seen` says so, in which these alerts are expected. */
-  const drive = async (alerts: string[], act: () => Promise<unknown>, seen: () => Promise<unknown>) => {
+  /** Brings the daemon into a state, until `isReached`, in which these alerts are expected. */
+  const drive = async (alerts: string[], act: () => Promise<unknown>, isReached: () => Promise<unknown>) => {
     const before = await scrape()
     await act()
-    await until(seen, alerts.join(), 20_000)
+    await until(isReached, alerts.join())
     states.push({ name: alerts.join(), alerts, before, state: await scrape() })
   }
   const promtoolOn = (...args: string[]) => {
@@ -177,14 +177,14 @@ subscriptions:
     states.push({ name: 'no daemon', alerts: ['TriviumDown'], before: new Map(), state: new Map() })
   })
 
-  test('each alert fires in its state, and none where all is well', (t) => {
+  test('each alert fires in its state, and none in a healthy daemon', (t) => {
     promtoolOn('check', 'rules', RULES)
     const firing = (alerts: string[]) =>
       `count by (alertname) (ALERTS{alertname=~"${alerts.join('|')}", alertstate="firing"}) > bool 0`
     const all = rules.map(({ alert }) => alert)
     assert.deepEqual(new Set(states.flatMap(({ alerts }) => alerts)), new Set(all))
-    const well = { name: 'healthy', alerts: [], before: healthy, state: healthy }
-    const tests = [well, ...states].map(({ name, alerts, before, state }) => ({
+    const noTrouble = { name: 'healthy', alerts: [], before: healthy, state: healthy }
+    const tests = [noTrouble, ...states].map(({ name, alerts, before, state }) => ({
       name,
       interval: '1m',
       input_series: [...state.keys()].map((series) => ({ series, values: hourOf(series, before, state) })),
@@ -201,7 +201,7 @@ subscriptions:
     promtoolOn('test', 'rules', file)
   })
 
-  test('what they name is on the page of a daemon, which promtool has no fault to find with', (t) => {
+  test('alerts and panels use metrics of the daemon, whose page promtool accepts', (t) => {
     const { status, stdout, stderr } = spawnSync(promtool(), ['check', 'metrics'], {
       input: page,
       encoding: 'utf8',
@@ -235,7 +235,7 @@ subscriptions:
     promtoolOn('check', 'rules', file)
   })
 
-  test('each panel takes its source from the variable, and each alert says where to read what to do', () => {
+  test('each panel has its source from the variable, and each alert a section in docs/monitoring.md', () => {
     assert.partialDeepStrictEqual(templating.list[0], { name: 'datasource', type: 'datasource' })
     for (const { title, type, datasource, targets } of panels) {
       const sources = [

@@ -16,7 +16,7 @@ const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encodi
 const isClone = existsSync(join(ROOT, '.git'))
 
 describe('bench --against', { skip: !isClone && 'needs a git clone' }, () => {
-  test('checks a commit out beside the clone, shares the packages of the same lock file, and takes it away', () => {
+  test('checks a commit out beside the clone, shares packages if the lock file is the same, and removes it', () => {
     const other = checkOut('HEAD')
     try {
       const committed = git('show', 'HEAD:package-lock.json')
@@ -30,7 +30,7 @@ describe('bench --against', { skip: !isClone && 'needs a git clone' }, () => {
     assert.ok(!git('worktree', 'list').includes(other.root))
   })
 
-  test('names a commit that git does not know', () => {
+  test('refuses a commit that git does not know', () => {
     assert.throws(() => checkOut('no-such-commit'), /git knows no commit "no-such-commit"/)
   })
 })
@@ -53,17 +53,17 @@ describe('the comparison with another commit', () => {
     const others = costs.map(() => other)
     return comparison({ row: 'accept', store: 'embedded' }, 'abc', mine, others).map(({ verdict }) => verdict)
   }
-  /** Two copies of one commit on a busy machine: processor time against each other, in percent. */
+  /** The processor time of two copies of one commit on a busy machine, as ratios in percent. */
   const NOISE = [73, 128, 107, 95, 119, 84, 107, 112, 107, 98, 121, 90]
 
-  test('fails where a message costs over 5 % more, or the rate is over 5 % less', () => {
+  test('fails if a message costs over 5 % more, or the rate is over 5 % less', () => {
     const steady = [103, 104, 103, 102, 104, 103]
     assert.deepEqual(verdicts(steady), ['not slower', 'not slower'])
     assert.deepEqual(verdicts([107, 108, 106, 109, 107, 108]), ['slower', 'not slower'])
     assert.deepEqual(verdicts(steady, [930, 920, 940]), ['not slower', 'slower'])
   })
 
-  test('is undecided where the rounds differ by more than the two commits', () => {
+  test('is undecided if the rounds differ by more than the two commits', () => {
     assert.deepEqual(verdicts(NOISE), ['undecided', 'not slower'])
     assert.deepEqual(verdicts([106, 99, 108]), ['undecided', 'not slower'])
     assert.deepEqual(verdicts([100, 101, 112, 99, 100, 102]), ['undecided', 'not slower'])
@@ -73,14 +73,14 @@ describe('the comparison with another commit', () => {
     assert.deepEqual(verdicts(NOISE.map((cost) => cost * 1.25)), ['slower', 'not slower'])
   })
 
-  test('leaves out rare outliers where enough rounds agree', () => {
+  test('ignores rare outliers if enough rounds agree', () => {
     const agreeing = [101, 99, 102, 100, 98, 101, 103, 100]
     assert.deepEqual(verdicts([...agreeing, 140]), ['not slower', 'not slower'])
   })
 })
 
 describe('the interval of a median', () => {
-  test('is all values of fewer than six, and drops the outer ones of more', () => {
+  test('spans all of up to six values, and excludes the outermost of more', () => {
     assert.deepEqual(medianInterval([3, 1, 2]), { low: 1, high: 3 })
     assert.deepEqual(medianInterval([1, 2, 3, 4, 5, 6]), { low: 1, high: 6 })
     assert.deepEqual(medianInterval([1, 2, 3, 4, 5, 6, 7, 8, 9]), { low: 2, high: 8 })
@@ -90,7 +90,7 @@ describe('the interval of a median', () => {
 })
 
 describe('the tools of a benchmark row', () => {
-  test('a steady load states for each request when it was due, not when it was made', async (t) => {
+  test('the paced load sends with each request when it was due, not when it was made', async (t) => {
     const due: bigint[] = []
     const { url, close } = await serveHttp(async (request, response) => {
       due.push(BigInt(JSON.parse(await text(request)).sentAt))
@@ -110,7 +110,7 @@ describe('the tools of a benchmark row', () => {
     )
   })
 
-  test('a clean-up that fails does not keep the others from running', async () => {
+  test('all clean-ups run, even if one fails', async () => {
     const { bench, cleanUp } = createBench({
       stores: [],
       quick: true,

@@ -27,11 +27,11 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     }
   })
 
-  test('are right Kubernetes objects, whose probes and mounts name what the same pod has', (t) => {
+  test('have valid Kubernetes objects, whose probes and mounts exist in the same pod', (t) => {
     const dir = temporaryDir(t)
     const files = ['', '-ingress', '-control', '-monitor', '-restore'].map((part) => `kubernetes${part}.yaml`)
     const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
-    // The Prometheus operator brings this kind.
+    // This kind is defined by the Prometheus operator.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
     assert.deepEqual([all.length, objects.length], [8, 7])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
@@ -77,7 +77,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     }
   })
 
-  test('are a compose file whose services, volumes and images exist, with a Redis that is healthy first', () => {
+  test('have a compose file with existing services, volumes and images, which waits for a healthy Redis', () => {
     const { services, volumes, ...rest } = parse(read('compose.yaml'))
     assert.deepEqual([Object.keys(rest), Object.keys(services)], [[], ['trivium', 'redis']])
     for (const [name, service] of Object.entries<Record<string, unknown>>(services)) {
@@ -98,7 +98,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     assert.match(read('Dockerfile'), new RegExp(`^COPY --from=redis:${major}\\.\\d+\\.\\d+-`, 'm'))
   })
 
-  test('mount and copy only files that are there', () => {
+  test('mount and copy only existing files', () => {
     const { services } = parse(read('compose.yaml'))
     const { build, volumes } = services.trivium
     assert.ok(existsSync(resolve('ops', build.context, build.dockerfile)))
@@ -122,7 +122,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       assert.match(read(file), new RegExp(`trivium:${version}$`, 'm'))
   })
 
-  test('are an image of the packages of the lock file, with a pinned base and a process 1 that collects others', () => {
+  test('have an image with a pinned base, the packages of the lock file, and tini as process 1', () => {
     const text = read('Dockerfile')
     assert.deepEqual(validate(text), [])
     assert.match(text, /^ARG NODE=node:\d+\.\d+\.\d+-/m)
@@ -133,7 +133,7 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
     }
   })
 
-  test('are an image with all optional parts, and without what only development needs', (t) => {
+  test('have an image with all optional parts, and without packages for development', (t) => {
     const dir = temporaryDir(t)
     for (const file of ['package.json', 'package-lock.json']) copyFileSync(file, join(dir, file))
     const { status, stderr } = spawnSync(process.execPath, [resolve('ops/with-parts.mjs')], { cwd: dir })
@@ -146,19 +146,19 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
       assert.equal(dependencies[name], devDependencies[name], name)
       assert.equal(packages[`node_modules/${name}`].version, dependencies[name])
     }
-    // What packages of the parts need is there too.
+    // Also packages that the packages of the parts depend on.
     assert.ok(packages['node_modules/luxon'] && packages['node_modules/@slack/socket-mode'])
     assert.equal(packages['node_modules/typescript'], undefined)
   })
 
-  test('are a unit that systemd takes', (t) => {
+  test('have a unit that systemd accepts', (t) => {
     const { error, status, stderr } = spawnSync('systemd-analyze', ['verify', 'ops/trivium.service'])
     if (error) return t.skip('no systemd-analyze here')
     assert.deepEqual([status, String(stderr)], [0, ''])
   })
 })
 
-test('the package takes the skills that are committed, and no others', (t) => {
+test('the package has the committed skills, and no others', (t) => {
   const { status, stdout } = spawnSync('git', ['ls-tree', '--name-only', 'HEAD', 'skills/'])
   if (status !== 0) return t.skip('no clone')
   const { include } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))

@@ -15,7 +15,7 @@ async function exampleWith(page: string, part: string): Promise<string> {
   return found
 }
 
-/** What these commands print in place of the log of a service: also lines of systemd and of Node. */
+/** The commands that print the log of a service, with lines of systemd and Node between those of Trivium. */
 const LOG = `
 log() {
   echo 'Started trivium.service - Trivium.'
@@ -30,7 +30,7 @@ kubectl() { log; }
 `
 
 describe('commands in the docs', () => {
-  test('that filter the log go on after a line that is not JSON', async () => {
+  test('that filter the log continue after a line that is not JSON', async () => {
     const example = await exampleWith('monitoring', 'journalctl')
     const { stdout } = await run('bash', ['-ec', `set -o pipefail; ${LOG}\n${example}`])
     const messages = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line).msg]))

@@ -15,6 +15,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const pages = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/.vitepress/**'] }).sort()
 const texts = [...pages, ...globSync('*.md', { cwd: root })]
 
+/** The pages of the reference, which take seconds to generate. */
+const generated = generatedPages()
+
 type Page = { anchors: Set<string>; links: string[] }
 
 const parsed = new Map(texts.map((file) => [file, parse(readFileSync(join(root, file), 'utf8'))]))
@@ -26,23 +29,21 @@ describe('the docs', () => {
     assert.deepEqual(listed.sort(), pages.filter(forUsers).sort())
   })
 
-  test('each link leads to a file and a heading that exist', () => {
+  test('each link has an existing file and heading as its target', () => {
     const broken = texts.flatMap((file) =>
-      (parsed.get(file)?.links ?? []).flatMap((link) =>
-        leadsSomewhere(file, link) ? [] : [`${file}: ${link}`],
-      ),
+      (parsed.get(file)?.links ?? []).flatMap((link) => (hasTarget(file, link) ? [] : [`${file}: ${link}`])),
     )
     assert.deepEqual(broken, [])
   })
 
-  test('the generated pages say what the schemas say', async () => {
-    for (const [name, text] of Object.entries(await generatedPages())) {
+  test('the generated pages are current', async () => {
+    for (const [name, text] of Object.entries(await generated)) {
       assert.equal(committedPage(name), text, `run: npm run docs -- --pages (docs/${name})`)
     }
   })
 
-  test('each key of routes.yaml has a meaning', async () => {
-    const { 'reference/routes-yaml.md': page = '' } = await generatedPages()
+  test('each key of routes.yaml has a description', async () => {
+    const { 'reference/routes-yaml.md': page = '' } = await generated
     const rows = page.split('\n').filter((line) => line.startsWith('| `'))
     assert.deepEqual(
       rows.filter((row) => row.endsWith('| – |') || row.endsWith('|  |')),
@@ -50,7 +51,7 @@ describe('the docs', () => {
     )
   })
 
-  test('the reference has each reason of a refusal, and marks those that the alert leaves out', () => {
+  test('the reference has each reason of a refusal, and marks those that the alert ignores', () => {
     const known = REFUSAL_REASONS.map(({ reason }) => reason)
     const sources = globSync('{src,transports}/**/*.ts', { cwd: root })
       .map((file) => readFileSync(join(root, file), 'utf8'))
@@ -63,9 +64,10 @@ describe('the docs', () => {
       (reason) => !(reason in catalogue) && !known.includes(reason) && !/^reply:/.test(reason),
     )
     assert.deepEqual(missing, [])
-    const [, left = ''] = /reason!~"([^"]+)"/.exec(readFileSync(join(root, 'ops/alerts.yaml'), 'utf8')) ?? []
+    const [, ignored = ''] =
+      /reason!~"([^"]+)"/.exec(readFileSync(join(root, 'ops/alerts.yaml'), 'utf8')) ?? []
     const intended = REFUSAL_REASONS.filter(({ isIntended }) => isIntended).map(({ reason }) => reason)
-    assert.deepEqual(left.replace('.*', '…').split('|').sort(), intended.sort())
+    assert.deepEqual(ignored.replace('.*', '…').split('|').sort(), intended.sort())
   })
 
   test('the site builds', () => {
@@ -98,7 +100,7 @@ function plain(tokens: readonly Token[]): string {
     .join('')
 }
 
-function leadsSomewhere(from: string, link: string): boolean {
+function hasTarget(from: string, link: string): boolean {
   const [path = '', anchor] = decodeURI(link).split('#')
   const file = path === '' ? from : relative('.', normalize(join(dirname(from), path)))
   if (!existsSync(join(root, file))) return false

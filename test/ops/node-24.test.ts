@@ -1,4 +1,4 @@
-// Everything else runs on the pinned Node; this runs the daemon, and tests of each layer, on the oldest Node.
+// Everything else runs on the pinned Node. This runs the daemon and tests of each layer on the oldest supported Node.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,11 +6,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { otherNode } from '../../ops/other-node.ts'
+import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { createSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** One of each layer: files that use what differs between versions of Node (SQLite, threads, zlib, type stripping). */
+/** Tests of each layer that use what differs between versions of Node: SQLite, threads, zlib, type stripping. */
 const FILES = [
   'test/contract/embedded-store.test.ts',
   'test/core/identity.test.ts',
@@ -40,7 +41,7 @@ describe('on Node 24', { timeout: 600_000 }, () => {
         TRIVIUM_CONTROL_LISTEN: '127.0.0.1:0',
         ...(redis ? { REDIS_URL: redis.url } : {}),
       }
-      const bin = join(process.cwd(), 'bin', 'trivium.js')
+      const bin = await bundledCommand()
       const daemon = spawn(node, [bin, 'start'], {
         cwd: site.dir,
         env,
@@ -49,12 +50,9 @@ describe('on Node 24', { timeout: 600_000 }, () => {
       t.after(() => daemon.kill('SIGKILL'))
       const isReady = () => existsSync(join(site.dir, '.trivium', 'daemon.json'))
       await until(() => isReady() || daemon.exitCode !== null, 'a daemon that is ready')
-      const asked = spawnSync(node, [bin, 'message', 'cli', 'hello'], {
-        cwd: site.dir,
-        env,
-        encoding: 'utf8',
-      })
-      assert.equal(asked.stdout, 'You said: hello\n', asked.stderr)
+      const args = [bin, 'message', 'cli', 'hello']
+      const { stdout, stderr } = spawnSync(node, args, { cwd: site.dir, env, encoding: 'utf8' })
+      assert.equal(stdout, 'You said: hello\n', stderr)
       daemon.kill()
       const [code] = await once(daemon, 'exit')
       assert.equal(code, 0)

@@ -1,4 +1,4 @@
-// The package as somebody installs it: packed by npm, and installed into an empty project.
+// The package as users install it: packed by npm, and installed into an empty project.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,14 +40,14 @@ const lockSchema = z.object({
   ),
 })
 
-/** npm would run these where somebody installs the package. */
+/** Scripts that npm runs when the package is installed. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish']
 
-/** Limits of what an installation brings without the optional parts. With them it is more than twice as large. */
-const MOST = { packages: 260, megabytes: 110 }
+/** Limits of an installation without the optional parts. With them it is more than twice as large. */
+const MAXIMUM = { packages: 260, megabytes: 110 }
 
-/** A routes.yaml that needs the part, and who in it does. */
-const NEEDS: [part: Part, routes: string, by: string][] = [
+/** A routes.yaml that needs the part, and what in it needs it. */
+const NEEDS: [part: Part, routes: string, neededBy: string][] = [
   [
     'slack',
     'gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-1, app-token: xapp-1 } }',
@@ -58,8 +58,8 @@ const NEEDS: [part: Part, routes: string, by: string][] = [
   ['queues', 'routes: [{ name: jobs, queue: jobs }]\nqueues: { redis: "redis://127.0.0.1:1" }', 'route jobs'],
 ]
 
-/** Packages of packages may be newer than the tested ones by a release that their ranges allow; most are not. */
-const MOST_NEWER = 0.1
+/** Share of indirect packages that may be newer than the tested ones, since they have new releases. */
+const MAX_NEWER = 0.1
 
 describe('the package', { timeout: 600_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-package-'))
@@ -95,7 +95,7 @@ describe('the package', { timeout: 600_000 }, () => {
     )
   })
 
-  test('has a routes.yaml for new projects, and never that of the clone', () => {
+  test('has the routes.yaml of new projects, but not that of the clone', () => {
     const found = globSync('**/routes.yaml', { cwd: installed, exclude: ['node_modules'] }).sort()
     assert.deepEqual(found, ['project/demo/routes.yaml', 'project/routes.yaml'])
   })
@@ -111,7 +111,7 @@ describe('the package', { timeout: 600_000 }, () => {
     assert.deepEqual(missing, [])
   })
 
-  test('brings the packages that were tested', () => {
+  test('is installed with the packages that were tested', () => {
     const tested = lockSchema.parse(
       JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')),
     ).packages
@@ -125,10 +125,10 @@ describe('the package', { timeout: 600_000 }, () => {
     const others = Object.entries(found).filter(([path]) => path !== '' && path !== 'node_modules/trivium')
     const newer = others.filter(([path, { version }]) => tested[path]?.version !== version)
     const list = newer.map(([path, { version }]) => `${path} ${version}, tested ${tested[path]?.version}`)
-    assert.ok(newer.length < others.length * MOST_NEWER, list.join('\n'))
+    assert.ok(newer.length < others.length * MAX_NEWER, list.join('\n'))
   })
 
-  test('is light: no optional part is in it', () => {
+  test('is installed without optional parts, and stays within its limits of size', () => {
     const found = lockSchema.parse(
       JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')),
     ).packages
@@ -138,9 +138,9 @@ describe('the package', { timeout: 600_000 }, () => {
       [],
     )
     const packages = Object.keys(found).length - 1
-    assert.ok(packages <= MOST.packages, `${packages} packages`)
+    assert.ok(packages <= MAXIMUM.packages, `${packages} packages`)
     const megabytes = sizeOf(join(project, 'node_modules')) / 1e6
-    assert.ok(megabytes <= MOST.megabytes, `${megabytes.toFixed(1)} MB`)
+    assert.ok(megabytes <= MAXIMUM.megabytes, `${megabytes.toFixed(1)} MB`)
   })
 
   test('has types that need no optional part', () => {
@@ -150,28 +150,19 @@ describe('the package', { timeout: 600_000 }, () => {
       "import { createStateManager, defineSkill, z } from 'trivium'\nexport { createStateManager, defineSkill, z }\n",
     )
     const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node']
-    const flags = [
-      '--noEmit',
-      '--strict',
-      '--skipLibCheck',
-      'false',
-      '--module',
-      'nodenext',
-      '--target',
-      'esnext',
-    ]
+    const flags = '--noEmit --strict --skipLibCheck false --module nodenext --target esnext'.split(' ')
     const { out } = run(join(root, 'node_modules/.bin/tsc'), [...flags, ...types, file], project)
     assert.equal(out, '')
   })
 
-  test('starts in a project of its own', () => {
+  test('makes a valid project by `trivium init`', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     assert.equal(run(process.execPath, [bin, '--version'], project).out, `${version}\n`)
     assert.equal(run(process.execPath, [bin, 'init', 'mine'], project).code, 0)
     const [tarball = ''] = globSync('*.tgz', { cwd: dir })
     const mine = join(project, 'mine')
     const { dependencies } = JSON.parse(readFileSync(join(mine, 'package.json'), 'utf8'))
-    assert.equal(dependencies.trivium, `file:${join(dir, tarball)}`, 'as long as no registry has it')
+    assert.equal(dependencies.trivium, `file:${join(dir, tarball)}`)
     rmSync(mine, { recursive: true })
     assert.equal(run(process.execPath, [bin, 'init'], project).code, 0)
     const checked = run(process.execPath, [bin, 'route', 'check'], project)
@@ -182,7 +173,7 @@ describe('the package', { timeout: 600_000 }, () => {
     ['npx', ['npx', '--no', 'trivium', 'start']],
     ['npm', ['npm', 'start']],
   ] as const) {
-    test(`drains when ${how}, by which it was started, gets SIGTERM`, async (t) => {
+    test(`drains if it was started by ${how}, and ${how} gets SIGTERM`, async (t) => {
       const dataDir = join(project, `data-${how}`)
       const mine = join(project, `by-${how}`)
       assert.equal(run(process.execPath, [bin, 'init', mine], project).code, 0)
@@ -195,8 +186,8 @@ describe('the package', { timeout: 600_000 }, () => {
       }
       const [file, ...args] = command
       const child = spawn(file, args, { cwd: mine, env, stdio: ['ignore', 'ignore', 'pipe'] })
-      let said = ''
-      child.stderr.on('data', (text) => (said += text))
+      let output = ''
+      child.stderr.on('data', (text) => (output += text))
       const ended = once(child.stderr, 'end')
       const place = join(dataDir, 'daemon.json')
       await until(() => existsSync(place), 'a daemon that is ready')
@@ -206,7 +197,7 @@ describe('the package', { timeout: 600_000 }, () => {
       })
       child.kill('SIGTERM')
       await ended
-      assert.match(said, /drained; nothing acknowledged is lost/)
+      assert.match(output, /drained; nothing acknowledged is lost/)
       await until(() => !isAlive(pid), 'the end of the daemon')
     })
   }
@@ -233,7 +224,7 @@ routes: [{ name: rest, skill: echo }]`
     for (const path of files) assert.equal((await fetch(daemon.control + path)).status, 200, path)
     const licenses = readFileSync(join(installed, 'dist', 'src', 'console', 'LICENSES'), 'utf8')
     for (const name of ['preact', 'htm', 'uplot']) assert.match(licenses, new RegExp(`^${name}$`, 'm'))
-    // What needs a part says so, and nothing else suffers.
+    // A feature of a missing part says so.
     const mcp = await fetch(`${daemon.control}/mcp`, {
       method: 'POST',
       headers: { authorization: `Bearer ${daemon.token}`, 'content-type': 'application/json' },
@@ -243,14 +234,14 @@ routes: [{ name: rest, skill: echo }]`
     assert.match(await mcp.text(), /"part_missing".*npm install @modelcontextprotocol/)
   })
 
-  for (const [part, routes, by] of NEEDS) {
-    test(`names the command that installs the part ${part}, and starts no daemon that would lack it`, async () => {
+  for (const [part, routes, neededBy] of NEEDS) {
+    test(`refuses to start without the part ${part} that it needs, with the command to install it`, async () => {
       const site = openSite({ routes, bin })
       const { code, err } = await site.run(['start'])
       assert.equal(code, 2)
       const [name = ''] = PARTS[part].packages
       const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-      assert.ok(err.includes(`The part ${part} is not installed (needed by ${by})`), err)
+      assert.ok(err.includes(`The part ${part} is not installed (needed by ${neededBy})`), err)
       assert.ok(err.includes(`npm install ${name}@${devDependencies[name]}`), err)
       const doctor = run(process.execPath, [bin, 'doctor'], site.dir)
       assert.match(doctor.out, new RegExp(`✗ +part ${part} `))
@@ -259,7 +250,7 @@ routes: [{ name: rest, skill: echo }]`
     })
   }
 
-  test('starts no daemon whose skills name a model that it could not call', async () => {
+  test('refuses to start without the part model if a skill names a model', async () => {
     const site = openSite({ routes: 'gateways: {}\n', bin })
     site.write('skills/greet/SKILL.md', '---\ndescription: Greets.\nmodel: openai:gpt\n---\nGreet them.\n')
     const { code, err } = await site.run(['start'])
@@ -282,7 +273,7 @@ routes: [{ name: rest, skill: echo }]`
     assert.equal(code, 0, shown)
   })
 
-  test('has a part once `trivium parts install` has run', async (t) => {
+  test('uses parts after `trivium parts install`', async (t) => {
     const redis = await startRedisServer()
     const model = await startOpenAiServer([{ text: 'Good morning.' }])
     const slack = await startSlackServer()
@@ -294,7 +285,7 @@ routes: [{ name: rest, skill: echo }]`
     const installing = run(process.execPath, [bin, 'parts', 'install', 'mcp', '--json'], site.dir)
     assert.equal(installing.code, 0, installing.err)
     assert.deepEqual(JSON.parse(installing.out), { installed: ['mcp'] })
-    // As npm would install the others, which takes minutes.
+    // The others are links, since npm would take minutes to install them.
     for (const name of [PARTS.slack, PARTS.model, PARTS.queues].flatMap(
       ({ packages }): readonly string[] => packages,
     )) {
@@ -302,8 +293,8 @@ routes: [{ name: rest, skill: echo }]`
       mkdirSync(dirname(join(project, 'node_modules', name)), { recursive: true })
       symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name))
     }
-    const again = run(process.execPath, [bin, 'parts', 'install'], site.dir)
-    assert.match(again.out, /Nothing to install/)
+    const repeated = run(process.execPath, [bin, 'parts', 'install'], site.dir)
+    assert.match(repeated.out, /Nothing to install/)
 
     const daemon = await site.start()
     assert.match((await site.run(['message', 'cli', 'hello'])).out, /Good morning/)

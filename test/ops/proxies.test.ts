@@ -29,7 +29,7 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
 
   for (const name of ['caddy', 'nginx'] as const) {
-    test(`${name} passes on webhooks, WebSockets and, to its own network, the API`, async (t) => {
+    test(`${name} forwards webhooks and WebSockets, and the console for its own network`, async (t) => {
       const binary = proxyServer(name)
       if (binary === undefined) return t.skip(`there is no ${name} here: install the Debian package`)
       const { daemon } = suite
@@ -44,11 +44,7 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
           },
           body,
         )
-      await until(
-        () => ask('hooks.example.com', { path: '/' }).catch(() => undefined),
-        `${name} to listen`,
-        30_000,
-      )
+      await until(() => ask('hooks.example.com', { path: '/' }).catch(() => undefined), `${name} to listen`)
 
       const answer = await ask('hooks.example.com', { method: 'POST', path: '/hooks/jobs' }, 'hello')
       assert.equal(JSON.parse(answer).reply, 'You said: hello')
@@ -64,7 +60,7 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
       socket.terminate()
     })
 
-    test(`${name} lets a worker take messages, and reach nothing else`, async (t) => {
+    test(`${name} lets a worker receive messages, and reach nothing else`, async (t) => {
       const binary = proxyServer(name)
       if (binary === undefined) return t.skip(`there is no ${name} here: install the Debian package`)
       const { daemon } = suite
@@ -84,7 +80,6 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
       await until(
         async () => /403/.test(await ask('/').catch((error: unknown) => String(error))),
         `${name} to listen`,
-        30_000,
       )
       const call = async (skill: string, args: object) =>
         JSON.parse(await ask(`/v1/skills/${skill}`, TOKEN, JSON.stringify(args))).result
@@ -105,7 +100,7 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
 
 type Place = { url: string; control: string }
 
-/** The example with the addresses of this daemon and a port that is free. */
+/** The example with the addresses of this daemon. */
 function example(file: string, daemon: Place): string {
   return readFileSync(join('ops', file), 'utf8')
     .replaceAll('127.0.0.1:8080', new URL(daemon.url).host)
@@ -115,7 +110,7 @@ function example(file: string, daemon: Place): string {
 async function startCaddy(t: TestContext, binary: string, daemon: Place): Promise<number> {
   const dir = temporaryDir(t)
   const [port = 0] = await freePorts(1)
-  // Certificates of its own, as nobody issues any here.
+  // It issues its own certificates.
   const options = `{\n\tadmin off\n\tskip_install_trust\n\tlocal_certs\n\tauto_https disable_redirects\n\thttps_port ${port}\n}\n`
   const file = join(dir, 'Caddyfile')
   writeFileSync(file, options + example('Caddyfile', daemon))
@@ -159,16 +154,16 @@ function run(t: TestContext, binary: string, args: string[], env: NodeJS.Process
   t.after(() => child.kill())
 }
 
-/** The body of the answer; throws where the status is none of success, except for an unknown path. */
+/** Resolves with the body of an answer with status 200, 202 or 404; rejects with any other status. */
 function send(options: RequestOptions, body?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const all = { host: '127.0.0.1', rejectUnauthorized: false, ...options }
-    const asked = request(all, (response) => {
-      const isFine = [200, 202, 404].includes(response.statusCode ?? 0)
-      if (isFine) text(response).then(resolve, reject)
+    const outgoing = request(all, (response) => {
+      const isExpected = [200, 202, 404].includes(response.statusCode ?? 0)
+      if (isExpected) text(response).then(resolve, reject)
       else reject(new Error(`${options.path}: ${response.statusCode}`))
     })
-    asked.on('error', reject)
-    asked.end(body)
+    outgoing.on('error', reject)
+    outgoing.end(body)
   })
 }
