@@ -130,6 +130,12 @@ export async function requireName(
   if (currentNames.includes(name)) return
   const storedNames = (await stored?.(source, name)) ?? []
   if (storedNames.includes(name)) return
+  const isTopic = kind === 'group' && (await KINDS.topic.current(source)).includes(name)
+  if (isTopic)
+    throw new TriviumError('not_found', {
+      path: `${word} ${name}`,
+      hint: ' It is a topic: the group comes first.',
+    })
   const list = listedBy === undefined ? '' : ` \`trivium ${listedBy}\` lists them.`
   const hint = didYouMean(name, [...new Set(currentNames)]) || list
   throw new TriviumError('not_found', { path: `${word} ${name}`, hint })

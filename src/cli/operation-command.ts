@@ -47,8 +47,13 @@ export function runsOperation(
     const args = read(options)
     const call = (daemon: Connection) =>
       run(daemon, args).catch((error: unknown) => {
-        throw context.terminal().json ? error : withFlagNames(error, operation, flags)
+        throw context.terminal().json ? error : withFlagNames(error, nameOf(command), flags)
       })
     return ask(context, call, (result) => human(result, args), open)
   })
+}
+
+/** The command as one types it: `trivium message list`. */
+function nameOf(command: Command): string {
+  return command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 }

@@ -7,7 +7,6 @@ import { skillJsonSchema } from '../core/skill.ts'
 import { type Spoken, spokenArguments } from '../core/spoken.ts'
 import { timeRangeIn } from '../lib/time-range.ts'
 import { GLOBAL_NAMES } from './global-options.ts'
-import { spokenName } from './grammar.ts'
 import { isSecret } from './secret-input.ts'
 import { readValue, typeName } from './skill-value.ts'
 
@@ -143,7 +142,7 @@ function placeholderOf(schema: JsonObject): string {
 }
 
 /** Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected boolean`. */
-export function withFlagNames(error: unknown, operation: string, flags: readonly Flag[]): unknown {
+export function withFlagNames(error: unknown, command: string, flags: readonly Flag[]): unknown {
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
   const problems = error.details.map(({ path, message }) => {
     const words = path.split('.')
@@ -152,6 +151,6 @@ export function withFlagNames(error: unknown, operation: string, flags: readonly
     return problemText(shown.join('.'), message)
   })
   return Object.assign(error, {
-    message: `${problems.join('; ')}. See \`trivium ${spokenName(operation)} --help\`.`,
+    message: `${problems.join('; ')}. See \`${command} --help\`.`,
   })
 }

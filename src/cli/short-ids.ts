@@ -15,6 +15,10 @@ const PART = /^…?([0-9a-f-]{4,35})$/i
 /** Number of newest messages and other records among which an id is looked for. */
 const SEARCHED = 2_000
 const PAGE_SIZE = 500
+const UUID_LENGTH = 36
+/** Characters of the words beside a candidate. */
+const LEAST_TEXT = 20
+const WIDE = 110
 /** Number of candidates that an error names. */
 const MAX_NAMED = 8
 
@@ -39,7 +43,10 @@ export async function fullId(
   }
   const [first, ...others] = found.keys()
   if (others.length === 0) return first ?? given
-  const named = [...found].slice(0, MAX_NAMED).map(([id, words]) => `  ${id}  ${words}`.trimEnd())
+  const width = Math.max(LEAST_TEXT, (process.stderr.columns || WIDE) - UUID_LENGTH - 4)
+  const named = [...found]
+    .slice(0, MAX_NAMED)
+    .map(([id, words]) => `  ${id}  ${shorten(words, width)}`.trimEnd())
   const more = found.size > MAX_NAMED ? [`  … and ${found.size - MAX_NAMED} more`] : []
   throw usage([`${found.size} ids begin or end with ${text}; give more of it:`, ...named, ...more].join('\n'))
 }
@@ -88,7 +95,7 @@ const CANDIDATES: Readonly<
 
 function candidateOf(id: unknown, at: unknown, ...words: unknown[]): Candidate {
   const text = words.filter((word) => word !== undefined && word !== null).join(' ')
-  return { id: String(id ?? ''), text: shorten(`${age(at)}  ${text}`, 60) }
+  return { id: String(id ?? ''), text: `${age(at)}  ${text}` }
 }
 
 async function* messagesIn(daemon: Source, span: JsonObject): AsyncGenerator<Candidate[]> {

@@ -80,7 +80,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
       ? connection
       : await withoutDaemon(name, args, connection, context.environs())
     const result = await invoke(name, args).catch((error: unknown) => {
-      throw context.terminal().json ? error : withFlagNames(error, name, flags)
+      throw context.terminal().json ? error : withFlagNames(error, `trivium ${spokenName(name)}`, flags)
     })
     show(context.terminal(), result, () => humanResult(name, result, args, isBuiltIn))
     const isNothing = result === null || (Array.isArray(result) && result.length === 0)

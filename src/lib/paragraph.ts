@@ -6,6 +6,14 @@ export function paragraph(first: string, text: string): string {
   return first + wrapped(text, width).join(`\n${' '.repeat(first.length)}`)
 }
 
+/** Wraps the sentences of a text. Indented lines, such as excerpts of files, stay as they are. */
+export function sentencesInWidth(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => (/^\s/.test(line) ? line : paragraph('', line)))
+    .join('\n')
+}
+
 /** Breaks a text between words. A longer word stays whole: ids are copied. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = []

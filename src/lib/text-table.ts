@@ -34,7 +34,18 @@ export function listTable(
   const before = [head, ...cells].map((row) => row.slice(0, -1))
   const widths = head.slice(0, -1).map((_, at) => Math.max(...before.map((row) => lengthOf(row[at] ?? ''))))
   const left = width - widths.reduce((sum, each) => sum + each + GAP, 0)
-  if (left < LEAST_CUT) return tableOf(head, cells, width)
+  if (left < LEAST_CUT) {
+    // A word that is longer than a line, such as JSON, is cut too.
+    const cutWord = (text: string) =>
+      text.split(' ').some((word) => lengthOf(word) > width - 2)
+        ? shorten(stripVTControlCharacters(text), width - 2)
+        : text
+    return tableOf(
+      head,
+      cells.map((row) => row.with(-1, cutWord(row.at(-1) ?? ''))),
+      width,
+    )
+  }
   const cut = (text: string) => (lengthOf(text) > left ? shorten(stripVTControlCharacters(text), left) : text)
   return tableOf(
     head,

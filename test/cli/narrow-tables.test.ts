@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTerminal } from '../../src/cli/terminal.ts'
 import { paint } from '../../src/lib/paint.ts'
-import { table } from '../../src/lib/text-table.ts'
+import { listTable, table } from '../../src/lib/text-table.ts'
 
 test('a row that is too wide has several cells on each line', () => {
   const id = '01a21eba-7990-7000-8000-000474f57ee7'
@@ -26,4 +26,14 @@ test('a coloured cell that is wrapped keeps its colours', (t) => {
   out(table(['id', 'state', 'why'], [['a', state, 'b']], 40))
   assert.match(written.join(), /word.*\n.*word/)
   assert.doesNotMatch(written.join(), /u001b/)
+})
+
+test('a list in a narrow terminal cuts a word that is longer than a line, such as JSON', () => {
+  const rows = [['b224101c', '10 s', 'a webhook with a long name', `{"data":"${'x'.repeat(90)}"}`]]
+  const lines = listTable(['id', 'age', 'type', 'data'], rows, 48).split('\n')
+  assert.ok(
+    lines.every((line) => line.length <= 48),
+    lines.join('\n'),
+  )
+  assert.ok(lines.some((line) => line.endsWith('…')))
 })

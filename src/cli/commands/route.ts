@@ -14,6 +14,7 @@ import { pauses } from '../../features/pauses/operations.ts'
 import { counted } from '../../lib/counted.ts'
 import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
+import { sentencesInWidth } from '../../lib/paragraph.ts'
 import { shownPath } from '../../lib/shown-path.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
@@ -76,7 +77,7 @@ function humanCheck(ok: boolean, { problems, files, apps }: Checked): string {
     included.length === 0
       ? `routes.yaml is valid${warnings}.`
       : `routes.yaml and its included files are valid${warnings}: ${included.join(', ')}`
-  const paragraphs = problems.map(({ text }) => text)
+  const paragraphs = problems.map(({ text }) => sentencesInWidth(text))
   const loaded = apps.map((app) => `The Bolt app ${app} was loaded.`)
   return [...paragraphs, [...(ok ? [valid] : []), ...loaded].join('\n')].filter(Boolean).join('\n\n')
 }

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '..
 import { troubleLines } from '../../features/troubles/print.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 import type { AddCommand } from '../command.ts'
@@ -81,7 +82,10 @@ function humanStatus(status: Json, isScreen: boolean): string {
     ...registryLines(all('registry'), all('skills'), isScreen),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
   ]
-  return lines.filter((line) => typeof line === 'string').join('\n')
+  return lines
+    .filter((line) => typeof line === 'string')
+    .map((line) => (line.includes('\n') ? line : paragraph('', line)))
+    .join('\n')
 }
 
 /** What the messages of a road are; in a narrow terminal only what is not normal. */
