@@ -147,7 +147,7 @@ until id=$(invited) && [ -n "$id" ]; do sleep 0.05; done
     servers: redis,
     routes: `{ ${FAILING.routes}, gateways: ${GATEWAYS.replace('hub: { transport: cli }', HUB)} }`,
     before: {
-      'refused-try': `
+      'refusal try': `
 signature=$(printf %s '{}' | openssl dgst -sha256 -hmac ${quote(TYPED)} | sed 's/.* /sha256=/')
 curl "http://$TRIVIUM_LISTEN/hub" -d '{}' -H "x-hub-signature-256: $signature" -H 'x-github-event: push' && exit 1
 `,
