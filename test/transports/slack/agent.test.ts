@@ -5,11 +5,11 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { type ModelAnswer, startOpenAiServer } from '../../fixtures/openai-server.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, shown, startWorld, taken } from './harness.ts'
+import { callback, deliverEvent, messagesFrom, shown, startSlackGateway } from './harness.ts'
 
 const THREAD = '1600000000.000001'
 
-/** Somebody opened the assistant: a conversation begins. */
+/** The event that Ann opened the assistant, which begins a conversation. */
 function started(channel: string): JsonObject {
   const place = { user_id: 'U1ANN', channel_id: channel, thread_ts: THREAD, context: { channel_id: 'C0GEN' } }
   return { ...callback({}), event: { type: 'assistant_thread_started', assistant_thread: place } }
@@ -20,29 +20,29 @@ const callsOf = (slack: SlackServer, method: string, thread?: string) =>
     .filter(({ method: called, args }) => called.endsWith(method) && (!thread || args.thread_ts === thread))
     .map(({ args }) => args)
 
-test('a conversation with an agent begins with greeting and prompts, and has what its author looks at', async (t) => {
+test('a conversation with an agent begins with a greeting and prompts, and its messages have the context of the author', async (t) => {
   const prompts = [{ title: 'Sum up', message: 'Sum up this channel' }]
-  const world = await startWorld({ assistant: { greeting: 'What can I do?', prompts } })
-  t.after(() => world.close())
-  const { server } = world
+  const setup = await startSlackGateway({ assistant: { greeting: 'What can I do?', prompts } })
+  t.after(() => setup.close())
+  const { server } = setup
   server.isForAgents = true
-  await taken(world, 'events_api', started('D1ANN'))
+  await messagesFrom(setup, 'events_api', started('D1ANN'))
   const [given] = await until(() => {
     const calls = callsOf(server, 'setSuggestedPrompts', THREAD)
     return calls[0] && calls
   }, 'prompts')
   assert.deepEqual(JSON.parse(String(given?.prompts)), prompts)
   assert.deepEqual([server.posts.map(shown), server.posts[0]?.thread_ts], [['What can I do?'], THREAD])
-  const { data } = await deliverEvent(world, { text: 'hi', channel: 'D1ANN', thread_ts: THREAD })
+  const { data } = await deliverEvent(setup, { text: 'hi', channel: 'D1ANN', thread_ts: THREAD })
   assert.deepEqual([data.context, data.mine], [{ channel_id: 'C0GEN' }, true])
 
-  // An app that is declared an agent has no such threads, and its messages tell it themselves.
-  await deliverEvent(world, { type: 'app_home_opened', tab: 'messages', channel: 'D1ANN' })
+  // An app that is declared as an agent has no such threads: each message has the context itself.
+  await deliverEvent(setup, { type: 'app_home_opened', tab: 'messages', channel: 'D1ANN' })
   await until(() => callsOf(server, 'setSuggestedPrompts').length === 2, 'prompts again')
   assert.equal(server.posts.length, 1, 'no greeting each time')
-  const seen = { entities: [{ type: 'slack#/types/channel_id', value: 'C0GEN' }] }
-  const told = await deliverEvent(world, { text: 'hi', channel: 'D1ANN', app_context: seen })
-  assert.deepEqual(told.data.context, seen)
+  const context = { entities: [{ type: 'slack#/types/channel_id', value: 'C0GEN' }] }
+  const message = await deliverEvent(setup, { text: 'hi', channel: 'D1ANN', app_context: context })
+  assert.deepEqual(message.data.context, context)
 })
 
 describe('a model on Slack', async () => {
@@ -81,7 +81,7 @@ export default (app) => app.assistant(new Assistant({
   await site.start()
 
   let count = 0
-  /** Asks, and resolves with the thread of the answer, once that begins so. */
+  /** Asks in a new conversation. Resolves with the thread of the answer once its text is `beginning`. */
   const ask = async (text: string, beginning: string) => {
     const ts = slack.nextTs()
     await slack.sockets.deliver('events_api', callback({ text, ts, channel: `D${++count}` }))
@@ -91,7 +91,7 @@ export default (app) => app.assistant(new Assistant({
   const postIn = (thread: string) => slack.posts.find((each) => each.thread_ts === thread)
   const textsIn = (thread: string) => slack.posts.filter((each) => each.thread_ts === thread).map(shown)
   const statuses = (thread: string) => callsOf(slack, 'threads.setStatus', thread).map(({ status }) => status)
-  /** The second block of what is shown, under the text, and a click in it. */
+  /** The second block of the answer, below its text. */
   const blockIn = (thread: string) => Object([postIn(thread)?.blocks].flat()[1])
   const click = (thread: string, action: object) => {
     const { ts = '', channel = '' } = postIn(thread) ?? {}
@@ -103,15 +103,15 @@ export default (app) => app.assistant(new Assistant({
   const isStopped = (thread: string) =>
     until(() => /^It is\s+_Stopped._$/.test(textsIn(thread)[0] ?? ''), 'the end')
 
-  test('shows what it is about, streams its answer, and hears whether that was good', async () => {
+  test('shows its status, streams its answer, and receives feedback', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     answers.push({ calls: [{ name: 'echo', args: { text: 'x' } }] }, { text: 'It is ', until: promise })
     const thread = await ask('two and two?\nplease', 'It is ')
-    const [begun] = callsOf(slack, 'chat.startStream', thread)
-    assert.deepEqual([begun?.recipient_user_id, begun?.recipient_team_id], ['U1ANN', 'T0TEAM'])
-    assert.doesNotMatch(String(begun?.chunks), /Stop/, 'Slack has a stop button of its own')
+    const [stream] = callsOf(slack, 'chat.startStream', thread)
+    assert.deepEqual([stream?.recipient_user_id, stream?.recipient_team_id], ['U1ANN', 'T0TEAM'])
+    assert.doesNotMatch(String(stream?.chunks), /Stop/, 'Slack has a stop button of its own')
     resolve('four.')
-    await until(() => textsIn(thread)[0] === 'It is four.', 'the whole')
+    await until(() => textsIn(thread)[0] === 'It is four.', 'the complete answer')
     await until(() => callsOf(slack, 'sessions.setStatus', thread).length === 2, 'a session that waits')
     assert.deepEqual(statuses(thread), ['is thinking…', 'is using echo…', 'is thinking…', ''])
     const sessions = callsOf(slack, 'sessions.setStatus', thread).map(({ status }) => status)
@@ -122,10 +122,10 @@ export default (app) => app.assistant(new Assistant({
     const [{ type: element, action_id, negative_button }] = elements
     assert.deepEqual([type, element], ['context_actions', 'feedback_buttons'])
     await click(thread, { type: element, action_id, block_id, value: negative_button.value })
-    await until(() => textsIn(thread)[1] === `bad ${block_id}`, 'what the skill says to it')
+    await until(() => textsIn(thread)[1] === `bad ${block_id}`, 'the reply of the skill to the feedback')
   })
 
-  test('is stopped by who waits for it, and what it said stays', async () => {
+  test('is stopped by its author, and the text so far stays', async () => {
     answers.push({ text: 'It is ', until: new Promise(() => {}) })
     const thread = await ask('and then?', 'It is ')
     const { channel = '' } = postIn(thread) ?? {}
@@ -138,7 +138,7 @@ export default (app) => app.assistant(new Assistant({
     assert.equal(model.aborted(), 1)
   })
 
-  test('is edited, and stopped by a button, where Slack has nothing for agents', async (t) => {
+  test('edits its post, which has a stop button, if Slack has no methods for agents', async (t) => {
     slack.isForAgents = false
     t.after(() => Object.assign(slack, { isForAgents: true }))
     answers.push({ text: 'It is ', until: new Promise(() => {}) })
@@ -147,7 +147,7 @@ export default (app) => app.assistant(new Assistant({
     await isStopped(thread)
   })
 
-  test('leaves to a Bolt app what that shows itself', async () => {
+  test('does not greet or show a status for messages of a Bolt app, which does it itself', async () => {
     await slack.sockets.deliver('events_api', started('D2BOLT'))
     const message = {
       text: 'x',

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { TriviumError } from '../../../src/core/errors.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
-import { startWorld } from './harness.ts'
+import { startSlackGateway } from './harness.ts'
 
-/** Gives the answer of the next skill that is asked. */
+/** Returns the answer of the next skill that is invoked. */
 let answer: () => Json = () => null
-/** What the skills were asked, in order. */
-const asked: { skill: string; args: JsonObject; from: object; timeout: number }[] = []
-const world = await startWorld(
+/** The invocations of skills, in order. */
+const invocations: { skill: string; args: JsonObject; from: object; timeout: number }[] = []
+const setup = await startSlackGateway(
   { answers: { customer: 'find-customer', 'report*': 'check-report' } },
   async (skill, args, asking) => {
-    asked.push({ skill, args, ...asking })
+    invocations.push({ skill, args, ...asking })
     return answer()
   },
 )
-after(() => world.close())
-const { server, fixture } = world
+after(() => setup.close())
+const { server, fixture } = setup
 
 const plain = (text: string) => ({ type: 'plain_text', text })
 const deliver = (payload: JsonObject, within = 5000) => {
@@ -24,16 +24,16 @@ const deliver = (payload: JsonObject, within = 5000) => {
   return server.sockets.deliver('interactive', { ...who, ...payload }, { within })
 }
 
-describe('a select with options of its own', () => {
-  /** What Slack is told of one in which somebody typed `be`. */
-  const suggestions = async (said: () => Json, action_id = 'customer') => {
-    answer = said
+describe('a select whose options come from a skill', () => {
+  /** Types `be` into a select. Resolves with the options that Slack receives; `makeAnswer` returns the answer of the skill. */
+  const suggestions = async (makeAnswer: () => Json, action_id = 'customer') => {
+    answer = makeAnswer
     const delivered = await deliver({ type: 'block_suggestion', action_id, block_id: 'b1', value: 'be' })
     assert.ok(delivered.acked)
     return delivered.payload
   }
 
-  test('asks its skill as the person who types, and shows what it answers', async () => {
+  test('invokes its skill as the person who types, and shows the options that it returns', async () => {
     const before = fixture.store.messages.length
     const bern = { text: 'Bern', value: 'c2', description: 'the capital' }
     assert.deepEqual(await suggestions(() => ['Berlin', bern]), {
@@ -43,16 +43,16 @@ describe('a select with options of its own', () => {
       ],
     })
     const who = { gateway: 'team', team: 'T0TEAM', user: 'U1ANN', userName: 'ann' }
-    assert.deepEqual(asked.at(-1), {
+    assert.deepEqual(invocations.at(-1), {
       skill: 'find-customer',
       args: { ...who, asks: 'options', action: 'customer', typed: 'be', blockId: 'b1' },
       from: { id: 'U1ANN', name: 'ann', address: 'U1ANN', verified: true },
       timeout: 2500,
     })
-    assert.equal(fixture.store.messages.length, before, 'a question is no message')
+    assert.equal(fixture.store.messages.length, before, 'a question for options is not a message')
   })
 
-  test('shows groups, and no more than Slack takes', async () => {
+  test('shows groups, and at most as many options as Slack allows', async () => {
     assert.deepEqual(await suggestions(() => [{ label: 'Recent', options: ['Bern'] }]), {
       option_groups: [{ label: plain('Recent'), options: [{ text: plain('Bern'), value: 'Bern' }] }],
     })
@@ -61,12 +61,12 @@ describe('a select with options of its own', () => {
     assert.deepEqual([shown.length, shown[0].text.text.length, shown[0].value], [100, 75, many[0]])
   })
 
-  test('shows nothing where its skill fails, answers something else, or is not named', async () => {
-    const late = () => {
+  test('shows no options if its skill fails, returns other data, or is not configured', async () => {
+    const timeOut = () => {
       throw new TriviumError('skill_timeout', { name: 'find-customer', timeout: '2500 ms' })
     }
-    for (const said of [() => ({ customers: 7 }), late]) {
-      assert.deepEqual(await suggestions(said), { options: [] })
+    for (const makeAnswer of [() => ({ customers: 7 }), timeOut]) {
+      assert.deepEqual(await suggestions(makeAnswer), { options: [] })
     }
     assert.deepEqual(fixture.refused, ['answer_failed', 'answer_failed'])
     assert.deepEqual(await suggestions(() => null), { options: [] })
@@ -76,13 +76,14 @@ describe('a select with options of its own', () => {
   })
 })
 
-/** Ms to wait for an acknowledgement: short, as one case never gets any. */
+/** Time to wait for an acknowledgement (ms). It is short because one test receives none. */
 const ACK_WITHIN = 500
 
 describe('a submitted modal', () => {
   let serial = 0
-  const submit = async (said: Json, callback_id = 'report-bug') => {
-    answer = () => said
+  /** Submits a modal whose skill returns `result`. */
+  const submit = async (result: Json, callback_id = 'report-bug') => {
+    answer = () => result
     const before = fixture.store.messages.length
     const view = {
       id: 'V1',
@@ -96,23 +97,23 @@ describe('a submitted modal', () => {
     return { acked, payload: acked && delivered.payload, messages: fixture.store.messages.slice(before) }
   }
 
-  test('with mistakes stays open and shows them, and is no message', async () => {
+  test('with errors stays open and shows them, and is not accepted as a message', async () => {
     const { payload, messages } = await submit({ errors: { title: 'too short' } })
     assert.deepEqual(payload, { response_action: 'errors', errors: { title: 'too short' } })
     assert.equal(messages.length, 0)
-    const { skill, args } = asked.at(-1) ?? assert.fail()
+    const { skill, args } = invocations.at(-1) ?? assert.fail()
     assert.deepEqual([skill, args.asks, args.metadata], ['check-report', 'submission', 'mine'])
   })
 
-  test('without mistakes is a message, and closes, or closes all', async () => {
+  test('without errors is accepted as a message, and closes itself or all modals', async () => {
     const cases = [
-      { said: null, response: undefined },
-      { said: { errors: {} }, response: undefined },
-      { said: 'fine', response: undefined },
-      { said: { clear: true }, response: { response_action: 'clear' } },
+      { result: null, response: undefined },
+      { result: { errors: {} }, response: undefined },
+      { result: 'fine', response: undefined },
+      { result: { clear: true }, response: { response_action: 'clear' } },
     ]
-    for (const { said, response } of cases) {
-      const { payload, messages } = await submit(said)
+    for (const { result, response } of cases) {
+      const { payload, messages } = await submit(result)
       assert.deepEqual(payload, response)
       assert.deepEqual(
         messages.map(({ data, conversation }) => [data.event, data.action, conversation]),
@@ -121,16 +122,16 @@ describe('a submitted modal', () => {
     }
   })
 
-  test('is followed by the view that its skill answers', async () => {
+  test('is replaced by the view that its skill returns', async () => {
     const view = { type: 'modal', title: plain('Thanks'), blocks: [], private_metadata: 'next' }
     const { payload, messages } = await submit({ view })
     assert.deepEqual([payload, messages.length], [{ response_action: 'update', view }, 1])
   })
 
-  test('whose skill answers nonsense, or a button that would decide an approval, is neither taken nor acknowledged', async () => {
+  test('is neither accepted nor acknowledged if its skill returns other data, or a button that decides an approval', async () => {
     const blocks = [{ type: 'actions', elements: [{ type: 'button', action_id: 'trivium-approve' }] }]
-    for (const said of [{ errors: ['title'] }, { view: { type: 'modal', blocks } }]) {
-      const { acked, messages } = await submit(said)
+    for (const result of [{ errors: ['title'] }, { view: { type: 'modal', blocks } }]) {
+      const { acked, messages } = await submit(result)
       assert.deepEqual([acked, messages], [false, []])
     }
   })

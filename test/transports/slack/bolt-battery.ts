@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { SlackServer } from '../../fixtures/slack-server.ts'
 import { type Deliver, trigger, who } from './bolt-harness.ts'
-import { callback, typed } from './harness.ts'
+import { callback, slashCommand } from './harness.ts'
 
-/** What an app listens to by name, and what people say to it. */
+/** The names for which an app has listeners, and texts to send to it. */
 export type Names = Record<
   'commands' | 'shortcuts' | 'views' | 'actions' | 'functions' | 'options',
   string[]
@@ -40,22 +40,22 @@ export function namesIn(source: string): Names {
   return names
 }
 
-/** How long Slack waits for an acknowledgement. */
-const LIMIT_MS = 3_000
+/** Time in which Slack expects an acknowledgement. */
+const ACK_LIMIT_MS = 3_000
 
-type Sent = [type: 'events_api' | 'interactive' | 'slash_commands', payload: JsonObject]
+type Delivery = [type: 'events_api' | 'interactive' | 'slash_commands', payload: JsonObject]
 
-/** One payload of each kind that Slack sends, for each name that the app knows and for one that it does not. */
-export function battery(slack: SlackServer, names: Names): Sent[] {
-  const person = (payload: JsonObject): Sent => [
+/** One payload of each kind that Slack sends, for each name of the app and for one without a listener. */
+export function battery(slack: SlackServer, names: Names): Delivery[] {
+  const interaction = (payload: JsonObject): Delivery => [
     'interactive',
     { ...who, trigger_id: trigger(), api_app_id: 'A0APP', ...payload },
   ]
   const ts = slack.nextTs
-  const event = (fields: JsonObject): Sent => {
+  const event = (fields: JsonObject): Delivery => {
     const payload = callback(fields)
     const isPost = fields.type === undefined || fields.type === 'app_mention'
-    // What is of messages is in no other event.
+    // Other events lack the default fields of messages.
     return ['events_api', isPost ? payload : { ...payload, event: { event_ts: ts(), ...fields } }]
   }
   const unknown = 'nobody_listens'
@@ -94,7 +94,7 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
     { type: 'checkboxes', selected_options: [option] },
     { type: 'plain_text_input', value: 'typed' },
   ]
-  const on = {
+  const inMessage = {
     ...{ container: { type: 'message', message_ts: '1.1', channel_id: 'C0GEN', is_ephemeral: false } },
     ...{
       channel: { id: 'C0GEN', name: 'general' },
@@ -119,11 +119,11 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
       },
     },
   })
-  const ofFunction = {
+  const inFunction = {
     function_data: { execution_id: 'Fx1', function: { callback_id: 'f' }, inputs: { user_id: 'U1ANN' } },
     bot_access_token: 'xwfp-test',
   }
-  const said = [...names.texts, 'hi', 'hello', 'what else', 'knock knock', 'who is there', ':wave:']
+  const texts = [...names.texts, 'hi', 'hello', 'what else', 'knock knock', 'who is there', ':wave:']
   const thread = ts()
   const assistant = {
     user_id: 'U1ANN',
@@ -132,8 +132,8 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
     thread_ts: thread,
   }
   return [
-    ...said.map((text) => event({ text, ts: ts() })),
-    ...said.slice(0, 2).map((text) => event({ text, ts: ts(), thread_ts: '1.1' })),
+    ...texts.map((text) => event({ text, ts: ts() })),
+    ...texts.slice(0, 2).map((text) => event({ text, ts: ts(), thread_ts: '1.1' })),
     event({ text: 'hello', ts: ts(), channel: 'D1ANN', channel_type: 'im' }),
     event({ text: 'hello', ts: ts(), subtype: 'bot_message', bot_id: 'B0OTHER' }),
     event({ text: '<@U0BOT> hello', ts: thread }),
@@ -169,49 +169,54 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
     event({ type: 'assistant_thread_context_changed', assistant_thread: assistant }),
     event({ text: 'Summarize', ts: ts(), thread_ts: thread, channel: 'D1ANN', channel_type: 'im' }),
     ...[...names.functions, unknown].map((name) => event(run(name))),
-    ...[...names.commands, '/nobody-listens'].flatMap((command): Sent[] =>
-      ['', 'with text'].map((text) => ['slash_commands', typed(slack, { command, text })]),
+    ...[...names.commands, '/nobody-listens'].flatMap((command): Delivery[] =>
+      ['', 'with text'].map((text) => ['slash_commands', slashCommand(slack, { command, text })]),
     ),
     ...[...names.shortcuts, unknown].flatMap((callback_id) => [
-      person({ type: 'shortcut', callback_id, action_ts: '1' }),
-      person({
+      interaction({ type: 'shortcut', callback_id, action_ts: '1' }),
+      interaction({
         type: 'message_action',
         callback_id,
         action_ts: '1',
-        ...on,
+        ...inMessage,
         response_url: url(),
         message_ts: '1.1',
       }),
     ]),
     ...[...names.actions, unknown].flatMap((name) => [
       ...elements.map((fields) =>
-        person({
+        interaction({
           type: 'block_actions',
-          ...on,
+          ...inMessage,
           response_url: url(),
           actions: [element(name, fields)],
           state: { values },
         }),
       ),
-      person({
+      interaction({
         type: 'block_actions',
         view: view('sample_view_id'),
         container: { type: 'view', view_id: 'V1' },
         actions: [element(name, elements[0] ?? {})],
       }),
-      person({ type: 'block_actions', ...on, ...ofFunction, actions: [element(name, elements[0] ?? {})] }),
-      person({
+      interaction({
+        type: 'block_actions',
+        ...inMessage,
+        ...inFunction,
+        actions: [element(name, elements[0] ?? {})],
+      }),
+      interaction({
         type: 'interactive_message',
         callback_id: name,
-        channel: on.channel,
+        channel: inMessage.channel,
         response_url: url(),
         action_ts: '1',
         actions: [{ name, type: 'button', value: 'v' }],
       }),
-      person({
+      interaction({
         type: 'dialog_submission',
         callback_id: name,
-        channel: on.channel,
+        channel: inMessage.channel,
         response_url: url(),
         action_ts: '1',
         state: '',
@@ -219,15 +224,15 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
       }),
     ]),
     ...[...names.views, unknown].flatMap((name) => [
-      person({
+      interaction({
         type: 'view_submission',
         view: view(name),
         response_urls: [{ block_id: 'b', action_id: 'a', channel_id: 'C0GEN', response_url: url() }],
       }),
-      person({ type: 'view_closed', view: view(name), is_cleared: false }),
+      interaction({ type: 'view_closed', view: view(name), is_cleared: false }),
     ]),
     ...names.options.flatMap((action_id) => [
-      person({
+      interaction({
         type: 'block_suggestion',
         action_id,
         block_id: 'b',
@@ -235,79 +240,85 @@ export function battery(slack: SlackServer, names: Names): Sent[] {
         container: { type: 'view', view_id: 'V1' },
         view: view('v'),
       }),
-      person({
+      interaction({
         type: 'interactive_message',
         name: action_id,
         callback_id: action_id,
         value: 'ann',
         action_ts: '1',
-        channel: on.channel,
+        channel: inMessage.channel,
       }),
     ]),
   ]
 }
 
 /**
- * Delivers all of these, and waits until the app calls nothing more. An app acknowledges at once or never: what it has not acknowledged
- * within Slack's limit, and before a payload that is sent after that, it does not acknowledge, however busy the machine is.
+ * Delivers all payloads, and waits until the app makes no further calls. An app acknowledges immediately or never. On a busy
+ * machine, "never" means: neither within Slack's limit, nor before a further payload that is sent afterwards.
  */
-export async function deliverAll(attempt: Deliver, slack: SlackServer, sent: readonly Sent[]): Promise<void> {
+export async function deliverAll(
+  attempt: Deliver,
+  slack: SlackServer,
+  deliveries: readonly Delivery[],
+): Promise<void> {
   const attempts: Promise<void>[] = []
-  for (const [type, payload] of sent) {
+  for (const [type, payload] of deliveries) {
     attempts.push(attempt(type, payload))
-    await calm(slack, 5)
+    await noMoreCalls(slack, 5)
   }
-  await Promise.race([Promise.all(attempts), pause(LIMIT_MS)])
+  await Promise.race([Promise.all(attempts), pause(ACK_LIMIT_MS)])
   await attempt('events_api', callback({ text: 'the last', ts: slack.nextTs() }))
-  await calm(slack, 100)
+  await noMoreCalls(slack, 100)
 }
 
-async function calm({ calls }: SlackServer, enough: number): Promise<void> {
-  for (let looks = 0, before = -1; looks <= enough; ) {
-    looks = calls.length === before ? looks + 1 : 0
+/** Resolves when the number of calls was the same in more than `checks` checks, 5 ms apart. No event announces that. */
+async function noMoreCalls({ calls }: SlackServer, checks: number): Promise<void> {
+  for (let unchanged = 0, before = -1; unchanged <= checks; ) {
+    unchanged = calls.length === before ? unchanged + 1 : 0
     before = calls.length
     await pause(5)
   }
 }
 
-/** Tries of a machine that is so busy that an app takes longer than Trivium holds back an acknowledgement. */
+/** On a busy machine, an app may need longer than Trivium holds back an acknowledgement: compare again. */
 const TRIES = 3
 
-/** Fails unless Slack sees the same of an app by Bolt alone and behind Trivium. Resolves with what it saw of Bolt alone. */
-export async function assertSame<T extends Seen>(
+/** Fails unless Slack observes the same of an app run by Bolt alone and behind Trivium. Resolves with the observation of Bolt alone. */
+export async function assertSame<T extends Observed>(
   observe: () => Promise<{ alone: T; hosted: T }>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const { alone, hosted } = await observe()
-    const found = differences(alone, hosted)
-    if (found.length === 0) return alone
-    if (attempt === TRIES) assert.deepEqual(found, [])
+    const different = differences(alone, hosted)
+    if (different.length === 0) return alone
+    if (attempt === TRIES) assert.deepEqual(different, [])
   }
 }
 
-type Seen = { said: unknown[]; calls: object[] }
+type Observed = { acks: unknown[]; calls: object[] }
 
 /**
- * What Slack saw of one run and not of the other. Listeners that run at the same time have no order among them, and timestamps
- * follow from theirs.
+ * Differences between two observations. The order of calls and their timestamps do not count, since concurrent listeners have no
+ * order.
  */
-export function differences(alone: Seen, hosted: Seen): string[] {
-  const plain = (one: unknown) => JSON.stringify(one).replaceAll(/\b1700\d{6}\.\d{6}\b|\btrigger\.\d+/g, '#')
-  const acks = alone.said.flatMap((said, at) => {
-    const [one, other] = [plain(said), plain(hosted.said[at])]
-    return one === other
+export function differences(alone: Observed, hosted: Observed): string[] {
+  const normalized = (value: unknown) =>
+    JSON.stringify(value).replaceAll(/\b1700\d{6}\.\d{6}\b|\btrigger\.\d+/g, '#')
+  const acks = alone.acks.flatMap((ack, index) => {
+    const [byBolt, byTrivium] = [normalized(ack), normalized(hosted.acks[index])]
+    return byBolt === byTrivium
       ? []
-      : [`payload ${at} is acknowledged by ${one} alone, and by ${other} behind Trivium`]
+      : [`payload ${index} is acknowledged by ${byBolt} alone, and by ${byTrivium} behind Trivium`]
   })
   const without = (calls: string[], others: string[]) => {
     const rest = [...others]
     return calls.filter((call) => {
-      const at = rest.indexOf(call)
-      if (at >= 0) rest.splice(at, 1)
-      return at < 0
+      const index = rest.indexOf(call)
+      if (index >= 0) rest.splice(index, 1)
+      return index < 0
     })
   }
-  const [ofAlone, ofHosted] = [alone.calls.map(plain), hosted.calls.map(plain)]
+  const [ofAlone, ofHosted] = [alone.calls.map(normalized), hosted.calls.map(normalized)]
   return [
     ...acks,
     ...without(ofAlone, ofHosted).map((call) => `only alone: ${call}`),

@@ -1,4 +1,4 @@
-// Every event that Slack sends to an app reaches a Bolt app: its own options decide what it hears, as with Bolt alone.
+// A Bolt app receives every event that Slack sends to it, as with Bolt alone: its own options filter them.
 import assert from 'node:assert/strict'
 import { after, afterEach, beforeEach, describe, test } from 'node:test'
 import { routeSchema } from '../../../src/config/route-schema.ts'
@@ -7,23 +7,23 @@ import { startRedisServer } from '../../fixtures/redis-server.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { compare, openApp } from './bolt-harness.ts'
-import { callback, startWorld } from './harness.ts'
+import { callback, startSlackGateway } from './harness.ts'
 
-/** Posts what it hears into a channel that nothing else is in. `IGNORE` is the option that it is made with. */
+/** Logs its events as posts to a channel of their own. `IGNORE` is replaced by the option. */
 const APP = `
 const { App } = require('@slack/bolt')
 const { SLACK_BOT_TOKEN: token, SLACK_APP_TOKEN: appToken, SLACK_API_URL: slackApiUrl } = process.env
 const app = new App({ token, appToken, socketMode: true, ignoreSelf: IGNORE, clientOptions: { slackApiUrl } })
-const heard = (by) => ({ event, context, client }) =>
+const log = (by) => ({ event, context, client }) =>
   client.chat.postMessage({ channel: 'C0LOG', text: [by, event.type, event.subtype, context.botUserId, context.teamId].join(' ') })
-app.event(/.*/, heard('any'))
+app.event(/.*/, log('any'))
 app.start()
 `
 
 const BOT_MESSAGE = { subtype: 'bot_message', bot_id: 'B0OTHER', user: '', username: 'alerts' }
 const OWN = { user: 'U0BOT', bot_id: 'B0BOT', app_id: 'A0APP' }
 
-/** What Slack may send, by name. */
+/** Events that Slack may send, by name. `ts` is the timestamp of messages. */
 const events = (ts: string): Record<string, JsonObject> => ({
   'a message': { text: 'hi', ts },
   'a message of another bot': { ...BOT_MESSAGE, text: 'disk full', ts },
@@ -136,10 +136,11 @@ const events = (ts: string): Record<string, JsonObject> => ({
     channel_id: 'D1ANN',
     external_unique_id: '1',
   },
-  'an event that is new to everybody': { type: 'brand_new_thing', something: { deep: true } },
+  'an event of an unknown type': { type: 'brand_new_thing', something: { deep: true } },
 })
 
-const everyEvent = async (
+/** Delivers all events. An empty `user` stands for an event without that field. */
+const deliverEveryEvent = async (
   deliver: (type: string, payload: JsonObject) => Promise<void>,
   slack: SlackServer,
 ) => {
@@ -150,42 +151,42 @@ const everyEvent = async (
   }
 }
 
-/** What an app has logged, in whichever order the listeners ran. */
+/** The log of the app, sorted, because listeners run in any order. */
 const logged = (slack: SlackServer) =>
   slack.posts
     .filter(({ channel }) => channel === 'C0LOG')
     .map(({ text }) => text)
     .sort()
 
-const said = async (slack: SlackServer, event: JsonObject) => {
+const deliverAcknowledged = async (slack: SlackServer, event: JsonObject) => {
   const { acked } = await slack.sockets.deliver('events_api', callback(event))
   assert.ok(acked)
 }
 
-describe('a Bolt app hears', () => {
+describe('a Bolt app receives', () => {
   for (const ignoreSelf of [false, true]) {
-    test(`what it hears by Bolt alone, with ignoreSelf: ${ignoreSelf}`, async (t) => {
+    test(`the same events as with Bolt alone, with ignoreSelf: ${ignoreSelf}`, async (t) => {
       const counts: number[] = []
       const source = APP.replace('IGNORE', String(ignoreSelf))
       const { shown } = await compare(t, source, async (deliver, slack) => {
-        await everyEvent(deliver, slack)
+        await deliverEveryEvent(deliver, slack)
         await deliver(
           'events_api',
           callback({ type: 'tokens_revoked', tokens: { bot: ['U0OTHER'] }, user: '' }),
         )
-        let [looks, before] = [0, -1]
-        const isCalm = () => {
+        let [unchanged, before] = [0, -1]
+        const isComplete = () => {
           const { length } = logged(slack)
-          looks = length === before && length >= (counts[0] ?? 1) ? looks + 1 : 0
+          unchanged = length === before && length >= (counts[0] ?? 1) ? unchanged + 1 : 0
           before = length
-          return looks > 30
+          return unchanged > 30
         }
-        await until(isCalm, 'all that it hears')
+        await until(isComplete, 'the log of all events')
         counts.push(logged(slack).length)
         slack.posts.sort((a, b) => (a.text < b.text ? -1 : 1))
         slack.calls.sort((a, b) => (JSON.stringify(a.args) < JSON.stringify(b.args) ? -1 : 1))
       })
-      assert.ok(shown.length > 30, `${shown.length} events were heard`)
+      assert.ok(shown.length > 30, `${shown.length} events were logged`)
       assert.equal(counts[0], counts[1])
     })
   }
@@ -199,7 +200,7 @@ describe('one post that mentions a Bolt app', () => {
   afterEach(() => slack.close())
 
   for (const kind of ['the embedded store', 'Redis'])
-    test(`is heard as message and as app_mention, each once, through redelivery and a restart; on the roads of ${kind} it is one message`, async () => {
+    test(`calls its listeners of message and app_mention once each, also after redelivery and a restart, and is one message in ${kind}`, async () => {
       const redis = kind === 'Redis' ? await startRedisServer() : undefined
       after(() => redis?.stop())
       const env = redis ? { REDIS_URL: redis.url } : {}
@@ -210,55 +211,53 @@ describe('one post that mentions a Bolt app', () => {
       const post = { text: '<@U0BOT> help', ts: slack.nextTs() }
       const pair = [callback(post), callback({ ...post, type: 'app_mention' })]
       for (const payload of pair) assert.ok((await slack.sockets.deliver('events_api', payload)).acked)
-      await until(() => logged(slack).length === 2, 'both')
+      await until(() => logged(slack).length === 2, 'both events')
       for (const payload of pair.toReversed())
         assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 1 })).acked)
       await daemon.end('SIGTERM')
-      // The server may learn later that the old socket is closed.
+      // The Slack server may notice later that the old socket is closed.
       await until(() => slack.sockets.open() === 0, 'no socket')
       daemon = await site.start(env)
       await connected()
       for (const payload of pair)
         assert.ok((await slack.sockets.deliver('events_api', payload, { retry: 2 })).acked)
-      // Slack tells of a later edit by another app_mention.
-      await said(slack, {
+      // Slack reports an edit by another app_mention.
+      await deliverAcknowledged(slack, {
         ...post,
         type: 'app_mention',
         text: '<@U0BOT> help me',
         edited: { user: 'U1ANN', ts: '2' },
       })
-      await said(slack, { text: 'the end', ts: slack.nextTs() })
-      await until(() => logged(slack).length === 4, 'an edit, and what came last')
-      const words = 'U0BOT T0TEAM'
-      assert.deepEqual(logged(slack), [
-        ...[`any app_mention  ${words}`, `any app_mention  ${words}`],
-        ...[`any message  ${words}`, `any message  ${words}`],
-      ])
+      await deliverAcknowledged(slack, { text: 'the end', ts: slack.nextTs() })
+      await until(() => logged(slack).length === 4, 'the edit and the last message')
+      const mention = 'any app_mention  U0BOT T0TEAM'
+      const message = 'any message  U0BOT T0TEAM'
+      assert.deepEqual(logged(slack), [mention, mention, message, message])
       const { out } = await site.run(['message-list', '--json'], env)
-      assert.equal(out.split('"app_mention"').length - 1 > 0, true)
+      assert.match(out, /"app_mention"/)
       assert.equal(JSON.parse(out).messages?.length ?? JSON.parse(out).length, 2)
     })
 })
 
-describe('what skills do not hear', () => {
+describe('own messages, and those of bots and of Slackbot,', () => {
   const bolt = routeSchema.parse({ name: 'app', match: { event: '*' }, bolt: './app.js' })
   const skill = routeSchema.parse({ name: 'skill', match: { event: '*' }, skill: 'echo' })
-  for (const [name, routes, heard] of [
-    ['goes to a Bolt app, and onto no road', [bolt], 1],
-    ['goes nowhere where a skill’s route comes first', [skill, bolt], 0],
-    ['goes nowhere without a Bolt app', [skill], 0],
+  for (const [name, routes, deliveries] of [
+    ['go to a Bolt app, and are not accepted as messages', [bolt], 3],
+    ['are dropped if the route of a skill comes first', [skill, bolt], 0],
+    ['are dropped without a Bolt app', [skill], 0],
   ] as const) {
-    test(`${name}: own messages, those of bots and of Slackbot`, async () => {
-      const world = await startWorld({}, undefined, { routes: [...routes] })
-      const { server, fixture } = world
+    test(name, async () => {
+      const setup = await startSlackGateway({}, undefined, { routes: [...routes] })
+      const { server, fixture } = setup
       for (const event of [{ ...OWN }, { ...BOT_MESSAGE }, { user: 'USLACKBOT' }]) {
         const ts = server.nextTs()
-        await said(server, { ...event, text: 'hi', ts })
-        await said(server, { ...event, text: 'hi', ts })
+        await deliverAcknowledged(server, { ...event, text: 'hi', ts })
+        await deliverAcknowledged(server, { ...event, text: 'hi', ts })
       }
       assert.equal(fixture.store.messages.length, 0)
-      assert.equal(fixture.aside.length, 3 * heard)
-      await world.close()
+      assert.equal(fixture.aside.length, deliveries)
+      await setup.close()
     })
   }
 })

@@ -1,4 +1,4 @@
-// An app with a listener of every kind: Slack sees the same of it by Bolt alone and behind Trivium.
+// An app with a listener of every kind: its acknowledgements and calls are the same with Bolt alone and behind Trivium.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { assertSame, battery, deliverAll, namesIn } from './bolt-battery.ts'
 import { observe, openApp } from './bolt-harness.ts'
 
 const source = readFileSync(new URL('../../fixtures/bolt-every-kind.cjs', import.meta.url), 'utf8')
-const SAID = [
+const TEXTS = [
   'say yes',
   'fail',
   'fail twice',
@@ -20,9 +20,9 @@ const SAID = [
 ]
 
 describe('a Bolt app with every kind of listener', () => {
-  test('is acknowledged and calls Slack as it does by Bolt alone', async (t) => {
+  test('acknowledges and calls Slack as with Bolt alone', async (t) => {
     const names = namesIn(source)
-    names.texts = SAID
+    names.texts = TEXTS
     const alone = await assertSame(() =>
       observe(
         t,
@@ -33,7 +33,7 @@ describe('a Bolt app with every kind of listener', () => {
         },
       ),
     )
-    t.diagnostic(`${alone.said.length} payloads, ${alone.calls.length} calls`)
+    t.diagnostic(`${alone.acks.length} payloads, ${alone.calls.length} calls`)
     assert.ok(alone.calls.length > 100, `${alone.calls.length} calls`)
   })
 })

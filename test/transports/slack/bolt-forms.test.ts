@@ -1,4 +1,4 @@
-// The forms in which people have Bolt apps: each is loaded as it is, or refused with the reason.
+// The forms of Bolt apps: each is loaded unchanged, or refused with the reason.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,14 +44,14 @@ async function start(entry: string, files: Record<string, string>): Promise<AppT
     data: { file: join(dir, entry), apiUrl: slack.apiUrl, identity },
     log: createMemoryLog(),
     authorize: () => Promise.reject(new Error('there is one workspace')),
-    exited: (why) => exits.push(why),
+    exited: (reason) => exits.push(reason),
   })
   open.push(app)
   return app
 }
 
-/** Lets the app hear a message; resolves with what it has posted by the end of its listeners. */
-async function hear(app: AppThread, text = 'go'): Promise<string[]> {
+/** Sends a message to the app. Resolves with its posts when its listeners have ended. */
+async function postsAfter(app: AppThread, text = 'go'): Promise<string[]> {
   const payload = callback({ text, ts: slack.nextTs() })
   const ack = async () => {}
   await app.process({ payload, urls: [], ack, call: fetch, signal: new AbortController().signal })
@@ -60,11 +60,11 @@ async function hear(app: AppThread, text = 'go'): Promise<string[]> {
 
 const OPTIONS = `{ token: 'xoxb-own', appToken: 'xapp-own', socketMode: true, clientOptions: { slackApiUrl: 'http://127.0.0.1:1/' } }`
 const HTTP = `{ token: 'xoxb-own', signingSecret: 's' }`
-const ON_GO = (word = 'heard') => `app.message('go', ({ say }) => say('${word}'))`
+const ON_GO = (answer = 'heard') => `app.message('go', ({ say }) => say('${answer}'))`
 
-describe('a Bolt app is loaded in the form that it has:', () => {
+describe('a Bolt app is loaded in any form:', () => {
   const forms: Record<string, [entry: string, files: Record<string, string>]> = {
-    'an App beside an exported handler, as serverless templates have it': [
+    'an App and an exported handler, as in serverless templates': [
       'index.mjs',
       {
         'index.mjs': `import { App } from '@slack/bolt'
@@ -93,7 +93,7 @@ ${ON_GO()}
 module.exports = receiver.app`,
       },
     ],
-    'an App that is made after an await at the top level': [
+    'an App that is created after a top-level await': [
       'app.mjs',
       {
         'app.mjs': `import { App } from '@slack/bolt'
@@ -103,7 +103,7 @@ ${ON_GO()}
 await app.start()`,
       },
     ],
-    'an App that an async main makes, with listeners that are registered later still': [
+    'an App that an async main creates, whose listeners are registered still later': [
       'app.js',
       {
         'app.js': `const { App } = require('@slack/bolt')
@@ -134,7 +134,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
         'node_modules/@slack/bolt/index.js': `throw new Error('this copy must not be loaded')`,
       },
     ],
-    'a SocketModeReceiver of its own, which it starts': [
+    'a SocketModeReceiver that the app creates and starts': [
       'app.js',
       {
         'app.js': `const { App, SocketModeReceiver } = require('@slack/bolt')
@@ -175,13 +175,13 @@ app.init().then(() => app.start())`,
   for (const [name, [entry, files]] of Object.entries(forms)) {
     test(name, async () => {
       const own = Object.entries(files).map(([at, code]) => [at, code.replaceAll('SLACK', slack.apiUrl)])
-      assert.deepEqual(await hear(await start(entry, Object.fromEntries(own))), ['heard'])
+      assert.deepEqual(await postsAfter(await start(entry, Object.fromEntries(own))), ['heard'])
       const sockets = slack.calls.filter(({ method }) => method === 'apps.connections.open')
       assert.deepEqual([sockets.length, slack.sockets.opened()], [0, 0])
     })
   }
 
-  test('two Apps in one file both hear what comes, and the first acknowledgement counts', async () => {
+  test('two Apps in one file both receive messages, and the first acknowledgement counts', async () => {
     const app = await start('app.js', {
       'app.js': `const { App } = require('@slack/bolt')
 for (const word of ['one', 'two']) {
@@ -191,12 +191,12 @@ for (const word of ['one', 'two']) {
   app.start()
 }`,
     })
-    assert.deepEqual((await hear(app)).sort(), ['one', 'two'])
-    const said: unknown[] = []
+    assert.deepEqual((await postsAfter(app)).sort(), ['one', 'two'])
+    const acks: unknown[] = []
     const payload = { command: '/do', text: '', team_id: 'T0TEAM', user_id: 'U1ANN', channel_id: 'C0GEN' }
-    const ack = async (response: unknown) => void said.push(response)
+    const ack = async (response: unknown) => void acks.push(response)
     await app.process({ payload, urls: [], ack, call: fetch, signal: new AbortController().signal })
-    assert.deepEqual(said, ['one'])
+    assert.deepEqual(acks, ['one'])
   })
 
   const refused: Record<string, [reason: RegExp, code: string]> = {
@@ -216,14 +216,14 @@ for (const word of ['one', 'two']) {
     'code that throws': [/no such thing/, `throw new Error('no such thing')`],
   }
   for (const [name, [reason, code]] of Object.entries(refused)) {
-    test(`${name}: refused, with the reason`, async () => {
+    test(`${name}: refused with the reason`, async () => {
       await assert.rejects(start('app.js', { 'app.js': code }), ({ message }: Error) => reason.test(message))
     })
   }
 })
 
 describe('the thread of a Bolt app', () => {
-  test('ends with its timers, sockets and what it held open', async () => {
+  test('ends with its timers and servers', async () => {
     const app = await start('app.mjs', {
       'app.mjs': `import { createServer } from 'node:http'
 import { App } from '@slack/bolt'
@@ -243,7 +243,7 @@ const server = createServer((_, response) => response.end('here')).listen(0, '12
     assert.equal(slack.calls.length, length)
   })
 
-  test('is all that process.exit, an uncaught error and an endless loop end', async () => {
+  test('contains process.exit, an uncaught error and an endless loop', async () => {
     exits.length = 0
     const source = (code: string) => ({
       'app.js': `const { App } = require('@slack/bolt')
@@ -251,15 +251,15 @@ const app = new App(${HTTP})
 app.message('go', async ({ say }) => { ${code} })`,
     })
     const exiting = await start('app.js', source('process.exit(3)'))
-    await assert.rejects(hear(exiting), /process\.exit\(3\)/)
+    await assert.rejects(postsAfter(exiting), /process\.exit\(3\)/)
     const crashing = await start(
       'app.js',
       source(`setTimeout(() => { throw new Error('oh') }); await new Promise(() => {})`),
     )
-    await assert.rejects(hear(crashing), /oh/)
+    await assert.rejects(postsAfter(crashing), /oh/)
     assert.deepEqual(exits, ['it called process.exit(3)', 'oh'])
     const spinning = await start('app.js', source('for (;;);'))
-    const spun = hear(spinning)
+    const spun = postsAfter(spinning)
     await spinning.terminate()
     await assert.rejects(spun, /ended/)
   })

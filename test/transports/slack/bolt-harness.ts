@@ -11,15 +11,15 @@ import { until } from '../../fixtures/until.ts'
 import { signed } from './harness.ts'
 
 const MODULES = join(fileURLToPath(new URL('../../..', import.meta.url)), 'node_modules')
-/** The gateway asks more than Bolt does, and what is asked changes nothing. */
-const ASKING = /^(auth|apps|users|conversations)\./
+/** Methods that only read. The gateway calls them more often than Bolt, so that they are not compared. */
+const READING = /^(auth|apps|users|conversations)\./
 
-/** Who does it in Slack. */
+/** The author of interactions. */
 export const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann', team_id: 'T0TEAM' } }
 let serial = 0
 export const trigger = () => `trigger.${++serial}`
 
-/** A Socket Mode gateway, all of whose events go to this app. */
+/** The routes.yaml of a Socket Mode gateway whose events all go to this app. */
 export const routesFor = ({ apiUrl }: SlackServer, file: string, more = '') => `
 gateways:
   team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${apiUrl}" }
@@ -30,15 +30,15 @@ routes:
     retry: { attempts: 4, backoff: fixed, delay: 50ms }
 ${more}`
 
-/** How an app is run by Bolt alone. `port`: it listens there for HTTP, else it opens a socket. `runner`: a script that runs it. */
-export type Alone = { file?: string; port?: number; runner?: string; env?: Record<string, string> }
+/** How Bolt alone runs an app. `port`: it listens there for HTTP; without it, it opens a socket. `runner`: a script that runs it. */
+export type PlainRun = { file?: string; port?: number; runner?: string; env?: Record<string, string> }
 
 /** Runs an app by Bolt alone. */
 async function startPlain(
   t: TestContext,
   { apiUrl, sockets }: SlackServer,
   file: string,
-  { port, runner, env: more }: Alone,
+  { port, runner, env: more }: PlainRun,
 ) {
   const names = { SLACK_BOT_TOKEN: 'xoxb-test', SLACK_APP_TOKEN: 'xapp-test', SLACK_API_URL: apiUrl }
   const http = port === undefined ? {} : { PORT: String(port), SLACK_SIGNING_SECRET: SECRET }
@@ -56,7 +56,7 @@ async function startPlain(
 
 const SECRET = 'plain-signing-secret'
 
-/** Sends a payload as Slack does by HTTP. */
+/** Sends a payload by HTTP, as Slack does. */
 async function post(port: number, type: string, payload: JsonObject): Promise<Delivered> {
   const form = { slash_commands: payload, interactive: { payload: JSON.stringify(payload) } }[type]
   const body = form
@@ -66,31 +66,31 @@ async function post(port: number, type: string, payload: JsonObject): Promise<De
     'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
     ...signed(body, SECRET),
   }
-  const signal = AbortSignal.timeout(PATIENCE)
+  const signal = AbortSignal.timeout(ACK_TIMEOUT)
   const sent = fetch(`http://127.0.0.1:${port}/slack/events`, { method: 'POST', headers, body, signal })
   const response = await sent.catch(() => undefined)
   if (!response?.ok) return { acked: false }
   const text = await response.text()
-  const said = parseJson(text)
-  return { acked: true, ms: 0, ...(text !== '' && { payload: isJsonObject(said) ? said : { text } }) }
+  const answer = parseJson(text)
+  return { acked: true, ms: 0, ...(text !== '' && { payload: isJsonObject(answer) ? answer : { text } }) }
 }
 
-/** A site where a daemon runs an app of this source. */
+/** A site whose routes send all events to an app with this source. */
 export function openApp(slack: SlackServer, source: string, file = 'apps/app.js'): Site {
   const site = openSite({ ownProcess: true, routes: routesFor(slack, `./${file}`) })
   site.write(file, source)
   return site
 }
 
-/** What somebody does in Slack. `call`: a method that the app then calls. */
+/** Sends a payload. With `call`, it then waits until the app calls that method. */
 export type Deliver = (type: string, payload: JsonObject, call?: string) => Promise<void>
 
-/** How long a busy machine may take to acknowledge (ms). */
-const PATIENCE = 60_000
+/** Time that a busy machine may take to acknowledge (ms). */
+const ACK_TIMEOUT = 60_000
 
 /**
- * Uses an app in CommonJS, first run by Bolt alone, then by the daemon: Slack must see the same of both, in acknowledgements
- * and calls. Returns it. `files`: what else the app is made of, by path. `deliver` wants an acknowledgement; `attempt` resolves when there is one.
+ * Uses a CommonJS app, first run by Bolt alone, then by the daemon. Acknowledgements and calls must be the same; resolves with
+ * them. `files`: further files of the app, by path. `deliver` fails without an acknowledgement, `attempt` does not.
  */
 export async function compare(
   t: TestContext,
@@ -107,12 +107,12 @@ export async function compare(
   return hosted
 }
 
-/** What Slack sees of an app by Bolt alone, and behind the daemon. */
+/** The acknowledgements, calls and posts of an app, run by Bolt alone and by the daemon. */
 export async function observe(
   t: TestContext,
   use: (deliver: Deliver, slack: SlackServer, attempt: Deliver) => Promise<void>,
   open: (slack: SlackServer) => { site: Site; file: string },
-  plain: Alone = {},
+  plain: PlainRun = {},
 ) {
   const run = async (
     start: (place: ReturnType<typeof open>, slack: SlackServer) => Promise<unknown>,
@@ -124,15 +124,15 @@ export async function observe(
     const place = open(slack)
     await start(place, slack)
     if (port === undefined) await until(() => slack.sockets.open() === 1, 'a socket')
-    const said: unknown[] = []
+    const acks: unknown[] = []
     const countOf = (call: string) => slack.calls.filter(({ method }) => method === call).length
     const send = async (type: string, payload: JsonObject) => {
-      const at = said.push('not acknowledged') - 1
+      const index = acks.push('not acknowledged') - 1
       const sent = port === undefined ? slack.sockets.deliver(type, payload) : post(port, type, payload)
       const delivered = await sent
       const { payload: answer = {} } = delivered.acked ? delivered : {}
-      // Bolt says nothing in an empty object.
-      if (delivered.acked) said[at] = Object.keys(answer).length > 0 ? answer : null
+      // Bolt may send an empty object instead of nothing.
+      if (delivered.acked) acks[index] = Object.keys(answer).length > 0 ? answer : null
       return delivered.acked
     }
     const deliver: Deliver = async (type, payload, call) => {
@@ -143,8 +143,8 @@ export async function observe(
     const attempt: Deliver = async (type, payload) => void (await send(type, payload))
     await use(deliver, slack, attempt)
     return {
-      said: [...said],
-      calls: seen(slack),
+      acks: [...acks],
+      calls: callsOf(slack),
       shown: slack.posts.map(({ channel, text }) => ({ channel, text })),
     }
   }
@@ -153,10 +153,10 @@ export async function observe(
   return { alone, hosted }
 }
 
-/** What an app called, without what is of one run or of the gateway. */
-function seen({ calls }: SlackServer) {
-  const made = calls.filter(({ method }) => !ASKING.test(method))
-  return made.map(({ method, token, args: { token: _, trigger_id: __, metadata, ...args } }) => {
+/** The calls of an app, without fields that differ in each run or that the gateway adds. */
+function callsOf({ calls }: SlackServer) {
+  const changing = calls.filter(({ method }) => !READING.test(method))
+  return changing.map(({ method, token, args: { token: _, trigger_id: __, metadata, ...args } }) => {
     const read = typeof metadata === 'string' ? parseJson(metadata) : metadata
     const { trivium_key: ___, trivium_part: ____, ...own } = objectAt(read, 'event_payload')
     const isOurs = textAt(read, 'event_type') === 'trivium_reply'

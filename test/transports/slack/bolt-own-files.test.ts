@@ -1,4 +1,4 @@
-// Bolt apps whose files or packages are not what the thread gives them: the app runs, and a warning says so.
+// Bolt apps that expect another working folder or version of Bolt: they run, with a warning.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -40,17 +40,17 @@ async function start(
   return { app, dir }
 }
 
-/** A name that no test writes twice, in the folder in which the tests run. */
+/** A file in the working folder of the tests, with a unique name. */
 const FILE = `./own-files-${process.pid}.jsonl`
 
-describe('a Bolt app that is not in the folder of the daemon', { timeout: 120_000 }, () => {
-  for (const [what, code] of [
+describe('a Bolt app outside the folder of the daemon', { timeout: 120_000 }, () => {
+  for (const [api, code] of [
     ['fs of CommonJS', `require('fs').appendFileSync('${FILE}', 'x')`],
     ['node:fs/promises', `require('node:fs/promises').appendFile('${FILE}', 'x')`],
     ['a write stream', `require('node:fs').createWriteStream('${FILE}').end('x')`],
     ['fs of an ES module', `import('./writes.mjs')`],
   ]) {
-    test(`that uses a relative path is named with the file that it gets: ${what}`, async (t) => {
+    test(`that uses a relative path gets a warning with the path and the actual file: ${api}`, async (t) => {
       t.after(() => rmSync(FILE, { force: true }))
       const module = `import { appendFileSync } from 'node:fs'\nappendFileSync('${FILE}', 'x')`
       const { app, dir } = await start(t, { 'app.js': `${APP}${code}`, 'writes.mjs': module })
@@ -63,13 +63,13 @@ describe('a Bolt app that is not in the folder of the daemon', { timeout: 120_00
     })
   }
 
-  test('that uses absolute paths, and packages by name, has no warning', async (t) => {
+  test('that uses absolute paths and relative imports gets no warning', async (t) => {
     const code = `${APP}require('node:fs').appendFileSync(require('node:path').join(__dirname, 'x'), 'x')\nrequire('./more')`
     const { app } = await start(t, { 'app.js': code, 'more.js': 'module.exports = 1' })
     assert.deepEqual(app.warnings, [])
   })
 
-  test('that cannot be loaded for want of a file is told where the path begins', async (t) => {
+  test('that cannot be loaded because a file is missing gets the reason, with the start of relative paths', async (t) => {
     const dir = temporaryDir(t)
     const code = `${APP}require('node:fs').readFileSync('./views/modal.json')`
     writeFiles(dir, { 'package.json': MANIFEST, 'app.js': code })
@@ -78,7 +78,9 @@ describe('a Bolt app that is not in the folder of the daemon', { timeout: 120_00
   })
 })
 
-test('a Bolt app that brings another major version of Bolt is told so', { timeout: 120_000 }, async (t) => {
+test('a Bolt app that installs another major version of Bolt gets a warning', {
+  timeout: 120_000,
+}, async (t) => {
   const bolt = (version: string) => ({
     'app.js': APP,
     'node_modules/@slack/bolt/package.json': JSON.stringify({

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
-import type { Alone } from './bolt-harness.ts'
+import type { PlainRun } from './bolt-harness.ts'
 
-/** A public sample of Bolt: where it is, which file a route names, and how Bolt alone runs it where that differs. */
+/** A public sample of Bolt: its place, the file for a route, and how Bolt alone runs it if that differs. */
 export type Sample = {
   repository: string
   /** A folder in the repository. */
   folder?: string
   entry: string
-  /** How it is run by Bolt alone; files in the sample's folder. */
-  alone?: Alone
+  /** How Bolt alone runs it. Files are relative to the sample's folder. */
+  alone?: PlainRun
   isHttp?: boolean
   env?: Record<string, string>
   /** Differences that `docs/internals/compatibility.md` explains. */
@@ -30,10 +30,10 @@ export const COMMITS: Record<string, string> = {
 
 const LAMBDA = fileURLToPath(new URL('../../fixtures/slack-lambda-runner.mjs', import.meta.url))
 
-/** Of a model that is away both tell in the same way. */
+/** A model that cannot be reached, so that both runs report the same failure. */
 const NO_MODEL = { OPENAI_API_KEY: 'test', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' }
 
-/** A listener that throws before its `ack` is tried again behind Trivium, so the person sees no error of Slack. */
+/** Behind Trivium, a listener that throws before its `ack` is run again, so that Slack shows no error. */
 const THROWS = /by "not acknowledged" alone, and by null behind Trivium/
 
 const template = (name: string, rest: Omit<Sample, 'repository'>): Sample => ({
@@ -76,6 +76,6 @@ export const SAMPLES: readonly Sample[] = [
 export const nameOf = ({ repository, folder = '' }: Sample): string =>
   folder === '' ? repository : `${repository}/${folder}`
 
-/** Where a sample lies in the folder of all samples. */
+/** The path of a sample in the folder of all samples. */
 export const pathOf = ({ repository, folder = '' }: Sample): string =>
   `${repository.replace('/', '+')}/${folder}`

@@ -1,5 +1,5 @@
-// Public samples of Bolt, as they are. `node ops/bolt-samples.ts FOLDER` fetches them into a folder that BOLT_SAMPLES then names;
-// without it only the list is checked.
+// Public samples of Bolt, unchanged. `node ops/bolt-samples.ts FOLDER` downloads them; set BOLT_SAMPLES to that folder to
+// compare them. Without it, only the documented list is checked.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ test('docs/internals/compatibility.md lists the samples that are compared', () =
     assert.ok(page.includes(`https://github.com/${repository}/tree/${commit}`), repository)
 })
 
-describe('public samples of Bolt do behind Trivium what they do alone', { skip: ROOT === '' }, () => {
+describe('public samples of Bolt behave the same behind Trivium as alone:', { skip: ROOT === '' }, () => {
   for (const sample of SAMPLES) {
     const { entry, alone = {}, isHttp = false, env = {}, known } = sample
     const folder = join(ROOT, pathOf(sample))
@@ -30,11 +30,11 @@ describe('public samples of Bolt do behind Trivium what they do alone', { skip: 
       const http = isHttp ? { port: await freePort() } : {}
       const sources = globSync('**/*.{js,ts}', { cwd: folder, exclude: (at) => /node_modules|dist/.test(at) })
       const names = namesIn(sources.map((at) => readFileSync(join(folder, at), 'utf8')).join('\n'))
-      const seen = await observe(
+      const observed = await observe(
         t,
         (_, slack, attempt) => deliverAll(attempt, slack, battery(slack, names)),
         (slack) => {
-          // What a listener throws is tried again behind Trivium; here it is counted once.
+          // Behind Trivium, a listener that throws is run again. One attempt makes both runs comparable.
           const routes = routesFor(slack, file).replace('attempts: 4', 'attempts: 1')
           return {
             site: openSite({ routes, env: { SLACK_SIGNING_SECRET: 'any', ...env } }),
@@ -43,10 +43,9 @@ describe('public samples of Bolt do behind Trivium what they do alone', { skip: 
         },
         { ...alone, ...own, ...http, env },
       )
-      t.diagnostic(`${seen.alone.said.length} payloads, ${seen.alone.calls.length} calls`)
-      const found = differences(seen.alone, seen.hosted)
+      t.diagnostic(`${observed.alone.acks.length} payloads, ${observed.alone.calls.length} calls`)
       assert.deepEqual(
-        found.filter((one) => !known?.test(one)),
+        differences(observed.alone, observed.hosted).filter((difference) => !known?.test(difference)),
         [],
       )
     })

@@ -1,4 +1,4 @@
-// Apps that make their receiver themselves, as Slack's samples for Express, AWS Lambda and custom routes do.
+// Apps that create their receiver, like Slack's samples for Express, AWS Lambda and custom routes.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +23,8 @@ async function freePort(): Promise<number> {
 }
 
 const say = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
-const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 30_000)
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text)
+/** Status and body of a GET; undefined if nothing listens. */
 const read = async (url: string) => {
   const response = await fetch(url).catch(() => undefined)
   return response && `${response.status} ${await response.text()}`
@@ -33,7 +34,7 @@ const LISTENER = `
 app.message('hi', async ({ say, context }) => { await say('hello ' + (context.team ?? '')) })
 `
 
-type Shape = { name: string; source(port: number): string; route?: string; said: string }
+type Shape = { name: string; source(port: number): string; route?: string; reply: string }
 
 const SHAPES: Shape[] = [
   {
@@ -50,7 +51,7 @@ ${LISTENER}
 ;(async () => { await app.start(${port}) })()
 `,
     route: '/health',
-    said: 'hello T0TEAM',
+    reply: 'hello T0TEAM',
   },
   {
     name: 'a SocketModeReceiver with routes and without a token',
@@ -67,7 +68,7 @@ ${LISTENER}
 ;(async () => { await app.start() })()
 `,
     route: '/health',
-    said: 'hello T0TEAM',
+    reply: 'hello T0TEAM',
   },
   {
     name: 'an HTTPReceiver',
@@ -82,7 +83,7 @@ ${LISTENER}
 app.start(${port})
 `,
     route: '/health',
-    said: 'hello ',
+    reply: 'hello ',
   },
   {
     name: 'customRoutes of the App',
@@ -94,7 +95,7 @@ ${LISTENER}
 app.start()
 `,
     route: '/health/done',
-    said: 'hello ',
+    reply: 'hello ',
   },
   {
     name: 'an AwsLambdaReceiver',
@@ -108,27 +109,27 @@ module.exports.handler = async (event, context, callback) => {
   return handler(event, context, callback)
 }
 `,
-    said: 'hello ',
+    reply: 'hello ',
   },
 ]
 
-describe('an app that makes its receiver', () => {
-  for (const { name, source, route, said } of SHAPES) {
-    test(`hears events, and serves its other routes: ${name}`, async () => {
+describe('an app that creates its receiver', () => {
+  for (const { name, source, route, reply } of SHAPES) {
+    test(`receives events, and serves its other routes: ${name}`, async () => {
       const port = await freePort()
       await openApp(slack, source(port)).start()
       await until(() => slack.sockets.open() === 1, 'a socket')
       await say('hi')
-      await posted(said)
+      await posted(reply)
       if (route === undefined) return
       const url = `http://127.0.0.1:${port}${route}`
       await until(async () => (await read(url))?.startsWith('200 well') === true, 'its route')
-      // Slack's events are the gateway's.
+      // Only the gateway has a socket.
       assert.equal(slack.sockets.open(), 1)
     })
   }
 
-  test('keeps its port when it is saved', async () => {
+  test('keeps its port when it is reloaded after a change', async () => {
     const [{ source }] = SHAPES as [Shape]
     const port = await freePort()
     const site = openApp(slack, source(port))

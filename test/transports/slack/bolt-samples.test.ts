@@ -1,4 +1,4 @@
-// Apps of the shapes that Slack's own samples have, first run by Bolt itself, then by the daemon.
+// Apps like Slack's own samples, first run by Bolt alone, then by the daemon.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
@@ -76,7 +76,7 @@ const started = (thread_ts: string, context: JsonObject, type = 'assistant_threa
   },
 })
 
-const asked = (text: string, ts: string, thread_ts: string) =>
+const question = (text: string, ts: string, thread_ts: string) =>
   callback({ text, ts, thread_ts, channel: 'D1ANN', channel_type: 'im' })
 
 const view = (type: string, value = '') => ({
@@ -90,29 +90,29 @@ const view = (type: string, value = '') => ({
   },
 })
 
-const click = (action_id: string, on: JsonObject) => ({
-  ...{ type: 'block_actions', trigger_id: trigger(), ...who, ...on },
+const click = (action_id: string, place: JsonObject) => ({
+  ...{ type: 'block_actions', trigger_id: trigger(), ...who, ...place },
   actions: [{ type: 'button', action_id, block_id: 'b', value: 'v', action_ts: '1' }],
 })
 
-describe('Bolt apps of the shape of Slack’s samples', () => {
-  test('an assistant: prompts, status, title, the context of its thread, streams, feedback', async (t) => {
+describe('Bolt apps like Slack’s samples', () => {
+  test('behave as with Bolt alone: an assistant with prompts, status, title, context, streams and feedback', async (t) => {
     const { shown } = await compare(t, ASSISTANT, async (deliver, slack) => {
       const thread = slack.nextTs()
       await deliver('events_api', started(thread, {}), 'assistant.threads.setSuggestedPrompts')
       const moved = started(thread, { channel_id: 'C0GEN' }, 'assistant_thread_context_changed')
       await deliver('events_api', moved, 'chat.update')
-      await deliver('events_api', asked('Where am I?', slack.nextTs(), thread), 'chat.stopStream')
-      await deliver('events_api', asked('again', slack.nextTs(), thread), 'chat.stopStream')
+      await deliver('events_api', question('Where am I?', slack.nextTs(), thread), 'chat.stopStream')
+      await deliver('events_api', question('again', slack.nextTs(), thread), 'chat.stopStream')
       const message = { type: 'message', user: 'U0BOT', ts: slack.posts.at(-1)?.ts ?? '' }
-      const on = { message, channel: { id: 'D1ANN' } }
-      await deliver('interactive', click('feedback', on), 'chat.postEphemeral')
+      const place = { message, channel: { id: 'D1ANN' } }
+      await deliver('interactive', click('feedback', place), 'chat.postEphemeral')
     })
     assert.equal(shown.filter(({ text }) => text === 'You are in C0GEN').length, 2)
   })
 
-  test('modals, a home and shortcuts', async (t) => {
-    const { said } = await compare(t, MODALS, async (deliver) => {
+  test('behave as with Bolt alone: modals, a home tab and shortcuts', async (t) => {
+    const { acks } = await compare(t, MODALS, async (deliver) => {
       const opened = callback({ type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' })
       await deliver('events_api', opened, 'views.publish')
       const shortcut = { type: 'shortcut', callback_id: 'wish_anywhere', action_ts: '1', ...who }
@@ -125,27 +125,27 @@ describe('Bolt apps of the shape of Slack’s samples', () => {
       await deliver('interactive', view('view_submission', 'sun'), 'views.publish')
       await deliver('interactive', view('view_closed'), 'views.publish')
     })
-    assert.deepEqual(said[4], { response_action: 'errors', errors: { wish: 'wish something' } })
+    assert.deepEqual(acks[4], { response_action: 'errors', errors: { wish: 'wish something' } })
   })
 
-  test('killed in the middle of a listener say what they say once, and go on with the stream that they began', async (t) => {
-    const killed = async (
+  test('post once and continue their stream if they are killed during a listener', async (t) => {
+    /** Kills the daemon during each `call`, and waits until the next daemon has called `then`. Resolves with all posts. */
+    const postsWithKills = async (
       source: string,
-      ...acts: [call: string, type: string, JsonObject, then: string][]
+      ...kills: [call: string, type: string, payload: JsonObject, then: string][]
     ) => {
       const slack = await startSlackServer()
       slack.isForAgents = true
       t.after(() => slack.close())
-      const called = (name: string) =>
-        until(() => slack.calls.some(({ method }) => method === name), name, 30_000)
+      const called = (name: string) => until(() => slack.calls.some(({ method }) => method === name), name)
       const site = openApp(slack, source)
       let daemon = await site.spawn()
-      for (const [call, type, payload, then] of acts) {
-        const answer = slack.hold(call)
+      for (const [call, type, payload, then] of kills) {
+        const release = slack.hold(call)
         await slack.sockets.deliver(type, payload)
         await called(call)
         await daemon.end('SIGKILL')
-        answer()
+        release()
         daemon = await site.spawn()
         await called(then)
       }
@@ -153,13 +153,18 @@ describe('Bolt apps of the shape of Slack’s samples', () => {
     }
     const [thread, ts] = ['1700000000.000100', '1700000000.000200']
     const start = started(thread, { channel_id: 'C0GEN' })
-    const assistant = await killed(
+    const assistant = await postsWithKills(
       ASSISTANT,
       ['chat.postMessage', 'events_api', start, 'assistant.threads.setSuggestedPrompts'],
-      ['chat.startStream', 'events_api', asked('Where am I?', ts, thread), 'chat.stopStream'],
+      ['chat.startStream', 'events_api', question('Where am I?', ts, thread), 'chat.stopStream'],
     )
-    const sent = view('view_submission', 'sun')
-    const modals = await killed(MODALS, ['chat.postMessage', 'interactive', sent, 'views.publish'])
+    const submitted = view('view_submission', 'sun')
+    const modals = await postsWithKills(MODALS, [
+      'chat.postMessage',
+      'interactive',
+      submitted,
+      'views.publish',
+    ])
     assert.deepEqual([...assistant, ...modals], ['What can I do?', 'You are in C0GEN', 'You wish sun'])
   })
 })

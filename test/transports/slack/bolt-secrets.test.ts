@@ -1,4 +1,4 @@
-// What an app says goes into logs, dead letters and the status: without its secrets.
+// Output and errors of an app go to the log, dead letters and the status, without secrets.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withoutTokens } from '../../../transports/slack/bolt/secrets.ts'
@@ -37,7 +37,7 @@ app.start()
 const slack = await startSlackServer()
 after(() => slack.close())
 
-test('no token and no secret of the environment is in what an app logs, throws or dies of', async () => {
+test('the logs, errors and crashes of an app show no token and no secret of its environment', async () => {
   const site = openSite({
     ownProcess: true,
     routes: routesFor(slack, './bot/app.js').replace('attempts: 4', 'attempts: 2'),
@@ -52,7 +52,7 @@ test('no token and no secret of the environment is in what an app logs, throws o
   const dead = async () => (await site.run(['dead-letters', 'list', '--json'])).out
   await until(async () => (await dead()).includes('listener_failed'), 'a dead letter')
   await say('print')
-  await until(() => daemon.output().includes('waited for'), 'what it printed')
+  await until(() => daemon.output().includes('waited for'), 'its output')
   await until(async () => (await dead()).includes('of a proxy'), 'a second dead letter')
   assert.match(daemon.output(), /bytes \[secret\]/)
   await say('reject')
@@ -73,7 +73,7 @@ test('no token and no secret of the environment is in what an app logs, throws o
     assert.ok(!all.includes(secret), secret)
 })
 
-test('what only looks like a token stays', () => {
+test('text that only resembles a token stays', () => {
   for (const text of ['the xoxb- prefix', 'bearer of news', 'https://hooks.slack.com/', 'xoxo-love'])
     assert.equal(withoutTokens(text), text)
 })

@@ -1,4 +1,4 @@
-// What a Bolt app hears is in the transcript, though its lines are written a moment later.
+// The lines of the transcript are written a moment after the messages.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { until } from '../../fixtures/until.ts'
 import { openApp } from './bolt-harness.ts'
 import { callback } from './harness.ts'
 
-test('what a Bolt app heard is in the transcript once the daemon has stopped, in its order', async () => {
+test('messages to a Bolt app are in the transcript, in order, when the daemon has stopped', async () => {
   const slack = await startSlackServer()
   after(() => slack.close())
   const site = openApp(slack, 'exports.registerListeners = (app) => app.message(({ say }) => say("heard"))')

@@ -1,11 +1,11 @@
-// A TypeScript project as people compile it, run as it is.
+// A TypeScript project that people compile before they run it, run without compiling.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { openSite } from '../../fixtures/daemon.ts'
 import { startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { routesFor } from './bolt-harness.ts'
-import { callback, clicked, typed } from './harness.ts'
+import { buttonClick, callback, slashCommand } from './harness.ts'
 
 const slack = await startSlackServer()
 after(() => slack.close())
@@ -73,7 +73,7 @@ const daemon = await site.start()
 await until(() => slack.sockets.open() === 1, 'a socket')
 
 const say = (text: string) => slack.sockets.deliver('events_api', callback({ text, ts: slack.nextTs() }))
-const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 20_000)
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text)
 
 describe('a TypeScript app', () => {
   test('runs with enums, namespaces, parameter properties, imports of types, folders, .js for .ts, paths, JSON and its .env', async () => {
@@ -84,40 +84,42 @@ describe('a TypeScript app', () => {
   })
 
   test('logs objects as objects', async () => {
-    await until(() => daemon.output().includes('deep'), 'the line', 5000)
+    await until(() => daemon.output().includes('deep'), 'the line')
     assert.match(daemon.output(), /counted.*deep.*1/)
   })
 
-  test('that cannot be compiled says where, and what to do', async () => {
+  test('that cannot be compiled is reported in the status, with the file and advice', async () => {
     site.write(
       'bad/app.ts',
       'class A { @deco() x = 1 }\nfunction deco() { return (_: any, __: string) => {} }\nexport default () => {}',
     )
     site.write('routes.yaml', routesFor(slack, './bad/app.ts'))
-    const fault = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
+    const isFaulty = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
     await until(() => daemon.output().includes('is reloaded'), 'the route')
     await say('count')
-    await until(fault, 'a fault')
+    await until(isFaulty, 'a fault')
     const { out } = await site.run(['status', '--json'])
     assert.match(out, /bad\/app\.ts.*npx tsc/)
     site.write('routes.yaml', routesFor(slack, './bot/src/app.ts'))
-    await until(async () => !(await fault()), 'no fault')
+    await until(async () => !(await isFaulty()), 'no fault')
     const before = slack.posts.length
     await say('count')
     await until(() => slack.posts.length > before, 'a post')
   })
 })
 
-/** How long Slack waits for an acknowledgement (ms). */
-const SLACKS_LIMIT = 3_000
+/** Time in which Slack expects an acknowledgement (ms). */
+const ACK_LIMIT = 3_000
 
-describe('a command or click that no listener knows', () => {
-  test('is not acknowledged, so that Slack shows its own error, and costs no other its acknowledgement', async () => {
-    const known = await slack.sockets.deliver('slash_commands', typed(slack, { command: '/known' }))
+describe('a command or click without a listener', () => {
+  test('is not acknowledged, so that Slack shows its own error, while others are', async () => {
+    const known = await slack.sockets.deliver('slash_commands', slashCommand(slack, { command: '/known' }))
     assert.deepEqual(known.acked && known.payload, { text: 'yes' })
-    const within = SLACKS_LIMIT
-    const unknown = slack.sockets.deliver('slash_commands', typed(slack, { command: '/unknown' }), { within })
-    const click = slack.sockets.deliver('interactive', clicked(), { within })
+    const within = ACK_LIMIT
+    const unknown = slack.sockets.deliver('slash_commands', slashCommand(slack, { command: '/unknown' }), {
+      within,
+    })
+    const click = slack.sockets.deliver('interactive', buttonClick(), { within })
     assert.deepEqual([(await unknown).acked, (await click).acked], [false, false])
   })
 })

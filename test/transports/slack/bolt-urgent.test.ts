@@ -1,4 +1,4 @@
-// What a person waits for never waits for another listener, and a route may give up all order.
+// Payloads for which a person waits never wait for another listener, and a route may have no order.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
@@ -6,10 +6,10 @@ import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
 import { openApp, routesFor, trigger, who } from './bolt-harness.ts'
-import { callback, typed } from './harness.ts'
+import { callback, slashCommand } from './harness.ts'
 
-/** Slack waits for 3 s; what waits for a lane waits for ever. */
-const IN_TIME = 2900
+/** Just below Slack's limit of 3 s. A payload that waits for its lane would never be acknowledged. */
+const ACK_LIMIT = 2900
 
 const APP = `
 export default (app) => {
@@ -43,17 +43,17 @@ afterEach(() => slack.close())
 const deliver = async (type: string, payload: JsonObject) => {
   const delivered = await slack.sockets.deliver(type, payload)
   assert.ok(delivered.acked, `${type} was not acknowledged`)
-  await assertPrompt(type, delivered.ms, IN_TIME)
+  await assertPrompt(type, delivered.ms, ACK_LIMIT)
   return delivered.payload
 }
 const person = (payload: JsonObject) => deliver('interactive', { ...who, trigger_id: trigger(), ...payload })
 const submit = (callback_id: string, id = 'V1') =>
   person({ type: 'view_submission', view: { ...VIEW, callback_id, id } })
 const say = (text: string) => deliver('events_api', callback({ text, ts: slack.nextTs(), thread_ts: '1.1' }))
-const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 30_000)
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text)
 
-describe('a person who uses a Bolt app', () => {
-  test('goes on while twenty of their listeners are at work: modals, shortcuts, commands, and the click that stops them', async () => {
+describe('a Bolt app', () => {
+  test('serves modals, shortcuts, commands and clicks of a person while twenty of their listeners run', async () => {
     await openApp(slack, APP, 'apps/app.mjs').start()
     await until(() => slack.sockets.open() === 1, 'a socket')
     await deliver(
@@ -63,7 +63,7 @@ describe('a person who uses a Bolt app', () => {
     for (let view = 0; view < 20; view++) assert.deepEqual((await submit('long', `V${view}`)) ?? {}, {})
     assert.deepEqual(await submit('next'), { response_action: 'clear' })
     for (const text of ['one', 'two'])
-      assert.deepEqual(await deliver('slash_commands', typed(slack, { command: '/work', text })), {
+      assert.deepEqual(await deliver('slash_commands', slashCommand(slack, { command: '/work', text })), {
         text: `Working on ${text}`,
       })
     await person({ type: 'shortcut', callback_id: 'open', action_ts: '1' })
@@ -72,10 +72,10 @@ describe('a person who uses a Bolt app', () => {
     const actions = [{ type: 'button', action_id: 'stop', block_id: 'b', value: 'v', action_ts: '1' }]
     await person({ type: 'block_actions', view: { ...VIEW, callback_id: 'long' }, actions })
     await posted('home')
-    await until(() => slack.posts.length === 21, 'all that they began')
+    await until(() => slack.posts.length === 21, 'the posts of all listeners')
   })
 
-  test('is heard in order in a conversation, or at once where the route has no order', async () => {
+  test('receives the messages of a conversation in order, or at once with `order: none`', async () => {
     const site = openApp(slack, APP, 'apps/app.mjs')
     await site.start()
     await until(() => slack.sockets.open() === 1, 'a socket')

@@ -1,4 +1,4 @@
-// An app as people have it, first run by Bolt itself, then by the daemon.
+// A typical app, first run by Bolt alone, then by the daemon.
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,9 +11,9 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 import { compare, type Deliver, openApp, routesFor as routesOf } from './bolt-harness.ts'
-import { callback, clicked, done, socketOptions, typed } from './harness.ts'
+import { buttonClick, callback, interactionOf, slashCommand, socketOptions } from './harness.ts'
 
-/** A to-do list with a modal, a select and a home, in CommonJS, that makes and starts its App itself. */
+/** A to-do list with a modal, a select and a home tab, in CommonJS, that creates and starts its App. */
 const TODO = `
 const { App } = require('@slack/bolt')
 const { registerMessages } = require('./listeners/messages')
@@ -69,24 +69,24 @@ const routesFor = (file: string, more = '') => routesOf(slack, file, more)
 const deliver = async (type: string, payload: JsonObject) => {
   const delivered = await slack.sockets.deliver(type, payload)
   assert.ok(delivered.acked, `${type} was not acknowledged`)
-  // Bolt says nothing in an empty object.
+  // Bolt may send an empty object instead of nothing.
   return Object.keys(delivered.payload ?? {}).length > 0 ? delivered.payload : null
 }
 const say = (text: string) => deliver('events_api', callback({ text, ts: slack.nextTs() }))
-const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text, 30_000)
+const posted = (text: string) => until(() => slack.posts.some((post) => post.text === text), text)
 const texts = () => slack.posts.map(({ text }) => text)
 
 describe('a Bolt app', () => {
-  test('runs as it does by Bolt alone: messages, commands, modals, selects, buttons, its home', async (t) => {
+  test('behaves as with Bolt alone: messages, commands, modals, selects, buttons, its home tab', async (t) => {
     const use = async (deliver: Deliver, slack: SlackServer) => {
       const say = (text: string, call?: string) =>
         deliver('events_api', callback({ text, ts: slack.nextTs() }), call)
       const type = (text: string, call?: string) =>
-        deliver('slash_commands', typed(slack, { command: '/todo', text }), call)
+        deliver('slash_commands', slashCommand(slack, { command: '/todo', text }), call)
       const submit = (value: string, call?: string) => {
         const state = { values: { what: { text: { type: 'plain_text_input', value } } } }
         const view = { id: 'V1', hash: 'h', type: 'modal', callback_id: 'new', state }
-        return deliver('interactive', done({ type: 'view_submission', view }), call)
+        return deliver('interactive', interactionOf({ type: 'view_submission', view }), call)
       }
       await say('todo milk', 'chat.postMessage')
       await say('nothing for it')
@@ -101,18 +101,18 @@ describe('a Bolt app', () => {
         value: 'ann',
         container: {},
       }
-      await deliver('interactive', done(select))
+      await deliver('interactive', interactionOf(select))
       const response_url = slack.apiUrl.replace('/api/', '/respond/click')
       const actions = [{ type: 'button', action_id: 'done', block_id: 'b', value: 'milk', action_ts: '1' }]
-      await deliver('interactive', clicked({ response_url, actions }), 'chat.postMessage')
+      await deliver('interactive', buttonClick({ response_url, actions }), 'chat.postMessage')
       const home = { type: 'app_home_opened', user: 'U1ANN', channel: 'D1ANN', tab: 'home' }
       await deliver('events_api', callback(home), 'views.publish')
     }
-    const { said } = await compare(t, TODO, use, { 'apps/listeners/messages.js': MESSAGES })
-    assert.deepEqual(said[4], { response_action: 'errors', errors: { what: 'too short' } })
+    const { acks } = await compare(t, TODO, use, { 'apps/listeners/messages.js': MESSAGES })
+    assert.deepEqual(acks[4], { response_action: 'errors', errors: { what: 'too short' } })
   })
 
-  test('that is killed between a post and its answer does not post again, and goes on', async () => {
+  test('continues without a second post if it is killed between a post and its answer', async () => {
     const site = openApp(
       slack,
       `
@@ -127,17 +127,17 @@ module.exports.registerListeners = (app) => {
 `,
     )
     const daemon = await site.spawn()
-    const answered = slack.hold('chat.postMessage')
+    const release = slack.hold('chat.postMessage')
     await say('go')
     await posted('one')
     await daemon.end('SIGKILL')
-    answered()
+    release()
     await site.start()
     await posted('two')
     assert.deepEqual([texts(), slack.reactions.length], [['one', 'one', 'two'], 1])
   })
 
-  test('that throws twice, posts over the limit and loses answers posts each once, and knows which is which in another order', async () => {
+  test('posts each text once, with its own answer, despite errors, rate limits, lost answers and another order', async () => {
     const app = `
 let runs = 0
 export default (app: import('@slack/bolt').App) => {
@@ -161,7 +161,7 @@ export default (app: import('@slack/bolt').App) => {
     assert.deepEqual(texts().sort(), ['one', 'three', 'two', `two is ${two?.ts}`])
   })
 
-  test('that is run again takes no answer for a post that was refused, and posts no other twice', async () => {
+  test('repeats a refused post, and no other, when its listener is run again', async () => {
     const app = `
 let runs = 0
 export default (app) => app.message('go', async ({ say }) => {
@@ -179,15 +179,15 @@ export default (app) => app.message('go', async ({ say }) => {
     assert.deepEqual(texts(), ['taken', 'refused', 'end'])
   })
 
-  test('that never ends loading holds up its conversation no longer than the route allows', async () => {
+  test('that never finishes loading fails its messages after the timeout of the route', async () => {
     const fixture = await startTransportFixture()
     const file = join(fixture.dir, 'app.mjs')
     writeFileSync(file, 'await new Promise((resolve) => setTimeout(resolve, 60_000))')
     const { listen, close } = await kind.create(socketOptions(slack), fixture.deps)
-    const given = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }
+    const fields = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }
     const message = completeMessage(
       { id: 'M1', gateway: 'test', receivedAt: 0 },
-      { ...given, to: 'C1', text: '', data: { payload: callback({}) } },
+      { ...fields, to: 'C1', text: '', data: { payload: callback({}) } },
     )
     const { signal } = new AbortController()
     await assert.rejects(
@@ -200,7 +200,7 @@ export default (app) => app.message('go', async ({ say }) => {
     await fixture.close()
   })
 
-  test('in the root of its project keeps its state while it writes data there, and posts by timers, but not late', async () => {
+  test('in the root of its project keeps its state while it writes files there, and posts by timers, but not after a timeout', async () => {
     const app = `
 import bolt, { Assistant, LogLevel } from '@slack/bolt'
 import { loaded } from 'counts'
@@ -249,11 +249,11 @@ await app.start(process.env.PORT || 3000)
       await posted(`${count} of ${count}`)
     }
     await until(() => texts().filter((text) => text === 'by timer').length === 3, 'posts by timers')
-    assert.equal(await deliver('slash_commands', typed(slack, { command: '/slow' })), null)
+    assert.equal(await deliver('slash_commands', slashCommand(slack, { command: '/slow' })), null)
     site.write('acknowledged.json', '1')
     await until(
       () => slack.calls.some(({ args }) => args.text === 'at last'),
-      'what came too late for the ack',
+      'the answer that was too late for the ack',
     )
     await say('slow')
     const dead = async () =>
@@ -261,13 +261,13 @@ await app.start(process.env.PORT || 3000)
     await until(dead, 'a dead letter')
     site.write('ended.json', '1')
     await until(() => existsSync(join(site.dir, 'tried.json')), 'the late post')
-    // What is posted after it would be here after it.
+    // The late post, if it were sent, would be before this one.
     await say('count')
     await posted('4 of 4')
     assert.ok(!texts().includes('late'))
   })
 
-  test('is of its own gateway, is loaded anew when it is saved, and keeps its last good version', async () => {
+  test('answers only its gateway, is reloaded when it is saved, and keeps its last good version', async () => {
     const gateway = `{ transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${slack.apiUrl}" }`
     const routes = (more: string) => `
 gateways: { one: ${gateway}, two: ${gateway} }
@@ -282,17 +282,17 @@ ${more}`
     site.write('bad/app.cjs', 'nonsense(')
     site.write('routes.yaml', routes('  - { name: bad, match: { gateway: two }, bolt: ./bad/app.cjs }'))
     const daemon = await site.start()
-    const faulty = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
-    await until(faulty, 'a fault')
+    const isFaulty = async () => (await site.run(['status', '--json'])).out.includes('cannot be loaded')
+    await until(isFaulty, 'a fault')
     await until(() => daemon.output().includes('loaded good'), 'the app')
     assert.equal(daemon.output().split('loaded good').length, 2)
     site.write('routes.yaml', routes(''))
-    await until(async () => !(await faulty()), 'no fault, once no route names it')
+    await until(async () => !(await isFaulty()), 'no fault after its route was removed')
     site.write('good/listeners.cjs', app('better'))
     await until(() => daemon.output().includes('loaded better'), 'the saved version')
     site.write('good/listeners.cjs', 'nonsense(')
-    await until(faulty, 'a fault again')
-    // Two gateways hear it in turn, and one has a route for it.
+    await until(isFaulty, 'a fault again')
+    // Slack delivers to both gateways alternately, and only one has a route for it.
     await say('go')
     await say('go')
     await posted('better')

@@ -24,10 +24,10 @@ routes:
   })
 }
 
-const said = (text: string) => callback({ text, ts: slack.nextTs() })
+const eventOf = (text: string) => callback({ text, ts: slack.nextTs() })
 const answers = () => slack.posts.map((post) => post.text)
 
-/** The value of a metric of the gateway; undefined where `/metrics` has none. */
+/** The value of a metric of the gateway; undefined if `/metrics` does not list it. */
 async function gaugeOf(daemon: DaemonProcess, name: string): Promise<number | undefined> {
   const headers = { authorization: `Bearer ${daemon.token}` }
   const page = await (await fetch(`${daemon.control}/metrics`, { headers })).text()
@@ -36,57 +36,56 @@ async function gaugeOf(daemon: DaemonProcess, name: string): Promise<number | un
 }
 
 describe('a daemon on Slack', () => {
-  test('shows in its metrics how many sockets are open, and when it was last heard', async () => {
+  test('exports the number of open sockets and the time of the last event', async () => {
     await open()
     const daemon = await site.start()
     await until(async () => (await gaugeOf(daemon, 'gateway_connections')) === 1, 'one socket')
-    const heardAt = () => gaugeOf(daemon, 'gateway_last_event_timestamp_seconds')
+    const lastEventAt = () => gaugeOf(daemon, 'gateway_last_event_timestamp_seconds')
     await until(
-      async () => Date.now() / 1000 - ((await heardAt()) ?? Number.POSITIVE_INFINITY) > 0.5,
+      async () => Date.now() / 1000 - ((await lastEventAt()) ?? Number.POSITIVE_INFINITY) > 0.5,
       'silence',
     )
     const before = Date.now() / 1000
-    const delivery = await slack.sockets.deliver('events_api', said('hello'))
+    const delivery = await slack.sockets.deliver('events_api', eventOf('hello'))
     assert.equal(delivery.acked, true)
-    assert.ok(((await heardAt()) ?? 0) >= before - 0.001, `the event was at ${before}`)
+    assert.ok(((await lastEventAt()) ?? 0) >= before - 0.001, `the event was at ${before}`)
 
     slack.fail('apps.connections.open', ...Array.from({ length: 100 }, () => ({ status: 503, body: {} })))
     slack.sockets.cut()
     await until(async () => (await gaugeOf(daemon, 'gateway_connections')) === 0, 'no socket')
-    await until(async () => (await gaugeOf(daemon, 'gateway_up')) === 0, 'a gateway that is not well')
+    await until(async () => (await gaugeOf(daemon, 'gateway_up')) === 0, 'a gateway that is down')
   })
 
-  test('lists a message as replying, and not as done, while Slack does not take the reply', async () => {
+  test('lists a message as replying, and not as done, until Slack accepts the reply', async () => {
     await open()
     await site.start()
     slack.fail('chat.postMessage', ...Array.from({ length: 40 }, () => ({ status: 404, body: {} })))
-    await slack.sockets.deliver('events_api', said('hello'))
+    await slack.sockets.deliver('events_api', eventOf('hello'))
     const listed = async () => (await site.run(['message', 'list', '--gateway', 'team'])).out
-    await until(async () => / replying +hello/.test(await listed()), 'the reply that is tried again')
-    const found = await site.run(['message', 'list', '--outcome', 'replying'])
-    assert.match(found.out, /hello/)
+    await until(async () => / replying +hello/.test(await listed()), 'the reply that is retried')
+    const replying = await site.run(['message', 'list', '--outcome', 'replying'])
+    assert.match(replying.out, /hello/)
   })
 
-  test('that is killed after a post and before its receipt does not post again', async () => {
+  test('does not post again if it is killed between a post and its receipt', async () => {
     await open()
     const daemon = await site.start()
-    const answered = slack.hold('chat.postMessage')
-    await slack.sockets.deliver('events_api', said('once'))
+    const release = slack.hold('chat.postMessage')
+    await slack.sockets.deliver('events_api', eventOf('once'))
     await until(() => slack.posts.length === 1, 'the post')
     await daemon.end('SIGKILL')
-    answered()
+    release()
     await site.start()
     await until(
       () => slack.calls.some((call) => call.method === 'conversations.replies'),
-      'a look into the thread',
-      30_000,
+      'a search in the thread',
     )
-    await slack.sockets.deliver('events_api', said('last'))
+    await slack.sockets.deliver('events_api', eventOf('last'))
     await until(() => answers().includes('You said: last'), 'the next reply')
     assert.deepEqual(answers(), ['You said: once', 'You said: last'])
   })
 
-  test('that was killed answers what was said while it was away, also in a channel that was new to it', async () => {
+  test('answers messages that were written while it was down after a kill', async () => {
     await open()
     const daemon = await site.start()
     let count = 0
@@ -103,7 +102,7 @@ describe('a daemon on Slack', () => {
     write('missed')
     await site.start()
     assert.ok((await slack.sockets.deliver('events_api', write('last'))).acked)
-    await until(() => answers().includes('You said: missed'), 'an answer to what was missed')
+    await until(() => answers().includes('You said: missed'), 'an answer to the missed message')
     await until(() => answers().includes('You said: last'), 'the last answer')
     assert.equal(answers().filter((text) => text.startsWith('You said')).length, 3)
   })

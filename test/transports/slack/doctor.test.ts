@@ -6,37 +6,37 @@ import type { Check } from '../../../src/core/transport.ts'
 import { slack } from '../../../transports/slack/index.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { until } from '../../fixtures/until.ts'
-import { socketOptions, startWorld, type World } from './harness.ts'
+import { type SlackSetup, socketOptions, startSlackGateway } from './harness.ts'
 
 const MANIFEST = new URL('../../../ops/slack-manifest.yaml', import.meta.url)
-const asked: string[] = parse(readFileSync(MANIFEST, 'utf8')).oauth_config.scopes.bot
+const manifestScopes: string[] = parse(readFileSync(MANIFEST, 'utf8')).oauth_config.scopes.bot
 
-let world: World
-afterEach(() => world.close())
+let setup: SlackSetup
+afterEach(() => setup.close())
 
-const about = (checks: Check[], name: string) => checks.find((check) => check.name.startsWith(name))
+const checkOf = (checks: Check[], name: string) => checks.find((check) => check.name.startsWith(name))
 
 describe('the doctor', () => {
-  test('is content with the scopes of the manifest, and names each of them that is missing', async () => {
-    world = await startWorld({ progress: 'on' })
-    const { server, transport } = world
-    server.scopes = [...asked]
-    assert.match(about(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
-    for (const scope of asked) {
-      server.scopes = asked.filter((each) => each !== scope)
-      const { ok, detail } = about(await transport.check(), 'Slack scopes') ?? {}
+  test('accepts the scopes of the manifest, and names each missing one', async () => {
+    setup = await startSlackGateway({ progress: 'on' })
+    const { server, transport } = setup
+    server.scopes = [...manifestScopes]
+    assert.match(checkOf(await transport.check(), 'Slack scopes')?.detail ?? '', /^all/)
+    for (const scope of manifestScopes) {
+      server.scopes = manifestScopes.filter((each) => each !== scope)
+      const { ok, detail } = checkOf(await transport.check(), 'Slack scopes') ?? {}
       assert.match(detail ?? '', new RegExp(`^missing ${scope}; add`))
       assert.equal(ok, scope !== 'chat:write')
     }
-    // It could speak, but would hear nothing.
+    // The app could post, but would receive no events.
     server.scopes = ['chat:write', 'users:read']
-    assert.equal(about(await transport.check(), 'Slack scopes')?.ok, false)
+    assert.equal(checkOf(await transport.check(), 'Slack scopes')?.ok, false)
   })
 
-  test('looks at the tokens of a gateway that was never started, and says nothing of a socket', async () => {
-    world = await startWorld()
-    const idle = await slack.create(socketOptions(world.server), world.fixture.deps)
-    const opened = world.server.sockets.opened()
+  test('checks the tokens of a gateway that is not started, without opening a socket', async () => {
+    setup = await startSlackGateway()
+    const idle = await slack.create(socketOptions(setup.server), setup.fixture.deps)
+    const opened = setup.server.sockets.opened()
     const checks = await idle.check()
     await idle.close()
     const expected = ['Slack bot token of T0TEAM', 'Slack scopes in T0TEAM', 'Slack app token']
@@ -44,12 +44,12 @@ describe('the doctor', () => {
       checks,
       expected.map((name, index) => ({ ...checks[index], name, ok: true })),
     )
-    assert.equal(world.server.sockets.opened(), opened)
+    assert.equal(setup.server.sockets.opened(), opened)
   })
 
-  test('says which token is refused, that nothing was sent, and which Bolt app is broken all the same', async (t) => {
-    world = await startWorld()
-    const { server } = world
+  test('names each refused token and also a broken Bolt app', async (t) => {
+    setup = await startSlackGateway()
+    const { server } = setup
     const site = openSite({
       routes: `
 gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${server.apiUrl}" } }

@@ -9,7 +9,7 @@ import { callback } from './harness.ts'
 const gateway = (apiUrl: string) =>
   `gateways: { team: { transport: slack, mode: socket, bot-token: xoxb-test, app-token: xapp-test, api-url: "${apiUrl}" } }`
 
-test('a test message has what a mention in Slack has, and takes the routes of one', async (t) => {
+test('a test message has the same data as a mention in Slack, and matches the same routes', async (t) => {
   const slack = await startSlackServer()
   t.after(() => slack.close())
   const site = openSite({
@@ -30,7 +30,7 @@ routes:
   }
   await until(
     async () => (await site.run(['message', 'list', '--text', 'hello'])).out.includes('hello'),
-    'it',
+    'the message',
   )
   const real = await dataOf('hello')
 
@@ -53,7 +53,7 @@ routes:
   assert.doesNotMatch(await explain('--event', 'reaction_added'), /answers/)
 })
 
-test('a test message reaches the listeners of a Bolt app, which answer in the channel that is named', async (t) => {
+test('a test message reaches the listeners of a Bolt app, which answer in the given channel', async (t) => {
   const slack = await startSlackServer()
   t.after(() => slack.close())
   const site = openSite({

@@ -1,14 +1,14 @@
-// Payloads have the shape that Slack sends: https://github.com/slackapi/java-slack-sdk/issues/1179 and /issues/647.
+// Payloads as in https://github.com/slackapi/java-slack-sdk/issues/1179 and /issues/647.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { deliverEvent, richText, startWorld } from './harness.ts'
+import { deliverEvent, richText, startSlackGateway } from './harness.ts'
 
-const world = await startWorld()
-after(() => world.close())
-const { server } = world
+const setup = await startSlackGateway()
+after(() => setup.close())
+const { server } = setup
 
-/** A message of Bob's in a channel, as Slack shows it in one that forwards it. */
+/** The attachment by which a message forwards a message of Bob. */
 const share = (text: string, more: JsonObject = {}): JsonObject => ({
   from_url: 'https://acme.slack.com/archives/C0OPS/p1665615886364019',
   ts: '1665615886.364019',
@@ -37,10 +37,10 @@ const fileOf = (name: string) => ({
   url_private: server.file(name, `it is ${name}`),
 })
 
-test('a comment is followed by what is forwarded, its lines quoted, and its files come along', async () => {
+test('a comment is followed by the quoted lines of the forwarded message, with its files', async () => {
   const own = fileOf('mine')
   const theirs = fileOf('theirs')
-  const message = await deliverEvent(world, {
+  const message = await deliverEvent(setup, {
     text: '<@U0BOT> what do you make of this?',
     blocks: richText('what do you make of this?'),
     files: [own],
@@ -56,7 +56,7 @@ test('a comment is followed by what is forwarded, its lines quoted, and its file
   )
 })
 
-test('a link to a message that Slack unfurls is quoted, one to a page is not', async () => {
+test('an unfurled link to a message is quoted, one to a web page is not', async () => {
   const link = '<https://acme.slack.com/archives/C0OPS/p1665615886364019>'
   const { is_share: _, ...unfurl } = share('disk full')
   const page = {
@@ -65,14 +65,14 @@ test('a link to a message that Slack unfurls is quoted, one to a page is not', a
     title_link: 'https://acme.com',
     text: 'We sell rockets',
   }
-  const message = await deliverEvent(world, { text: `see ${link}`, attachments: [page, unfurl] })
+  const message = await deliverEvent(setup, { text: `see ${link}`, attachments: [page, unfurl] })
   assert.equal(
     message.text,
     'see https://acme.slack.com/archives/C0OPS/p1665615886364019\n\nForwarded message from Bob:\n> disk full',
   )
 })
 
-test('several messages, one of a bot with blocks, one with only a file, are all there', async () => {
+test('several forwarded messages are all quoted: of a bot with blocks, and with only a file', async () => {
   const report = fileOf('report')
   const alert = share('', {
     author_name: 'Grafana',
@@ -89,7 +89,7 @@ test('several messages, one of a bot with blocks, one with only a file, are all 
     ],
   })
   const onlyFile = share('', { fallback: '', message_blocks: [{ message: { files: [report] } }] })
-  const message = await deliverEvent(world, {
+  const message = await deliverEvent(setup, {
     text: 'look',
     attachments: [alert, onlyFile, share('• a\n• b')],
   })
@@ -113,14 +113,14 @@ test('several messages, one of a bot with blocks, one with only a file, are all 
   )
 })
 
-test('a mention of the bot in what is forwarded does not call it', async () => {
+test('a mention of the bot in a forwarded message does not count as a mention', async () => {
   const elements = [
     { type: 'text', text: 'ask ' },
     { type: 'user', user_id: 'U0BOT' },
   ]
   const blocks = [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }]
   const attachments = [share('ask <@U0BOT>', { message_blocks: [{ message: { blocks } }] })]
-  const { data, text } = await deliverEvent(world, { text: 'fyi', attachments })
+  const { data, text } = await deliverEvent(setup, { text: 'fyi', attachments })
   assert.equal(data.mention, false)
   assert.match(text, /^fyi\n\nForwarded message from Bob:\n> ask @/)
 })

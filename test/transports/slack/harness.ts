@@ -13,8 +13,8 @@ import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 
-/** A running gateway and the Slack that it talks to. */
-export type World = Awaited<ReturnType<typeof startWorld>>
+/** A running gateway and the server that stands in for Slack. */
+export type SlackSetup = Awaited<ReturnType<typeof startSlackGateway>>
 
 export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object = {}): SlackOptions {
   return slackOptions.parse({
@@ -27,15 +27,15 @@ export function socketOptions(server: Pick<SlackServer, 'apiUrl'>, more: object 
   })
 }
 
-/** Starts a Slack, where none is given, and a gateway on it, connected. */
-export async function startWorld(
+/** Starts a gateway and waits until it is connected. Also starts a Slack server, unless one is given. */
+export async function startSlackGateway(
   more: object = {},
   ask?: SlackDeps['ask'],
   { server: given, now, routes = [] }: { server?: SlackServer; now?: () => number; routes?: Route[] } = {},
 ) {
   const server = given ?? (await startSlackServer())
-  const known = { routes, ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
-  const fixture = await startTransportFixture({ gateway: 'team', ...known })
+  const optional = { ...(ask ? { ask } : {}), ...(now ? { now } : {}) }
+  const fixture = await startTransportFixture({ gateway: 'team', routes, ...optional })
   const transport = await slack.create(socketOptions(server, more), fixture.deps)
   await transport.start()
   const closing = [async () => end(transport), () => fixture.close()]
@@ -44,7 +44,7 @@ export async function startWorld(
     server,
     fixture,
     transport,
-    /** Another gateway of the same app and store: a second daemon. */
+    /** Starts a second gateway of the same app on the same store, as a second daemon does. */
     async another() {
       const second = await startTransportFixture({ gateway: 'team', store: fixture.store })
       const other = await slack.create(socketOptions(server, more), second.deps)
@@ -69,9 +69,9 @@ async function end(transport: Transport) {
 }
 
 let events = 0
-const FRESH = { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN' }
+const DEFAULT_EVENT = { type: 'message', channel: 'C0GEN', channel_type: 'channel', user: 'U1ANN' }
 
-/** An Events API callback with this event; `message` unless it says otherwise. */
+/** An Events API callback with this event. By default, it is a message of Ann in #general. */
 export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObject {
   return {
     type: 'event_callback',
@@ -80,11 +80,11 @@ export function callback(event: JsonObject, eventId = `Ev${++events}`): JsonObje
     event_id: eventId,
     event_time: Math.floor(Date.now() / 1000),
     authorizations: [{ team_id: 'T0TEAM', user_id: 'U0BOT', is_bot: true }],
-    event: { ...FRESH, event_ts: (Date.now() / 1000).toFixed(6), ...event },
+    event: { ...DEFAULT_EVENT, event_ts: (Date.now() / 1000).toFixed(6), ...event },
   }
 }
 
-/** The headers by which Slack proves that a request is its own. */
+/** The headers with which Slack signs a request. */
 export function signed(body: string, secret: string, at = Date.now() / 1000): Record<string, string> {
   const timestamp = String(Math.floor(at))
   const digest = createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')
@@ -97,7 +97,7 @@ export function richText(text: string): JsonObject[] {
   return [{ type: 'rich_text', elements: [section] }]
 }
 
-/** A reply to a message, as the outbox makes it. */
+/** A reply to a message, as the outbox creates it. */
 export function replyTo(message: Message, text: string, more: Partial<Reply> = {}): Reply {
   const target = message.data.replyTarget
   return {
@@ -111,39 +111,39 @@ export function replyTo(message: Message, text: string, more: Partial<Reply> = {
   }
 }
 
-/** Delivers what must be acknowledged, and resolves with the messages that became of it. */
-export async function taken(
-  { server, fixture }: World,
+/** Delivers a payload, which must be acknowledged. Resolves with the messages that were accepted for it. */
+export async function messagesFrom(
+  { server, fixture }: SlackSetup,
   type: string,
   payload: JsonObject,
 ): Promise<Message[]> {
   const before = fixture.store.messages.length
   const { acked } = await server.sockets.deliver(type, payload)
-  assert.ok(acked, 'it was not acknowledged')
+  assert.ok(acked, 'the payload was not acknowledged')
   return fixture.store.messages.slice(before)
 }
 
-async function takenOne(world: World, type: string, payload: JsonObject): Promise<Message> {
-  const [message] = await taken(world, type, payload)
-  return message ?? assert.fail('it started nothing')
+async function messageFrom(setup: SlackSetup, type: string, payload: JsonObject): Promise<Message> {
+  const [message] = await messagesFrom(setup, type, payload)
+  return message ?? assert.fail('no message was accepted')
 }
 
-/** Delivers an event and resolves with the message that became of it. */
-export function deliverEvent(world: World, event: JsonObject): Promise<Message> {
-  return takenOne(world, 'events_api', callback({ ts: world.server.nextTs(), ...event }))
+/** Delivers an event and resolves with its message. */
+export function deliverEvent(setup: SlackSetup, event: JsonObject): Promise<Message> {
+  return messageFrom(setup, 'events_api', callback({ ts: setup.server.nextTs(), ...event }))
 }
 
 let channels = 0
 
-/** A question in a channel of its own, as Slack limits what is posted to one. */
-export function ask(world: World, text = 'a question'): Promise<Message> {
-  return deliverEvent(world, { text, channel: `C${++channels}` })
+/** Delivers a question in a new channel, since Slack limits the posts to each channel. */
+export function ask(setup: SlackSetup, text = 'a question'): Promise<Message> {
+  return deliverEvent(setup, { text, channel: `C${++channels}` })
 }
 
 let triggers = 0
 
-/** What Ann typed in #general, `/ask why?`. */
-export function typed({ apiUrl }: Pick<SlackServer, 'apiUrl'>, more: JsonObject = {}): JsonObject {
+/** The payload of the slash command `/ask why?`, typed by Ann in #general. */
+export function slashCommand({ apiUrl }: Pick<SlackServer, 'apiUrl'>, more: JsonObject = {}): JsonObject {
   const id = String(++triggers)
   return {
     command: '/ask',
@@ -158,15 +158,15 @@ export function typed({ apiUrl }: Pick<SlackServer, 'apiUrl'>, more: JsonObject 
   }
 }
 
-/** What Ann did: a click, a submission or the like. */
-export function done(payload: JsonObject): JsonObject {
+/** The payload of an interaction of Ann: a click, a submission or the like. */
+export function interactionOf(payload: JsonObject): JsonObject {
   const who = { team: { id: 'T0TEAM' }, user: { id: 'U1ANN', name: 'ann' } }
   return { ...who, trigger_id: `click.${++triggers}`, ...payload }
 }
 
-/** What Ann clicked, a button in #general. */
-export function clicked(more: JsonObject = {}): JsonObject {
-  return done({
+/** The payload of a click by Ann on a button in #general. */
+export function buttonClick(more: JsonObject = {}): JsonObject {
+  return interactionOf({
     type: 'block_actions',
     channel: { id: 'C0GEN', name: 'general' },
     actions: [{ action_id: 'pick', block_id: 'b', value: 'x', action_ts: '1', type: 'button' }],
@@ -174,49 +174,49 @@ export function clicked(more: JsonObject = {}): JsonObject {
   })
 }
 
-/** Resolves with the message of what Ann typed. */
-export function command(world: World, more: JsonObject = {}): Promise<Message> {
-  return takenOne(world, 'slash_commands', typed(world.server, more))
+/** Delivers a slash command of Ann and resolves with its message. */
+export function command(setup: SlackSetup, more: JsonObject = {}): Promise<Message> {
+  return messageFrom(setup, 'slash_commands', slashCommand(setup.server, more))
 }
 
-/** Resolves with the message of what Ann clicked. */
-export function click(world: World, more: JsonObject = {}): Promise<Message> {
-  return takenOne(world, 'interactive', clicked(more))
+/** Delivers a click of Ann and resolves with its message. */
+export function click(setup: SlackSetup, more: JsonObject = {}): Promise<Message> {
+  return messageFrom(setup, 'interactive', buttonClick(more))
 }
 
-/** A file that a reply can carry. */
-export function file({ fixture }: World): Promise<Attachment> {
+/** A file that can be attached to a reply. */
+export function file({ fixture }: SlackSetup): Promise<Attachment> {
   return fixture.deps.artifacts.save('report.txt', 'text/plain', Readable.from([Buffer.from('hi')]), 100)
 }
 
-/** A fault: Slack carries out the call, and the connection breaks before the answer. */
+/** A fault: Slack executes the call, and the connection breaks before the answer. */
 export const lost = { apply: true, hangUp: true }
 
-/** As the outbox sends a reply whose answer is lost: it looks, and sends again. */
-export async function sendLost({ transport }: Pick<World, 'transport'>, reply: Reply): Promise<Receipt> {
+/** Sends a reply whose answer is lost, as the outbox does: after the ambiguous failure it probes, and sends again. */
+export async function sendLost({ transport }: Pick<SlackSetup, 'transport'>, reply: Reply): Promise<Receipt> {
   await assert.rejects(transport.send(reply), failing('send_ambiguous'))
   const found = await transport.probe?.(reply)
   assert.notEqual(found?.sent, 'unknown')
   return transport.send(reply)
 }
 
-/** What people see of a post: the markdown that Slack renders, else its text. */
+/** The visible text of a post: its markdown block, or else its text. */
 export function shown({ text, blocks }: { text?: unknown; blocks?: unknown }): string {
   const [first] = Array.isArray(blocks) ? blocks : []
   return String(first?.type === 'markdown' ? first.text : text)
 }
 
-/** As many paragraphs, each of which fills a post. */
+/** Paragraphs that each fill a post. */
 export function paragraphs(count: number): string[] {
   return Array.from({ length: count }, (_, each) => `${each}`.repeat(9000))
 }
 
-/** Resolves with the message of what Ann did. */
-export function interact(world: World, payload: JsonObject): Promise<Message> {
-  return takenOne(world, 'interactive', done(payload))
+/** Delivers an interaction of Ann and resolves with its message. */
+export function interact(setup: SlackSetup, payload: JsonObject): Promise<Message> {
+  return messageFrom(setup, 'interactive', interactionOf(payload))
 }
 
-/** Whether an error is ours, of this code. */
+/** A predicate for errors of Trivium with this code. */
 export function failing(code: string): (error: unknown) => boolean {
   return (error) => error instanceof TriviumError && error.code === code
 }

@@ -75,7 +75,7 @@ describe('requests of Slack', () => {
     assert.deepEqual(fixture.store.messages.at(-1)?.data.values, values)
   })
 
-  test('for the options of a select are answered by the skill that is named for it', async () => {
+  test('for the options of a select are answered by its configured skill', async () => {
     const { status, body } = await interaction({ type: 'block_suggestion', action_id: 'city', value: 'be' })
     const options = [{ text: { type: 'plain_text', text: 'city by find: be' }, value: 'city by find: be' }]
     assert.deepEqual([status, JSON.parse(body)], [200, { options }])
@@ -83,13 +83,13 @@ describe('requests of Slack', () => {
 })
 
 describe('on an emulated Slack', () => {
-  test('a reply stands in the thread, is found by its key, and is sent once', async () => {
+  test('a reply is in the thread of its message, and is sent once even if the daemon lost its records', async () => {
     const root = await api('chat.postMessage', { channel: CHANNEL, text: 'hello bot' })
     const ts = String(root.ts)
     await post(JSON.stringify(message({ text: 'hello bot', ts })))
-    const asked = fixture.store.messages.find((each) => each.data.ts === ts)
-    assert.ok(asked)
-    const reply = replyTo(asked, 'hello **Ann**')
+    const question = fixture.store.messages.find((each) => each.data.ts === ts)
+    assert.ok(question)
+    const reply = replyTo(question, 'hello **Ann**')
     const receipt = await transport.send(reply)
     const { kv } = fixture.store
     for (const key of (await kv.list('slack/team/', 1000)).items) await kv.delete(key)
@@ -109,10 +109,10 @@ function message(event: JsonObject): JsonObject {
   return { type: 'event_callback', team_id: TEAM, event_id: `Ev${event.ts}`, event: full }
 }
 
-async function post(body: string, how: { secret?: string; at?: number; type?: string } = {}) {
+async function post(body: string, options: { secret?: string; at?: number; type?: string } = {}) {
   const headers = {
-    'content-type': how.type ?? 'application/json',
-    ...signed(body, how.secret ?? SECRET, how.at),
+    'content-type': options.type ?? 'application/json',
+    ...signed(body, options.secret ?? SECRET, options.at),
   }
   const response = await fetch(`${fixture.url}/slack/events`, { method: 'POST', headers, body })
   return { status: response.status, body: await response.text() }

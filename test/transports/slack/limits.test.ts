@@ -1,17 +1,17 @@
-// https://docs.slack.dev/reference/block-kit: what Slack takes, and what becomes of more.
+// Limits of blocks: https://docs.slack.dev/reference/block-kit
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { splitMarkdown, splitMrkdwn } from '../../../transports/slack/outbound/split-text.ts'
-import { ask, failing, replyTo, startWorld } from './harness.ts'
+import { ask, failing, replyTo, startSlackGateway } from './harness.ts'
 
-const world = await startWorld()
-after(() => world.close())
-const { server, transport } = world
+const setup = await startSlackGateway()
+after(() => setup.close())
+const { server, transport } = setup
 
-/** The blocks of each post that a reply with these becomes. */
-async function shownAs(blocks: JsonObject[]): Promise<JsonObject[][]> {
-  const message = await ask(world)
+/** Sends a reply with these blocks. Resolves with the blocks of each of its posts. */
+async function postsOf(blocks: JsonObject[]): Promise<JsonObject[][]> {
+  const message = await ask(setup)
   await transport.send(replyTo(message, 'see', { data: { blocks } }))
   const posts = server.posts.filter((post) => post.thread_ts === message.data.thread)
   return posts.map((post) => JSON.parse(JSON.stringify(post.blocks)))
@@ -33,14 +33,14 @@ const textsOf = (blocks: JsonObject[] = []) => blocks.map(({ text }) => JSON.par
 describe('blocks over a limit of Slack are split', () => {
   test('50 blocks are one post, 51 are two', async () => {
     const blocks = many(51, (index) => section(`${index}`))
-    assert.deepEqual(await shownAs(blocks.slice(0, 50)), [blocks.slice(0, 50)])
-    assert.deepEqual(await shownAs(blocks), [blocks.slice(0, 50), blocks.slice(50)])
+    assert.deepEqual(await postsOf(blocks.slice(0, 50)), [blocks.slice(0, 50)])
+    assert.deepEqual(await postsOf(blocks), [blocks.slice(0, 50), blocks.slice(50)])
   })
 
-  test('a section of 3,001 characters is two, with its button beside the first and its fields below the last', async () => {
+  test('a section of 3,001 characters becomes two, with its button at the first and its fields below the last', async () => {
     const text = `${'x'.repeat(1500)}\n${'y'.repeat(1500)}`
     const fields = many(11, (index) => mrkdwn(`field ${index}`))
-    const [blocks = []] = await shownAs([section(text, { block_id: 'b', accessory: button('go'), fields })])
+    const [blocks = []] = await postsOf([section(text, { block_id: 'b', accessory: button('go'), fields })])
     assert.deepEqual(
       blocks.map(({ text, accessory, fields, block_id }) => [
         ...[Boolean(text), Boolean(accessory), Array.isArray(fields) && fields.length, block_id],
@@ -53,12 +53,12 @@ describe('blocks over a limit of Slack are split', () => {
       ],
     )
     assert.equal(textsOf(blocks.slice(0, 2)).join('\n'), text)
-    assert.deepEqual(await shownAs([section('x'.repeat(3000))]), [[section('x'.repeat(3000))]])
+    assert.deepEqual(await postsOf([section('x'.repeat(3000))]), [[section('x'.repeat(3000))]])
   })
 
-  test('code in a section stays code, and a link stays whole', async () => {
+  test('code in a section stays code, and a link is not split', async () => {
     const code = `before\n\`\`\`const a = 1\n${'let b = 2\n'.repeat(500)}end\`\`\`\nafter`
-    const [blocks = []] = await shownAs([section(code)])
+    const [blocks = []] = await postsOf([section(code)])
     const texts = textsOf(blocks)
     assert.ok(texts.length > 1)
     for (const text of texts) assert.equal(text.split('```').length % 2, 1, text.slice(0, 40))
@@ -68,9 +68,9 @@ describe('blocks over a limit of Slack are split', () => {
       assert.equal(text.split('<').length, text.split('>').length)
   })
 
-  test('headers, contexts, actions and markdown', async () => {
+  test('headers, contexts and actions become several blocks, and markdown several posts', async () => {
     const words = 'word '.repeat(40).trim()
-    const [blocks = []] = await shownAs([
+    const [blocks = []] = await postsOf([
       { type: 'header', text: plain(words) },
       { type: 'context', elements: many(11, (index) => mrkdwn(`${index}`)) },
       { type: 'actions', block_id: 'a', elements: many(26, (index) => button(`b${index}`)) },
@@ -86,17 +86,17 @@ describe('blocks over a limit of Slack are split', () => {
       ['actions', 1],
     ])
     const markdown = many(3, (index) => ({ type: 'markdown', text: `${index}`.repeat(5000) }))
-    const posts = await shownAs(markdown)
+    const posts = await postsOf(markdown)
     assert.deepEqual(
       posts.map(({ length }) => length),
       [2, 1],
     )
   })
 
-  test('a table of 150 rows is two posts, each with the header', async () => {
+  test('a table of 150 rows becomes two posts, each with the header', async () => {
     const cell = (text: string) => ({ type: 'raw_text', text })
     const rows = [[cell('Name')], ...many(150, (index) => [cell(`row ${index}`)])]
-    const posts = await shownAs([{ type: 'table', rows }, section('end')])
+    const posts = await postsOf([{ type: 'table', rows }, section('end')])
     const tables = posts.flat().filter(({ type }) => type === 'table')
     assert.deepEqual(
       tables.map(
@@ -108,7 +108,7 @@ describe('blocks over a limit of Slack are split', () => {
   })
 })
 
-describe('what cannot be split is refused before it is sent, with the block and the limit', () => {
+describe('blocks that cannot be split are refused before they are sent, with the place and the limit:', () => {
   const option = (text: string) => ({ text: plain(text), value: 'v' })
   const select = (options: JsonObject[]) => ({ type: 'static_select', action_id: 's', options })
   const refusals: [string, JsonObject[], RegExp][] = [
@@ -146,7 +146,7 @@ describe('what cannot be split is refused before it is sent, with the block and 
   ]
   for (const [name, blocks, reason] of refusals) {
     test(name, async () => {
-      const reply = replyTo(await ask(world), 'x', { data: { blocks } })
+      const reply = replyTo(await ask(setup), 'x', { data: { blocks } })
       const before = server.posts.length
       await assert.rejects(
         transport.send(reply),
@@ -158,24 +158,26 @@ describe('what cannot be split is refused before it is sent, with the block and 
 
   test('a modal with a title of 25 characters', async () => {
     const view = { type: 'modal', title: plain('x'.repeat(25)), blocks: [] }
-    const reply = replyTo(await ask(world), '', { data: { view } })
+    const reply = replyTo(await ask(setup), '', { data: { view } })
     await assert.rejects(transport.send(reply), /view\.title\.text has 25 characters; Slack takes 24/)
   })
+})
 
-  test("Slack's own reason is told where it refuses blocks", async () => {
+describe('blocks that Slack refuses', () => {
+  test('are a dead letter with the reason of Slack', async () => {
     const messages = ['[ERROR] unsupported type: sparkles [json-pointer:/blocks/0/type]']
     server.fail('chat.postMessage', {
       body: { ok: false, error: 'invalid_blocks', response_metadata: { messages } },
     })
-    const reply = replyTo(await ask(world), 'x', { data: { blocks: [{ type: 'sparkles' }] } })
+    const reply = replyTo(await ask(setup), 'x', { data: { blocks: [{ type: 'sparkles' }] } })
     await assert.rejects(transport.send(reply), /invalid_blocks.*unsupported type: sparkles/)
   })
 })
 
-describe('markdown that is cut', () => {
+describe('markdown that is split', () => {
   const row = (index: number) => `| name ${index} | ${index * 7} |`
 
-  test('inside a table begins each part with header and separator, and loses no row', () => {
+  test('inside a table repeats the header in each part, and loses no row', () => {
     const head = '| Name | Size |\n|:-----|-----:|'
     const rows = many(200, row)
     const parts = splitMarkdown(`Here it is:\n\n${head}\n${rows.join('\n')}\n\nThat is all.`, 800)
@@ -189,7 +191,7 @@ describe('markdown that is cut', () => {
     assert.ok(parts.every((part) => part.length <= 800))
   })
 
-  test('above the first row of a table takes the header along', () => {
+  test('before the first row of a table keeps the header with the rows', () => {
     const head = '| Name | Size |\n|---|---|'
     const parts = splitMarkdown(`${'word '.repeat(70)}\n${head}\n${many(20, row).join('\n')}`, 390)
     for (const part of parts.slice(1)) assert.ok(part.startsWith(head), part.slice(0, 60))
@@ -201,7 +203,7 @@ describe('markdown that is cut', () => {
     for (const part of splitMarkdown(code, 400)) assert.match(part, /^```sh\n[^`]*\n```$/)
   })
 
-  test('in a table with a header as long as a part still ends', () => {
+  test('in a table whose header nearly fills a part loses no row', () => {
     const wide = `| ${'x'.repeat(300)} | y |\n|---|---|\n${many(60, row).join('\n')}`
     const parts = splitMarkdown(wide, 400)
     assert.equal(

@@ -1,4 +1,4 @@
-// The first page of docs/slack.md, followed step by step against a Slack of our own.
+// The steps of docs/slack.md for a new user, against the Slack server of the tests.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
@@ -8,12 +8,12 @@ import { openSite } from '../../fixtures/daemon.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { type Posted, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, clicked, done, typed } from './harness.ts'
+import { buttonClick, callback, interactionOf, slashCommand } from './harness.ts'
 
 const page = readFileSync(new URL('../../../docs/slack.md', import.meta.url), 'utf8')
 const manifest = parse(readFileSync(new URL('../../../ops/slack-manifest.yaml', import.meta.url), 'utf8'))
 
-/** The code of one language below a heading, in order, without the indent of a list. */
+/** The code blocks of a language below a heading, without the indent of a list. */
 function codeBelow(heading: string, language: string): string[] {
   const [, section = ''] = page.split(`\n${heading}\n`)
   const [own = ''] = section.split(/\n##+ /)
@@ -33,12 +33,12 @@ const [deploy = ''] = codeBelow('### With an approval', 'ts')
 const [deployRoute = ''] = codeBelow('### With an approval', 'yaml')
 const [modelRoutes = ''] = codeBelow('### With a model', 'yaml')
 
-/** At the place that the page says: new routes come first. */
+/** The routes of the page with new ones in front, as the page instructs. */
 const withRoutes = (more: string) => routes.replace('routes:\n', more.slice(more.indexOf('routes:')))
-const here = (text: string) =>
+const withApiUrl = (text: string) =>
   text.replace('transport: slack\n', `transport: slack\n    api-url: "${slack.apiUrl}"\n`)
 
-const site = openSite({ routes: here(routes) })
+const site = openSite({ routes: withApiUrl(routes) })
 site.write('.env', env.replace('xoxb-…', 'xoxb-test').replace('xapp-…', 'xapp-test'))
 site.write('skills/lunch/index.ts', lunch)
 site.write('skills/deploy/index.ts', deploy)
@@ -46,14 +46,14 @@ const daemon = await site.start()
 await until(() => slack.sockets.open() === 1, 'a socket')
 
 const blocksOf = (post?: Posted) => JSON.stringify(post?.blocks ?? [])
-const asked = (where: (post: Posted) => boolean) =>
+const buttonsIn = (isWanted: (post: Posted) => boolean) =>
   until(
-    () => slack.posts.find((post) => where(post) && blocksOf(post).includes('lunch-pizza')),
+    () => slack.posts.find((post) => isWanted(post) && blocksOf(post).includes('lunch-pizza')),
     'the buttons',
   )
 const reload = async (text: string) => {
   const before = daemon.output().split('is reloaded').length
-  site.write('routes.yaml', here(text))
+  site.write('routes.yaml', withApiUrl(text))
   await until(() => daemon.output().split('is reloaded').length > before, 'the routes')
 }
 const deliver = async (type: string, payload: JsonObject) => {
@@ -61,8 +61,8 @@ const deliver = async (type: string, payload: JsonObject) => {
   assert.ok(delivered.acked, `${type} was not acknowledged`)
 }
 
-describe('a person who follows the page', () => {
-  test('has an app with the command and the scopes that it uses', () => {
+describe('the newcomer page', () => {
+  test('has a manifest with the command and scopes that its routes need', () => {
     const [command] = manifest.features.slash_commands
     assert.ok(routes.includes(`command: ${command.command} `))
     for (const scope of ['chat:write', 'commands', 'app_mentions:read', 'im:history'])
@@ -71,68 +71,68 @@ describe('a person who follows the page', () => {
     assert.ok(manifest.settings.socket_mode_enabled && manifest.settings.interactivity.is_enabled)
   })
 
-  test('gets buttons for a mention, and an answer for a click', async () => {
+  test('makes a bot that answers a mention with buttons, and a click with text', async () => {
     const ts = slack.nextTs()
     await deliver('events_api', callback({ text: '<@U0BOT> hello', ts }))
-    const question = await asked((post) => post.thread_ts === ts)
+    const question = await buttonsIn((post) => post.thread_ts === ts)
     const actions = [
       { type: 'button', action_id: 'lunch-pizza', block_id: 'b', value: 'pizza', action_ts: '1' },
     ]
     const message = { ts: question.ts, thread_ts: ts }
     const container = { type: 'message', message_ts: question.ts, channel_id: 'C0GEN' }
-    await deliver('interactive', clicked({ actions, message, container }))
+    await deliver('interactive', buttonClick({ actions, message, container }))
     await until(
       () => slack.posts.some((post) => post.text.includes('wants pizza') && post.thread_ts === ts),
       'the answer',
     )
   })
 
-  test('gets buttons for a direct message, and for /trivium, which is acknowledged within 3 s', async () => {
+  test('makes a bot that answers direct messages and /trivium, which is acknowledged within 3 s', async () => {
     await deliver(
       'events_api',
       callback({ text: 'hi', channel: 'D1ANN', channel_type: 'im', ts: slack.nextTs() }),
     )
-    await asked(({ channel }) => channel === 'D1ANN')
+    await buttonsIn(({ channel }) => channel === 'D1ANN')
     const began = performance.now()
-    await deliver('slash_commands', typed(slack, { command: '/trivium', text: '' }))
+    await deliver('slash_commands', slashCommand(slack, { command: '/trivium', text: '' }))
     await assertPrompt('the acknowledgement', performance.now() - began, 3_000)
     const answer = () => slack.calls.find(({ method }) => method === 'response_url')
     await until(answer, 'the answer to the command')
     assert.match(JSON.stringify(answer()?.args), /lunch-pizza/)
   })
 
-  test('approves with a button; without being an approver, is told how it is decided', async () => {
-    const question = (id: string) => () =>
-      slack.posts.find((post) => post.thread_ts === id && /Deploy the shop/.test(post.text))
-    const say = async () => {
+  test('shows approvers a button that approves, and without an approver in the channel the command that decides', async () => {
+    const questionIn = (thread: string) => () =>
+      slack.posts.find((post) => post.thread_ts === thread && /Deploy the shop/.test(post.text))
+    const askToDeploy = async () => {
       const ts = slack.nextTs()
       await deliver('events_api', callback({ text: '<@U0BOT> deploy', ts }))
-      return until(question(ts), 'the question')
+      return until(questionIn(ts), 'the question')
     }
     await reload(withRoutes(deployRoute))
-    const mine = await say()
+    const mine = await askToDeploy()
     assert.match(blocksOf(mine), /trivium-approve/)
     const id = /trivium-approval:([^"]+)/.exec(blocksOf(mine))?.[1] ?? ''
     const actions = [
       { action_id: 'trivium-approve', value: id, action_ts: '2', type: 'button', block_id: 'b' },
     ]
     const message = { ts: mine.ts, ...(mine.thread_ts ? { thread_ts: mine.thread_ts } : {}) }
-    const by = { user: { id: 'U024BE7LH', team_id: 'T0TEAM' }, channel: { id: 'C0GEN' } }
+    const approver = { user: { id: 'U024BE7LH', team_id: 'T0TEAM' }, channel: { id: 'C0GEN' } }
     await deliver(
       'interactive',
-      done({
+      interactionOf({
         type: 'block_actions',
         actions,
         message,
         container: { type: 'message', message_ts: mine.ts, channel_id: 'C0GEN' },
-        ...by,
+        ...approver,
       }),
     )
     await until(() => slack.posts.some(({ text }) => text === 'The shop is deployed.'), 'the deployment')
 
     site.write('skills/deploy/index.ts', deploy.replace('team:U024BE7LH', 'other:U024BE7LH'))
     await until(async () => {
-      const theirs = await say()
+      const theirs = await askToDeploy()
       return (
         !blocksOf(theirs).includes('trivium-approve') &&
         /None of its `approvers`.*trivium approval decide/.test(blocksOf(theirs))
@@ -140,7 +140,7 @@ describe('a person who follows the page', () => {
     }, 'a question without buttons')
   })
 
-  test('without a model is told that there is no answer, and the operator why', async () => {
+  test('without a model tells the author that there is no answer, and the operator the reason', async () => {
     const rest = modelRoutes.slice(modelRoutes.indexOf('routes:'))
     await reload(`${routes.slice(0, routes.indexOf('routes:'))}${rest}`)
     await deliver('events_api', callback({ text: '<@U0BOT> what is Trivium?', ts: slack.nextTs() }))

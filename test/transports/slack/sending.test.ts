@@ -11,96 +11,96 @@ import {
   replyTo,
   sendLost,
   shown,
-  startWorld,
+  startSlackGateway,
 } from './harness.ts'
 
-const world = await startWorld()
-after(() => world.close())
-const { server, transport } = world
-const asked = () => ask(world)
+const setup = await startSlackGateway()
+after(() => setup.close())
+const { server, transport } = setup
+const newQuestion = () => ask(setup)
 const postsOf = (thread: unknown) => server.posts.filter((post) => post.thread_ts === thread)
 
-test('a post with a token that is over is tried again: one that was to be renewed may be soon', async () => {
-  const reply = replyTo(await asked(), 'late')
+test('a post with an expired token is retried, since the token may be renewed meanwhile', async () => {
+  const reply = replyTo(await newQuestion(), 'late')
   server.fail('chat.postMessage', { body: { ok: false, error: 'token_expired' } })
   await assert.rejects(transport.send(reply), failing('send_failed'))
   assert.ok(await transport.send(reply))
 })
 
-describe('a post that Slack does not answer', () => {
-  test('is ambiguous until Slack can be asked, found by its key then, and not sent again', async () => {
-    const message = await asked()
+describe('a post whose answer is lost', () => {
+  test('is ambiguous until it is found by its key, and then not sent again', async () => {
+    const message = await newQuestion()
     const reply = replyTo(message, 'once')
     server.fail('chat.postMessage', lost)
     server.fail('conversations.replies', { hangUp: true })
-    await assert.rejects(sendLost(world, reply), failing('send_ambiguous'))
+    await assert.rejects(sendLost(setup, reply), failing('send_ambiguous'))
     const receipt = await transport.send(reply)
     assert.deepEqual(await transport.send(reply), receipt)
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
-  test('to a person is looked for in the direct messages with them', async () => {
+  test('to a person is searched in the direct messages with them', async () => {
     server.fail('chat.postMessage', lost)
     const to = { conversation: 'U1ANN', to: 'U1ANN' }
-    const { id } = await sendLost(world, { key: 'direct', gateway: 'team', text: 'psst', ...to })
+    const { id } = await sendLost(setup, { key: 'direct', gateway: 'team', text: 'psst', ...to })
     assert.equal(id, `D1ANN/${server.posts.at(-1)?.ts}`)
     assert.equal(server.posts.filter(({ channel }) => channel === 'D1ANN').length, 1)
   })
 
-  test('is sent again where it is not found', async () => {
-    const message = await asked()
+  test('is sent again if it is not found', async () => {
+    const message = await newQuestion()
     server.fail('chat.postMessage', { hangUp: true })
-    await sendLost(world, replyTo(message, 'once'))
+    await sendLost(setup, replyTo(message, 'once'))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
-  test('in the middle of a long text is followed by the parts that are missing only', async () => {
-    const message = await asked()
+  test('in the middle of a long text is followed only by the missing parts', async () => {
+    const message = await newQuestion()
     const parts = paragraphs(3)
     server.fail('chat.postMessage', {}, lost)
     const reply = replyTo(message, parts.join('\n\n'))
     await assert.rejects(transport.send(reply))
-    await sendLost(world, reply)
+    await sendLost(setup, reply)
     assert.deepEqual(postsOf(message.data.thread).map(shown), parts)
   })
 
-  test('with files shares them in the thread, once', async () => {
-    const message = await asked()
+  test('with files shares them once in the thread', async () => {
+    const message = await newQuestion()
     server.fail('files.completeUploadExternal', lost)
-    await sendLost(world, replyTo(message, '', { attachments: [await file(world)] }))
+    await sendLost(setup, replyTo(message, '', { attachments: [await file(setup)] }))
     assert.equal(postsOf(message.data.thread).length, 1)
   })
 
-  test('is a dead letter where nobody can look', async () => {
+  test('stays ambiguous if the channel cannot be read', async () => {
     const to = { conversation: '#general', to: '#general' }
     const reply = { key: 'named', gateway: 'team', text: 'hello', ...to }
     server.fail('chat.postMessage', { hangUp: true })
     server.fail('conversations.history', { body: { ok: false, error: 'channel_not_found' } })
-    await assert.rejects(sendLost(world, reply), failing('send_ambiguous'))
+    await assert.rejects(sendLost(setup, reply), failing('send_ambiguous'))
     assert.deepEqual(await transport.probe?.(reply), { sent: 'unknown' })
   })
 })
 
-describe('what Slack refuses', () => {
-  test('for good is a dead letter, with what to do', async () => {
+describe('a post that Slack refuses', () => {
+  test('permanently is a dead letter, with advice', async () => {
     server.fail('chat.postMessage', { body: { ok: false, error: 'not_in_channel' } })
-    const reply = replyTo(await asked(), 'x')
+    const reply = replyTo(await newQuestion(), 'x')
     await assert.rejects(transport.send(reply), /permanently rejected the message: not_in_channel.*invite/)
   })
 
-  test('with an error of its own is looked for, as Slack may have done it', async () => {
+  test('with a server error is ambiguous, since Slack may have posted it', async () => {
     server.fail('chat.postMessage', { status: 503, body: {} })
-    await assert.rejects(transport.send(replyTo(await asked(), 'x')), failing('send_ambiguous'))
+    await assert.rejects(transport.send(replyTo(await newQuestion(), 'x')), failing('send_ambiguous'))
   })
 })
 
 describe('an approval', () => {
-  const what = { by: 'team:U1ANN', skill: 'deploy', args: '{ "to": "<!channel>" }' }
-  const approval = { id: 'abc123', title: 'Deploy <!channel> <prod>', ...what }
+  const call = { by: 'team:U1ANN', skill: 'deploy', args: '{ "to": "<!channel>" }' }
+  const approval = { id: 'abc123', title: 'Deploy <!channel> <prod>', ...call }
 
-  test('is asked with what it is about, calls nobody, and has buttons where somebody may decide', async () => {
+  test('is requested with its call, without mentions, and with buttons if `buttons` is set', async () => {
     for (const buttons of [true, false]) {
-      const message = await asked()
+      const message = await newQuestion()
       await transport.send(
         replyTo(message, '', { key: `ask ${buttons}`, data: { approval: { ...approval, buttons } } }),
       )
@@ -111,15 +111,18 @@ describe('an approval', () => {
     }
   })
 
-  test('has buttons that no skill can make', async () => {
+  test('has buttons that skills cannot create', async () => {
     const button = { type: 'button', action_id: 'trivium-approve', value: 'abc123' }
     const data = { blocks: [{ type: 'actions', elements: [button] }] }
-    await assert.rejects(transport.send(replyTo(await asked(), 'Lunch?', { data })), failing('send_rejected'))
+    await assert.rejects(
+      transport.send(replyTo(await newQuestion(), 'Lunch?', { data })),
+      failing('send_rejected'),
+    )
   })
 })
 
 describe('blocks', () => {
-  test('call people, and never everybody', async () => {
+  test('mention people, but never a channel or group', async () => {
     const text = '<@U1ANN> <!channel|x> <!here> <!subteam^S1> <!date^1^{date}|today>'
     const shout = [
       { type: 'broadcast', range: 'here' },
@@ -131,24 +134,24 @@ describe('blocks', () => {
       { type: 'markdown', text: '<!channel>' },
       { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: shout }] },
     ]
-    await transport.send(replyTo(await asked(), 'hear', { data: { blocks } }))
-    const said = JSON.stringify(server.posts.at(-1)?.blocks)
-    assert.doesNotMatch(said, /<!(?!date)(?!\u200B)|broadcast/)
+    await transport.send(replyTo(await newQuestion(), 'hear', { data: { blocks } }))
+    const posted = JSON.stringify(server.posts.at(-1)?.blocks)
+    assert.doesNotMatch(posted, /<!(?!date)(?!\u200B)|broadcast/)
     for (const kept of ['<@U1ANN>', '<!date^1^{date}|today>', '"user_id":"U1ANN"', '@here']) {
-      assert.ok(said.includes(kept), kept)
+      assert.ok(posted.includes(kept), kept)
     }
   })
 })
 
-/** The send is no attempt, and comes again in about so many seconds. */
+/** A predicate for sends that are postponed by about this time, without counting as an attempt. */
 const postponed = (seconds: number) => (error: unknown) =>
   error instanceof SendPostponed && Math.abs(error.delay / 1000 - seconds) < 2
 const limited = { status: 429, headers: { 'retry-after': '600' } }
 
 describe("Slack's rate limits", () => {
-  test('are over where Slack says so in its answer, and the send is put off', async () => {
+  test('postpone a send also if they are reported as an error with status 200', async () => {
     for (const error of ['ratelimited', 'rate_limited']) {
-      const message = await deliverEvent(world, { text: 'x', channel: `C0${error.length}` })
+      const message = await deliverEvent(setup, { text: 'x', channel: `C0${error.length}` })
       server.fail('chat.postMessage', { body: { ok: false, error } })
       await assert.rejects(transport.send(replyTo(message, 'x')), postponed(30))
     }
@@ -158,24 +161,24 @@ describe("Slack's rate limits", () => {
     ['chat.update', (key: string) => ({ update: key })],
     ['chat.postEphemeral', () => ({ ephemeral: 'U1ANN' })],
   ] as const) {
-    test(`of ${method} are those of all channels: another channel does not ask while it is over`, async () => {
+    test(`of ${method} apply to all channels: another channel makes no call`, async () => {
       const sendIn = async (channel: string) => {
-        const message = await deliverEvent(world, { text: 'x', channel })
+        const message = await deliverEvent(setup, { text: 'x', channel })
         const key = `${method}/${channel}`
         await transport.send(replyTo(message, 'first', { key }))
         return () => transport.send(replyTo(message, 'x', { key: `${key}/later`, data: dataOf(key) }))
       }
       const [one, two] = [await sendIn('C0ONE'), await sendIn('C0TWO')]
       server.fail(method, limited)
-      const from = server.calls.length
+      const before = server.calls.length
       await assert.rejects(one(), postponed(600))
       await assert.rejects(two(), postponed(600))
-      assert.equal(server.calls.slice(from).filter((call) => call.method === method).length, 1)
+      assert.equal(server.calls.slice(before).filter((call) => call.method === method).length, 1)
     })
   }
 
-  test('of a busy channel put each reply off for longer, so that they come back one after another', async () => {
-    const message = await deliverEvent(world, { text: 'x', channel: 'C0CROWD' })
+  test('of a busy channel postpone each reply a second longer, so that they are sent one after another', async () => {
+    const message = await deliverEvent(setup, { text: 'x', channel: 'C0CROWD' })
     server.fail('chat.postMessage', limited)
     for (const seconds of [600, 601, 602, 603, 604, 605]) {
       await assert.rejects(transport.send(replyTo(message, 'x', { key: `${seconds}` })), (error) => {

@@ -2,33 +2,33 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { slack } from '../../../transports/slack/index.ts'
-import { deliverEvent, richText, startWorld } from './harness.ts'
+import { deliverEvent, richText, startSlackGateway } from './harness.ts'
 
-const world = await startWorld({ 'allow-bots': true })
-after(() => world.close())
-const { server } = world
+const setup = await startSlackGateway({ 'allow-bots': true })
+after(() => setup.close())
+const { server } = setup
 
 const mrkdwn = (text: string) => ({ type: 'mrkdwn', text })
 const plain = (text: string) => ({ type: 'plain_text', text })
 const section = (text: string, more: JsonObject = {}) => ({ type: 'section', text: mrkdwn(text), ...more })
 const alert = { fallback: 'CPU high', title: 'CPU high', title_link: 'https://a.b/1', text: 'on *host 7*' }
 const ofBot = (more: JsonObject) =>
-  deliverEvent(world, { subtype: 'bot_message', bot_id: 'B9', username: 'Grafana', text: '', ...more })
+  deliverEvent(setup, { subtype: 'bot_message', bot_id: 'B9', username: 'Grafana', text: '', ...more })
 
-describe('what another bot says', () => {
-  test('in attachments is its text, and there to look at', async () => {
+describe('a message of another bot', () => {
+  test('has the contents of its attachments as its text, and the attachments as data', async () => {
     const fields = [{ title: 'Load', value: '12 &amp; rising', short: true }]
     const attachments = [{ ...alert, fields }, { fallback: 'only *this*' }]
     const message = await ofBot({ attachments })
     assert.equal(message.text, '[CPU high](https://a.b/1)\non **host 7**\nLoad: 12 & rising\n\nonly **this**')
     assert.deepEqual(message.data.attachments, attachments)
     assert.deepEqual([message.attachments, message.from.name], [[], 'Grafana'])
-    // In an event, `attachments` are files.
+    // In event data, `attachments` are files.
     const { body, attachments: files, blocks } = slack.eventData(message)
     assert.deepEqual([body, files, blocks], [message.text, undefined, undefined])
   })
 
-  test('in blocks is its text as well, whatever Slack writes in place of one', async () => {
+  test('has the contents of its blocks as its text, instead of the placeholder of Slack', async () => {
     const rich = [
       { type: 'user', user_id: 'U1ANN' },
       { type: 'text', text: ' <b>' },
@@ -62,7 +62,7 @@ describe('what another bot says', () => {
   })
 })
 
-test('what another bot says in the newer blocks is its text as well', async () => {
+test('a message of another bot has the contents of newer kinds of blocks as its text', async () => {
   const rich = (...elements: JsonObject[]) => ({
     type: 'rich_text',
     elements: [{ type: 'rich_text_section', elements }],
@@ -123,25 +123,25 @@ test('what another bot says in the newer blocks is its text as well', async () =
   )
 })
 
-test('what somebody forwards is the text where nothing is said to it, a quote where something is, and there to look at', async () => {
-  const old = {
+test('a forwarded message is the text if there is no comment, a quote if there is one, and also in the data', async () => {
+  const withoutBlocks = {
     is_share: true,
     channel_id: 'C0SECRET',
     fallback: '[September 1st] bob: x',
     text: 'as *it* was',
   }
   const message_blocks = [{ channel: 'C0SECRET', message: { blocks: richText('as it was') } }]
-  const forwarded = { ...old, message_blocks }
+  const forwarded = { ...withoutBlocks, message_blocks }
   for (const [text, attachment, expected] of [
     ['', forwarded, 'as it was'],
     ['<@U0BOT>', forwarded, 'as it was'],
-    ['', old, 'as **it** was'],
+    ['', withoutBlocks, 'as **it** was'],
     ['see', forwarded, 'see\n\nForwarded message:\n> as it was'],
   ] as const) {
     const blocks = text === 'see' ? { blocks: richText(text) } : {}
-    const { text: read, data } = await deliverEvent(world, { text, attachments: [attachment], ...blocks })
+    const { text: read, data } = await deliverEvent(setup, { text, attachments: [attachment], ...blocks })
     assert.deepEqual([read, data.attachments, data.blocks], [expected, [attachment], undefined])
   }
-  const asked = server.calls.some(({ args }) => args.channel === 'C0SECRET')
-  assert.equal(asked, false, 'nobody reads the name of where it came from')
+  const isOriginLookedUp = server.calls.some(({ args }) => args.channel === 'C0SECRET')
+  assert.equal(isOriginLookedUp, false)
 })

@@ -14,14 +14,14 @@ import {
   replyTo,
   sendLost,
   shown,
-  startWorld,
+  startSlackGateway,
 } from './harness.ts'
 
-const world = await startWorld()
-after(() => world.close())
-const { server, transport } = world
-const { transport: other } = await world.another()
-const asked = () => ask(world)
+const setup = await startSlackGateway()
+after(() => setup.close())
+const { server, transport } = setup
+const { transport: other } = await setup.another()
+const newQuestion = () => ask(setup)
 const textsOf = ({ data }: Message) =>
   server.posts.filter((post) => post.thread_ts === data.thread).map(shown)
 const paragraphs = filling(3)
@@ -32,15 +32,15 @@ function pieceOf(message: Message, text: string): ReplyPiece {
   return { conversation, inReplyTo: id, delta: text, text, ...(target ? { target } : {}) }
 }
 
-/** Shows the beginning of an answer, and waits until it is there. */
+/** Streams the beginning of an answer, and waits until it is posted. Resolves with the question. */
 async function begun(text = 'It is'): Promise<Message> {
-  const message = await asked()
+  const message = await newQuestion()
   transport.stream?.(pieceOf(message, text))
   await until(() => textsOf(message)[0] === `${text} …`, 'the beginning')
   return message
 }
 
-/** Another daemon sends it, again while it is told to come later; resolves with how often it was. */
+/** Sends a reply from another daemon, repeatedly while it is postponed. Resolves with the number of postponements. */
 async function sendElsewhere(reply: Reply): Promise<number> {
   for (let postponed = 0; ; postponed++) {
     const error = await other.send(reply).catch((error: unknown) => error)
@@ -49,10 +49,10 @@ async function sendElsewhere(reply: Reply): Promise<number> {
   }
 }
 
-describe('a reply that is shown while it is written', () => {
-  test('is one post that grows, and that the first whole reply replaces', async () => {
+describe('a streamed reply', () => {
+  test('is one growing post, which the first complete reply replaces', async () => {
     const message = await begun('It is **almost**')
-    // Meanwhile a model may say nothing for longer than what is shown waits for it.
+    // A second answer begins before the first one continues, as with a slow model.
     await begun()
     transport.stream?.(pieceOf(message, 'It is almost d'))
     await until(() => textsOf(message)[0] === 'It is almost d …', 'the next piece')
@@ -68,8 +68,8 @@ describe('a reply that is shown while it is written', () => {
     ['chat.postMessage', 'It is …'],
     ['chat.startStream', 'It is'],
   ] as const) {
-    test(`is begun once, and replaced, though the answer to its ${method} was lost`, async (t) => {
-      const message = await asked()
+    test(`is begun once, and replaced, although the answer of ${method} was lost`, async (t) => {
+      const message = await newQuestion()
       t.after(() => Object.assign(server, { isForAgents: false }))
       for (const text of ['It is', 'It is almost']) {
         server.isForAgents = method === 'chat.startStream'
@@ -86,29 +86,29 @@ describe('a reply that is shown while it is written', () => {
     })
   }
 
-  test('is not begun by one daemon after another has sent all of it', async () => {
-    const message = await asked()
+  test('is not begun by one daemon after another has sent the complete reply', async () => {
+    const message = await newQuestion()
     transport.stream?.(pieceOf(message, 'It is'))
     await sendElsewhere(replyTo(message, 'It is done'))
     await begun('The next')
     assert.deepEqual(textsOf(message), ['It is done'])
   })
 
-  test('has all of it in the end, though one daemon shows a piece while another sends the whole', async () => {
+  test('ends with the complete reply, although one daemon posts a piece while another sends the reply', async () => {
     const message = await begun()
-    const goOn = server.hold('chat.update')
+    const release = server.hold('chat.update')
     transport.stream?.(pieceOf(message, 'It is al'))
     await until(() => textsOf(message)[0] === 'It is al …', 'the piece')
     const sent = sendElsewhere(replyTo(message, 'It is done'))
     await nextTurn()
-    goOn()
-    assert.ok((await sent) > 0, 'it waited')
+    release()
+    assert.ok((await sent) > 0, 'the reply was postponed')
     assert.deepEqual(textsOf(message), ['It is done'])
   })
 })
 
-describe('a reply that replaces an earlier one', () => {
-  /** Sends a reply under this key, in place of that of the key before the slash. */
+describe('a reply with `data.update`', () => {
+  /** Sends a reply with this key. If the key has a slash, it updates the reply with the key before the slash. */
   const send = (message: Message, key: string, text: string) =>
     transport.send(
       replyTo(message, text, {
@@ -117,15 +117,14 @@ describe('a reply that replaces an earlier one', () => {
       }),
     )
 
-  /** Refused, and nothing was posted. */
-  const refused = async (message: Message, sending: Promise<unknown>) => {
+  const assertRefused = async (message: Message, sending: Promise<unknown>) => {
     const before = textsOf(message)
     await assert.rejects(sending, failing('send_rejected'))
     assert.deepEqual(textsOf(message), before)
   }
 
-  test('does so by the key that gateway-send was given', async () => {
-    const message = await asked()
+  test('replaces the reply with the key that was passed to gateway-send', async () => {
+    const message = await newQuestion()
     for (const key of ['team:status', `answer:${message.id}:report`]) {
       const name = key.split(':').at(-1) ?? ''
       await send(message, key, 'first')
@@ -135,28 +134,28 @@ describe('a reply that replaces an earlier one', () => {
     assert.equal(textsOf(message).length, 2)
   })
 
-  test('is refused where the key is of another conversation or gateway, and leaves what others were answered', async () => {
-    const ann = await asked()
+  test('is refused if the key belongs to another conversation or gateway', async () => {
+    const ann = await newQuestion()
     await send(ann, 'long', paragraphs.join('\n\n'))
     const [channel = ''] = [ann.data.channel].flat().map(String)
-    const eve = await deliverEvent(world, { text: 'mine', user: 'U6EVE', channel })
-    await refused(eve, send(eve, 'long/eve', 'Eve was here'))
-    await refused(eve, send(eve, 'chat:other/eve', 'never posted here'))
+    const eve = await deliverEvent(setup, { text: 'mine', user: 'U6EVE', channel })
+    await assertRefused(eve, send(eve, 'long/eve', 'Eve was here'))
+    await assertRefused(eve, send(eve, 'chat:other/eve', 'never posted here'))
     assert.deepEqual(textsOf(ann), paragraphs)
   })
 
-  test('never replaces the question of an approval, nor the beginning of another answer', async () => {
+  test('cannot replace the request of an approval, or a streamed answer', async () => {
     const message = await begun()
     const approval = { id: 'x1', title: 'Deploy?', status: 'pending' }
     await transport.send(replyTo(message, 'Deploy?', { key: 'approval:x1', data: { approval } }))
     for (const update of ['approval:x1', `stream:${message.id}`]) {
-      await refused(message, send(message, `${update}/no`, 'Approved'))
+      await assertRefused(message, send(message, `${update}/no`, 'Approved'))
     }
   })
 
   for (const threads of ['reply', 'channel']) {
-    test(`does so when it answers a click on what was sent with \`to\` (threads: ${threads})`, async (t) => {
-      const here = await startWorld({ threads })
+    test(`replaces a post that was sent with \`to\` when it answers a click on it (threads: ${threads})`, async (t) => {
+      const here = await startSlackGateway({ threads })
       t.after(() => here.close())
       for (const to of ['C0GEN', '#general', 'C0GEN/1600000000.000001']) {
         await here.transport.send({ key: to, gateway: 'team', conversation: to, to, text: 'Deploy?' })
@@ -169,27 +168,27 @@ describe('a reply that replaces an earlier one', () => {
     })
   }
 
-  test('and takes more posts has each once, and none is left when the next is shorter', async () => {
-    const message = await asked()
+  test('may need more posts, each sent once, or fewer, and then the others are deleted', async () => {
+    const message = await newQuestion()
     await send(message, 'grow', 'thinking')
     const reply = replyTo(message, paragraphs.join('\n\n'), { key: 'grow/2', data: { update: 'grow' } })
     server.fail('chat.postMessage', {}, lost)
     await assert.rejects(transport.send(reply))
-    await sendLost(world, reply)
+    await sendLost(setup, reply)
     assert.deepEqual(textsOf(message), paragraphs)
     await send(message, 'grow/3', 'in short')
     assert.deepEqual(textsOf(message), ['in short'])
   })
 
   for (const left of [0, 1]) {
-    test(`is posted once where ${left} of the two earlier posts are left, though the answer was lost`, async () => {
-      const message = await asked()
+    test(`is posted once if ${left} of the two earlier posts exist, although an answer was lost`, async () => {
+      const message = await newQuestion()
       await send(message, `gone${left}`, paragraphs.slice(0, 2).join('\n\n'))
       server.posts.length -= 2 - left
       const data = { update: `gone${left}` }
       const reply = replyTo(message, paragraphs.slice(1).join('\n\n'), { key: `gone${left}/2`, data })
       server.fail('chat.postMessage', lost)
-      await sendLost(world, reply)
+      await sendLost(setup, reply)
       assert.deepEqual(textsOf(message), paragraphs.slice(1))
     })
   }

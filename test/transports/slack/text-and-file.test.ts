@@ -5,15 +5,16 @@ import type { Reply } from '../../../src/core/transport.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { type Fault, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { ask, callback, file, replyTo, startWorld } from './harness.ts'
+import { ask, callback, file, replyTo, startSlackGateway } from './harness.ts'
 
-const world = await startWorld()
-after(() => world.close())
-const { server, transport } = world
-const threadOf = (thread: unknown) =>
+const setup = await startSlackGateway()
+after(() => setup.close())
+const { server, transport } = setup
+/** The posts in a thread, without the number of a file's id. */
+const postsIn = (thread: unknown) =>
   server.posts.filter((post) => post.thread_ts === thread).map(({ text }) => text.replace(/\d+/, ''))
 
-/** Sends as the outbox does: it looks where the outcome is unknown, and tries again. */
+/** Sends like the outbox: if the outcome is unknown, it probes, and then tries again. */
 async function sendAsOutbox(reply: Reply, attempts = 5): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -29,7 +30,7 @@ async function sendAsOutbox(reply: Reply, attempts = 5): Promise<void> {
   }
 }
 
-const FAULTS: [string, string, Fault[]][] = [
+const FAULTS: [name: string, method: string, faults: Fault[]][] = [
   ['503 when an upload is begun', 'files.getUploadURLExternal', [{ status: 503, body: {} }]],
   ['a connection dropped when an upload is begun', 'files.getUploadURLExternal', [{ hangUp: true }]],
   ['a connection dropped during the upload', 'upload', [{ hangUp: true }, { status: 500 }]],
@@ -43,14 +44,14 @@ const FAULTS: [string, string, Fault[]][] = [
   ],
 ]
 
-describe('a reply with a text and a file arrives whole and once after', () => {
+describe('a reply with a text and a file is posted completely and once after', () => {
   for (const [name, method, faults] of FAULTS) {
     test(name, async () => {
-      const message = await ask(world)
-      const reply = replyTo(message, 'the report', { attachments: [await file(world)] })
+      const message = await ask(setup)
+      const reply = replyTo(message, 'the report', { attachments: [await file(setup)] })
       server.fail(method, ...faults)
       await sendAsOutbox(reply)
-      assert.deepEqual(threadOf(message.data.thread), ['the report', 'files:F'])
+      assert.deepEqual(postsIn(message.data.thread), ['the report', 'files:F'])
     })
   }
 
@@ -77,12 +78,12 @@ routes:
     )
     const daemon = await site.spawn()
     await until(() => slack.sockets.open() === 1, 'a socket')
-    const answered = slack.hold('files.getUploadURLExternal')
+    const release = slack.hold('files.getUploadURLExternal')
     await slack.sockets.deliver('events_api', callback({ text: 'report', ts: slack.nextTs() }))
     await until(() => slack.posts.length === 1, 'the text')
     await until(() => slack.calls.some(({ method }) => method === 'files.getUploadURLExternal'), 'an upload')
     await daemon.end('SIGKILL')
-    answered()
+    release()
     await site.start()
     await until(() => slack.posts.length === 2, 'the file')
     assert.deepEqual(

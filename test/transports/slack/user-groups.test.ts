@@ -1,17 +1,17 @@
-// https://docs.slack.dev/reference/objects/usergroup-object
+/** Sets the members of user groups (https://docs.slack.dev/reference/objects/usergroup-object) for the next reads. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { compileMember } from '../../../src/core/identity.ts'
 import { openSite } from '../../fixtures/daemon.ts'
 import { type SlackServer, startSlackServer } from '../../fixtures/slack-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { callback, deliverEvent, done, startWorld } from './harness.ts'
+import { callback, deliverEvent, interactionOf, startSlackGateway } from './harness.ts'
 
 const membersAre = (slack: SlackServer, ...lists: string[][]) =>
   slack.fail('usergroups.users.list', ...lists.map((users) => ({ body: { ok: true, users } })))
 
 describe('a user group', () => {
-  test('is a member of roles: its people may, others are refused, and a change counts when Slack tells of it', async (t) => {
+  test('can be a member of a role, and changes of its people apply when Slack reports them', async (t) => {
     const slack = await startSlackServer()
     t.after(() => slack.close())
     membersAre(slack, ['U1ANN'])
@@ -58,15 +58,11 @@ routes:
       return answered('now I am')
     }, 'an answer for the new member')
     await say('U1ANN', 'no more')
-    await until(
-      async () => (await dead()).split('forbidden').length > 2,
-      'the refusal of the old one',
-      20_000,
-    )
+    await until(async () => (await dead()).split('forbidden').length > 2, 'the refusal of the former member')
     assert.ok(!answered('no more'))
   })
 
-  test('is an approver: its people see buttons that work, and others cannot use them', async (t) => {
+  test('can be an approver: the buttons work for its people, and for no others', async (t) => {
     const slack = await startSlackServer()
     t.after(() => slack.close())
     membersAre(slack, ['U1ANN'])
@@ -88,9 +84,9 @@ routes:
     await site.start()
     await until(() => slack.sockets.open() === 1, 'a socket')
     await slack.sockets.deliver('events_api', callback({ user: 'U2BOB', text: 'go', ts: slack.nextTs() }))
-    const asked = () =>
+    const request = () =>
       slack.posts.find(({ blocks }) => JSON.stringify(blocks ?? '').includes('trivium-approve'))
-    const question = structuredClone(await until(asked, 'the buttons'))
+    const question = structuredClone(await until(request, 'the buttons'))
     const { ts, thread_ts = ts } = question
     const [, id = ''] = /trivium-approval:([^"]+)/.exec(JSON.stringify(question.blocks)) ?? []
     const click = (user: string, action_ts: string) => {
@@ -101,35 +97,38 @@ routes:
         channel: { id: 'C0GEN' },
         message: { ts, thread_ts },
       }
-      return slack.sockets.deliver('interactive', done({ type: 'block_actions', actions, container, ...by }))
+      return slack.sockets.deliver(
+        'interactive',
+        interactionOf({ type: 'block_actions', actions, container, ...by }),
+      )
     }
-    const says = (what: RegExp) => slack.posts.some(({ text }) => what.test(text))
+    const isPosted = (pattern: RegExp) => slack.posts.some(({ text }) => pattern.test(text))
     await click('U2BOB', '1')
-    await until(() => says(/not among its approvers/), 'the refusal')
-    assert.ok(!says(/^deployed$/))
+    await until(() => isPosted(/not among its approvers/), 'the refusal')
+    assert.ok(!isPosted(/^deployed$/))
     await click('U1ANN', '2')
-    await until(() => says(/^deployed$/), 'the deployment')
+    await until(() => isPosted(/^deployed$/), 'the deployment')
   })
 
-  test('whose members cannot be read has none, and the status says why', async () => {
+  test('whose members cannot be read has none, and health shows the reason', async () => {
     const server = await startSlackServer()
     server.fail('usergroups.users.list', { body: { ok: false, error: 'missing_scope' } })
-    const world = await startWorld({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
-    after(() => world.close())
-    const { from } = await deliverEvent(world, { text: 'hi' })
+    const setup = await startSlackGateway({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
+    after(() => setup.close())
+    const { from } = await deliverEvent(setup, { text: 'hi' })
     assert.equal(from.groups, undefined)
-    const { ok, detail } = world.transport.health()
+    const { ok, detail } = setup.transport.health()
     assert.equal(ok, false)
     assert.match(detail ?? '', /user group S0ADMINS cannot be read: missing_scope/)
   })
 
-  test('does not count for people of another workspace, or without proof of who wrote', async () => {
+  test('does not apply to people of another workspace, or without a verified author', async () => {
     const server = await startSlackServer()
     membersAre(server, ['U1ANN'])
-    const world = await startWorld({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
-    after(() => world.close())
-    const own = await deliverEvent(world, { text: 'hi' })
-    const foreign = await deliverEvent(world, { text: 'hi', user_team: 'T0OTHER', team: 'T0OTHER' })
+    const setup = await startSlackGateway({ 'user-groups': ['S0ADMINS'] }, undefined, { server })
+    after(() => setup.close())
+    const own = await deliverEvent(setup, { text: 'hi' })
+    const foreign = await deliverEvent(setup, { text: 'hi', user_team: 'T0OTHER', team: 'T0OTHER' })
     assert.deepEqual([own.from.groups, foreign.from.groups], [['S0ADMINS'], undefined])
     const isMember = compileMember('team:group:S0ADMINS')
     const groups = ['S0ADMINS']
@@ -141,12 +140,12 @@ routes:
     assert.ok(!isMember({ kind: 'route', id: 'team:group:S0ADMINS' }))
   })
 
-  test('that is mentioned is shown by its handle, and a mention of it calls nobody when it is said again', async () => {
-    const world = await startWorld()
-    after(() => world.close())
+  test('that is mentioned is shown by its handle', async () => {
+    const setup = await startSlackGateway()
+    after(() => setup.close())
     const usergroups = [{ id: 'S0ADMINS', handle: 'admins', name: 'Admins' }]
-    world.server.fail('usergroups.list', { body: { ok: true, usergroups } })
-    const { text } = await deliverEvent(world, { text: 'ask <!subteam^S0ADMINS> or <!subteam^S0OPS|@ops>' })
+    setup.server.fail('usergroups.list', { body: { ok: true, usergroups } })
+    const { text } = await deliverEvent(setup, { text: 'ask <!subteam^S0ADMINS> or <!subteam^S0OPS|@ops>' })
     assert.equal(text, 'ask @admins or @ops')
   })
 })
