@@ -48,7 +48,7 @@ routes:
       const post = (id: string, raw: string, as: object = basic) =>
         daemon.post('/mail', delivery(id, raw), { ...json, ...as })
       const sent = () =>
-        api.asked
+        api.requests
           .filter(({ method }) => method === 'POST')
           .map(({ body }) => {
             const { To, TextBody, Headers } = JSON.parse(body)

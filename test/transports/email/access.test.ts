@@ -2,35 +2,35 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pathGet } from '../../../src/core/json.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, startWorld } from './harness.ts'
+import { mail, startMailServer } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
 
-/** example.net signs and asks to reject the rest; other domains publish nothing. */
+/** example.net signs, and asks receivers to reject unsigned mail. Other domains publish nothing. */
 const resolver = dnsOf(RECORDS)
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 
-describe('who may write', async () => {
+describe('a mailbox with limited senders', async () => {
   const guarded = (address: string, options: object) =>
-    world.daemon({ address, authentication: 'prefer', ...options }, { world: { resolver } })
+    mailServer.daemon({ address, authentication: 'prefer', ...options }, { overrides: { resolver } })
 
-  test('allowed senders get in; the others are counted, logged, put into quarantine, and seen by nobody', async () => {
+  test('accepts mail of allowed senders, and counts, logs and quarantines the rest', async () => {
     const user = 'list@example.com'
     const daemon = await guarded(user, {
       'allowed-senders': ['*@example.org', 'anna@*'],
       authentication: 'off',
       quarantine: 'Refused',
     })
-    await world.deliver(mail({ from: 'eve@evil.example', text: 'let me in' }), user)
-    await world.deliver(mail({ from: '"bob@example.org" <eve@evil.example>', text: 'let me in' }), user)
-    await world.deliver(mail({ from: 'BOB@Example.ORG', text: 'hello' }), user)
+    await mailServer.deliver(mail({ from: 'eve@evil.example', text: 'let me in' }), user)
+    await mailServer.deliver(mail({ from: '"bob@example.org" <eve@evil.example>', text: 'let me in' }), user)
+    await mailServer.deliver(mail({ from: 'BOB@Example.ORG', text: 'hello' }), user)
     await until(() => daemon.store.messages.length === 1, 'the message')
     await until(() => daemon.refused.length === 2, 'the refusals')
     assert.deepEqual(daemon.refused, ['sender', 'sender'])
     assert.equal(daemon.store.messages[0]?.from.address, 'bob@example.org')
     assert.equal(daemon.store.calls, 1)
     await until(
-      async () => (await world.mailbox(user, 'Refused').catch(() => [])).length === 2,
+      async () => (await mailServer.mailbox(user, 'Refused').catch(() => [])).length === 2,
       'the quarantine',
     )
     assert.ok(daemon.logs.some(({ fields }) => JSON.stringify(fields).includes('eve@evil.example')))
@@ -43,35 +43,35 @@ describe('who may write', async () => {
   const genuine = String(await signed(raw))
   const results = 'Authentication-Results: mx.example.com; dmarc=pass header.from=example.net\r\n'
 
-  const cases: Record<string, { options: object; refused: string[]; taken: string }> = {
-    'a signature proves the sender, and no forged name, no change on the way, and no header put before it': {
+  const cases: Record<string, { options: object; refused: string[]; accepted: string }> = {
+    'accepts a signed mail, but not a forged name, a changed text, or an added header': {
       options: anna,
       refused: [
         raw,
         genuine.replace('pay 10', 'pay 99'),
         `Subject: invoice\r\nMessage-ID: <x@y>\r\n${genuine}`,
       ],
-      taken: genuine,
+      accepted: genuine,
     },
-    'require does not let in whom nobody can vouch for': {
+    'with `require` refuses a sender whose domain publishes nothing': {
       options: require,
       refused: [mail({ from: 'bob@example.org' })],
-      taken: genuine,
+      accepted: genuine,
     },
-    'the results of your own server are believed where it is named': {
+    'believes the results of the server that `trust` names': {
       options: { ...require, trust: 'mx.example.com' },
       refused: [raw],
-      taken: results + raw,
+      accepted: results + raw,
     },
   }
-  for (const [at, [what, { options, refused, taken }]] of Object.entries(cases).entries()) {
-    test(what, async () => {
-      const user = `case-${at}@example.com`
+  for (const [index, [title, { options, refused, accepted }]] of Object.entries(cases).entries()) {
+    test(title, async () => {
+      const user = `case-${index}@example.com`
       const daemon = await guarded(user, options)
-      for (const each of refused) await world.deliver(each, user)
-      await world.deliver(taken, user)
+      for (const each of refused) await mailServer.deliver(each, user)
+      await mailServer.deliver(accepted, user)
       const { from, data } = await daemon.message()
-      // Only a list of senders makes one of them.
+      // `data.allowed` needs a list of senders.
       assert.deepEqual([from.verified, data.allowed], [true, 'allowed-senders' in options || undefined])
       assert.deepEqual(
         daemon.refused,
@@ -81,29 +81,32 @@ describe('who may write', async () => {
     })
   }
 
-  test('a mail that is led elsewhere by what its signature leaves out is taken, and not as one of the allowed', async () => {
-    const user = 'led@example.com'
+  test('accepts a mail with an unsigned In-Reply-To, but not as one of an allowed sender', async () => {
+    const user = 'unsigned@example.com'
     const daemon = await guarded(user, anna)
     const headerList = 'to:subject:message-id:date:from'
     const sparse = await signed(mail({ text: 'Yes' }), 'example.net', { headerList })
-    await world.deliver(`In-Reply-To: <question@example.com>\r\n${sparse}`, user)
+    await mailServer.deliver(`In-Reply-To: <question@example.com>\r\n${sparse}`, user)
     const { from, data } = await daemon.message()
     assert.deepEqual([from.verified, data.allowed], [true, undefined])
   })
 
-  test('prefer lets in whom nobody can vouch for, and answers no forged sender whom no list keeps out', async () => {
+  test('with `prefer` accepts any mail, but does not answer a forged sender', async () => {
     const user = 'open@example.com'
     const daemon = await guarded(user, {})
-    for (const each of [mail({ from: 'bob@example.org' }), raw]) await world.deliver(each, user)
+    for (const each of [mail({ from: 'bob@example.org' }), raw]) await mailServer.deliver(each, user)
     await daemon.message(1)
     const suppressed = daemon.store.messages.map(({ data }) => pathGet(data, 'replyTarget.suppress'))
     assert.deepEqual(suppressed, [undefined, 'unauthenticated'])
   })
 
-  test('a Reply-To that leads to somebody who may not write is not followed', async () => {
+  test('does not reply to a Reply-To address that is not allowed', async () => {
     const user = 'reply-to@example.com'
     const daemon = await guarded(user, { 'allowed-senders': ['*@example.org'], authentication: 'off' })
-    await world.deliver(mail({ from: 'bob@example.org', headers: { 'Reply-To': 'eve@evil.example' } }), user)
+    await mailServer.deliver(
+      mail({ from: 'bob@example.org', headers: { 'Reply-To': 'eve@evil.example' } }),
+      user,
+    )
     assert.equal(pathGet((await daemon.message()).data, 'replyTarget.to'), 'bob@example.org')
   })
 })

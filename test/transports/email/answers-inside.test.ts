@@ -8,7 +8,7 @@ const BLOCK =
 const MARK = 'On Mon, Mar 2, 2026 at 10:00 AM Bob Miller <bob@example.org> wrote:'
 const PLAIN = 'The order is on its way.\n\nIt comes tomorrow.'
 
-/** How people say where their answers are, as seen in public threads. */
+/** Announcements of answers within the quote, from public threads. */
 const ANNOUNCED = [
   'Hi Bob, see my comments.|Please see below.|Answered inline.|My answers are in red.|See my responses in blue below',
   'Comments in CAPS|I have marked my answers|Replies interspersed|Please find my answers highlighted|See [Anna] below',
@@ -25,7 +25,7 @@ const ANNOUNCED = [
   'ראה למטה|עניתי באדום|انظر أدناه|Xem bên dưới|Jawaban di bawah|ดูด้านล่าง|Žr. žemiau|Skatīt zemāk|Vaata allpool',
 ].flatMap((line) => line.split('|'))
 
-/** Quotes that somebody wrote in without saying so. */
+/** Quotes with answers that are not announced. */
 const ANSWERED: Record<string, string> = {
   'each below its question': '1. Which size?\nXL please\n2. Which colour?\nRed',
   'below two questions, apart': 'Which size?\n\nXL please\n\nWhich colour?\n\nRed\n\nBob',
@@ -49,7 +49,7 @@ const ANSWERED: Record<string, string> = {
   'with the own name beneath': 'Please come on Friday.\n\nMonday is better.\n\nAnna',
 }
 
-/** What follows an answer that stands above: nothing in it is the sender's. */
+/** Quotes without words of the sender, below an answer. */
 const ORIGINALS: Record<string, string> = {
   'a question, and its author': 'Hi Anna,\n\nCan you come on Friday?\n\nThanks,\nBob',
   'a question, and the name alone': 'Hi Anna,\n\nWhen can you come?\n\nBob',
@@ -63,15 +63,15 @@ const ORIGINALS: Record<string, string> = {
   'an older mail, with its questions': `As I said.\n\n${BLOCK}\n\nWhich size?\nXL please`,
 }
 
-describe('answers within a quote that is not marked', () => {
-  test('stay where the text above announces them, in any language', () => {
+describe('answers within an unmarked quote', () => {
+  test('stay if the text above announces them, in any language', () => {
     for (const words of ANNOUNCED) {
       const text = `${words}\n\n${BLOCK}\n\n${PLAIN}`
       assert.equal(newPart(text, 'reply', ANNA), text, words)
     }
   })
 
-  test('stay where nothing is said above', () => {
+  test('stay if the text above has no content of its own', () => {
     for (const above of [
       'Hi Bob,',
       'Hallo Bob,\n\nViele Grüße\nAnna',
@@ -85,8 +85,8 @@ describe('answers within a quote that is not marked', () => {
     }
   })
 
-  for (const [where, quote] of Object.entries(ANSWERED)) {
-    test(`stay ${where}`, () => {
+  for (const [place, quote] of Object.entries(ANSWERED)) {
+    test(`stay ${place}`, () => {
       for (const introduction of [BLOCK, MARK, `-----Original Message-----\n${BLOCK}`]) {
         const text = `Thanks, Bob.\n\n${introduction}\n\n${quote}`
         assert.equal(newPart(text, 'reply', ANNA), text)
@@ -94,15 +94,15 @@ describe('answers within a quote that is not marked', () => {
     })
   }
 
-  test('stay, and the rest goes, where the rest is marked below the headers', () => {
+  test('stay, and the quote is removed, if the quote below the headers is marked', () => {
     const text = `Ok.\n\n${BLOCK}\n\n> Which size?\nXL\n> Which colour?\nRed`
     assert.equal(newPart(text, 'reply', ANNA), 'Ok.\n\n\nXL\nRed')
   })
 })
 
 describe('a quote without answers', () => {
-  for (const [what, quote] of Object.entries(ORIGINALS)) {
-    test(`goes where it is ${what}`, () => {
+  for (const [content, quote] of Object.entries(ORIGINALS)) {
+    test(`is removed: ${content}`, () => {
       for (const answer of ['Yes, of course.', 'Monday works.\n\nBest regards\nAnna', 'Hello', 'Thanks!'])
         assert.equal(newPart(`${answer}\n\n${BLOCK}\n\n${quote}`, 'reply', ANNA), answer)
     })

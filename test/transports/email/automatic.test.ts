@@ -8,7 +8,7 @@ const OWN = new Set(['support@example.com'])
 const reasonFor = async (headers: Record<string, string>) =>
   automaticReason(await parseMail(Buffer.from(mail({ headers }))), OWN)
 
-describe('whether a mail is automatic', () => {
+describe('an automatic mail', () => {
   const automatic: Record<string, string>[] = [
     { 'Auto-Submitted': 'auto-generated' },
     { 'AUTO-SUBMITTED': 'Auto-Replied; owner-email="x@example.net"' },
@@ -63,7 +63,7 @@ describe('whether a mail is automatic', () => {
     { From: 'support+7@example.com' },
     { From: 'Support+Tickets@Example.com' },
   ]
-  test('is told by its headers and its sender', async () => {
+  test('is recognised by its headers or its sender', async () => {
     for (const headers of automatic) assert.ok(await reasonFor(headers), JSON.stringify(headers))
   })
 
@@ -89,11 +89,11 @@ describe('whether a mail is automatic', () => {
     { From: 'support@example.org' },
     { From: 'support+anna@example.net' },
   ]
-  test('is not suspected of what a person writes', async () => {
+  test('is not a mail of a person with similar headers', async () => {
     for (const headers of personal) assert.equal(await reasonFor(headers), undefined, JSON.stringify(headers))
   })
 
-  const away = `
+  const awaySubjects = `
 Automatic reply: Help|Auto Reply: Help|AUTOREPLY: Help|Auto-Reply: Help|Auto response: Help|Autoresponder: Help|
 Out of Office: Help|Out of Office AutoReply: Help|Out of office|Out of the office until Monday|OOO: Help|[Auto-Reply] Help|
 [EXT] Automatic reply: Help|Vacation reply: Help|On vacation until 5 December|Out-of-office message|Auto: Re: Help|
@@ -109,25 +109,25 @@ Automaattinen vastaus: Help|Poissa: Help|Poissaoloilmoitus|Automatická odpově�
 自動応答: Help|自動返信: Help|【自動返信】Help|不在通知|自动答复: Help|自动回复：Help|自動回覆: Help|不在办公室|Otomatik yanıt: Help|
 Otomatik Yanıt: Help|Ofis dışında: Help|Автоматический ответ: Help|Automatikus válasz: Help|자동 회신: Help|
 Absence: Re: Help|Urlaub: Re: Help|Annual leave Re: Help|[AUTO GENERATED] Some subject|Away until May 5|Automated Response: Re: Your package is on the way!`
-  test('is told by its subject, where nothing else says so', async () => {
-    for (const Subject of away.replaceAll('\n', '').split('|'))
+  test('is recognised by its subject alone', async () => {
+    for (const Subject of awaySubjects.replaceAll('\n', '').split('|'))
       assert.equal(await reasonFor({ Subject }), 'away', Subject)
     const encoded = '=?utf-8?Q?R=C3=A9ponse_automatique_:_Help?='
     assert.equal(await reasonFor({ Subject: encoded }), 'away')
   })
 
-  const topics = `
+  const ordinarySubjects = `
 Re: Automatic reply is broken|Automatic reply is broken|Re: Automatic reply: Help|Out of office replies are not sent|
 How do I set an out of office reply?|Autoreply does not work|AW: Abwesenheitsnotiz: Help|Abwesenheitsnotiz einrichten|
 Auto: Versicherung kündigen|Vacation: how many days do I have left?|Absence: Anna, 3 December|Autosvar fungerar inte|
 Question: automatic reply|Absentee ballots|Outage of the office printer|Fuera de stock|Mimo jiné|Poissaolot|
 Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours support|Away games this season|Auto generated code does not compile`
-  test('is not suspected for a subject about automatic mail', async () => {
-    for (const Subject of topics.replaceAll('\n', '').split('|'))
+  test('is not a mail whose subject is about automatic mail', async () => {
+    for (const Subject of ordinarySubjects.replaceAll('\n', '').split('|'))
       assert.equal(await reasonFor({ Subject }), undefined, Subject)
   })
 
-  test('is seen in a calendar that answers an invitation or takes it back, and not in one that invites', async () => {
+  test('may be a calendar: an answer or a cancellation, but not an invitation', async () => {
     const reasonOf = async (raw: string) => automaticReason(await parseMail(Buffer.from(raw)), OWN)
     for (const [method, expected] of Object.entries({
       REPLY: 'calendar',
@@ -139,15 +139,15 @@ Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours sup
       const calendar = `BEGIN:VCALENDAR\nMETHOD:${method}\nEND:VCALENDAR`
       const bare = 'BEGIN:VCALENDAR\nEND:VCALENDAR'
       const type = `text/calendar; method=${method}`
-      const within = (part: string, content: string) =>
+      const inPart = (part: string, content: string) =>
         mail({
           text: `--B\n\nAccepted\n--B\nContent-Type: ${part}\n\n${content}\n--B--`,
           headers: { 'Content-Type': 'multipart/alternative; boundary=B' },
         })
       const alone = (content: string) => mail({ text: content, headers: { 'Content-Type': type } })
-      // Some say it in the type only, some in the content only, and some in a file.
-      const mails = [within(type, calendar), within(type, bare), alone(calendar), alone(bare)]
-      mails.push(within('text/calendar', calendar), within('application/ics; name=invite.ics', calendar))
+      // The method may be only in the type, only in the content, or in a file.
+      const mails = [inPart(type, calendar), inPart(type, bare), alone(calendar), alone(bare)]
+      mails.push(inPart('text/calendar', calendar), inPart('application/ics; name=invite.ics', calendar))
       for (const raw of mails) assert.equal(await reasonOf(raw), expected, raw)
       const encoded = Buffer.from(bare).toString('base64')
       const headers = { 'Content-Type': `text/calendar; charset=utf-8; method="${method.toLowerCase()}"` }
@@ -162,8 +162,8 @@ Respuesta a su oferta|Automatische Tür klemmt|自動車|Out of office hours sup
   })
 })
 
-describe('whether a mail is for this mailbox', () => {
-  const addressed = async (headers: Record<string, string>, own = OWN) =>
+describe('a mail is for this mailbox', () => {
+  const isForMailbox = async (headers: Record<string, string>, own = OWN) =>
     isAddressed(await parseMail(Buffer.from(mail({ to: 'friend@example.org', headers }))), own)
 
   const named: Record<string, string>[] = [
@@ -178,15 +178,15 @@ describe('whether a mail is for this mailbox', () => {
     { 'X-Forwarded-For': 'old@example.org support@example.com' },
     { 'Return-Path': '<SRS0=abc=de=example.net=anna@forwarder.example>' },
     { 'Return-Path': '<old+caf_=support=example.com@forwarder.example>' },
-    // Web forms and scripts name nobody; then it is enough that a server took it for us.
+    // Web forms and scripts may name no recipient. Then the delivery by a server to this address is enough.
     { To: '', 'Delivered-To': 'support@example.com' },
     { To: '', Received: 'from a by b with SMTP for <support@example.com>; Sat' },
   ]
-  test('it is where it names the mailbox, or came by a way that did', async () => {
-    for (const headers of named) assert.equal(await addressed(headers), true, JSON.stringify(headers))
+  test('if its recipients, or the addresses on its way, include the mailbox', async () => {
+    for (const headers of named) assert.equal(await isForMailbox(headers), true, JSON.stringify(headers))
   })
 
-  const unseen: Record<string, string>[] = [
+  const blindCopies: Record<string, string>[] = [
     {},
     { To: 'undisclosed-recipients:;' },
     { 'Delivered-To': 'support@example.com', 'X-Original-To': 'support@example.com' },
@@ -197,12 +197,13 @@ describe('whether a mail is for this mailbox', () => {
     { To: '', 'Delivered-To': 'friend@example.org' },
     { To: '', Cc: 'undisclosed-recipients:;', 'Delivered-To': 'support@example.com' },
   ]
-  test('it is not where it was sent there unseen', async () => {
-    for (const headers of unseen) assert.equal(await addressed(headers), false, JSON.stringify(headers))
+  test('but not if it is a blind copy', async () => {
+    for (const headers of blindCopies)
+      assert.equal(await isForMailbox(headers), false, JSON.stringify(headers))
   })
 
-  test('it is in either form of a domain with other letters', async () => {
+  test('in both forms of an internationalised domain', async () => {
     const forms = ['info@bücher.example', 'info@xn--bcher-kva.example']
-    for (const To of forms) for (const own of forms) assert.ok(await addressed({ To }, new Set([own])), To)
+    for (const To of forms) for (const own of forms) assert.ok(await isForMailbox({ To }, new Set([own])), To)
   })
 })

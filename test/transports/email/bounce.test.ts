@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'
-import { type Daemon, mail, replyTo, startWorld } from './harness.ts'
+import { type Daemon, mail, replyTo, startMailServer } from './harness.ts'
 
-type Came = { id: string; from?: string; subject?: string; headers?: Record<string, string>; text: string }
+type Mail = { id: string; from?: string; subject?: string; headers?: Record<string, string>; text: string }
 
-/** A mail with parts. */
+/** The body of a multipart mail. */
 const parts = (...each: string[]) => `--B\n${each.join('\n--B\n')}\n--B--`
 const status = (fields = '') =>
   `Content-Type: message/delivery-status\n\nReporting-MTA: dns; mx\n\nFinal-Recipient: rfc822; anna@example.net\nAction: failed\nStatus: 5.1.1\n${fields}\n`
@@ -14,30 +14,33 @@ const original = (id: string) =>
 const reportOf = (type: string) => ({ 'Content-Type': `multipart/report; report-type=${type}; boundary=B` })
 const DAEMON = 'Mail Delivery System <MAILER-DAEMON@mx.example.org>'
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 
-describe('what comes back to a mailbox that answered', () => {
+describe('a mailbox that has answered a mail', () => {
   let users = 0
-  /** A daemon that has answered one message; `came` delivers what follows from that, and a mail after it. */
-  const answered = async (options: object = {}) => {
+  /**
+   * A daemon that has answered one message. `respond` delivers a response to the answer, and a further mail. It resolves with the
+   * message of the response; undefined if there is none.
+   */
+  const startAnswered = async (options: object = {}) => {
     const user = `user-${++users}@example.com`
-    const daemon = await world.daemon({ address: user, ...options })
-    await world.deliver(mail({ subject: 'Help' }), user)
+    const daemon = await mailServer.daemon({ address: user, ...options })
+    await mailServer.deliver(mail({ subject: 'Help' }), user)
     const message = await daemon.message()
     const { id } = await daemon.transport.send(replyTo(message, 'We look into it.'))
-    const came = async (make: (id: string) => Omit<Came, 'id'>, envelope = '') => {
-      await world.deliver(mail(make(id)), user, envelope)
-      await world.deliver(mail({ subject: 'the end' }), user)
+    const respond = async (make: (id: string) => Omit<Mail, 'id'>, envelope = '') => {
+      await mailServer.deliver(mail(make(id)), user, envelope)
+      await mailServer.deliver(mail({ subject: 'the end' }), user)
       const isEnd = ({ subject }: { subject?: string }) => subject === 'the end'
-      await until(() => daemon.store.messages.some(isEnd), 'the mail after it')
+      await until(() => daemon.store.messages.some(isEnd), 'the further mail')
       const [, next] = daemon.store.messages
       return next && !isEnd(next) ? next : undefined
     }
-    return { daemon, came, message, user }
+    return { daemon, respond, message, user }
   }
-  const whatOf = ({ notes }: Daemon) => notes.map(({ what }) => what)
+  const noteKinds = ({ notes }: Daemon) => notes.map(({ what }) => what)
 
-  const bounces: Record<string, (id: string) => Omit<Came, 'id'>> = {
+  const bounces: Record<string, (id: string) => Omit<Mail, 'id'>> = {
     'a report of Postfix': (id) => ({
       from: DAEMON,
       subject: 'Undelivered Mail Returned to Sender',
@@ -55,7 +58,7 @@ describe('what comes back to a mailbox that answered', () => {
       },
       text: parts('Content-Type: text/html\n\n<p>Delivery has failed</p>', status()),
     }),
-    'a plain text of Exim, which calls itself auto-replied': (id) => ({
+    'a text of Exim with Auto-Submitted: auto-replied': (id) => ({
       from: DAEMON,
       subject: 'Mail delivery failed: returning message to sender',
       headers: { 'X-Failed-Recipients': 'anna@example.net', 'Auto-Submitted': 'auto-replied' },
@@ -68,9 +71,9 @@ describe('what comes back to a mailbox that answered', () => {
     }),
   }
   for (const [name, make] of Object.entries(bounces)) {
-    test(`${name} is told of the answer, and is no message`, async () => {
-      const { daemon, came, message } = await answered()
-      assert.equal(await came(make), undefined)
+    test(`records ${name} as a bounce of its answer, and not as a message`, async () => {
+      const { daemon, respond, message } = await startAnswered()
+      assert.equal(await respond(make), undefined)
       const notes = daemon.notes.map(({ messageId, what }) => [messageId, what])
       assert.deepEqual(notes, [[message.id, 'bounced']])
       assert.equal(daemon.notes[0]?.detail.recipient ?? 'anna@example.net', 'anna@example.net')
@@ -81,7 +84,7 @@ describe('what comes back to a mailbox that answered', () => {
 
   const messages: Record<
     string,
-    { from: string; auto?: string; envelope?: string; make: (id: string) => Partial<Came> }
+    { from: string; auto?: string; envelope?: string; make: (id: string) => Partial<Mail> }
   > = {
     'a person who is postmaster': {
       from: 'postmaster@customer.example',
@@ -89,7 +92,7 @@ describe('what comes back to a mailbox that answered', () => {
       envelope: 'postmaster@customer.example',
       make: (id) => ({ headers: { 'In-Reply-To': id }, text: 'Please look at my ticket.\n' }),
     },
-    'a person who attaches a report for us to read': {
+    'a person who forwards a report': {
       from: 'Anna <anna@example.net>',
       envelope: 'anna@example.net',
       make: (id) => ({
@@ -112,7 +115,7 @@ describe('what comes back to a mailbox that answered', () => {
         text: `I am away until Monday.\n\nMessage-ID: ${id}\n`,
       }),
     },
-    'a notice of a mailer daemon about something else': {
+    'a notice of a mailer daemon about another topic': {
       from: DAEMON,
       auto: 'null-return-path',
       make: () => ({
@@ -121,27 +124,27 @@ describe('what comes back to a mailbox that answered', () => {
     },
   }
   for (const [name, { from, auto, envelope, make }] of Object.entries(messages)) {
-    test(`${name} is a message${auto ? `, marked ${auto}` : ''}, and no bounce`, async () => {
-      const { daemon, came } = await answered()
-      const found = await came((id) => ({ from, subject: 'Question', text: '', ...make(id) }), envelope)
-      assert.equal(found?.from.address, /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase())
-      assert.equal(found?.data.auto, auto)
-      assert.deepEqual([daemon.refused, whatOf(daemon)], [[], []])
+    test(`accepts a mail of ${name} as a message${auto ? ` marked ${auto}` : ''}, and not as a bounce`, async () => {
+      const { daemon, respond } = await startAnswered()
+      const accepted = await respond((id) => ({ from, subject: 'Question', text: '', ...make(id) }), envelope)
+      assert.equal(accepted?.from.address, /[^\s<>]+@[^\s<>]+/.exec(from)?.[0].toLowerCase())
+      assert.equal(accepted?.data.auto, auto)
+      assert.deepEqual([daemon.refused, noteKinds(daemon)], [[], []])
       assert.ok(!daemon.logs.some(({ level }) => level === 'error'))
     })
   }
 
-  test('a bounce of what others sent from the mailbox stays there, also with after: delete', async () => {
-    const { daemon, came, user } = await answered({ after: 'delete' })
+  test('leaves a bounce of a mail that it did not send, also with `after: delete`', async () => {
+    const { daemon, respond, user } = await startAnswered({ after: 'delete' })
     const foreign = () => ({
       from: DAEMON,
       subject: 'Undelivered',
       headers: reportOf('delivery-status'),
       text: parts('\nNot delivered.', status(), original('<of-a-person@example.com>')),
     })
-    assert.equal(await came(foreign), undefined)
-    await until(async () => (await world.mailbox(user)).length === 1, 'the other mails to be deleted')
-    assert.match((await world.mailbox(user))[0] ?? '', /^Subject: Undelivered/m)
-    assert.deepEqual(whatOf(daemon), [])
+    assert.equal(await respond(foreign), undefined)
+    await until(async () => (await mailServer.mailbox(user)).length === 1, 'the deletion of the other mails')
+    assert.match((await mailServer.mailbox(user))[0] ?? '', /^Subject: Undelivered/m)
+    assert.deepEqual(noteKinds(daemon), [])
   })
 })

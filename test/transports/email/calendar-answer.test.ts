@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import ICAL from 'ical.js'
 import type { Message } from '../../../src/core/message.ts'
-import { mail, readMails, replyTo, startWorld } from './harness.ts'
+import { mail, readMails, replyTo, startMailServer } from './harness.ts'
 
-const world = await startWorld()
-const daemon = await world.daemon()
+const mailServer = await startMailServer()
+const daemon = await mailServer.daemon()
 
 const invitation = (...lines: string[]) =>
   [
@@ -18,18 +18,19 @@ const GOOGLE = ['DTSTART:20261203T090000Z', 'DTEND:20261203T100000Z', 'SUMMARY:S
 const ALL_DAY = ['DTSTART;VALUE=DATE:20261203', 'DTEND;VALUE=DATE:20261204', 'SUMMARY:Fair']
 const ONE_OF_MANY = ['DTSTART:20261203T090000Z', 'RECURRENCE-ID:20261203T090000Z', 'SUMMARY:Sync']
 
-async function invited(content: string, headers: Record<string, string> = {}): Promise<Message> {
+/** Delivers an invitation and resolves with its message. */
+async function invite(content: string, headers: Record<string, string> = {}): Promise<Message> {
   const count = daemon.store.messages.length
   const type = 'text/calendar; charset=utf-8; method=REQUEST'
-  await world.deliver(
+  await mailServer.deliver(
     mail({ subject: 'Invitation', text: content, headers: { 'Content-Type': type, ...headers } }),
   )
   return daemon.message(count)
 }
 
-/** The calendar in the newest mail to the organiser. */
-async function answered() {
-  const read = (await readMails(world, 'anna@example.net')).at(-1)
+/** The newest mail to the organiser, and its calendar. */
+async function lastAnswer() {
+  const read = (await readMails(mailServer, 'anna@example.net')).at(-1)
   const part = read?.parts.find(({ type }) => type === 'text/calendar' || type === 'application/ics')
   assert.ok(read && part)
   const calendar = new ICAL.Component(ICAL.parse(Buffer.from(part.content).toString()))
@@ -41,16 +42,16 @@ async function answered() {
 }
 
 describe('an answer to an invitation', () => {
-  for (const [answer, status, word] of [
+  for (const [answer, status, prefix] of [
     ['accept', 'ACCEPTED', 'Accepted'],
     ['tentative', 'TENTATIVE', 'Tentative'],
     ['decline', 'DECLINED', 'Declined'],
   ] as const) {
-    test(`is what calendars read: ${answer}`, async () => {
-      const message = await invited(invitation(...GOOGLE))
+    test(`is a calendar reply (RFC 5546): ${answer}`, async () => {
+      const message = await invite(invitation(...GOOGLE))
       await daemon.transport.send({ ...replyTo(message, 'See you.', `k:${answer}`), calendar: answer })
-      const { read, method, value, attendee } = await answered()
-      assert.deepEqual([read.subject, read.text.trim()], [`${word}: Sync; weekly, Zürich`, 'See you.'])
+      const { read, method, value, attendee } = await lastAnswer()
+      assert.deepEqual([read.subject, read.text.trim()], [`${prefix}: Sync; weekly, Zürich`, 'See you.'])
       assert.equal(method, 'REPLY')
       assert.equal(value('uid'), '7kukuqrfed@google.com')
       assert.equal(value('organizer'), 'mailto:anna@example.net')
@@ -60,33 +61,33 @@ describe('an answer to an invitation', () => {
     })
   }
 
-  test('names the day, or the one of several times, that was meant', async () => {
-    const allDay = await invited(invitation(...ALL_DAY))
+  test('names the day of an all-day event, and the occurrence of a repeated one', async () => {
+    const allDay = await invite(invitation(...ALL_DAY))
     await daemon.transport.send({ ...replyTo(allDay, '', 'k:day'), calendar: 'accept' })
-    const first = await answered()
+    const first = await lastAnswer()
     assert.deepEqual([first.value('dtstart'), first.read.text.trim()], ['2026-12-03', 'Accepted: Fair'])
-    const one = await invited(invitation(...ONE_OF_MANY))
+    const one = await invite(invitation(...ONE_OF_MANY))
     await daemon.transport.send({ ...replyTo(one, '', 'k:one'), calendar: 'decline' })
-    assert.equal((await answered()).value('recurrence-id'), '2026-12-03T09:00:00Z')
+    assert.equal((await lastAnswer()).value('recurrence-id'), '2026-12-03T09:00:00Z')
   })
 
-  test('goes out where a calendar sent the invitation by itself, and a text alone does not', async () => {
-    const message = await invited(invitation(...GOOGLE), { 'Auto-Submitted': 'auto-generated' })
+  test('is sent to an automatic invitation, unlike a plain text', async () => {
+    const message = await invite(invitation(...GOOGLE), { 'Auto-Submitted': 'auto-generated' })
     const plain = await daemon.transport.send(replyTo(message, 'hello', 'k:text'))
     assert.deepEqual(plain.data, { suppressed: 'auto-submitted' })
-    const count = world.smtp.taken.length
+    const count = mailServer.smtp.taken.length
     await daemon.transport.send({ ...replyTo(message, '', 'k:auto'), calendar: 'accept' })
-    assert.equal(world.smtp.taken.length, count + 1)
+    assert.equal(mailServer.smtp.taken.length, count + 1)
   })
 
-  test('is refused where there is no invitation, or it is cancelled', async () => {
+  test('is refused if there is no valid invitation, or it is cancelled', async () => {
     const count = daemon.store.messages.length
-    await world.deliver(mail({}))
+    await mailServer.deliver(mail({}))
     const cancelled = invitation(...GOOGLE).replace('METHOD:REQUEST', 'METHOD:CANCEL')
     for (const message of [
       await daemon.message(count),
-      await invited(cancelled, { 'Content-Type': 'text/calendar; method=CANCEL' }),
-      await invited(invitation(...GOOGLE).replace(/UID:.*\r\n/, '')),
+      await invite(cancelled, { 'Content-Type': 'text/calendar; method=CANCEL' }),
+      await invite(invitation(...GOOGLE).replace(/UID:.*\r\n/, '')),
     ])
       await assert.rejects(
         daemon.transport.send({ ...replyTo(message, '', message.id), calendar: 'accept' }),

@@ -7,10 +7,11 @@ import { mail } from './harness.ts'
 const calendar = (...lines: string[]) =>
   ['BEGIN:VCALENDAR', 'PRODID:-//Example//EN', 'VERSION:2.0', ...lines, 'END:VCALENDAR'].join('\r\n')
 const event = (...lines: string[]) => ['BEGIN:VEVENT', ...lines, 'END:VEVENT']
-const alone = (content: string, type = 'text/calendar; charset=utf-8; method=REQUEST') =>
+/** Parses a mail that has only this content. */
+const parseAlone = (content: string, type = 'text/calendar; charset=utf-8; method=REQUEST') =>
   parseMail(Buffer.from(mail({ subject: 'Sync', text: content, headers: { 'Content-Type': type } })))
 
-/** As Google Calendar, Outlook and Apple Calendar write them. */
+/** Invitations in the format of Google Calendar and Outlook. */
 const google = calendar(
   'METHOD:REQUEST',
   ...event(
@@ -58,8 +59,8 @@ const outlook = calendar(
 )
 
 describe('an invitation', () => {
-  test('of Google Calendar', async () => {
-    const { invitation, text, parts } = await alone(google)
+  test('of Google Calendar is read, and is a readable text', async () => {
+    const { invitation, text, parts } = await parseAlone(google)
     assert.deepEqual(invitation, {
       method: 'REQUEST',
       uid: '7kukuqrfedlm2f9t0vrk6vh5n8@google.com',
@@ -91,16 +92,16 @@ https://meet.example/x, and more`,
     )
   })
 
-  test('of Outlook, in a zone that only its calendar knows', async () => {
-    const { invitation } = await alone(outlook)
+  test('of Outlook is read in the time zone that it defines', async () => {
+    const { invitation } = await parseAlone(outlook)
     assert.equal(invitation?.start, '2026-12-03T09:00:00Z')
     assert.equal(invitation?.end, '2026-12-03T10:00:00Z')
     assert.deepEqual([invitation?.summary, invitation?.organiserName], ['Gespräch', 'Müller'])
   })
 
-  const times: [what: string, lines: string[], start: string, end: string | undefined, when: string][] = [
+  const times: [kind: string, lines: string[], start: string, end: string | undefined, when: string][] = [
     [
-      'in a zone that only its name says',
+      'in a time zone by its name',
       ['DTSTART;TZID=America/New_York:20260701T090000', 'DURATION:PT1H30M'],
       '2026-07-01T13:00:00Z',
       '2026-07-01T14:30:00Z',
@@ -121,7 +122,7 @@ https://meet.example/x, and more`,
       'When: Thu 3 Dec 2026, 09:00',
     ],
     [
-      'in a zone of Windows that the calendar does not define',
+      'in a time zone of Windows that the calendar does not define',
       [
         'DTSTART;TZID=Romance Standard Time:20260701T160000',
         'DTEND;TZID=Romance Standard Time:20260701T163000',
@@ -131,49 +132,49 @@ https://meet.example/x, and more`,
       'When: Wed 1 Jul 2026, 16:00 to 16:30 (Romance Standard Time)',
     ],
     [
-      'in a zone of Windows with a number',
+      'in a time zone of Windows with a number',
       ['DTSTART;TZID=GMT Standard Time 1:20260701T120000'],
       '2026-07-01T11:00:00Z',
       undefined,
       'When: Wed 1 Jul 2026, 12:00 (GMT Standard Time 1)',
     ],
     [
-      'in a zone behind the prefix of a program',
+      'in a time zone with the prefix of a program',
       ['DTSTART;TZID=/example.org/20260101_1/America/Argentina/Buenos_Aires:20260701T090000'],
       '2026-07-01T12:00:00Z',
       undefined,
       'When: Wed 1 Jul 2026, 09:00 (/example.org/20260101_1/America/Argentina/Buenos_Aires)',
     ],
     [
-      'in a zone whose name has a colon, without quotes',
+      'in a time zone whose name has a colon, without quotes',
       ['DTSTART;TZID=tzone://Microsoft/Utc:20260701T090000'],
       '2026-07-01T09:00:00Z',
       undefined,
       'When: Wed 1 Jul 2026, 09:00 (tzone://Microsoft/Utc)',
     ],
     [
-      'in a fixed offset',
+      'with a fixed offset',
       ['DTSTART;TZID=GMT+0530:20260701T090000'],
       '2026-07-01T03:30:00Z',
       undefined,
       'When: Wed 1 Jul 2026, 09:00 (GMT+0530)',
     ],
     [
-      'in a zone under an old name',
+      'in a time zone by an old name',
       ['DTSTART;TZID=US/Eastern:20260701T090000'],
       '2026-07-01T13:00:00Z',
       undefined,
       'When: Wed 1 Jul 2026, 09:00 (US/Eastern)',
     ],
     [
-      'in a zone that only has a description',
+      'in a time zone with only a description',
       ['DTSTART;TZID=(UTC+01:00) Amsterdam, Berlin:20260701T090000'],
       '2026-07-01T09:00:00',
       undefined,
       'When: Wed 1 Jul 2026, 09:00 ((UTC+01:00) Amsterdam, Berlin)',
     ],
     [
-      'in a zone that nobody knows',
+      'in an unknown time zone',
       ['DTSTART;TZID=Nowhere:20261203T090000'],
       '2026-12-03T09:00:00',
       undefined,
@@ -187,53 +188,61 @@ https://meet.example/x, and more`,
       'When: Thu 3 Dec 2026, 09:00 (UTC), repeats: FREQ=WEEKLY;COUNT=3',
     ],
   ]
-  for (const [what, lines, start, end, when] of times) {
-    test(what, async () => {
-      const { invitation, text } = await alone(
+  for (const [kind, lines, start, end, when] of times) {
+    test(`is read: ${kind}`, async () => {
+      const { invitation, text } = await parseAlone(
         calendar('METHOD:REQUEST', ...event('UID:1', 'SUMMARY:x', ...lines)),
       )
       assert.deepEqual([invitation?.start, invitation?.end, text.split('\n')[1]], [start, end, when])
     })
   }
 
-  test('that is answered, or taken back, says so', async () => {
+  test('may be an answer or a cancellation', async () => {
     const attendee = 'ATTENDEE;PARTSTAT=TENTATIVE:mailto:anna@example.net'
-    const reply = await alone(
+    const reply = await parseAlone(
       calendar('METHOD:REPLY', ...event('UID:1', 'SUMMARY:Sync', attendee)),
       'text/calendar',
     )
     assert.deepEqual([reply.invitation?.method, reply.invitation?.answer], ['REPLY', 'tentative'])
     assert.equal(reply.text, 'Tentatively accepted: Sync\nBy: anna@example.net')
-    const cancel = await alone(calendar('METHOD:CANCEL', ...event('UID:1')), 'text/calendar; method=CANCEL')
+    const cancel = await parseAlone(
+      calendar('METHOD:CANCEL', ...event('UID:1')),
+      'text/calendar; method=CANCEL',
+    )
     assert.deepEqual(cancel.invitation, { method: 'CANCEL', uid: '1', attendees: [] })
     assert.equal(cancel.text, 'Sync')
-    const typed = await alone(calendar(...event('UID:1', 'SUMMARY:Sync')), 'text/calendar; method="cancel"')
+    const typed = await parseAlone(
+      calendar(...event('UID:1', 'SUMMARY:Sync')),
+      'text/calendar; method="cancel"',
+    )
     assert.deepEqual([typed.invitation?.method, typed.text], ['CANCEL', 'Cancelled: Sync'])
   })
 
-  test('is beside a text that is there, and found as a file', async () => {
+  test('is found in a file beside a text', async () => {
     for (const type of [
       'text/calendar; method=REQUEST',
       'application/ics; name=a.ics',
       'application/octet-stream; name=a.ics',
     ]) {
       const body = `--b\nContent-Type: text/plain\n\nPlease come.\n--b\nContent-Type: ${type}\nContent-Transfer-Encoding: base64\n\n${Buffer.from(google).toString('base64')}\n--b--`
-      const { text, invitation } = await alone(body, 'multipart/mixed; boundary=b')
+      const { text, invitation } = await parseAlone(body, 'multipart/mixed; boundary=b')
       assert.deepEqual([text, invitation?.summary], ['Please come.', 'Sync; weekly'], type)
     }
   })
 
-  test('that cannot be read is a file', async () => {
+  test('that is invalid is an attachment, and invalid fields are ignored', async () => {
     const broken = ['', 'BEGIN:VCALENDAR', 'hello', calendar('BEGIN:VEVENT'), calendar(), '\0'.repeat(100)]
     for (const content of broken) {
-      const { invitation, parts } = await alone(content)
+      const { invitation, parts } = await parseAlone(content)
       assert.deepEqual([invitation, parts.length], [undefined, 1], content)
     }
-    const odd = await alone(
+    const odd = await parseAlone(
       calendar('METHOD:REQUEST', ...event('DTSTART:tomorrow', 'ORGANIZER:nobody', 'SEQUENCE:x', 'UID:1')),
     )
     assert.deepEqual([odd.invitation?.uid, odd.invitation?.start], ['1', undefined])
-    const unfolded = await alone(calendar(...event('DESCRIPTION:one', 'two is a line of its own', 'UID:2')))
+    const unfolded = await parseAlone(
+      calendar(...event('DESCRIPTION:one', 'two is a line of its own', 'UID:2')),
+    )
     assert.equal(unfolded.invitation?.uid, '2')
   })
 
@@ -247,12 +256,12 @@ https://meet.example/x, and more`,
       'RRULE:FREQ=SECONDLY\r\n',
     ])
       await inProportion(piece, 200_000, (size) =>
-        alone(calendar('BEGIN:VEVENT', piece.repeat(size / piece.length), 'END:VEVENT')),
+        parseAlone(calendar('BEGIN:VEVENT', piece.repeat(size / piece.length), 'END:VEVENT')),
       )
   })
 })
 
-describe('encrypted mail says so', () => {
+describe('a mail is marked as encrypted:', () => {
   const armour = '-----BEGIN PGP MESSAGE-----\n\nhQEMA+9mpkO5t3WYAQf/\n=aBcD\n-----END PGP MESSAGE-----'
   const der = (hex: string) => Buffer.from(`3080${hex}${'00'.repeat(40)}`, 'hex').toString('base64')
   const enveloped = der('06092a864886f70d010703')
@@ -261,36 +270,36 @@ describe('encrypted mail says so', () => {
     `Content-Type: ${type}\nContent-Transfer-Encoding: base64\n\n${content}`
   const read = async (rest: string) => parseMail(Buffer.from(`From: a@example.net\n${rest}`))
 
-  const sealed: [what: string, rest: string][] = [
+  const encrypted: [kind: string, rest: string][] = [
     [
       'PGP/MIME',
       `Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b\nContent-Type: application/octet-stream; name=encrypted.asc\n\n${armour}\n--b--`,
     ],
     [
-      'PGP/MIME that Exchange took the type from',
+      'PGP/MIME whose type was removed by Exchange',
       `Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b\nContent-Type: application/octet-stream\n\n${armour}\n--b--`,
     ],
     ['PGP in the text', `Content-Type: text/plain\n\n${armour}\n`],
-    ['PGP in the text, with words before it', `Content-Type: text/plain\n\nRead this:\n\n${armour}\n`],
+    ['PGP in the text after other words', `Content-Type: text/plain\n\nRead this:\n\n${armour}\n`],
     ['S/MIME', base64('application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m', enveloped)],
-    ['S/MIME with its old name', base64('application/x-pkcs7-mime; name=smime.p7m', enveloped)],
+    ['S/MIME by its old type', base64('application/x-pkcs7-mime; name=smime.p7m', enveloped)],
     ['S/MIME by its file', base64('application/octet-stream; name=smime.p7m', enveloped)],
     ['S/MIME with AES-GCM', base64('application/pkcs7-mime', der('060b2a864886f70d0109100117'))],
   ]
-  for (const [what, rest] of sealed) {
-    test(what, async () => {
+  for (const [kind, rest] of encrypted) {
+    test(kind, async () => {
       const { unreadable, parts, text } = await read(rest)
       assert.equal(unreadable, 'encrypted')
-      assert.ok(parts.length > 0 || text.includes('BEGIN PGP'), 'nothing is lost')
+      assert.ok(parts.length > 0 || text.includes('BEGIN PGP'), 'the content is kept')
     })
   }
 
-  test('and mail that is only signed does not', async () => {
+  test('but not if it is only signed', async () => {
     const detached = `Content-Type: multipart/signed; protocol="application/pkcs7-signature"; boundary=b\n\n--b\n\nhello\n--b\n${base64('application/pkcs7-signature; name=smime.p7s', signed)}\n--b--`
     const pgp =
       '-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nhello\n-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----'
-    const about = 'I do not understand this:\n\n> -----BEGIN PGP MESSAGE-----\n> x'
-    for (const rest of [detached, `\n${pgp}`, `\n${about}`])
+    const question = 'I do not understand this:\n\n> -----BEGIN PGP MESSAGE-----\n> x'
+    for (const rest of [detached, `\n${pgp}`, `\n${question}`])
       assert.equal((await read(rest)).unreadable, undefined)
     const opaque = await read(
       base64('application/pkcs7-mime; smime-type=signed-data; name=smime.p7m', signed),

@@ -14,7 +14,7 @@ const OPTIONS = emailOptions.parse({
 
 const stream = nodemailer.createTransport({ streamTransport: true, buffer: true })
 
-describe('a mail that is composed', () => {
+describe('a composed mail', () => {
   const answer = (target: Partial<ReplyTarget>) =>
     compose(
       {
@@ -37,7 +37,7 @@ describe('a mail that is composed', () => {
     return lines.replaceAll(/\r\n\s+/g, ' ')
   }
 
-  test('goes to one address and to nothing that could be more', () => {
+  test('has exactly one valid address', () => {
     const good = "a@b.c|å@b.c|o'neil+x@b.c"
     for (const to of good.split('|')) assert.equal(answer({ to }).to, to)
     const bad =
@@ -47,7 +47,7 @@ describe('a mail that is composed', () => {
       assert.throws(() => answer({ to }), { code: 'send_rejected' }, JSON.stringify(to))
   })
 
-  test('has no line over 998 characters, however long the name and the subject of the other are', async () => {
+  test('has no line over 998 characters, however long the name and subject of the correspondent', async () => {
     for (const piece of ['A', 'A ', 'ö', '"\\', '😀']) {
       const long = piece.repeat(2000)
       const lines = await head({ name: long, subject: long })
@@ -63,7 +63,7 @@ describe('a mail that is composed', () => {
     )
   })
 
-  test('refers to no Message-ID that another program could stumble over', async () => {
+  test('does not refer to malformed Message-IDs', async () => {
     const references = '<1@x> <a\u0001b@x> <ö@x> <no-at> 1@x <2@x>'.split(' ')
     references.splice(2, 0, `<${'a'.repeat(900)}@x>`, '<a b@x>')
     assert.match(await head({ references }), /^References: <1@x> <no-at> <2@x>$/m)
@@ -74,7 +74,7 @@ describe('a mail that is composed', () => {
     assert.match(await head({ messageId: '<2@x>' }), /^In-Reply-To: <2@x>$/m)
   })
 
-  test('answers a forward with a subject that says so', () => {
+  test('adds Re: to a forwarded subject, but not to an answered one', () => {
     assert.equal(answer({ subject: 'Fwd: Parcel' }).mail.subject, 'Re: Fwd: Parcel')
     assert.equal(answer({ subject: 'AW: Parcel' }).mail.subject, 'AW: Parcel')
   })

@@ -6,11 +6,11 @@ import { type EmailOptions, emailOptions } from '../../../transports/email/optio
 import type { Hosts } from '../../../transports/registry.ts'
 import { transportContract } from '../../contract/transport.contract.ts'
 import { until } from '../../fixtures/until.ts'
-import { cursorOf, mail, readMails, serversOf, startWorld } from './harness.ts'
+import { cursorOf, mail, readMails, serversOf, startMailServer } from './harness.ts'
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 
-/** What each message says of its reply target; the outbox puts it into the reply. */
+/** Reply targets by message id. The outbox would add them to the replies. */
 const targets = new Map<string, JsonObject>()
 
 const kind: TransportKind<EmailOptions, Hosts> = {
@@ -29,11 +29,13 @@ const kind: TransportKind<EmailOptions, Hosts> = {
 
 transportContract({
   kind,
-  options: emailOptions.parse(serversOf(world.dovecot.imapPort, world.smtp.port, world.dovecot.password)),
+  options: emailOptions.parse(
+    serversOf(mailServer.dovecot.imapPort, mailServer.smtp.port, mailServer.dovecot.password),
+  ),
   async converse(fixture) {
     const user = `peer-${crypto.randomUUID()}@example.net`
     await until(() => cursorOf(fixture.store, 'under-test'), 'the cursor')
-    await world.deliver(mail({ from: user, subject: 'contract' }))
+    await mailServer.deliver(mail({ from: user, subject: 'contract' }))
     const message = await until(
       () => fixture.store.messages.find((each) => each.from.address === user),
       'the message',
@@ -43,7 +45,7 @@ transportContract({
     return {
       conversation: message.conversation,
       inReplyTo: message.id,
-      received: async () => (await readMails(world, user)).map((each) => each.text.trim()),
+      received: async () => (await readMails(mailServer, user)).map((each) => each.text.trim()),
     }
   },
 })

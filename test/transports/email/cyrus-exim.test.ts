@@ -3,16 +3,16 @@ import { after, test } from 'node:test'
 import nodemailer from 'nodemailer'
 import { startCyrusAndExim } from '../../fixtures/cyrus-exim.ts'
 import { until } from '../../fixtures/until.ts'
-import { cursorOf, inMailboxes, mail, replyTo, serversOf, startWorld } from './harness.ts'
+import { cursorOf, inMailboxes, mail, replyTo, serversOf, startMailServer } from './harness.ts'
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 const servers = await startCyrusAndExim()
 after(() => servers.close())
 const { imapPort, smtpPort, password } = servers
 const as = inMailboxes(servers)
 const options = (address: string) => ({ ...serversOf(imapPort, smtpPort, password, address), sweep: 100 })
 
-/** Sends a mail by Exim, as anybody would. */
+/** Sends a mail by Exim, like an external sender. */
 async function send(to: string, raw: string) {
   const smtp = nodemailer.createTransport({ host: '127.0.0.1', port: smtpPort, ignoreTLS: true })
   await smtp.sendMail({ envelope: { from: 'anna@example.net', to }, raw })
@@ -23,16 +23,16 @@ const texts = (user: string, folder?: string) =>
   as(
     user,
     async (client) => {
-      // Of an empty mailbox Cyrus refuses a FETCH.
+      // Cyrus refuses a FETCH of an empty mailbox.
       if (!client.mailbox || client.mailbox.exists === 0) return []
       return (await client.fetchAll('1:*', { source: true })).map(({ source }) => String(source))
     },
     folder,
   )
 
-test('on Cyrus a mail is answered by Exim, and the copy is kept in a folder that is made for it', async () => {
+test('a mail on Cyrus is answered through Exim, with a copy in a folder that is created for it', async () => {
   const address = 'support@example.com'
-  const daemon = await world.daemon({ ...options(address), sent: { folder: 'Answers' } })
+  const daemon = await mailServer.daemon({ ...options(address), sent: { folder: 'Answers' } })
   await send(address, mail({ text: 'Where is it?' }))
   const message = await daemon.message()
   assert.equal(message.text, 'Where is it?')
@@ -43,19 +43,19 @@ test('on Cyrus a mail is answered by Exim, and the copy is kept in a folder that
   assert.ok(copy.includes(id), JSON.stringify(daemon.logs))
 })
 
-test('a bounce of Exim is tied to its send, and is no message', async () => {
+test('a bounce of Exim is assigned to its send, and is not a message', async () => {
   const address = 'sender@example.com'
-  const daemon = await world.daemon(options(address))
+  const daemon = await mailServer.daemon(options(address))
   const reply = { key: 'k1', gateway: 'support', conversation: 'c', to: 'nobody@example.com', text: 'hello' }
   await daemon.transport.send(reply)
   await until(() => daemon.refused.includes('bounce'), 'the bounce')
   assert.deepEqual(daemon.texts(), [])
 })
 
-test('on Cyrus a folder that is deleted and made anew is read again', async () => {
-  const address = 'anew@example.com'
+test('a folder on Cyrus that is deleted and created again is read again', async () => {
+  const address = 'again@example.com'
   await as(address, (client) => client.mailboxCreate('Orders'))
-  const daemon = await world.daemon({ ...options(address), folders: ['INBOX', 'Orders'] })
+  const daemon = await mailServer.daemon({ ...options(address), folders: ['INBOX', 'Orders'] })
   await until(() => cursorOf(daemon.store, 'support', 'Orders'), 'the folder')
   await as(address, async (client) => {
     await client.append('Orders', mail({ text: 'old' }))
@@ -68,9 +68,9 @@ test('on Cyrus a folder that is deleted and made anew is read again', async () =
   assert.deepEqual(daemon.texts(), ['old', 'new'])
 })
 
-test('doctor sees that Exim takes forged results away', async () => {
+test('doctor finds that Exim removes forged results', async () => {
   const address = 'doctor@example.com'
-  const daemon = await world.daemon({ ...options(address), trust: 'mx.example.com' }, { start: 'later' })
+  const daemon = await mailServer.daemon({ ...options(address), trust: 'mx.example.com' }, { start: 'later' })
   const checks = await daemon.transport.check()
   assert.deepEqual(
     checks.filter(({ ok, warning }) => !ok || warning),

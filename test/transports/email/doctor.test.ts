@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isJsonObject } from '../../../src/core/json.ts'
 import { openSite } from '../../fixtures/daemon.ts'
-import { startWorld } from './harness.ts'
+import { startMailServer } from './harness.ts'
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 
 describe('trivium doctor on a mailbox', async () => {
   const user = 'early@example.com'
-  const { imapPort, password } = world.dovecot
+  const { imapPort, password } = mailServer.dovecot
   const site = openSite({
     routes: `
 gateways:
@@ -16,7 +16,7 @@ gateways:
     transport: email
     address: ${user}
     imap: { host: 127.0.0.1, port: ${imapPort}, tls: none, user: ${user}, pass: "\${PASS}" }
-    smtp: { host: 127.0.0.1, port: ${world.smtp.port}, tls: none }
+    smtp: { host: 127.0.0.1, port: ${mailServer.smtp.port}, tls: none }
     trust: mx.example.com
     sent: { folder: Outgoing }
   hook: { transport: webhook, path: /hook }
@@ -34,26 +34,26 @@ routes: [{ name: all, skill: echo }]
     return { code, checks: new Map(checks.map(({ name, ...rest }) => [String(name), rest])) }
   }
 
-  test('looks at it before there is a daemon, so that a wrong password is found before the start', async () => {
+  test('checks it without a daemon, so that a wrong password is found before the start', async () => {
     const { code, checks } = await doctor()
     assert.equal(code, 0, JSON.stringify([...checks]))
     for (const name of ['IMAP login', 'IMAP IDLE', 'SMTP login', 'mail to itself']) {
       assert.equal(checks.get(`support: ${name}`)?.ok, true, name)
     }
-    assert.equal(checks.get('support: trust mx.example.com')?.warning, true, 'forged results came through')
+    assert.equal(checks.get('support: trust mx.example.com')?.warning, true, 'the server kept forged results')
     assert.equal(checks.get('support: folder Outgoing')?.ok, true, 'the first reply creates it')
     assert.match(String(checks.get('later')?.detail), /^off: LATER is not set/)
-    assert.deepEqual(await world.mailbox('early@example.com'), [], 'it leaves no trace')
+    assert.deepEqual(await mailServer.mailbox('early@example.com'), [], 'the test mail is removed')
     assert.ok(
       [...checks.keys()].some((name) => name.startsWith('hook: ')),
-      'other gateways too',
+      'other gateways are checked too',
     )
     const wrong = await doctor({ PASS: 'mistyped' })
     assert.equal(wrong.code, 1)
     assert.match(String(wrong.checks.get('support: IMAP login')?.detail), /Check host, port, user and pass/)
   })
 
-  test('runs in a daemon when it is asked to, for one gateway alone if wanted, and reading sends no mail', async () => {
+  test('runs in a daemon on request, for one gateway or all, and a GET sends no mail', async () => {
     const daemon = await site.start()
     const ask = async (method: string, body?: object) => {
       const response = await fetch(`${daemon.control}/v1/doctor`, {
@@ -62,25 +62,25 @@ routes: [{ name: all, skill: echo }]
         ...(body && { body: JSON.stringify(body) }),
       })
       const { result, error } = Object(await response.json())
-      const found: Record<string, unknown>[] = result ?? []
-      return { error, at: (start: string) => found.filter(({ name }) => String(name).startsWith(start)) }
+      const checks: Record<string, unknown>[] = result ?? []
+      return { error, at: (start: string) => checks.filter(({ name }) => String(name).startsWith(start)) }
     }
-    const before = world.smtp.taken.length
-    const unknown = await ask('GET')
+    const before = mailServer.smtp.taken.length
+    const unchecked = await ask('GET')
     assert.deepEqual(
-      unknown.at('support: ').map(({ detail }) => detail),
+      unchecked.at('support: ').map(({ detail }) => detail),
       ['not checked since the start of the daemon'],
     )
     assert.equal((await ask('POST', { gateway: 'hook' })).at('hook: ').length, 1)
-    assert.equal(world.smtp.taken.length, before)
-    const found = (await ask('POST', { gateway: 'support' })).at('')
+    assert.equal(mailServer.smtp.taken.length, before)
+    const checked = (await ask('POST', { gateway: 'support' })).at('')
     assert.ok(
-      found.every(({ name, ok }) => ok && String(name).startsWith('support: ')),
-      JSON.stringify(found),
+      checked.every(({ name, ok }) => ok && String(name).startsWith('support: ')),
+      JSON.stringify(checked),
     )
-    assert.equal(world.smtp.taken.length, before + 1)
-    assert.deepEqual((await ask('GET')).at('support: '), found)
-    assert.equal(world.smtp.taken.length, before + 1)
+    assert.equal(mailServer.smtp.taken.length, before + 1)
+    assert.deepEqual((await ask('GET')).at('support: '), checked)
+    assert.equal(mailServer.smtp.taken.length, before + 1)
     assert.equal((await ask('POST', { gateway: 'none' })).error.code, 'gateway_not_found')
     assert.equal((await ask('POST', { gate: 'hook' })).error.code, 'bad_request')
   })

@@ -6,11 +6,11 @@ import { inProportion } from '../../fixtures/in-time.ts'
 
 const HEADERS =
   '<b>From:</b> Bob &lt;bob@example.org&gt;<br><b>Sent:</b> Monday, March 2, 2026 10:00 AM<br><b>To:</b> Anna<br><b>Subject:</b> x'
-/** In a language that has no list of words here. */
+/** Headers in a language that Trivium does not know. */
 const UNKNOWN_HEADERS = '<b>Ó:</b> Bob<br><b>Seolta:</b> Dé Luain<br><b>Chuig:</b> Anna<br><b>Ábhar:</b> x'
 const OLD = '<p>The order is on its way.</p><p>It comes tomorrow.</p>'
 
-/** How each client wraps a quote whose introduction is in a language that nobody listed. */
+/** The HTML of a quote in each client, introduced in an unknown language. */
 const CLIENTS: Record<string, string> = {
   'Outlook on the web': `<div id="appendonsend"></div><hr><div id="divRplyFwdMsg">${UNKNOWN_HEADERS}</div>${OLD}`,
   'Outlook on the web, forwarded once': `<div id="x_divRplyFwdMsg">${UNKNOWN_HEADERS}</div>${OLD}`,
@@ -23,14 +23,14 @@ const CLIENTS: Record<string, string> = {
   Thunderbird: `<div class="moz-cite-prefix">Bob, Dé Luain</div><blockquote type="cite">${OLD}</blockquote>`,
 }
 
-describe('the text of a reply in HTML', () => {
+describe('the new text of a reply in HTML', () => {
   for (const [client, quote] of Object.entries(CLIENTS)) {
-    test(`ends where ${client} puts the quote, whatever the language`, async () => {
+    test(`ends before the quote of ${client} in any language`, async () => {
       assert.equal(await read(`<p>Yes, please.</p>${quote}`), 'Yes, please.')
     })
   }
 
-  test('is whole where the sender wrote in the quote in a colour', async () => {
+  test('includes the quote if it has answers in a colour', async () => {
     for (const style of ['color:red', 'color:#C00000', 'color: rgb(0, 112, 192)', 'background:yellow']) {
       for (const start of ['<div id="divRplyFwdMsg">', '<div style="border-top:solid #B5C4DF 1.0pt">']) {
         const answer = `<p>It is late. <span style="${style}">That is fine.</span></p>`
@@ -45,7 +45,7 @@ describe('the text of a reply in HTML', () => {
     assert.match(await read(`<p>Thanks, Bob.</p>${gmail}`), /That is fine/)
   })
 
-  test('loses a quote in which only links, greys and the signature have a colour', async () => {
+  test('ends before a quote in which only links, grey text and the signature have a colour', async () => {
     for (const quote of [
       '<p>See <a href="https://example.org" style="color:#0563C1"><span style="color:#0563C1">here</span></a></p>',
       '<p style="color:#666666">It is late.</p><p style="color:black">Yes</p>',
@@ -57,14 +57,14 @@ describe('the text of a reply in HTML', () => {
     }
   })
 
-  test('keeps what is forwarded, and what stands between marked quotes', async () => {
+  test('keeps forwarded mails, and text between marked quotes', async () => {
     const forwarded = `<p>See this.</p><div class="gmail_quote"><div class="gmail_attr">---------- Forwarded message ---------<br>From: Bob &lt;bob@example.org&gt;<br>Date: Mon, Mar 2, 2026<br>Subject: x<br>To: Anna</div>${OLD}</div>`
     assert.match(await read(forwarded), /comes tomorrow/)
     const between = `<div class="moz-cite-prefix">Bob, Dé Luain</div><blockquote type="cite">Which size?</blockquote><p>XL</p><blockquote type="cite">And?</blockquote><p>Red</p>`
     assert.match(await read(between), /XL[\s\S]*Red/)
   })
 
-  test('takes time in proportion to the HTML', async () => {
+  test('takes time in proportion to the length of the HTML', async () => {
     for (const piece of [
       '<',
       '<a',

@@ -14,38 +14,39 @@ import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { startTransportFixture } from '../../fixtures/transport-deps.ts'
 import { until } from '../../fixtures/until.ts'
 
-export type World = Awaited<ReturnType<typeof startWorld>>
+export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
-export type Daemon = Awaited<ReturnType<World['daemon']>>
+export type Daemon = Awaited<ReturnType<MailServer['daemon']>>
 
-/** As in routes.yaml. */
+/** The options of a gateway in routes.yaml. */
 export type Options = { address?: string; [option: string]: unknown }
 
 export type DaemonOptions = {
   store?: MemoryStore
   now?: () => number
-  world?: EmailOverrides
+  overrides?: EmailOverrides
   start?: 'later'
   gateway?: string
-  /** Where the IMAP server is reached; a relay in front of it. */
+  /** The port of IMAP, such as that of a relay. Default: the mail server's. */
   port?: number
 }
 
 const FAST: ReaderTiming = { lease: 600, retry: 20, maxRetry: 200 }
 
-/** DNS that knows nothing, so that no test asks the network. */
+/** DNS without any names, so that tests do not use the network. */
 const noDns = async () => {
   throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' })
 }
 
 /**
- * Starts a mail server, on whose mailboxes daemons can work. All of it ends with the test file or the suite that called this.
+ * Starts a mail server. `daemon` starts transports on its mailboxes. The server and the transports end after the test file or
+ * suite that calls this.
  */
-export async function startWorld(options: DovecotOptions = {}) {
+export async function startMailServer(options: DovecotOptions = {}) {
   const dovecot = await startDovecot(options)
   const smtp = await startSmtpServer({ lmtpPort: dovecot.lmtpPort })
   const stops = new Set<() => Promise<void>>()
-  /** What comes in the second of a start is new. */
+  /** The time of the newest delivery, by mailbox. A mail delivered in the same second as a start would count as new. */
   const delivered = new Map<string, number>()
   const secondOf = (time: number) => Math.floor(time / 1000)
   const as = inMailboxes(dovecot)
@@ -58,7 +59,7 @@ export async function startWorld(options: DovecotOptions = {}) {
   return {
     dovecot,
     smtp,
-    /** Does something in a mailbox with a client of its own. */
+    /** Runs a function with an IMAP client on a mailbox. */
     as,
     /** Starts a transport on the mailbox `options.address` (`support@example.com`). */
     async daemon(options: Options = {}, more: DaemonOptions = {}) {
@@ -70,7 +71,7 @@ export async function startWorld(options: DovecotOptions = {}) {
           ...options,
         }),
         fixture.deps,
-        { resolver: noDns, timing: FAST, ...more.world },
+        { resolver: noDns, timing: FAST, ...more.overrides },
       )
       const stop = async () => {
         if (!stops.delete(stop)) return
@@ -83,17 +84,17 @@ export async function startWorld(options: DovecotOptions = {}) {
         const user = options.address ?? 'support@example.com'
         await until(() => secondOf(Date.now()) > secondOf(delivered.get(user) ?? 0), 'the next second')
         await transport.start()
-        await until(() => transport.health().detail?.startsWith('reading'), 'the mailbox to be read')
-        // When the first look at the mailbox is over, what is delivered next is new.
+        await until(() => transport.health().detail?.startsWith('reading'), 'the first read of the mailbox')
+        // Mail that is delivered after the cursor is stored is new.
         const limit = Date.now() + 5000
         await until(async () => Date.now() > limit || (await cursorOf(fixture.store, gateway)), 'the cursor')
       }
       return {
         ...fixture,
         transport,
-        /** The message that was accepted at this place (from 0), as soon as it is there. */
-        message: (at = 0) => until(() => fixture.store.messages[at], `message ${at}`),
-        /** The texts of all messages, in the order in which they were accepted. */
+        /** Waits for the message with this index. */
+        message: (index = 0) => until(() => fixture.store.messages[index], `message ${index}`),
+        /** The texts of all messages, in order of acceptance. */
         texts: () => fixture.store.messages.map(({ text }) => text),
         stop,
       }
@@ -116,7 +117,7 @@ export async function startWorld(options: DovecotOptions = {}) {
   }
 }
 
-/** Makes the function that works in the mailboxes of a server. */
+/** Returns a function that runs `work` with an IMAP client on a mailbox of the server. */
 export function inMailboxes(server: { imapPort: number; password: string }) {
   return async <T>(user: string, work: (client: ImapFlow) => Promise<T>, folder = 'INBOX'): Promise<T> => {
     const client = new ImapFlow({
@@ -149,7 +150,7 @@ export function serversOf(imapPort: number, smtpPort: number, pass: string, user
   }
 }
 
-/** A mail in the form of RFC 5322. */
+/** A mail in the format of RFC 5322. */
 export function mail(parts: {
   from?: string
   to?: string
@@ -172,7 +173,7 @@ export function mail(parts: {
   return `${head.join('\r\n')}\r\n\r\n${(parts.text ?? 'My parcel is late.').replaceAll('\n', '\r\n')}\r\n`
 }
 
-/** The reply to a message, as the outbox makes it. */
+/** The reply to a message, as the outbox creates it. */
 export function replyTo(message: Message, text: string, key = `${message.id}:test:0`): Reply {
   const target = message.data.replyTarget
   if (!isJsonObject(target)) throw new Error('no reply target')
@@ -186,14 +187,14 @@ export function replyTo(message: Message, text: string, key = `${message.id}:tes
   }
 }
 
-/** What the store knows of the folder that a daemon reads. */
+/** The stored state of a folder that a daemon reads. */
 export async function cursorOf({ kv }: MemoryStore, gateway = 'support', folder = 'INBOX') {
   const value = (await kv.get(`email/${gateway}/cursor/${folder}`))?.value
   return isJsonObject(value) ? value : undefined
 }
 
 /** The mails in a mailbox, parsed. */
-export async function readMails(world: World, user: string, folder = 'INBOX') {
-  const raw = await world.mailbox(user, folder)
+export async function readMails(mailServer: MailServer, user: string, folder = 'INBOX') {
+  const raw = await mailServer.mailbox(user, folder)
   return Promise.all(raw.map((each) => parseMail(Buffer.from(each))))
 }

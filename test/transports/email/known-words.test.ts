@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { fingerprintOf, hasOtherWords } from '../../../transports/email/inbound/known-words.ts'
 import { newPart, readNewPart } from '../../../transports/email/inbound/reply-text.ts'
 
-/** What a bot asked by mail; none of it is a question that stands alone on its line. */
-const ASKED = `Hello Anna,
+/** A mail of a bot. None of its questions is on a line of its own. */
+const SENT = `Hello Anna,
 
 thank you for your order. Before we send it we need three things from you.
 
@@ -17,53 +17,53 @@ We will send it on the same day. Don't forget that we are closed on Monday.
 Kind regards
 The shop`
 
-const said = fingerprintOf(ASKED) ?? ''
+const sentPrint = fingerprintOf(SENT) ?? ''
 const HEADERS = `From: Shop <shop@example.com>
 Sent: Monday, March 2, 2026 10:00 AM
 To: Anna Ekman <anna@example.net>
 Subject: Your order`
 const reply = (top: string, quote: string) => `${top}\n\n${HEADERS}\n\n${quote}`
 const isKept = (quote: string) =>
-  readNewPart(reply('Thanks.', quote), 'reply', undefined, said).quote === 'kept'
+  readNewPart(reply('Thanks.', quote), 'reply', undefined, sentPrint).quote === 'kept'
 
-describe('words within an unmarked quote of what we sent', () => {
+describe('words of the sender within an unmarked quote of a sent mail', () => {
   const answered: Record<string, string> = {
-    'a word below a line': ASKED.replace('prefer.\n', 'prefer.\nRed\n'),
-    'a word at the end of a line': ASKED.replace('that you prefer.', 'that you prefer. Blue'),
-    'lines below several': ASKED.replace('table.\n', 'table.\nXL\n').replace(
+    'a word below a line': SENT.replace('prefer.\n', 'prefer.\nRed\n'),
+    'a word at the end of a line': SENT.replace('that you prefer.', 'that you prefer. Blue'),
+    'lines below several': SENT.replace('table.\n', 'table.\nXL\n').replace(
       'send it.\n',
       'send it.\nStreet 7, 12345 Town\n',
     ),
-    'a sentence at the end': `${ASKED}\n\nMonday is fine with me, I am away until then.`,
+    'a sentence at the end': `${SENT}\n\nMonday is fine with me, I am away until then.`,
   }
-  for (const [what, quote] of Object.entries(answered)) test(`stay: ${what}`, () => assert.ok(isKept(quote)))
-
+  for (const [place, quote] of Object.entries(answered))
+    test(`are found: ${place}`, () => assert.ok(isKept(quote)))
   const same: Record<string, string> = {
-    'as it was': ASKED,
-    'wrapped anew, with bullets and curly quotes': ASKED.replaceAll('- ', '•\t')
+    unchanged: SENT,
+    'with other line breaks, bullets and quotes': SENT.replaceAll('- ', '•\t')
       .replace("Don't", 'Don’t')
       .replace('need three', 'need\nthree')
       .replaceAll(/\n\n/g, '\n\n\n'),
-    'with links as Outlook writes them': ASKED.replace(
+    'with links in the format of Outlook': SENT.replace(
       'https://shop.example/sizes',
       'https://shop.example/sizes<https://safe.example/?u=1>',
     ),
-    'with the banner of a mail server': `CAUTION: This email originated from outside of the organization.\n\n${ASKED}`,
-    'cut short': ASKED.slice(0, ASKED.indexOf(' closed')),
-    'with a disclaimer below it': `${ASKED}\n\nThis message is confidential.\nIf you are not the one whom it is for, delete it.`,
+    'with the banner of a mail server': `CAUTION: This email originated from outside of the organization.\n\n${SENT}`,
+    truncated: SENT.slice(0, SENT.indexOf(' closed')),
+    'with a disclaimer below it': `${SENT}\n\nThis message is confidential.\nIf you are not the one whom it is for, delete it.`,
     'of another mail':
       'We are glad to tell you that your parcel has left our house. It will be with you tomorrow.',
   }
-  for (const [what, quote] of Object.entries(same))
-    test(`are not seen in a quote ${what}`, () => {
+  for (const [change, quote] of Object.entries(same))
+    test(`are not found in a quote: ${change}`, () => {
       assert.equal(newPart(reply('Thanks.', quote), 'reply'), 'Thanks.')
-      assert.deepEqual(readNewPart(reply('Thanks.', quote), 'reply', undefined, said), {
+      assert.deepEqual(readNewPart(reply('Thanks.', quote), 'reply', undefined, sentPrint), {
         text: 'Thanks.',
         quote: 'removed',
       })
     })
 
-  test('are found in long texts, and the fingerprint stays small', () => {
+  test('are found in long texts by a small fingerprint', () => {
     const words = Array.from({ length: 5_000 }, (_, at) => `word${at}`)
     const print = fingerprintOf(words.join(' ')) ?? ''
     assert.ok(print.length < 4_000)

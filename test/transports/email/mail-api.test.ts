@@ -4,40 +4,43 @@ import type { Reply } from '../../../src/core/transport.ts'
 import { signAws } from '../../../transports/email/api/sigv4.ts'
 import { parseMail } from '../../../transports/email/inbound/parse.ts'
 import { mail, replyTo } from './harness.ts'
-import { type Asked, codeOf, type Said, startApi, startPosted } from './posted.ts'
+import { type ApiAnswer, type ApiRequest, codeOf, startApi, startPosted } from './posted.ts'
 
 const CLOUDFLARE = { provider: 'cloudflare', verify: { scheme: 'bearer', secret: 'a-secret' } }
-const as = { authorization: 'Bearer a-secret' }
+const authorized = { authorization: 'Bearer a-secret' }
 
-/** A gateway whose mail goes to an API that `says` this, and the answer to a mail that came in. */
-async function answering(
+/** Starts a gateway that sends by an API, and delivers a mail to it. `answer` answers for the API; `reply` is a reply to the mail. */
+async function startWithApi(
   api: object,
-  says: (asked: Asked) => Said,
+  answer: (request: ApiRequest) => ApiAnswer,
   more: Parameters<typeof startPosted>[2] = {},
 ) {
-  // What looks whether the key is good is no mail.
-  const server = await startApi((one) => (one.method === 'GET' ? {} : says(one)))
+  // A GET only checks the key.
+  const server = await startApi((request) => (request.method === 'GET' ? {} : answer(request)))
   const options = { name: 'Support', authentication: 'off', api: { ...api, url: server.url } }
-  const world = await startPosted(CLOUDFLARE, options, more)
-  await world.post(mail({ id: 'one@example.net', headers: { References: '<root@example.net>' } }), as)
-  const reply = replyTo(world.last(), 'It is on its **way**.')
-  const posts = () => server.asked.filter(({ method }) => method === 'POST')
-  return { ...world, server, reply, posts }
+  const gateway = await startPosted(CLOUDFLARE, options, more)
+  await gateway.post(
+    mail({ id: 'one@example.net', headers: { References: '<root@example.net>' } }),
+    authorized,
+  )
+  const reply = replyTo(gateway.last(), 'It is on its **way**.')
+  const posts = () => server.requests.filter(({ method }) => method === 'POST')
+  return { ...gateway, server, reply, posts }
 }
 
-const jsonOf = (asked: Asked | undefined) => Object(JSON.parse(asked?.body ?? '{}'))
-const attached = async ({ deps }: Awaited<ReturnType<typeof startPosted>>, reply: Reply): Promise<Reply> => ({
+const jsonOf = (request: ApiRequest | undefined) => Object(JSON.parse(request?.body ?? '{}'))
+const withFile = async ({ deps }: Awaited<ReturnType<typeof startPosted>>, reply: Reply): Promise<Reply> => ({
   ...reply,
   attachments: [await deps.artifacts.save('slip.txt', 'text/plain', Buffer.from('paid'), 100)],
 })
 
 describe('mail by the API of a provider', () => {
-  test('goes to Postmark with its thread, its own Message-ID and its files', async () => {
-    const world = await answering({ provider: 'postmark', token: 'server-token' }, () => ({
+  test('is posted to Postmark once, with its thread, Message-ID and files', async () => {
+    const gateway = await startWithApi({ provider: 'postmark', token: 'server-token' }, () => ({
       body: { ErrorCode: 0, Message: 'OK', MessageID: 'b7bc2f4a' },
     }))
-    const receipt = await world.transport.send(await attached(world, world.reply))
-    const [asked] = world.posts()
+    const receipt = await gateway.transport.send(await withFile(gateway, gateway.reply))
+    const [asked] = gateway.posts()
     assert.deepEqual(
       [asked?.method, asked?.path, asked?.headers['x-postmark-server-token']],
       ['POST', '/email', 'server-token'],
@@ -59,18 +62,18 @@ describe('mail by the API of a provider', () => {
     assert.deepEqual(body.Attachments, [
       { Name: 'slip.txt', ContentType: 'text/plain', Content: Buffer.from('paid').toString('base64') },
     ])
-    await world.transport.send(world.reply)
-    assert.equal(world.posts().length, 1, 'the same key sends nothing twice')
+    await gateway.transport.send(gateway.reply)
+    assert.equal(gateway.posts().length, 1, 'a second send with the same key makes no request')
   })
 
-  test('goes to Mailgun as it is, for all recipients', async () => {
-    const world = await answering({ provider: 'mailgun', token: 'key-1' }, () => ({
+  test('is posted to Mailgun as raw MIME, for all recipients', async () => {
+    const gateway = await startWithApi({ provider: 'mailgun', token: 'key-1' }, () => ({
       body: { id: '<x@example.com>', message: 'Queued.' },
     }))
-    await world.transport.send(
-      await attached(world, { ...world.reply, cc: ['carl@example.org'], bcc: ['bea@example.org'] }),
+    await gateway.transport.send(
+      await withFile(gateway, { ...gateway.reply, cc: ['carl@example.org'], bcc: ['bea@example.org'] }),
     )
-    const [asked] = world.posts()
+    const [asked] = gateway.posts()
     assert.deepEqual(
       [asked?.path, asked?.headers.authorization],
       ['/v3/example.com/messages.mime', `Basic ${Buffer.from('api:key-1').toString('base64')}`],
@@ -93,14 +96,14 @@ describe('mail by the API of a provider', () => {
     assert.match(sent.messageId ?? '', /^<trivium\./)
   })
 
-  test('goes to Resend under one key, which makes another attempt harmless', async () => {
-    const answers: Said[] = [
+  test('is posted to Resend with an idempotency key, so that a lost answer is not ambiguous', async () => {
+    const answers: ApiAnswer[] = [
       { cut: true },
       { status: 500, body: { message: 'oops' } },
       { body: { id: 're-1' } },
     ]
-    const world = await answering({ provider: 'resend', token: 're_1' }, () => answers.shift() ?? {})
-    const { reply, transport, posts } = world
+    const gateway = await startWithApi({ provider: 'resend', token: 're_1' }, () => answers.shift() ?? {})
+    const { reply, transport, posts } = gateway
     assert.equal(await codeOf(transport.send(reply)), 'send_failed')
     assert.deepEqual(await transport.probe?.(reply), { sent: false })
     assert.equal(await codeOf(transport.send(reply)), 'send_failed')
@@ -111,20 +114,20 @@ describe('mail by the API of a provider', () => {
     assert.deepEqual(asked[0]?.body, asked[2]?.body)
     const { to, headers } = jsonOf(asked[0])
     assert.deepEqual(to, ['"Anna" <anna@example.net>'])
-    // Resend gives the mail another Message-ID; ours comes back among the References.
+    // Resend replaces the Message-ID. Answers refer to it through the References.
     assert.match(
       headers.References,
       /<root@example\.net> <one@example\.net> <trivium\.[0-9a-f]{40}@example\.com>$/,
     )
   })
 
-  test('goes to SES signed, and what answers its Message-ID of SES belongs to the conversation', async () => {
+  test('is posted to SES with a signature, and an answer to the Message-ID of SES joins the conversation', async () => {
     const id = '0102018f-3a7e-4c11'
     const api = { provider: 'ses', region: 'eu-west-1', 'access-key': 'AKIDEXAMPLE', 'secret-key': 'secret' }
-    const world = await answering(api, () => ({ body: { MessageId: id } }))
-    const { conversation } = world.last()
-    await world.transport.send(world.reply)
-    const [asked] = world.posts()
+    const gateway = await startWithApi(api, () => ({ body: { MessageId: id } }))
+    const { conversation } = gateway.last()
+    await gateway.transport.send(gateway.reply)
+    const [asked] = gateway.posts()
     assert.equal(asked?.path, '/v2/email/outbound-emails')
     assert.match(
       String(asked?.headers.authorization),
@@ -137,15 +140,15 @@ describe('mail by the API of a provider', () => {
       subject: 'Re: something else',
       headers: { 'In-Reply-To': `<${id}@eu-west-1.amazonses.com>` },
     })
-    await world.post(answer, as)
-    assert.deepEqual([world.store.messages.length, world.last().conversation], [2, conversation])
+    await gateway.post(answer, authorized)
+    assert.deepEqual([gateway.store.messages.length, gateway.last().conversation], [2, conversation])
   })
 
-  test('fails as by SMTP: what is wrong with the mail, with the account, and what nobody knows', async () => {
-    const outcome = async (api: object, said: Said) => {
-      const world = await answering(api, () => said)
-      const code = await codeOf(world.transport.send(world.reply))
-      return [code, await world.transport.probe?.(world.reply).then(({ sent }) => sent)]
+  test('is rejected, retried or ambiguous depending on the answer', async () => {
+    const outcome = async (api: object, answer: ApiAnswer) => {
+      const gateway = await startWithApi(api, () => answer)
+      const code = await codeOf(gateway.transport.send(gateway.reply))
+      return [code, await gateway.transport.probe?.(gateway.reply).then(({ sent }) => sent)]
     }
     const postmark = { provider: 'postmark', token: 't' }
     const mailgun = { provider: 'mailgun', token: 't' }
@@ -194,17 +197,20 @@ describe('mail by the API of a provider', () => {
       await outcome(ses, { status: 400, body: { message: 'Local address contains control character' } }),
       ['send_rejected', false],
     )
-    const world = await answering(postmark, () => ({}))
-    await world.server.close()
+    const gateway = await startWithApi(postmark, () => ({}))
+    await gateway.server.close()
     assert.deepEqual(
-      [await codeOf(world.transport.send(world.reply)), (await world.transport.probe?.(world.reply))?.sent],
+      [
+        await codeOf(gateway.transport.send(gateway.reply)),
+        (await gateway.transport.probe?.(gateway.reply))?.sent,
+      ],
       ['send_failed', false],
     )
-    assert.match(world.transport.health().detail ?? '', /mail cannot be sent: .*Postmark/)
+    assert.match(gateway.transport.health().detail ?? '', /mail cannot be sent: .*Postmark/)
   })
 
-  test('is signed for Amazon as its documentation computes it', () => {
-    // The example of "Signature Version 4" for the Identity and Access Management service, with its published key.
+  test('is signed for Amazon as in the example of its documentation', () => {
+    // The example of "Signature Version 4" for Identity and Access Management, with its published key.
     const key = {
       id: 'AKIDEXAMPLE',
       secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',

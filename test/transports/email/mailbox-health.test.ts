@@ -16,13 +16,13 @@ describe('the health of a mailbox', () => {
     assert.deepEqual(health({ INBOX: read(), Sales: read() }), { ok: true, detail: 'reading INBOX, Sales' })
   })
 
-  test('shows an error of a folder that was read before, as it may be temporary', () => {
+  test('has a warning for an error of a folder that was read before, since it may be temporary', () => {
     const { ok, warning } = health({ INBOX: read({ error: 'connection lost' }), Sales: read() })
     assert.equal(ok, true)
     assert.match(String(warning), /INBOX cannot be read: connection lost; trying again/)
   })
 
-  test('is bad because of a folder that cannot be read, also after one with a temporary error', () => {
+  test('is red for a folder that was never read or is silent, also after one with a temporary error', () => {
     const temporary = read({ error: 'connection lost' })
     const missing = health({ INBOX: temporary, Sales: read({ wasRead: false, error: 'no such folder' }) })
     assert.equal(missing.ok, false)

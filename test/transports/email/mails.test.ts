@@ -15,21 +15,21 @@ const names = (await readdir(DIR)).filter((name) => name.endsWith('.eml')).map((
 const originals = await Promise.all(names.map((name) => readFile(join(DIR, `${name}.eml`))))
 const expected: Record<string, object> = JSON.parse(await readFile(join(DIR, 'expected.json'), 'utf8'))
 
-describe('a mail is read as its sender meant it', () => {
-  for (const [at, name] of names.entries()) {
+describe('a mail is read as intended by its sender:', () => {
+  for (const [index, name] of names.entries()) {
     test(name.replaceAll('-', ' '), async () => {
-      const usual = { from: ['Anna Ekman <anna@example.net>'], id: `<${name}@example.net>`, parts: [] }
-      assert.deepEqual(await reading(originals[at]), { ...usual, ...expected[name] })
+      const defaults = { from: ['Anna Ekman <anna@example.net>'], id: `<${name}@example.net>`, parts: [] }
+      assert.deepEqual(await summaryOf(originals[index]), { ...defaults, ...expected[name] })
     })
   }
 
-  test('every expectation has its mail', () => {
+  test('each expectation has a mail', () => {
     assert.deepEqual(Object.keys(expected).sort(), names.sort())
   })
 })
 
-describe('a mail that nobody meant to write', () => {
-  test('is read without a throw when a real one is damaged', async () => {
+describe('a malformed mail', () => {
+  test('is read without an exception', async () => {
     const damage = fc.record({
       raw: fc.constantFrom(...originals),
       cut: fc.nat(3000),
@@ -39,7 +39,7 @@ describe('a mail that nobody meant to write', () => {
     await fc.assert(
       fc.asyncProperty(damage, async ({ raw, cut, at, noise }) => {
         const broken = Buffer.concat([raw.subarray(0, at), noise, raw.subarray(at, raw.length - cut)])
-        const result = await reading(broken)
+        const result = await summaryOf(broken)
         assert.doesNotMatch(result.subject ?? '', /[\r\n\0]/)
         for (const part of result.parts) assert.doesNotMatch(part.split(' ')[0] ?? '', /[\r\n]/)
       }),
@@ -47,10 +47,10 @@ describe('a mail that nobody meant to write', () => {
     )
   })
 
-  test('is there as a file where it cannot be taken apart, and says why', async () => {
+  test('that cannot be parsed is an attachment, with the reason', async () => {
     const deep = Array.from(
       { length: 300 },
-      (_, at) => `Content-Type: multipart/mixed; boundary=b${at}\n\n--b${at}\n`,
+      (_, depth) => `Content-Type: multipart/mixed; boundary=b${depth}\n\n--b${depth}\n`,
     )
     const many = `Content-Type: multipart/mixed; boundary=B\n\n${'--B\n\n'.repeat(100_000)}`
     const wide = many.replace(/B\n.*/s, `${'B'.repeat(60)}\n\n${`--${'B'.repeat(60)}\n`.repeat(60_000)}`)
@@ -64,7 +64,7 @@ describe('a mail that nobody meant to write', () => {
     }
   })
 
-  test('is read where its sender broke a rule', async () => {
+  test('that breaks a rule of the format is read', async () => {
     const part = (head: string, text: string) => `--B\nContent-Type: text/${head}\n\n${text}\n`
     const parts = `Content-Type: multipart/mixed; boundary=B\n\n${part('plain; name=body.txt', 'Hi')}${part('plain; name=log.txt', 'log')}${part('html; name=x.html', '<p>')}--B--`
     const cases: [rest: string, text: string, files: string[]][] = [
@@ -73,7 +73,7 @@ describe('a mail that nobody meant to write', () => {
       ['Dear all,\n\nno empty line', 'Dear all,\n\nno empty line', []],
       [parts, 'Hi', ['log.txt text/plain 3', 'x.html text/html 3']],
       ['Content-Transfer-Encoding: base64\n\nSGk=\nIHlv*dQ==\n', 'Hi you', []],
-      // A code ends with its line.
+      // An encoded byte ends with its line.
       ['Content-Transfer-Encoding: quoted-printable\n\n=4=\n1=C3=a9 a=\nb ==zz', '=41é ab ==zz', []],
       ['Content-Transfer-Encoding: base64-quoted-printable\n\n=48i', 'Hi', []],
       ['Content-Transfer-Encoding: x-uuencode\n\nbegin 644 a.txt\n"2&D`\n`\nend\n', 'Hi', []],
@@ -85,7 +85,7 @@ describe('a mail that nobody meant to write', () => {
     }
   })
 
-  test('is read in good time where it is a file of many lines', async () => {
+  test('with a file of many lines is read in proportional time', async () => {
     for (const [encoding, line] of [
       ['8bit', 'one line of a log, as long as lines of real logs are\n'],
       ['base64', `${'QUFB'.repeat(19)}\n`],
@@ -103,7 +103,7 @@ describe('a mail that nobody meant to write', () => {
     assert.equal(mail.text.length, 500_000)
   })
 
-  test('is read in good time whatever one of its headers repeats', async () => {
+  test('with any repetition in a header is read in proportional time', async () => {
     const pieces = ['(', '(a', '<', '"', ',', ':', ';', '@', 'a@b,', '=?utf-8?q?a?= ', 'a*0=b; ', '\\"', ' ']
     pieces.push(
       'g:',
@@ -130,7 +130,7 @@ describe('a mail that nobody meant to write', () => {
     assert.equal(dated.date, Date.UTC(2026, 10, 6, 9))
   })
 
-  test('has the senders in its groups once, however deep the groups are', async () => {
+  test('with nested groups has each sender and recipient once', async () => {
     const deep = `From: ${'g:'.repeat(4_000)}anna@example.net;\nTo: Team: a@x.org, "B: c" <b@x.org>;, c@x.org\n\nhi`
     const mail = await parseMail(Buffer.from(deep))
     assert.deepEqual(
@@ -143,7 +143,7 @@ describe('a mail that nobody meant to write', () => {
     )
   })
 
-  test('is read whole where it is a text of a million short lines', async () => {
+  test('of a million short lines is read completely', async () => {
     const line = 'one line of a log\n'
     const mail = await inProportion('lines', 1_000_000, (lines) =>
       parseMail(Buffer.from(`From: a@example.net\n\n${line.repeat(lines)}`)),
@@ -152,7 +152,7 @@ describe('a mail that nobody meant to write', () => {
     assert.equal(mail.unreadable, undefined)
   })
 
-  test('is there as text where it is a container in which no part begins', async () => {
+  test('that is a multipart without parts is a text', async () => {
     for (const type of ['multipart/mixed', 'multipart/mixed; boundary=B']) {
       const read = (body: string) =>
         parseMail(Buffer.from(`From: a@example.net\nContent-Type: ${type}\n\n${body}`))
@@ -162,8 +162,8 @@ describe('a mail that nobody meant to write', () => {
   })
 })
 
-/** What is made of a mail, short enough to be compared by eye. */
-async function reading(raw = Buffer.alloc(0)) {
+/** A short summary of a parsed mail. */
+async function summaryOf(raw = Buffer.alloc(0)) {
   const mail = await parseMail(raw)
   const automatic = automaticReason(mail, new Set(['support@example.com']))
   const bounce = readBounce(mail)

@@ -4,41 +4,41 @@ import { renderMarkdown } from '../../../transports/email/outbound/markdown.ts'
 import { inTime } from '../../fixtures/in-time.ts'
 
 const textOf = (markdown: string) => renderMarkdown(markdown).text
-/** As the autoresponder puts foreign words into its templates. */
+/** Escapes words of a correspondent, as the autoresponder does in its templates. */
 const escaped = (words: string) => words.replaceAll(/[\\`*_[\]<>#|~]/g, '\\$&')
 
-describe('the plain text of a mail that is written in markdown', () => {
-  const cases: [what: string, markdown: string, text: string][] = [
+describe('the plain text of a markdown mail', () => {
+  const cases: [title: string, markdown: string, text: string][] = [
     ['has no marks of emphasis', 'It is **on** *its* __way__, `now`.', 'It is on its way, now.'],
     ['has headings as lines', '# Parcel\n\nSent.\n\nSize\n----\nL', 'Parcel\n\nSent.\n\nSize\n\nL'],
     ['keeps line ends within a paragraph', 'Best,\nAnna', 'Best,\nAnna'],
     ['has links with their address', 'See [the list](https://x.org/l).', 'See the list (https://x.org/l).'],
     [
-      'says an address once',
+      'has each address once',
       '<https://x.org> https://y.org/?a=1&b=2 [https://z.org](https://z.org) [a@x.org](mailto:a@x.org)',
       'https://x.org https://y.org/?a=1&b=2 https://z.org a@x.org',
     ],
-    ['has no address that the HTML does not lead to', '[x](javascript:alert(1))', 'x'],
+    ['has no address of an unsafe link', '[x](javascript:alert(1))', 'x'],
     ['keeps lists', '- a\n- **b**\n\n1. c\n2. d\n   more', '- a\n- b\n\n 1. c\n 2. d\n    more'],
     ['keeps nested lists', '- a\n  - b\n- c', '- a\n  - b\n- c'],
     ['keeps tasks', '- [ ] open\n- [x] done', '- [ ] open\n- [x] done'],
     ['keeps quotes', '> He *said*:\n>\n> > no', '> He said:\n>\n> > no'],
     ['has code indented', 'Run:\n\n```sh\nnpm i\n  *x*\n```', 'Run:\n\n    npm i\n      *x*'],
     [
-      'has tables with their columns in line',
+      'has tables with aligned columns',
       '| What | Price |\n|---|--:|\n| A **b** | 5 |\n| C | 10 |',
       'What  Price\nA b   5\nC     10',
     ],
-    ['has characters in place of references', 'R&amp;D &copy; &lt;x&gt; `&amp;`', 'R&D © <x> &amp;'],
+    ['has decoded character references', 'R&amp;D &copy; &lt;x&gt; `&amp;`', 'R&D © <x> &amp;'],
     ['has no HTML', 'a <b>b</b><br>c\n\n<div class="x">d</div>\n\n<script>e()</script>', 'a b\nc\n\nd'],
-    ['keeps what only looks like HTML', 'Put <name> into <file>, a < b', 'Put <name> into <file>, a < b'],
-    ['keeps what was struck visible as such', 'It is ~~10~~ 20', 'It is ~~10~~ 20'],
+    ['keeps text that only resembles HTML', 'Put <name> into <file>, a < b', 'Put <name> into <file>, a < b'],
+    ['keeps the marks of struck text', 'It is ~~10~~ 20', 'It is ~~10~~ 20'],
   ]
-  for (const [what, markdown, text] of cases) {
-    test(what, () => assert.equal(textOf(markdown), text))
+  for (const [title, markdown, text] of cases) {
+    test(title, () => assert.equal(textOf(markdown), text))
   }
 
-  test('has escaped words of a correspondent as they were written, and so has the HTML', () => {
+  test('has escaped words of a correspondent unchanged, like the HTML', () => {
     const words = 'O_Neil *Bob* [Ticket #12] <b> a|b ~~x~~ `c` \\ # &amp; R&D'
     const { text, html } = renderMarkdown(`Hello ${escaped(words)},\n\nabout **${escaped(words)}**.`)
     assert.equal(text, `Hello ${words.replace('&amp;', '&')},\n\nabout ${words.replace('&amp;', '&')}.`)
@@ -49,8 +49,8 @@ describe('the plain text of a mail that is written in markdown', () => {
   })
 })
 
-describe('a mail of hostile markdown', () => {
-  test('becomes HTML without anything that could do harm', () => {
+describe('hostile markdown', () => {
+  test('becomes HTML without scripts, images and unsafe links', () => {
     const text =
       '- a\n\n<script>alert(1)</script>\n\n<img src="https://evil/x.png">\n\n[x](javascript:alert(1)) `c`'
     const { html } = renderMarkdown(text)
@@ -58,7 +58,7 @@ describe('a mail of hostile markdown', () => {
     assert.doesNotMatch(html, /<script|<img|javascript:/)
   })
 
-  test('is sent as it is where it nests deeper than can be followed', () => {
+  test('is sent unformatted if it is nested too deeply', () => {
     for (const deep of [`${'> '.repeat(5000)}x`, `${'- '.repeat(5000)}x`]) {
       const { text, html } = renderMarkdown(deep)
       assert.equal(text, deep)
@@ -67,7 +67,7 @@ describe('a mail of hostile markdown', () => {
     assert.ok(renderMarkdown(`${'<b>'.repeat(50_000)}`).html.includes('&lt;b&gt;'))
   })
 
-  test('is sent as it is where it has more marks than can be paired, and not where it has many', () => {
+  test('is sent unformatted if it has too many emphasis marks', () => {
     const marks = '_a*'.repeat(1500)
     assert.equal(renderMarkdown(marks).text, marks)
     for (const many of [`\`\`\`\n${'snake_case * 2\n'.repeat(300)}\`\`\``, '- a **b**\n'.repeat(300)]) {
@@ -75,8 +75,8 @@ describe('a mail of hostile markdown', () => {
     }
   })
 
-  // A longer text is sent as it is, so growth within this size cannot hold the daemon up.
-  test('is rendered in little time where it is as long as may be', async () => {
+  // Longer texts are sent unformatted.
+  test('of the maximum length is rendered in little time', async () => {
     const size = 49_000
     const pieces = '[ _a* **a_ *a * ~~ <a- < <!-- ` & <br \\ | > ![ ]( #'.split(' ')
     for (const piece of [...pieces, ' ', '> ', '*a ', '<blockquote>'.padEnd(40, 'a')]) {

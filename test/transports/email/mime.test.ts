@@ -11,30 +11,30 @@ const read = (head: string, body: string | Buffer = 'hi') =>
 const textOf = async (head: string, body: string | Buffer) => (await read(head, body)).text.trim()
 
 describe('a text in format=flowed', () => {
-  const cases: [what: string, flowed: string, text: string, delSp?: true][] = [
+  const cases: [title: string, flowed: string, text: string, delSp?: true][] = [
     // The examples of RFC 3676.
     ['joins the lines of a paragraph', 'one \ntwo\nthree', 'one two\nthree'],
     [
-      'ends a quote where its author goes on',
+      'ends a quote before a line without a mark',
       '> Can you come? \nNo, Monday.',
       '> Can you come? \nNo, Monday.',
     ],
-    ['ends its paragraph where a quote begins', 'You wrote: \n> Friday?', 'You wrote: \n> Friday?'],
-    ['tells quotes of two depths apart', '>> a \n> b \nc', '>> a \n> b \nc'],
-    ['joins within a quote', '> one \n> two', '> one two'],
+    ['ends a paragraph before a quote', 'You wrote: \n> Friday?', 'You wrote: \n> Friday?'],
+    ['does not join quotes of different depths', '>> a \n> b \nc', '>> a \n> b \nc'],
+    ['joins lines within a quote', '> one \n> two', '> one two'],
     ['removes the blank that stuffs a line', ' From here\n  two', 'From here\n two'],
-    ['keeps a line with > that its author wrote from passing for a quote', ' > 5 items', ' > 5 items'],
+    ['keeps the space before a > that is not a quote', ' > 5 items', ' > 5 items'],
     ['joins no line to a signature, nor a signature to the next', 'bye \n-- \nAnna', 'bye \n-- \nAnna'],
     ['keeps the signature of a quote', '> bye \n> -- \n> Bob', '> bye \n> -- \n> Bob'],
     ['keeps an empty line after a line that ends in a blank', 'one \n\ntwo', 'one \n\ntwo'],
-    ['drops the blanks of DelSp', '日本 \n語', '日本語', true],
-    ['keeps the blanks that DelSp leaves', 'two  \nwords', 'two words', true],
+    ['removes trailing spaces with DelSp', '日本 \n語', '日本語', true],
+    ['keeps a second trailing space with DelSp', 'two  \nwords', 'two words', true],
     ['keeps an empty line in a quote', '> a\n>\n> b', '> a\n>\n> b'],
   ]
-  for (const [what, flowed, text, delSp] of cases)
-    test(what, () => assert.equal(fromFlowed(flowed, delSp ?? false), text))
+  for (const [title, flowed, text, delSp] of cases)
+    test(title, () => assert.equal(fromFlowed(flowed, delSp ?? false), text))
 
-  test('has all of its words, in their order', () => {
+  test('keeps all words in order', () => {
     const line = fc.tuple(
       fc.constantFrom('', '> ', '>> ', ' '),
       fc.stringMatching(/^[a-z]{1,9}( [a-z]{1,9}){0,4} ?$/),
@@ -48,7 +48,7 @@ describe('a text in format=flowed', () => {
     )
   })
 
-  test('is read in a mail, in quoted-printable too', async () => {
+  test('is read in a mail, also in quoted-printable', async () => {
     const head = 'Content-Type: text/plain; charset=utf-8; format=flowed; delsp=yes'
     assert.equal(await textOf(head, '> Friday? \nNo, \nMonday.'), '> Friday?\nNo,Monday.')
     const encoded = `${head.replace('; delsp=yes', '')}\nContent-Transfer-Encoding: quoted-printable`
@@ -56,9 +56,9 @@ describe('a text in format=flowed', () => {
   })
 })
 
-describe('letters', () => {
+describe('character sets', () => {
   const part = (charset: string) => `Content-Type: text/plain${charset ? `; charset=${charset}` : ''}`
-  const bodies: [what: string, charset: string, body: Buffer, text: string][] = [
+  const bodies: [title: string, charset: string, body: Buffer, text: string][] = [
     ['UTF-8 labelled us-ascii', 'us-ascii', Buffer.from('Grüße aus Köln'), 'Grüße aus Köln'],
     ['UTF-8 labelled iso-8859-1', 'iso-8859-1', Buffer.from('naïve café'), 'naïve café'],
     ['UTF-8 labelled windows-1251', 'windows-1251', Buffer.from('Привет'), 'Привет'],
@@ -75,9 +75,9 @@ describe('letters', () => {
     ['a cut letter in UTF-8', 'utf-8', bytes('Gr\xc3\xbc\xc3'), 'Grü\ufffd'],
     ['UTF-8 labelled gb2312', 'gb2312', Buffer.from('你好，世界'), '你好，世界'],
     ['UTF-8 labelled iso-2022-jp', 'iso-2022-jp', Buffer.from('こんにちは'), 'こんにちは'],
-    ['a label that nobody knows', 'x-unknown', Buffer.from('Zoë'), 'Zoë'],
+    ['an unknown label', 'x-unknown', Buffer.from('Zoë'), 'Zoë'],
     ['a label in quotes that were encoded', '3D"utf-8"', Buffer.from('Zoë'), 'Zoë'],
-    ['a label with more behind it', 'utf-8;format=fixed', Buffer.from('Zoë'), 'Zoë'],
+    ['a label with a further parameter', 'utf-8;format=fixed', Buffer.from('Zoë'), 'Zoë'],
     ['windows-1252 named cp-1252', 'cp1252', bytes('\x93quoted\x94'), '“quoted”'],
     ['koi8-r', 'koi8-r', bytes('\xf0\xd2\xc9\xd7\xc5\xd4'), 'Привет'],
     ['gb2312 with letters of gbk', 'gb2312', bytes('\xc4\xe3\xba\xc3'), '你好'],
@@ -92,60 +92,64 @@ describe('letters', () => {
     ['iso-2022-kr', 'iso-2022-kr', bytes('\x1b$)C\x0e>H3g\x0f!'), '안녕!'],
     ['UTF-7', 'utf-7', bytes('Gr+APwA3w-e +- 1'), 'Grüße + 1'],
     ['UTF-7 under its long name', 'unicode-1-1-utf-7', bytes('+AOk-'), 'é'],
-    ['a mark of byte order against the label', 'iso-8859-1', bytes('\xef\xbb\xbf\xc3\xbc'), 'ü'],
+    ['a byte order mark that contradicts the label', 'iso-8859-1', bytes('\xef\xbb\xbf\xc3\xbc'), 'ü'],
   ]
-  for (const [what, charset, body, text] of bodies)
-    test(`of a body: ${what}`, async () => assert.equal(await textOf(part(charset), body), text))
+  for (const [title, charset, body, text] of bodies)
+    test(`of a body: ${title}`, async () => assert.equal(await textOf(part(charset), body), text))
 
-  test('of a page are in the character set that it names itself', async () => {
+  test('of an HTML page may be declared in the page', async () => {
     const html = bytes(
       '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>\xcf\xf0\xe8</p>',
     )
     assert.equal(await textOf('Content-Type: text/html', html), 'При')
   })
 
-  const headers: [what: string, raw: Buffer, subject: string][] = [
+  const headers: [title: string, raw: Buffer, subject: string][] = [
     ['UTF-8', Buffer.from('Grüße'), 'Grüße'],
     ['Latin 1', bytes('Gr\xfc\xdfe'), 'Grüße'],
-    ['iso-2022-jp as it is', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
+    ['iso-2022-jp without encoding', bytes('\x1b$B$3$s\x1b(B'), 'こん'],
     ['UTF-7 in Q', bytes('=?utf-7?Q?Gr+APwA3w-e?='), 'Grüße'],
     ['UTF-7 in B', bytes(`=?UTF-7?B?${Buffer.from('Gr+APwA3w-e').toString('base64')}?=`), 'Grüße'],
     ['UTF-8 in words labelled us-ascii', bytes('=?us-ascii?Q?Gr=C3=BC=C3=9Fe?='), 'Grüße'],
-    ['a letter over two words', bytes('=?utf-8?Q?Gr=C3?=\n =?utf-8?Q?=BC?='), 'Grü'],
-    ['a letter over two words in base64', bytes('=?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?='), 'Grüße'],
-    ['words in two character sets', bytes('=?iso-8859-1?Q?=FC?= =?utf-8?Q?=C3=BC?= x'), 'üü x'],
-    ['a word with a language', bytes('=?us-ascii*en?Q?hello?='), 'hello'],
-    ['no words at all', bytes('=?utf-8?Q?half'), '=?utf-8?Q?half'],
+    ['a letter split over two encoded words', bytes('=?utf-8?Q?Gr=C3?=\n =?utf-8?Q?=BC?='), 'Grü'],
     [
-      'letters that no program shows',
+      'a letter split over two encoded words in base64',
+      bytes('=?utf-8?B?R3LD?= =?utf-8?B?vMOfZQ==?='),
+      'Grüße',
+    ],
+    ['encoded words in two character sets', bytes('=?iso-8859-1?Q?=FC?= =?utf-8?Q?=C3=BC?= x'), 'üü x'],
+    ['an encoded word with a language', bytes('=?us-ascii*en?Q?hello?='), 'hello'],
+    ['an incomplete encoded word', bytes('=?utf-8?Q?half'), '=?utf-8?Q?half'],
+    [
+      'letters without a glyph',
       Buffer.from(
         'Hi\u{e0049}\u{e0067}\u{e006e} \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
       ),
       'Hi 🏴󠁧󠁢󠁥󠁮󠁧󠁿',
     ],
   ]
-  for (const [what, raw, subject] of headers) {
-    test(`of a subject: ${what}`, async () => {
+  for (const [title, raw, subject] of headers) {
+    test(`of a subject: ${title}`, async () => {
       const mail = await parseMail(Buffer.concat([Buffer.from('Subject: '), raw, Buffer.from('\n\nhi')]))
       assert.equal(mail.subject, subject)
     })
   }
 
-  test('of 8-bit headers are in the character set of the body, where they are not UTF-8', async () => {
+  test('of 8-bit headers are UTF-8 or that of the body', async () => {
     const head =
       'Content-Type: text/plain; charset=windows-1251\nFrom: \xcf\xf0\xe8 <a@example.net>\nSubject: \xcf\xf0\xe8'
     const mail = await parseMail(bytes(`${head}\n\nhi`))
     assert.deepEqual([mail.subject, mail.from[0]?.name], ['При', 'При'])
   })
 
-  test('of 8-bit headers are in the character set of the first part, where the container names none', async () => {
+  test('of 8-bit headers are that of the first part if the container has none', async () => {
     const part = 'Content-Type: text/plain; charset="windows-1251"\n\nhi\n--B--'
     const head = 'Subject: \xcf\xf0\xe8\nContent-Type: multipart/mixed; boundary=B'
     const mail = await parseMail(bytes(`${head}\n\n--B\n${part}`))
     assert.deepEqual([mail.subject, mail.text.trim()], ['При', 'hi'])
   })
 
-  test('do not make a header of what is none for others', async () => {
+  test('do not turn bytes before a name into a header', async () => {
     for (const before of ['\xef\xbb\xbf', '\x1b$B\x1b(B', '\xa0', '\xef\xbb\xbf\xff']) {
       const raw = bytes(`${before}From: mallory@evil.example \xff\nFrom: anna@example.net\n\nhi`)
       const { from } = await parseMail(raw)
@@ -156,7 +160,7 @@ describe('letters', () => {
     }
   })
 
-  test('of names are read in every character set that subjects are', async () => {
+  test('of names are the same as for subjects', async () => {
     const mail = await read(
       'To: =?utf-7?Q?J+APw-rgen?= <j@example.com>, =?us-ascii?Q?J=C3=BCrgen?= <k@example.com>',
     )
@@ -167,39 +171,44 @@ describe('letters', () => {
   })
 })
 
-describe('the ids that a mail refers to', () => {
-  const ids: [what: string, value: string, found: string[]][] = [
+describe('the ids that a mail refers to are read', () => {
+  const ids: [title: string, value: string, expected: string[]][] = [
     ['in an encoded word', '=?utf-8?Q?=3Ca=40example=2Ecom=3E?=', ['<a@example.com>']],
     ['in base64', `=?utf-8?B?${Buffer.from('<a@example.com>').toString('base64')}?=`, ['<a@example.com>']],
     ['over several words', '=?us-ascii?Q?=3Ca=40exam?=\n =?us-ascii?Q?ple.com=3E?=', ['<a@example.com>']],
-    ['several, each in a word', '=?utf-8?Q?=3Ca@x.y=3E?= =?utf-8?Q?=3Cb@x.y=3E?=', ['<a@x.y>', '<b@x.y>']],
-    ['with an underscore that nobody escaped', '=?utf-8?Q?<CAJ_x_1@mail.x>?=', ['<CAJ_x_1@mail.x>']],
+    [
+      'several, each in an encoded word',
+      '=?utf-8?Q?=3Ca@x.y=3E?= =?utf-8?Q?=3Cb@x.y=3E?=',
+      ['<a@x.y>', '<b@x.y>'],
+    ],
+    ['with an unescaped underscore', '=?utf-8?Q?<CAJ_x_1@mail.x>?=', ['<CAJ_x_1@mail.x>']],
     ['folded in the middle', '<a.very.long.id\n @example.com>', ['<a.very.long.id@example.com>']],
-    ['plain', '<a@x.y>\n\t<b@x.y>', ['<a@x.y>', '<b@x.y>']],
+    ['without encoding', '<a@x.y>\n\t<b@x.y>', ['<a@x.y>', '<b@x.y>']],
     // As ProtonMail's bridge and Zend Mail wrote them.
     [
       'over three words, with an equals sign',
       '=?utf-8?q?=3CwJ6Gixv2LK?=\n =?utf-8?q?hqauM26AMCB8SA=3D=40eme?=\n =?utf-8?q?rsion=2Efr=3E?=',
       ['<wJ6Gixv2LKhqauM26AMCB8SA=@emersion.fr>'],
     ],
-    ['with its brackets as they are', '=?UTF-8?Q?<eeb3b2a6@localhost.eu>?=', ['<eeb3b2a6@localhost.eu>']],
+    ['with unescaped brackets', '=?UTF-8?Q?<eeb3b2a6@localhost.eu>?=', ['<eeb3b2a6@localhost.eu>']],
   ]
-  for (const [what, value, found] of ids) {
-    test(what, async () => {
+  for (const [title, value, expected] of ids) {
+    test(title, async () => {
       const mail = await read(`References: ${value}\nIn-Reply-To: ${value}\nMessage-ID: ${value}`)
-      assert.deepEqual([mail.references, mail.inReplyTo, mail.messageId], [found, found[0], found[0]])
+      const [first] = expected
+      assert.deepEqual([mail.references, mail.inReplyTo, mail.messageId], [expected, first, first])
     })
   }
 })
 
-test('an id without its brackets is one', async () => {
+test('an id without brackets is read', async () => {
   for (const value of ['a8239b7f@localhost.eu', '=?UTF-8?Q?a8239b7f@localhost.eu?=']) {
     const mail = await read(`In-Reply-To: ${value}\nMessage-ID: ${value}`)
     assert.deepEqual([mail.inReplyTo, mail.messageId], ['<a8239b7f@localhost.eu>', '<a8239b7f@localhost.eu>'])
   }
 })
 
-describe('a container', () => {
+describe('a multipart', () => {
   const parts =
     '--b\nContent-Type: text/plain\n\nwords\n--b\nContent-Type: image/png; name=a.png\n\nx\n--b--\n'
   for (const type of [
@@ -221,13 +230,13 @@ describe('a container', () => {
     'multipart/mixed\nContent-Type: multipart/mixed; boundary=b',
     'multipart/mixed; boundary=other\nContent-Type: multipart/mixed; boundary=b',
   ]) {
-    test(`is taken apart: ${type.replaceAll(/\s+/g, ' ')}`, async () => {
+    test(`is split into its parts: ${type.replaceAll(/\s+/g, ' ')}`, async () => {
       const mail = await read(`MIME-Version: 1.0\nContent-Type: ${type}`, parts)
       assert.deepEqual([mail.text, mail.parts.map(({ name }) => name)], ['words', ['a.png']])
     })
   }
 
-  test('is taken apart though all of it is in base64', async () => {
+  test('is split into its parts if all of it is in base64', async () => {
     const body = Buffer.from(parts).toString('base64')
     const mail = await read(
       'Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64',
@@ -236,7 +245,7 @@ describe('a container', () => {
     assert.equal(mail.text, 'words')
   })
 
-  test('has the parts in it byte by byte, without the line break before a boundary', async () => {
+  test('has parts with unchanged bytes, without the line break before a boundary', async () => {
     const body =
       '--b\r\n\r\nhi\r\n--b\r\nContent-Type: application/x\r\n\r\n\r\na\rb\r\n\nc \r\n\r\n--b--\r\n'
     const mail = await read('Content-Type: multipart/mixed; boundary=b', body)
@@ -245,19 +254,19 @@ describe('a container', () => {
 })
 
 describe('the name of a file', () => {
-  const names: [what: string, head: string, name: string][] = [
+  const names: [title: string, head: string, name: string][] = [
     [
       'in an encoded word',
       'Content-Type: application/pdf; name="=?utf-8?Q?r=C3=A9sum=C3=A9.pdf?="',
       'résumé.pdf',
     ],
     [
-      'over two words',
+      'in two encoded words',
       'Content-Type: a/b;\n name="=?utf-8?B?w6lj?=\n =?utf-8?B?b2xlLnBkZg==?="',
       'école.pdf',
     ],
     [
-      'as RFC 2231 has it',
+      'in the format of RFC 2231',
       "Content-Disposition: attachment; filename*=utf-8'fr'%C3%A9t%C3%A9.pdf",
       'été.pdf',
     ],
@@ -274,12 +283,12 @@ describe('the name of a file', () => {
     ['in Latin 1', "Content-Disposition: attachment; filename*=iso-8859-1''%E9.pdf", 'é.pdf'],
     ['without quotes', 'Content-Disposition: attachment; filename=my file (1).pdf', 'my file (1).pdf'],
     ['with a path', 'Content-Disposition: attachment; filename="C:\\temp\\a.pdf"', 'a.pdf'],
-    ['of an encoded header', 'Content-Disposition: =?utf-8?Q?attachment;_filename=3Da.pdf?=', 'a.pdf'],
+    ['in an encoded header', 'Content-Disposition: =?utf-8?Q?attachment;_filename=3Da.pdf?=', 'a.pdf'],
     ['of an invitation', 'Content-Type: text/calendar; method=REQUEST', 'invite.ics'],
-    ['of a part that has none', 'Content-Type: application/pdf', 'part-1'],
+    ['of a part without a name', 'Content-Type: application/pdf', 'part-1'],
   ]
-  for (const [what, head, name] of names) {
-    test(what, async () => {
+  for (const [title, head, name] of names) {
+    test(title, async () => {
       const body = `--b\n\nhi\n--b\n${head}\n\nBEGIN\n--b--`
       const mail = await read('Content-Type: multipart/mixed; boundary=b', body)
       assert.deepEqual(
@@ -304,7 +313,7 @@ describe('the name of a file', () => {
   }
 })
 
-describe('a plain text that only stands in for the HTML', () => {
+describe('a plain text that is only a placeholder for the HTML', () => {
   const page =
     '<html><body><h1>Your order</h1><p>The blue lamp was sent on Friday, with parcel service.</p></body></html>'
   const both = (plain: string, html = page) =>
@@ -330,12 +339,12 @@ describe('a plain text that only stands in for the HTML', () => {
     'https://example.com/only-a-link',
     '\u00a0\n',
   ]) {
-    test(`is not taken for it: ${stub.trim().slice(0, 60)}`, async () => {
+    test(`is replaced by the HTML: ${stub.trim().slice(0, 60)}`, async () => {
       assert.match(await both(stub), /^Your order\n+The blue lamp/)
     })
   }
 
-  test('is not found in what a person writes', async () => {
+  test('is not a text of a person', async () => {
     const texts = ['ok', 'The HTML is broken in my browser.', 'Yes', '👍', 'Please use plain text, not HTML!']
     for (const text of texts) assert.equal(await both(text, `<div>${text}</div>`), text)
     assert.equal(
@@ -350,7 +359,7 @@ describe('a plain text that only stands in for the HTML', () => {
   })
 })
 
-test('a long text with blanks at the ends of its lines is whole in the message', async () => {
+test('a long text with trailing spaces is complete in the message', async () => {
   for (const end of [' ', '\t', '  ', '']) {
     const raw = `From: a@example.net\n\n${`a log line that ends in a space${end}\r\n`.repeat(12_000)}THE END\n`
     const mail = await parseMail(Buffer.from(raw))
@@ -366,7 +375,7 @@ test('a long text with blanks at the ends of its lines is whole in the message',
         own: new Set(),
       },
       {
-        save: async () => assert.fail('nothing is so long that it becomes a file'),
+        save: async () => assert.fail('the text is not stored as a file'),
         open: () => assert.fail(),
       },
     )

@@ -16,7 +16,7 @@ async function targetOf(...head: string[]) {
   })
 }
 
-describe('a mail header that holds no address', () => {
+describe('a header without an address', () => {
   for (const from of [
     '',
     'From: ',
@@ -25,12 +25,12 @@ describe('a mail header that holds no address', () => {
     'From: <@example.net>',
     'From: "a b"@example.net',
   ]) {
-    test(`gets no reply: ${from || 'no From at all'}`, async () => {
+    test(`as From prevents a reply: ${from || 'missing'}`, async () => {
       assert.equal((await targetOf(from || 'X-Nothing: 1')).suppress, 'no-sender')
     })
   }
 
-  test('does not keep the reply from the sender: Reply-To, To and Cc', async () => {
+  test('as Reply-To, To or Cc does not prevent a reply', async () => {
     const target = await targetOf(
       'From: ada@example.net',
       'Reply-To: nobody',

@@ -16,34 +16,34 @@ import { serveHttp } from '../../fixtures/http-server.ts'
 import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { deliver, startSmtpServer } from '../../fixtures/smtp-server.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, replyTo, startWorld } from './harness.ts'
+import { mail, replyTo, startMailServer } from './harness.ts'
 
 const USER = 'support@example.com'
-/** Every token that the provider gives, or is configured with. */
+/** All tokens that the provider issues or that are configured. */
 const SECRETS = /(access|refresh|restart)-\d/
 
-/** A provider that ends a refresh token with its use, as Microsoft's can be told to. Only one of each is good. */
+/** A provider whose refresh tokens are valid once, as Microsoft can be configured. One access and one refresh token are valid. */
 async function startProvider() {
   let issued = 0
-  const good = { access: '', refresh: 'refresh-0' }
+  const valid = { access: '', refresh: 'refresh-0' }
   const used: string[] = []
   const refused: string[] = []
-  let trouble: number | undefined
+  let failure: number | undefined
   const answer = async (request: IncomingMessage): Promise<[status: number, body: object]> => {
     if (request.url === '/introspect') {
-      const isGood = request.headers.authorization === `Bearer ${good.access}`
-      return isGood ? [200, { active: true, username: USER }] : [401, { active: false }]
+      const isValid = request.headers.authorization === `Bearer ${valid.access}`
+      return isValid ? [200, { active: true, username: USER }] : [401, { active: false }]
     }
-    if (trouble !== undefined) return [trouble, {}]
+    if (failure !== undefined) return [failure, {}]
     const token = new URLSearchParams(await text(request)).get('refresh_token') ?? ''
     used.push(token)
-    // Long enough for somebody else to ask with the same token.
+    // Leaves time for another request with the same token.
     await setImmediate()
-    if (token !== good.refresh) refused.push(token)
-    if (token !== good.refresh) return [400, { error: 'invalid_grant' }]
+    if (token !== valid.refresh) refused.push(token)
+    if (token !== valid.refresh) return [400, { error: 'invalid_grant' }]
     issued++
-    Object.assign(good, { access: `access-${issued}`, refresh: `refresh-${issued}` })
-    return [200, { access_token: good.access, refresh_token: good.refresh, expires_in: 3600 }]
+    Object.assign(valid, { access: `access-${issued}`, refresh: `refresh-${issued}` })
+    return [200, { access_token: valid.access, refresh_token: valid.refresh, expires_in: 3600 }]
   }
   const { url, close } = await serveHttp(async (request, response) => {
     const [status, body] = await answer(request)
@@ -52,30 +52,30 @@ async function startProvider() {
   after(close)
   return {
     url,
-    /** The refresh tokens that somebody tried, in order, and those among them that were ended already. */
+    /** The refresh tokens that were used, in order, and those of them that were no longer valid. */
     used,
     refused,
     issued: () => issued,
-    accessToken: () => good.access,
-    refreshToken: () => good.refresh,
-    /** Makes this the one refresh token that is good, as when a person authorizes again. */
+    accessToken: () => valid.access,
+    refreshToken: () => valid.refresh,
+    /** Makes this the only valid refresh token, as after a new authorization. */
     authorize(token: string) {
-      Object.assign(good, { access: '', refresh: token })
+      Object.assign(valid, { access: '', refresh: token })
       used.length = 0
       refused.length = 0
     },
-    /** From now on the token endpoint answers with this status and does nothing; undefined: as always. */
+    /** Makes the token endpoint answer with this status; undefined restores it. */
     fail(status: number | undefined) {
-      trouble = status
+      failure = status
     },
-    /** Ends the access token long before the time it was given. */
+    /** Invalidates the access token before it expires. */
     revoke() {
-      good.access = ''
+      valid.access = ''
     },
   }
 }
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 const provider = await startProvider()
 const file = join(temporaryDir({ after }), 'oauth2.conf')
 await writeFile(
@@ -117,13 +117,13 @@ describe('a mailbox behind OAuth2', () => {
   const send = (text: string) =>
     deliver(dovecot.lmtpPort, { from: 'anna@example.net', to: [USER], raw: Buffer.from(mail({ text })) })
 
-  test('is read and answered with a fresh token when the old one is refused before its time, also after a restart', async (t) => {
-    const lmtpPort = world.dovecot.lmtpPort
+  test('is read and answered with a new token when the old one is refused early, also after a restart', async (t) => {
+    const lmtpPort = mailServer.dovecot.lmtpPort
     const smtp = await startSmtpServer({ lmtpPort, accessToken: provider.accessToken })
     t.after(() => smtp.close())
     const { imap } = optionsWith('refresh-0')
     const options = { imap, smtp: { ...imap, port: smtp.port } }
-    const first = await world.daemon(options)
+    const first = await mailServer.daemon(options)
     await send('with the first token')
     await first.message()
 
@@ -132,13 +132,13 @@ describe('a mailbox behind OAuth2', () => {
     await dovecot.start()
     await send('with the second token')
     await first.message(1)
-    // What answers has the same login: its refresh token is the one that reading got.
+    // SMTP has the same login, and must use the refresh token that IMAP received.
     await first.transport.send(replyTo(await first.message(), 'with the second token as well'))
-    assert.equal((await world.mailbox('anna@example.net')).length, 1)
+    assert.equal((await mailServer.mailbox('anna@example.net')).length, 1)
     await first.stop()
 
     const { store } = first
-    const second = await world.daemon(options, { store })
+    const second = await mailServer.daemon(options, { store })
     await send('after the restart')
     await second.message(2)
     assert.deepEqual(provider.refused, [])
@@ -146,14 +146,14 @@ describe('a mailbox behind OAuth2', () => {
     assert.doesNotMatch(`${logs}${await everythingIn(store)}`, SECRETS)
   })
 
-  test('is answered with a fresh token where SMTP refused the one at hand', async (t) => {
+  test('is answered with a new token if SMTP refused the cached one', async (t) => {
     const revoked = provider.issued() + 1
     const accessToken = () => (provider.issued() > revoked ? provider.accessToken() : 'another')
     const smtp = await startSmtpServer({ accessToken })
     t.after(() => smtp.close())
     const { imap } = optionsWith(provider.refreshToken())
-    const daemon = await world.daemon({ smtp: { ...imap, port: smtp.port } }, { gateway: 'smtp-only' })
-    await world.deliver(mail({}))
+    const daemon = await mailServer.daemon({ smtp: { ...imap, port: smtp.port } }, { gateway: 'smtp-only' })
+    await mailServer.deliver(mail({}))
     const reply = replyTo(await daemon.message(), 'Hi')
     await daemon.transport.send(reply)
     assert.equal(smtp.taken.length, 1)
@@ -161,8 +161,8 @@ describe('a mailbox behind OAuth2', () => {
     await daemon.stop()
   })
 
-  test('turns red, and says what to do, when the refresh token is refused', async () => {
-    const daemon = await world.daemon(optionsWith('refresh-0'), { start: 'later', gateway: 'revoked' })
+  test('turns health red, with advice, when the refresh token is refused', async () => {
+    const daemon = await mailServer.daemon(optionsWith('refresh-0'), { start: 'later', gateway: 'revoked' })
     await daemon.transport.start()
     await until(() => !daemon.transport.health().ok, 'red health')
     assert.match(daemon.transport.health().detail ?? '', /authorize again/)
@@ -178,29 +178,29 @@ describe('the tokens of a login', () => {
     return createTokenSource(imap.oauth2, { ...store, now: Date.now })
   }
 
-  test('are the same for all daemons that use it at once: none ends the refresh token of another', async () => {
+  test('are shared by daemons that use it at the same time, so that none invalidates the refresh token of another', async () => {
     provider.authorize('shared-0')
     const store = createMemoryStore()
     await Promise.all([1, 2, 3].map(() => sourceOn(store, 'shared-0')()))
     assert.deepEqual(provider.refused, [])
   })
 
-  test('begin afresh with a newly configured refresh token, and fall back to it where the kept one has ended', async () => {
+  test('come from a newly configured refresh token, also if the stored one is no longer valid', async () => {
     const store = createMemoryStore()
     for (const configured of ['old-0', 'new-0']) {
       provider.authorize(configured)
       await sourceOn(store, configured)()
       assert.deepEqual(provider.used, [configured])
     }
-    const kept = provider.refreshToken()
+    const stored = provider.refreshToken()
     provider.authorize('new-0')
     await sourceOn(store, 'new-0')()
-    assert.deepEqual(provider.used, [kept, 'new-0'])
+    assert.deepEqual(provider.used, [stored, 'new-0'])
     await sourceOn(store, 'new-0')()
-    assert.deepEqual(provider.refused, [kept])
+    assert.deepEqual(provider.refused, [stored])
   })
 
-  test('come from the configured refresh token where what is kept cannot be read', async () => {
+  test('come from the configured refresh token if the stored one cannot be read', async () => {
     provider.authorize('broken-0')
     const store = createMemoryStore()
     await sourceOn(store, 'broken-0')()
@@ -212,9 +212,9 @@ describe('the tokens of a login', () => {
     }
   })
 
-  test('are not to blame for trouble at the provider, and come when that is over', async () => {
-    provider.authorize('trouble-0')
-    const tokens = sourceOn(createMemoryStore(), 'trouble-0')
+  test('are available after a failure of the provider, whose error does not ask for a new authorization', async () => {
+    provider.authorize('failure-0')
+    const tokens = sourceOn(createMemoryStore(), 'failure-0')
     for (const status of [503, 429]) {
       provider.fail(status)
       await assert.rejects(tokens(), (error: Error) => !error.message.includes('authorize'))
@@ -223,20 +223,20 @@ describe('the tokens of a login', () => {
     assert.equal(await tokens(), provider.accessToken())
   })
 
-  test('are not given before the refresh token beside them is on the store, and none is lost', async () => {
+  test('are returned only after the new refresh token is stored, and none is lost', async () => {
     provider.authorize('unsaved-0')
     const { kv, leases } = createMemoryStore()
-    let isAway = true
+    let isDown = true
     const failing: KeyValues = {
       ...kv,
       set: async (...entry) =>
-        isAway
+        isDown
           ? Promise.reject(new TriviumError('store_unavailable', { store: 'memory', reason: 'x' }))
           : kv.set(...entry),
     }
     const tokens = sourceOn({ kv: failing, leases }, 'unsaved-0')
     await assert.rejects(tokens(), { code: 'store_unavailable' })
-    isAway = false
+    isDown = false
     provider.refused.length = 0
     assert.equal(await tokens(), provider.accessToken())
     assert.equal(await sourceOn({ kv, leases }, 'unsaved-0')(), provider.accessToken())
@@ -244,7 +244,7 @@ describe('the tokens of a login', () => {
   })
 })
 
-/** All that a store holds, keys and values, in one text. */
+/** All keys, values and messages of a store as a text. */
 async function everythingIn({ kv, messages }: MemoryStore): Promise<string> {
   const keys = await allKeys(kv, '')
   const values = await Promise.all(keys.map((key) => kv.get(key)))

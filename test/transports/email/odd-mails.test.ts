@@ -1,4 +1,4 @@
-// Mails as devices, scripts and old programs write them, after bug reports of MimeKit, mail-mime-parser, mail-parser, postal-mime and hypermail.
+// Mails of devices, scripts and old programs, from bug reports of MimeKit, mail-mime-parser, mail-parser, postal-mime and hypermail.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { automaticReason } from '../../../transports/email/inbound/automatic.ts'
@@ -10,22 +10,22 @@ const read = (head: string, body: string) =>
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 describe('the text of a mail is read', () => {
-  const cases: [what: string, head: string, body: string, text: string][] = [
-    ['under half a type', 'Content-Type: plain', 'Hé', 'Hé'],
-    ['under half a type of a page', 'Content-Type: html; charset=utf-8', '<p>Hé <b>x</b></p>', 'Hé x'],
-    ['under a subtype that nobody knows', 'Content-Type: text/x-markdown', '*Hé*', '*Hé*'],
+  const cases: [title: string, head: string, body: string, text: string][] = [
+    ['with an incomplete type', 'Content-Type: plain', 'Hé', 'Hé'],
+    ['with an incomplete type of HTML', 'Content-Type: html; charset=utf-8', '<p>Hé <b>x</b></p>', 'Hé x'],
+    ['with an unknown subtype', 'Content-Type: text/x-markdown', '*Hé*', '*Hé*'],
     ['as enriched text', 'Content-Type: text/enriched', '<bold>Hé</bold> <<x> y', 'Hé <x> y'],
-    ['under a type for anything', 'Content-Type: application/octet-stream', 'Hé', 'Hé'],
-    ['under no type at all', 'Content-Type: application/text', 'Hé', 'Hé'],
-    ['in an encoding written in words', 'Content-Transfer-Encoding: quoted printable', 'H=C3=A9', 'Hé'],
+    ['with the type of any data', 'Content-Type: application/octet-stream', 'Hé', 'Hé'],
+    ['with an invalid type', 'Content-Type: application/text', 'Hé', 'Hé'],
+    ['with a misspelled encoding', 'Content-Transfer-Encoding: quoted printable', 'H=C3=A9', 'Hé'],
     [
-      'though it is not in base64, as its label says',
+      'if it is wrongly labelled as base64',
       'Content-Transfer-Encoding: base64',
       'Hello, this is plain text. Call me at 5.',
       'Hello, this is plain text. Call me at 5.',
     ],
     [
-      'with what a list appended to base64',
+      'with a footer that a list appended to base64',
       'Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64',
       `${base64('Hé there')}\n\n_____\nThe list, see https://example.org/list`,
       'Hé there\nThe list, see https://example.org/list',
@@ -37,19 +37,19 @@ describe('the text of a mail is read', () => {
       'Please call.\n-- \nAda',
     ],
     [
-      'with the emoji that are images',
+      'with emoji that are images',
       'Content-Type: text/html',
       '<p>Great <img alt="👍" src="cid:1"><img alt="Logo of a firm" src="x"></p>',
       'Great 👍',
     ],
   ]
-  for (const [what, head, body, text] of cases)
-    test(what, async () => {
+  for (const [title, head, body, text] of cases)
+    test(title, async () => {
       const mail = await read(head, body)
       assert.deepEqual([mail.text.trim(), mail.parts], [text, []])
     })
 
-  test('but what is a file stays one', async () => {
+  test('but a file stays an attachment', async () => {
     for (const [type, body] of [
       ['text/vcard', 'BEGIN:VCARD'],
       ['text/csv', 'a,b'],
@@ -65,7 +65,7 @@ describe('the text of a mail is read', () => {
     assert.equal(parts[0]?.content.length, 50_000)
   })
 
-  test('in bounded time, whatever stands under the label of base64', async () => {
+  test('in bounded time if any text is labelled as base64', async () => {
     for (const piece of ['a', 'a ', 'a, ', 'ab cd\n', '. \n', ' \n'])
       await inProportion(piece, 200_000, (size) =>
         read('Content-Transfer-Encoding: base64', piece.repeat(size / piece.length)),
@@ -73,18 +73,21 @@ describe('the text of a mail is read', () => {
   })
 })
 
-describe('the sender of a mail is known', () => {
+describe('the sender of a mail is read', () => {
   const own = new Set(['support@example.com'])
-  const heads: [what: string, raw: string][] = [
-    ['behind empty lines', '\r\n\r\nFrom: Ada <ada@example.net>\r\nTo: support@example.com\r\n\r\nHi\r\n'],
-    ['where only carriage returns end lines', 'From: Ada <ada@example.net>\rTo: support@example.com\r\rHi\r'],
-    ['by a link', 'From: Ada <mailto:ada@example.net>\n\nHi\n'],
+  const heads: [title: string, raw: string][] = [
+    ['after empty lines', '\r\n\r\nFrom: Ada <ada@example.net>\r\nTo: support@example.com\r\n\r\nHi\r\n'],
+    [
+      'if lines end with carriage returns only',
+      'From: Ada <ada@example.net>\rTo: support@example.com\r\rHi\r',
+    ],
+    ['as a mailto link', 'From: Ada <mailto:ada@example.net>\n\nHi\n'],
     ['in two pairs of brackets', 'From: Ada <<ada@example.net>>\n\nHi\n'],
     ['with blanks in the address', 'From: Ada <ada @ example.net>\n\nHi\n'],
     ['with a final dot', 'From: Ada <ada@example.net.>\n\nHi\n'],
   ]
-  for (const [what, raw] of heads)
-    test(what, async () => {
+  for (const [title, raw] of heads)
+    test(title, async () => {
       const mail = await parseMail(Buffer.from(raw))
       assert.deepEqual(mail.from, [{ name: 'Ada', address: 'ada@example.net' }])
       assert.deepEqual([mail.text.trim(), automaticReason(mail, own)], ['Hi', undefined])

@@ -13,7 +13,7 @@ const BASIC = { scheme: 'basic', user: 'postmark', secret: 'open sesame' }
 const basic = { authorization: `Basic ${Buffer.from('postmark:open sesame').toString('base64')}` }
 const json = { 'content-type': 'application/json' }
 
-/** A delivery of Postmark's, by hand after its documentation. */
+/** A delivery of Postmark, as its documentation describes it. */
 const postmarkMail = (changes: object = {}) => ({
   FromName: 'Anna Ágnes',
   From: 'anna@example.net',
@@ -47,12 +47,12 @@ const postmarkMail = (changes: object = {}) => ({
   ...changes,
 })
 
-describe('mail that a provider posts', () => {
-  test('of Postmark comes in pieces: text, names, files, thread and reply target', async () => {
-    const world = await startPosted({ provider: 'postmark', verify: BASIC })
-    const { status, body } = await world.post(JSON.stringify(postmarkMail()), { ...json, ...basic })
+describe('mail posted by a provider', () => {
+  test('of Postmark has its text, names, files, thread and reply target', async () => {
+    const gateway = await startPosted({ provider: 'postmark', verify: BASIC })
+    const { status, body } = await gateway.post(JSON.stringify(postmarkMail()), { ...json, ...basic })
     assert.deepEqual([status, body.outcome], [200, 'accepted'])
-    const { from, subject, text, data, attachments, key } = world.last()
+    const { from, subject, text, data, attachments, key } = gateway.last()
     assert.deepEqual(from, { id: 'anna@example.net', name: 'Anna Ágnes', address: 'anna@example.net' })
     assert.deepEqual([subject, text, key], ['Parcel', 'Where is it?', 'mid:<one@example.net>'])
     assert.deepEqual([data.cc, data.provider], [['carl@example.org'], 'postmark'])
@@ -66,35 +66,35 @@ describe('mail that a provider posts', () => {
       ['anna@example.net', '<one@example.net>', undefined],
     )
     assert.match(String(objectAt(data, 'authentication').detail), /configure it to post the raw mail/)
-    const again = await world.post(JSON.stringify(postmarkMail()), { ...json, ...basic })
-    assert.deepEqual([again.status, world.store.messages.length], [200, 1])
+    const again = await gateway.post(JSON.stringify(postmarkMail()), { ...json, ...basic })
+    assert.deepEqual([again.status, gateway.store.messages.length], [200, 1])
   })
 
-  test('of Postmark as it came is proven by its own signature', async () => {
-    const world = await startPosted({ provider: 'postmark', verify: BASIC }, { authentication: 'require' })
+  test('of Postmark with its raw mail is verified by its signature', async () => {
+    const gateway = await startPosted({ provider: 'postmark', verify: BASIC }, { authentication: 'require' })
     const raw = await signed(mail({ text: 'Signed.' }))
     const post = (RawEmail: string) =>
-      world.post(JSON.stringify(postmarkMail({ RawEmail })), { ...json, ...basic })
+      gateway.post(JSON.stringify(postmarkMail({ RawEmail })), { ...json, ...basic })
     assert.equal((await post(raw.toString())).body.outcome, 'accepted')
-    assert.equal(world.last().from.verified, true)
+    assert.equal(gateway.last().from.verified, true)
     assert.equal((await post(raw.toString().replace('Signed.', 'Forged.'))).body.outcome, 'refused')
-    assert.equal(world.store.messages.length, 1)
-    assert.deepEqual(world.refused, ['authentication'])
+    assert.equal(gateway.store.messages.length, 1)
+    assert.deepEqual(gateway.refused, ['authentication'])
   })
 
-  test('answers a robot never, and takes no copy of its own mail for a message', async () => {
-    const world = await startPosted({
+  test('of a robot is not answered, and an own mail is not a message', async () => {
+    const gateway = await startPosted({
       provider: 'cloudflare',
       verify: { scheme: 'bearer', secret: 'a-secret' },
     })
-    const as = { authorization: 'Bearer a-secret', 'content-type': 'message/rfc822' }
-    await world.post(mail({ headers: { 'Auto-Submitted': 'auto-replied' } }), as)
-    assert.equal(objectAt(world.last().data, 'replyTarget').suppress, 'auto-submitted')
+    const headers = { authorization: 'Bearer a-secret', 'content-type': 'message/rfc822' }
+    await gateway.post(mail({ headers: { 'Auto-Submitted': 'auto-replied' } }), headers)
+    assert.equal(objectAt(gateway.last().data, 'replyTarget').suppress, 'auto-submitted')
     const own = `trivium-check.${crypto.randomUUID()}@example.com`
-    assert.equal((await world.post(mail({ id: own }), as)).body.outcome, 'own')
+    assert.equal((await gateway.post(mail({ id: own }), headers)).body.outcome, 'own')
   })
 
-  test('of Mailgun comes as it was, in pieces, or is fetched where it is stored', async () => {
+  test('of Mailgun is raw, parsed, or fetched from its storage', async () => {
     const raw = mail({ text: 'Stored.', id: 'stored@example.net' })
     const api = await startApi(() => ({ body: { 'body-mime': raw } }))
     const options = {
@@ -103,7 +103,7 @@ describe('mail that a provider posts', () => {
       key: 'key-1',
       url: api.url,
     }
-    const world = await startPosted(options)
+    const gateway = await startPosted(options)
     const proof = (token: string) => {
       const timestamp = String(Math.floor(Date.now() / 1000))
       const signature = createHmac('sha256', 'signing')
@@ -111,12 +111,12 @@ describe('mail that a provider posts', () => {
         .digest('hex')
       return { timestamp, token, signature }
     }
-    const token = (at: number) => String(at).repeat(50)
+    const token = (digit: number) => String(digit).repeat(50)
     const common = { recipient: 'support@example.com', sender: 'anna@example.net', subject: 'Help' }
 
     const whole = { ...common, ...proof(token(1)), 'body-mime': mail({ text: 'As it was.' }) }
-    assert.equal((await world.post(new URLSearchParams(whole))).body.outcome, 'accepted')
-    assert.equal(world.last().text, 'As it was.')
+    assert.equal((await gateway.post(new URLSearchParams(whole))).body.outcome, 'accepted')
+    assert.equal(gateway.last().text, 'As it was.')
 
     const form = new FormData()
     const pieces = {
@@ -133,8 +133,8 @@ describe('mail that a provider posts', () => {
     }
     for (const [name, value] of Object.entries(pieces)) form.set(name, value)
     form.set('attachment-1', new Blob(['paid'], { type: 'text/plain' }), 'slip.txt')
-    assert.equal((await world.post(form)).body.outcome, 'accepted')
-    const message = world.last()
+    assert.equal((await gateway.post(form)).body.outcome, 'accepted')
+    const message = gateway.last()
     assert.deepEqual(
       [message.text, message.key, message.attachments.length],
       ['In pieces.', 'mid:<pieces@example.net>', 1],
@@ -145,18 +145,24 @@ describe('mail that a provider posts', () => {
     )
 
     const stored = { ...common, ...proof(token(3)), 'message-url': `${api.url}/v3/domains/x/messages/1` }
-    assert.equal((await world.post(new URLSearchParams(stored))).body.outcome, 'accepted')
-    assert.equal(world.last().text, 'Stored.')
-    assert.equal(api.asked[0]?.headers.authorization, `Basic ${Buffer.from('api:key-1').toString('base64')}`)
+    assert.equal((await gateway.post(new URLSearchParams(stored))).body.outcome, 'accepted')
+    assert.equal(gateway.last().text, 'Stored.')
+    assert.equal(
+      api.requests[0]?.headers.authorization,
+      `Basic ${Buffer.from('api:key-1').toString('base64')}`,
+    )
 
     const elsewhere = { ...common, ...proof(token(4)), 'message-url': 'https://mailgun.net.evil.example/1' }
-    const refusal = await world.post(new URLSearchParams(elsewhere))
+    const refusal = await gateway.post(new URLSearchParams(elsewhere))
     assert.deepEqual([refusal.status, refusal.body.error.code], [400, 'bad_request'])
     assert.match(refusal.body.error.message, /not at Mailgun/)
-    assert.equal((await world.post(new URLSearchParams({ ...whole, signature: 'f'.repeat(64) }))).status, 401)
+    assert.equal(
+      (await gateway.post(new URLSearchParams({ ...whole, signature: 'f'.repeat(64) }))).status,
+      401,
+    )
   })
 
-  test('of Resend is fetched by its id, and posted again while it cannot be', async () => {
+  test('of Resend is fetched by its id, and answered 503 while that fails', async () => {
     const raw = await signed(mail({ text: 'Fetched.' }))
     let isDown = true
     const api = await startApi(({ path }) => {
@@ -166,7 +172,7 @@ describe('mail that a provider posts', () => {
         : { body: raw }
     })
     const secret = `whsec_${Buffer.from('the secret of the endpoint').toString('base64')}`
-    const world = await startPosted({
+    const gateway = await startPosted({
       provider: 'resend',
       verify: { scheme: 'standard-webhooks', secret },
       key: 're_1',
@@ -177,7 +183,12 @@ describe('mail that a provider posts', () => {
       const time = String(Math.floor(Date.now() / 1000))
       const key = Buffer.from('the secret of the endpoint')
       const signature = `v1,${createHmac('sha256', key).update(`${id}.${time}.${text}`).digest('base64')}`
-      return world.post(text, { ...json, 'svix-id': id, 'svix-timestamp': time, 'svix-signature': signature })
+      return gateway.post(text, {
+        ...json,
+        'svix-id': id,
+        'svix-timestamp': time,
+        'svix-signature': signature,
+      })
     }
     const event = {
       type: 'email.received',
@@ -185,28 +196,28 @@ describe('mail that a provider posts', () => {
     }
     const first = await post(event)
     assert.deepEqual(
-      [first.status, first.body.error.code, world.store.messages.length],
+      [first.status, first.body.error.code, gateway.store.messages.length],
       [503, 'mail_unavailable', 0],
     )
     isDown = false
     assert.equal((await post(event)).body.outcome, 'accepted')
     assert.deepEqual(
-      [world.last().text, world.last().from.verified, world.last().data.providerId],
+      [gateway.last().text, gateway.last().from.verified, gateway.last().data.providerId],
       ['Fetched.', true, '56761188'],
     )
     assert.equal((await post({ type: 'email.delivered', data: {} }, 'msg_2')).body.outcome, 'ignored')
-    assert.deepEqual(api.asked.map(({ headers }) => headers.authorization).at(-2), 'Bearer re_1')
-    assert.equal(api.asked.at(-1)?.headers.authorization, undefined)
+    assert.equal(api.requests.at(-2)?.headers.authorization, 'Bearer re_1')
+    assert.equal(api.requests.at(-1)?.headers.authorization, undefined)
   })
 
-  test('of SES comes through SNS, and its bucket is named where it is there', async (t) => {
+  test('of SES is read from an SNS message, and refused with the place if it is only in a bucket', async (t) => {
     const realFetch = fetch
     t.mock.method(globalThis, 'fetch', async (address: string | URL, init?: RequestInit) =>
       new URL(String(address)).hostname === '127.0.0.1'
         ? realFetch(address, init)
         : new Response(CERTIFICATE),
     )
-    const world = await startPosted(
+    const gateway = await startPosted(
       { provider: 'ses', verify: { scheme: 'sns', topic: TOPIC } },
       {},
       { now: () => NOW },
@@ -221,14 +232,14 @@ describe('mail that a provider posts', () => {
         }),
       })
     const plain = { 'content-type': 'text/plain; charset=UTF-8' }
-    const post = (message: object) => world.post(JSON.stringify(message), plain)
+    const post = (message: object) => gateway.post(JSON.stringify(message), plain)
     const raw = mail({ text: 'Grüße.', headers: { Date: new Date(NOW).toUTCString() } })
     const inside = notification(
       { type: 'SNS', encoding: 'BASE64' },
       { content: Buffer.from(raw).toString('base64') },
     )
     assert.equal((await post(inside)).body.outcome, 'accepted')
-    assert.equal(world.last().text, 'Grüße.')
+    assert.equal(gateway.last().text, 'Grüße.')
     const outside = await post(notification({ type: 'S3', bucketName: 'my-mail', objectKey: 'in/1' }))
     assert.equal(outside.status, 400)
     assert.match(
@@ -241,16 +252,16 @@ describe('mail that a provider posts', () => {
       'ignored',
     )
     assert.equal((await post({ ...inside, Message: '{}' })).status, 401)
-    assert.equal(world.store.messages.length, 1)
+    assert.equal(gateway.store.messages.length, 1)
   })
 
-  test('of SendGrid comes as it was or in pieces', async () => {
-    const world = await startPosted({ provider: 'sendgrid', verify: BASIC })
+  test('of SendGrid is raw or parsed', async () => {
+    const gateway = await startPosted({ provider: 'sendgrid', verify: BASIC })
     const raw = new FormData()
     raw.set('email', mail({ text: 'Raw.' }))
     raw.set('envelope', '{"to":["support@example.com"],"from":"anna@example.net"}')
-    assert.equal((await world.post(raw, basic)).body.outcome, 'accepted')
-    assert.equal(world.last().text, 'Raw.')
+    assert.equal((await gateway.post(raw, basic)).body.outcome, 'accepted')
+    assert.equal(gateway.last().text, 'Raw.')
     const pieces = new FormData()
     pieces.set(
       'headers',
@@ -259,16 +270,16 @@ describe('mail that a provider posts', () => {
     pieces.set('text', 'Pieces.')
     pieces.set('attachments', '1')
     pieces.set('attachment1', new Blob(['x'], { type: 'image/png' }), 'a.png')
-    assert.equal((await world.post(pieces, basic)).body.outcome, 'accepted')
-    assert.deepEqual([world.last().text, world.last().attachments[0]?.type], ['Pieces.', 'image/png'])
+    assert.equal((await gateway.post(pieces, basic)).body.outcome, 'accepted')
+    assert.deepEqual([gateway.last().text, gateway.last().attachments[0]?.type], ['Pieces.', 'image/png'])
   })
 })
 
-describe('bad deliveries of mail', () => {
-  test('are told apart, and lose nothing', async () => {
-    const world = await startPosted({ provider: 'postmark', verify: BASIC }, { 'max-size': '4kb' })
+describe('deliveries of mail', () => {
+  test('with a wrong signature, body or size are refused with different codes', async () => {
+    const gateway = await startPosted({ provider: 'postmark', verify: BASIC }, { 'max-size': '4kb' })
     const refusal = async (body: string, headers = {}) => {
-      const answer = await world.post(body, { ...json, ...basic, ...headers })
+      const answer = await gateway.post(body, { ...json, ...basic, ...headers })
       return [answer.status, answer.body.error?.code]
     }
     assert.deepEqual(await refusal('{}', { authorization: 'Basic eDp5' }), [401, 'signature_invalid'])
@@ -276,13 +287,20 @@ describe('bad deliveries of mail', () => {
     assert.deepEqual(await refusal('{"MessageID":"1"}'), [400, 'bad_request'])
     assert.deepEqual(await refusal('[]'), [400, 'bad_request'])
     assert.deepEqual(await refusal('x'.repeat(2_000_000)), [413, 'body_too_large'])
-    assert.equal(world.store.messages.length, 0)
-    assert.equal(world.refused.length, 5)
+    assert.equal(gateway.store.messages.length, 0)
+    assert.equal(gateway.refused.length, 5)
+  })
+
+  test('with a large or truncated raw mail are accepted', async () => {
+    const gateway = await startPosted({ provider: 'postmark', verify: BASIC }, { 'max-size': '4kb' })
 
     const large = mail({ text: 'x'.repeat(5_000), subject: 'Large' })
-    const answer = await world.post(JSON.stringify(postmarkMail({ RawEmail: large })), { ...json, ...basic })
+    const answer = await gateway.post(JSON.stringify(postmarkMail({ RawEmail: large })), {
+      ...json,
+      ...basic,
+    })
     assert.equal(answer.body.outcome, 'accepted')
-    const message = world.last()
+    const message = gateway.last()
     assert.deepEqual(
       [message.subject, message.text, message.attachments[0]?.size],
       ['Large', '', Buffer.byteLength(large)],
@@ -290,55 +308,57 @@ describe('bad deliveries of mail', () => {
     assert.match(String(message.data.unreadable), /max-size is 4096\. It is attached as mail\.eml/)
 
     const cut = `${mail({ headers: { 'Content-Type': 'multipart/mixed; boundary=b' }, text: '--b\nContent-Type: text/plain\n\nUp to he' }).trimEnd()}`
-    await world.post(JSON.stringify(postmarkMail({ RawEmail: cut })), { ...json, ...basic })
-    assert.equal(world.last().text, 'Up to he')
+    await gateway.post(JSON.stringify(postmarkMail({ RawEmail: cut })), { ...json, ...basic })
+    assert.equal(gateway.last().text, 'Up to he')
   })
 
-  test('whose sender nobody can tell yet are posted again, and taken after the limit', async () => {
+  test('whose sender cannot be verified yet are answered 503, and accepted after the limit', async () => {
     let now = Date.now()
     const down = dnsOf({}, () => 'ESERVFAIL')
     const secret = { scheme: 'bearer', secret: 'a-secret' }
-    const world = await startPosted(
+    const gateway = await startPosted(
       { provider: 'cloudflare', verify: secret },
       {},
-      { now: () => now, world: { resolver: down, decisionTimeout: 60_000 } },
+      { now: () => now, overrides: { resolver: down, decisionTimeout: 60_000 } },
     )
     const raw = new Uint8Array(await signed(mail({ text: 'Whose?' })))
-    const post = () => world.post(raw, { authorization: 'Bearer a-secret' })
+    const post = () => gateway.post(raw, { authorization: 'Bearer a-secret' })
     const first = await post()
     assert.deepEqual([first.status, first.body.error.code], [503, 'mail_unavailable'])
     now += 61_000
     assert.equal((await post()).body.outcome, 'accepted')
-    assert.equal(objectAt(world.last().data, 'replyTarget').suppress, 'unauthenticated')
+    assert.equal(objectAt(gateway.last().data, 'replyTarget').suppress, 'unauthenticated')
   })
+})
 
-  test('are refused with what is missing, by a gateway that is set up wrongly', async () => {
-    const wrong = async (webhook: object, options = {}) => {
+describe('a gateway for posted mail', () => {
+  test('with a wrong configuration is refused with the missing or wrong option', async () => {
+    const faultOf = async (webhook: object, options = {}) => {
       const error = await startPosted(webhook, options).catch((thrown: unknown) => thrown)
       return String(error)
     }
-    assert.match(await wrong({ provider: 'postmark' }), /missing key \\"verify\\": for postmark .*basic/)
-    assert.match(await wrong({ provider: 'ses', verify: BASIC }), /comes through SNS/)
-    assert.match(await wrong({ provider: 'resend', verify: BASIC }), /missing key \\"key\\"/)
+    assert.match(await faultOf({ provider: 'postmark' }), /missing key \\"verify\\": for postmark .*basic/)
+    assert.match(await faultOf({ provider: 'ses', verify: BASIC }), /comes through SNS/)
+    assert.match(await faultOf({ provider: 'resend', verify: BASIC }), /missing key \\"key\\"/)
     assert.match(
-      await wrong({ provider: 'postmark', verify: BASIC }, { inbound: 'imap' }),
+      await faultOf({ provider: 'postmark', verify: BASIC }, { inbound: 'imap' }),
       /missing key \\"imap\\".*inbound: webhook/s,
     )
     assert.match(
-      await wrong({ provider: 'postmark', verify: BASIC }, { outbound: 'smtp' }),
+      await faultOf({ provider: 'postmark', verify: BASIC }, { outbound: 'smtp' }),
       /missing key \\"smtp\\"/,
     )
     assert.match(
-      await wrong({ provider: 'postmark', verify: BASIC }, { api: { provider: 'ses' } }),
+      await faultOf({ provider: 'postmark', verify: BASIC }, { api: { provider: 'ses' } }),
       /missing key \\"region\\"/,
     )
-    assert.match(await wrong({ provider: 'postmark', verify: BASIC }, { after: 'delete' }), /in no folder/)
+    assert.match(await faultOf({ provider: 'postmark', verify: BASIC }, { after: 'delete' }), /in no folder/)
     assert.match(
-      await wrong({ provider: 'postmark', verify: BASIC }, { handover: 'on-human-reply' }),
+      await faultOf({ provider: 'postmark', verify: BASIC }, { handover: 'on-human-reply' }),
       /needs `sent: \{ folder \}`/,
     )
     assert.match(
-      await wrong({ provider: 'postmark', verify: BASIC }, { handover: 'sometimes' }),
+      await faultOf({ provider: 'postmark', verify: BASIC }, { handover: 'sometimes' }),
       /expected on-human-reply/,
     )
   })

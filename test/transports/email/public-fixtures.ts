@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { replyFixtures } from '../../../ops/system-packages.ts'
 
-/** A reply, and what the library that it comes from expects of it. */
+/** A reply from the tests of a library, and the text that the library expects. */
 export type Fixture = { family: string; name: string; input: string; isHtml?: boolean; expected: string }
 
 const require = createRequire(import.meta.url)
 const { compile }: { compile(source: string, options: object): string } = require('coffeescript')
 
-/** crisp-oss/email-reply-parser, MIT: a port of GitHub's library, with its mails. What it shows is what is expected. */
+/** crisp-oss/email-reply-parser, MIT: a port of GitHub's library, with its mails. Its own result is the expected text. */
 export function crisp(): Fixture[] {
   const folder = dirname(require.resolve('email-reply-parser/package.json'))
   const Parser: new () => { read(mail: string): { getVisibleText(): string } } = require('email-reply-parser')
@@ -21,23 +21,23 @@ export function crisp(): Fixture[] {
   })
 }
 
-/** lever/planer, MIT: a port of mailgun/talon. Its own tests tell the cases, with something in place of the library that notes them. */
+/** lever/planer, MIT: a port of mailgun/talon. Runs its tests, with the library replaced by functions that record the cases. */
 export function planer(): Fixture[] {
   return [...planerCases('planerText', false), ...planerCases('planerHtml', true)]
 }
 
 function planerCases(file: string, isHtml: boolean): Fixture[] {
   const folder = join(dirname(require.resolve('planer/package.json')), 'test')
-  const found: Fixture[] = []
+  const recorded: Fixture[] = []
   let title = ''
-  const note = (input: string, expected: string) => {
-    const before = found.filter(({ name }) => name.startsWith(title)).length
+  const record = (input: string, expected: string) => {
+    const before = recorded.filter(({ name }) => name.startsWith(title)).length
     const name = before > 0 ? `${title} (${before + 1})` : title
-    found.push({ family: 'planer', name, input, isHtml, expected })
+    recorded.push({ family: 'planer', name, input, isHtml, expected })
   }
   const extract = (input: string) => ({ input })
   const modules: Record<string, unknown> = {
-    chai: { expect: (actual: unknown) => expectation(actual, note) },
+    chai: { expect: (actual: unknown) => expectation(actual, record) },
     fs: { readFileSync },
     jsdom: {
       JSDOM: class {
@@ -58,22 +58,22 @@ function planerCases(file: string, isHtml: boolean): Fixture[] {
       run.call({})
     },
   })
-  return found
+  return recorded
 }
 
-/** Like that of chai, where any word may follow any other: `equal` notes what is expected of an input, and nothing fails. */
-function expectation(actual: unknown, note: (input: string, expected: string) => void): object {
+/** Accepts any chain of words, like chai. `equal` records the expected text of an input, and never fails. */
+function expectation(actual: unknown, record: (input: string, expected: string) => void): object {
   const { input } = Object(actual)
   const chain: object = new Proxy(() => chain, {
     get: (_, word) => (word === 'equal' ? equal : chain),
   })
   const equal = (expected: unknown) => {
-    if (typeof input === 'string' && typeof expected === 'string') note(input, expected)
+    if (typeof input === 'string' && typeof expected === 'string') record(input, expected)
   }
   return chain
 }
 
-/** discourse/email_reply_trimmer, MIT, as Debian has its source; none where that could not be had. */
+/** discourse/email_reply_trimmer, MIT, from the source package of Debian. Empty if that could not be downloaded. */
 export function discourse(): Fixture[] {
   const folder = replyFixtures()
   if (folder === undefined) return []

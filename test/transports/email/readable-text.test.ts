@@ -6,9 +6,9 @@ import fc from '../../fixtures/fast-check.ts'
 import { inProportion } from '../../fixtures/in-time.ts'
 
 describe('the text of an HTML mail', () => {
-  const cases: [what: string, html: string, text: string][] = [
+  const cases: [title: string, html: string, text: string][] = [
     [
-      'has the cells of a table apart, and its rows on lines',
+      'separates the cells of a table by tabs, and its rows by lines',
       '<table><tr><th>Item</th><th>Price</th></tr><tr><td>Cup</td><td>30</td></tr></table>after',
       'Item\tPrice\nCup\t30\nafter',
     ],
@@ -19,21 +19,21 @@ describe('the text of an HTML mail', () => {
     ],
     ['keeps the case of headings', '<h1>Your password</h1><h2>aBcD</h2>', 'Your password\n\n\naBcD'],
     ['keeps the case of the head of a table', '<table><tr><th>aB</th></tr></table>', 'aB'],
-    ['has an empty line for a rule', 'New<hr style="width:98%">old', 'New\n\nold'],
-    ['has definitions and choices on lines', '<dl><dt>a</dt><dd>b</dd></dl>', 'a\nb'],
-    ['keeps text that is laid out', '<pre>a\t\tb\n  c</pre>', 'a\t\tb\n  c'],
+    ['has an empty line for a horizontal rule', 'New<hr style="width:98%">old', 'New\n\nold'],
+    ['has each definition on its own line', '<dl><dt>a</dt><dd>b</dd></dl>', 'a\nb'],
+    ['keeps preformatted text', '<pre>a\t\tb\n  c</pre>', 'a\t\tb\n  c'],
     ['marks a quote', 'new<blockquote>old</blockquote>', 'new\n\n> old'],
-    ['says where links go', '<a href="https://x.org/t">late</a>', 'late [https://x.org/t]'],
+    ['has the addresses of links', '<a href="https://x.org/t">late</a>', 'late [https://x.org/t]'],
   ]
-  for (const [what, html, text] of cases) test(what, () => assert.equal(htmlToText(html).trim(), text))
+  for (const [title, html, text] of cases) test(title, () => assert.equal(htmlToText(html).trim(), text))
 
-  test('ends before the quote of Outlook, which a rule parts from the answer', () => {
+  test('ends before the quote of Outlook, which follows a horizontal rule', () => {
     const html =
       '<div>New text</div><div id="appendonsend"></div><hr style="display:inline-block"><div id="divRplyFwdMsg"><b>From:</b> Support &lt;s@example.com&gt;<br><b>Sent:</b> Friday, November 20, 2026 12:00 PM<br><b>To:</b> Anna<br><b>Subject:</b> Re: x<div>&nbsp;</div></div><div>old</div>'
     assert.equal(newPart(htmlToText(html), 'reply'), 'New text')
   })
 
-  test('is whole beside styles, scripts, comments and images of any length', () => {
+  test('is complete with styles, scripts, comments and images of any length', () => {
     const long = 'a{color:red}\n'.repeat(20_000)
     for (const hidden of [
       `<style>${long}</style>`,
@@ -47,7 +47,7 @@ describe('the text of an HTML mail', () => {
     }
   })
 
-  test('says so where it had to be cut, for its length or its depth', () => {
+  test('has a note where the formatting ends because of length or depth', () => {
     const long = htmlToText(`<p>${'word '.repeat(50_000)}</p><b>the end of it</b>`)
     assert.match(long, /^word word/)
     assert.match(long, /word\n\n\(The rest has no formatting, .*\)\n.* the end of it/)
@@ -56,12 +56,12 @@ describe('the text of an HTML mail', () => {
     assert.doesNotMatch(htmlToText(`<p>${'word '.repeat(20_000)}</p>`), /What follows/)
   })
 
-  test('has what stands behind the end of the body, as lists and gateways add it', () => {
+  test('includes text after the end of the body, as added by lists and mail gateways', () => {
     const html = '<html><head><title>T</title></head><body><p>one</p></body></html><p>two</p>'
     assert.equal(htmlToText(html).trim(), 'one\n\ntwo')
   })
 
-  test('of hostile markup is made without a throw, in bounded time', async () => {
+  test('of hostile markup is made without an exception, in bounded time', async () => {
     const tags =
       '<|<style>|<!--|-->|<div>|</div>|<td>|<table>|<a href="| src="data:|&|\ue0f1|<style|</style|<script>| '
     const pieces = tags.split('|')

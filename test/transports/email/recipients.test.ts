@@ -6,15 +6,16 @@ import { SMTPServer } from 'smtp-server'
 import { isJsonObject, pathGet } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { childIndex, isThreadIndex } from '../../../transports/email/outbound/thread-index.ts'
-import { type Daemon, mail, readMails, replyTo, startWorld } from './harness.ts'
+import { type Daemon, mail, readMails, replyTo, startMailServer } from './harness.ts'
 
-const world = await startWorld()
-const daemon = await world.daemon({ aliases: ['help@example.com'] })
+const mailServer = await startMailServer()
+const daemon = await mailServer.daemon({ aliases: ['help@example.com'] })
 
-const received = async (on: Daemon, raw: string): Promise<Message> => {
-  const count = on.store.messages.length
-  await world.deliver(raw)
-  return on.message(count)
+/** Delivers a mail and resolves with its message. */
+const receive = async (daemon: Daemon, raw: string): Promise<Message> => {
+  const count = daemon.store.messages.length
+  await mailServer.deliver(raw)
+  return daemon.message(count)
 }
 const sendOf = (to: string | readonly string[], more: object = {}) => ({
   ...{ key: `k:${Math.random()}`, gateway: 'support', conversation: 'c', text: 'hello', subject: 'News' },
@@ -24,11 +25,11 @@ const sendOf = (to: string | readonly string[], more: object = {}) => ({
 const headerOf = (raw: Buffer | undefined, name: string) =>
   new RegExp(`^${name}: ((?:.|\\r\\n[ \\t])*)`, 'im').exec(String(raw))?.[1]?.replaceAll(/\s+/g, ' ')
 
-// They share a mailbox and a server.
+// The tests share a mailbox and an SMTP server.
 describe('mail between people', { concurrency: 1 }, () => {
   describe('a mail to several people', () => {
     beforeEach(() => {
-      world.smtp.taken.length = 0
+      mailServer.smtp.taken.length = 0
     })
 
     test('reaches each of to, cc and bcc once, and names no blind copies', async () => {
@@ -38,7 +39,7 @@ describe('mail between people', { concurrency: 1 }, () => {
           bcc: ['dora@example.net', 'cora@example.net'],
         }),
       )
-      const [sent] = world.smtp.taken
+      const [sent] = mailServer.smtp.taken
       assert.deepEqual(
         sent?.to,
         ['ada', 'bea', 'cora', 'dora'].map((name) => `${name}@example.net`),
@@ -48,14 +49,17 @@ describe('mail between people', { concurrency: 1 }, () => {
       assert.doesNotMatch(String(sent?.raw), /dora/)
     })
 
-    test('leaves our own addresses out, and refuses a mail without recipients, or with an invalid address', async () => {
+    test('leaves out own addresses', async () => {
       await daemon.transport.send(
         sendOf(['support@example.com', 'ada@example.net'], {
           cc: ['Help@example.com', 'support+x@example.com'],
         }),
       )
-      assert.deepEqual(world.smtp.taken[0]?.to, ['ada@example.net'])
-      const many = Array.from({ length: 101 }, (_, at) => `a${at}@example.net`)
+      assert.deepEqual(mailServer.smtp.taken[0]?.to, ['ada@example.net'])
+    })
+
+    test('is refused without recipients, with an invalid address, or with over 100 recipients', async () => {
+      const many = Array.from({ length: 101 }, (_, index) => `a${index}@example.net`)
       for (const [to, more] of [
         [['support@example.com', 'help@example.com'], {}],
         [['ada@example.net', 'bea'], {}],
@@ -67,9 +71,9 @@ describe('mail between people', { concurrency: 1 }, () => {
         await assert.rejects(daemon.transport.send(sendOf(to, more)), { code: 'send_rejected' }, String(to))
     })
 
-    test('tells what became of each, and sends again only to those who wait', async (t) => {
+    test('records the outcome of each recipient, and is retried only for temporary failures', async (t) => {
       let isFull = true
-      const taken: string[][] = []
+      const envelopes: string[][] = []
       const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code })
       const server = new SMTPServer({
         disabledCommands: ['AUTH', 'STARTTLS'],
@@ -78,7 +82,7 @@ describe('mail between people', { concurrency: 1 }, () => {
           return address.startsWith('full') && isFull ? done(refusal(452, '4.2.2 mailbox full')) : done()
         },
         onData(stream, session, done) {
-          taken.push(session.envelope.rcptTo.map(({ address }) => address))
+          envelopes.push(session.envelope.rcptTo.map(({ address }) => address))
           stream.resume().on('end', () => done())
         },
       })
@@ -86,8 +90,8 @@ describe('mail between people', { concurrency: 1 }, () => {
       await once(inner, 'listening')
       t.after(() => new Promise<void>((resolve) => server.close(() => resolve())))
       const { port } = inner.address() as AddressInfo
-      const one = await world.daemon({ smtp: { host: '127.0.0.1', port, tls: 'none' } })
-      const message = await received(
+      const one = await mailServer.daemon({ smtp: { host: '127.0.0.1', port, tls: 'none' } })
+      const message = await receive(
         one,
         mail({ headers: { Cc: 'gone@example.net, full@example.net', To: 'support@example.com' } }),
       )
@@ -105,7 +109,7 @@ describe('mail between people', { concurrency: 1 }, () => {
       assert.equal(data.recipients['anna@example.net'], 'sent')
       assert.equal(data.recipients['full@example.net'], 'sent')
       await one.transport.send(reply)
-      assert.deepEqual(taken, [['anna@example.net'], ['full@example.net']])
+      assert.deepEqual(envelopes, [['anna@example.net'], ['full@example.net']])
       assert.deepEqual(
         one.notes.map(({ what }) => what),
         ['sent in part'],
@@ -116,50 +120,50 @@ describe('mail between people', { concurrency: 1 }, () => {
 
   describe('an answer to all', () => {
     beforeEach(() => {
-      world.smtp.taken.length = 0
+      mailServer.smtp.taken.length = 0
     })
     const headers = {
       To: 'support@example.com, Bob <bob@example.org>',
       Cc: 'Carl <carl@example.org>, help@example.com, no-reply@example.org, anna@example.net',
     }
 
-    test('goes to the sender, and to whom else the mail went, but to no address of ours and to no machine', async () => {
-      const message = await received(daemon, mail({ headers }))
+    test('goes to the sender and the other recipients, except for own addresses and robots', async () => {
+      const message = await receive(daemon, mail({ headers }))
       await daemon.transport.send(replyTo(message, 'to one', 'k:one'))
       await daemon.transport.send({ ...replyTo(message, 'to all', 'k:all'), replyAll: true })
-      const [one, all] = world.smtp.taken
+      const [one, all] = mailServer.smtp.taken
       assert.deepEqual(one?.to, ['anna@example.net'])
       assert.deepEqual(all?.to, ['anna@example.net', 'bob@example.org', 'carl@example.org'])
       assert.equal(headerOf(all?.raw, 'To'), 'Anna <anna@example.net>, Bob <bob@example.org>')
       assert.equal(headerOf(all?.raw, 'Cc'), 'Carl <carl@example.org>')
-      const [read] = await readMails(world, 'carl@example.org')
+      const [read] = await readMails(mailServer, 'carl@example.org')
       assert.equal(read?.text.trim(), 'to all')
     })
 
-    test('goes to nobody who may not write here', async () => {
-      const strict = await world.daemon({ 'allowed-senders': ['*@example.net'], authentication: 'off' })
-      const message = await received(strict, mail({ headers }))
+    test('does not go to recipients who are not allowed senders', async () => {
+      const strict = await mailServer.daemon({ 'allowed-senders': ['*@example.net'], authentication: 'off' })
+      const message = await receive(strict, mail({ headers }))
       await strict.transport.send({ ...replyTo(message, 'to all'), replyAll: true })
-      assert.deepEqual(world.smtp.taken[0]?.to, ['anna@example.net'])
+      assert.deepEqual(mailServer.smtp.taken[0]?.to, ['anna@example.net'])
       await strict.stop()
     })
   })
 
-  describe('the conversation index of Outlook', () => {
+  describe('the Thread-Index of Outlook', () => {
     const first = Buffer.concat([Buffer.from([1, 0xdc, 0x6b, 0x2a, 0x10, 0x40]), Buffer.alloc(16, 7)])
 
-    test('goes on with each answer, also from Outlook to Outlook', async () => {
-      world.smtp.taken.length = 0
+    test('is continued in answers to a first mail and to an answer', async () => {
+      mailServer.smtp.taken.length = 0
       for (const index of [first, Buffer.concat([first, Buffer.alloc(5, 3)])]) {
         const parent = index.toString('base64')
         const raw = mail({
           subject: 'RE: Order',
           headers: { 'Thread-Index': parent, 'Thread-Topic': 'Order' },
         })
-        const message = await received(daemon, raw)
+        const message = await receive(daemon, raw)
         assert.equal(pathGet(message.data, 'replyTarget.threadIndex'), parent)
         await daemon.transport.send(replyTo(message, 'hello', `k:${parent}`))
-        const sent = world.smtp.taken.at(-1)?.raw
+        const sent = mailServer.smtp.taken.at(-1)?.raw
         const child = headerOf(sent, 'Thread-Index') ?? ''
         assert.ok(isThreadIndex(child))
         const bytes = Buffer.from(child, 'base64')
@@ -170,10 +174,11 @@ describe('mail between people', { concurrency: 1 }, () => {
     })
 
     test('counts the time since the first mail in units of 26 ms, and of 0.8 s after 1.7 years', () => {
+      /** The start of the index as a Windows FILETIME: units of 100 ns since 1601. */
       const began = BigInt(first.readUIntBE(0, 6)) << 16n
-      const at = (ms: number) => Number((began - 116_444_736_000_000_000n) / 10_000n) + ms
+      const timeAfter = (ms: number) => Number((began - 116_444_736_000_000_000n) / 10_000n) + ms
       const unitsOf = (ms: number) =>
-        Buffer.from(childIndex(first.toString('base64'), at(ms), 5), 'base64').readUInt32BE(22)
+        Buffer.from(childIndex(first.toString('base64'), timeAfter(ms), 5), 'base64').readUInt32BE(22)
       assert.ok(Math.abs(unitsOf(60_000) - 600_000_000 / 2 ** 18) <= 1)
       const years = unitsOf(3 * 365 * 86_400_000)
       assert.equal(years >>> 31, 1)
@@ -181,14 +186,18 @@ describe('mail between people', { concurrency: 1 }, () => {
       assert.equal(unitsOf(-5000), 0)
     })
 
-    test('is left out where the mail has none, or another one', async () => {
+    test('is left out if the mail has none, or an invalid one', async () => {
       for (const index of [undefined, 'not base64', 'AQ==', `${first.toString('base64').slice(0, -4)}AAAA`]) {
         const headers = index === undefined ? {} : { 'Thread-Index': index }
-        const message = await received(daemon, mail({ headers }))
-        world.smtp.taken.length = 0
+        const message = await receive(daemon, mail({ headers }))
+        mailServer.smtp.taken.length = 0
         await daemon.transport.send(replyTo(message, 'hello', `none:${index}`))
         const isKept = isThreadIndex(index)
-        assert.equal(headerOf(world.smtp.taken[0]?.raw, 'Thread-Index') !== undefined, isKept, String(index))
+        assert.equal(
+          headerOf(mailServer.smtp.taken[0]?.raw, 'Thread-Index') !== undefined,
+          isKept,
+          String(index),
+        )
       }
     })
   })

@@ -7,22 +7,27 @@ import { serversOf } from './harness.ts'
 
 const HOUR = 3_600_000
 
-/** A budget with a clock of its own. */
-function world(budget?: unknown, store: MemoryStore = createMemoryStore()) {
-  const { options } = { options: parsed(budget) }
+/** A budget with its own clock. */
+function startBudget(budget?: unknown, store: MemoryStore = createMemoryStore()) {
+  const options = parsed(budget)
   const clock = { now: 1_800_000_000_000 }
   const warnings: string[] = []
   const log = { ...silent, warn: (_fields: object, text: string) => void warnings.push(text) }
   const limits = createReplyBudget(options, { kv: store.kv, gateway: 'support', now: () => clock.now, log })
-  /** How many of so many answers are sent; each to a new address, in a thread of its own. */
-  const send = async (times: number, to: (at: number) => string, pause: number, subject = () => 'Help') => {
+  /** Sends answers with a pause (ms) before each, each in a new thread. Resolves with the number that the budget allows. */
+  const send = async (
+    times: number,
+    to: (index: number) => string,
+    pause: number,
+    subject = () => 'Help',
+  ) => {
     let sent = 0
-    for (let at = 0; at < times; at++) {
+    for (let index = 0; index < times; index++) {
       clock.now += pause
       const id = crypto.randomUUID()
       const answer = {
         key: id,
-        to: to(at),
+        to: to(index),
         subject: subject(),
         conversation: id,
         thread: id,
@@ -43,9 +48,9 @@ function parsed(budget?: unknown) {
   return emailOptions.parse({ ...servers, ...(budget === undefined ? {} : { 'reply-budget': budget }) })
 }
 
-describe('automatic replies are limited', () => {
-  test('for a domain, where a robot has another address each time', async () => {
-    const { send, limits, warnings } = world()
+describe('the budget of automatic replies', () => {
+  test('limits a domain if a robot changes its address', async () => {
+    const { send, limits, warnings } = startBudget()
     assert.equal(await send(60, (at) => `ticket-${at}@robot.example`, 700), 11)
     assert.match(
       limits.exhausted().join(),
@@ -54,32 +59,32 @@ describe('automatic replies are limited', () => {
     assert.deepEqual(warnings, ['automatic replies to robot.example are stopped'])
   })
 
-  test('for all the hosts of a domain together', async () => {
-    const { send } = world()
+  test('counts all hosts of a domain together', async () => {
+    const { send } = startBudget()
     assert.equal(await send(60, (at) => `a@host${at}.robot.co.uk`, 700), 11)
   })
 
-  test('for a domain whose people write one after the other less than for a robot', async () => {
-    const { send } = world()
+  test('allows more for a domain if its mails are a minute apart', async () => {
+    const { send } = startBudget()
     assert.equal(await send(60, (at) => `person${at}@company.example`, 60_000), 20)
   })
 
-  test('not for one domain because of another', async () => {
-    const { send, limits } = world()
+  test('does not limit other domains', async () => {
+    const { send, limits } = startBudget()
     await send(60, (at) => `a${at}@robot.example`, 700)
     assert.equal(await send(30, (at) => `a@company${at}.example`, 700), 30)
     assert.equal(limits.exhausted().length, 1)
   })
 
-  test('in a domain that many share only for what looks like one robot', async () => {
+  test('limits a mail provider only for mails that look like those of one robot', async () => {
     for (const domain of ['gmail.com', 'outlook.com', 'gmx.de', 'yahoo.co.uk', 'qq.com', 'example.com']) {
-      const people = world()
+      const people = startBudget()
       const subject = () => `Question about ${Math.random().toString(36)}`
       assert.equal(await people.send(100, (at) => `person${at}@${domain}`, 700, subject), 100, domain)
-      const same = world()
+      const same = startBudget()
       assert.equal(await same.send(100, (at) => `person${at}@${domain}`, 35_000), 100, domain)
       let ticket = 0
-      const robot = world()
+      const robot = startBudget()
       const sent = await robot.send(
         100,
         (at) => `robot${at}@${domain}`,
@@ -90,33 +95,33 @@ describe('automatic replies are limited', () => {
     }
   })
 
-  test('for the gateway as a whole', async () => {
-    const { send, limits, store } = world({ gateway: '50/h' })
+  test('limits the gateway as a whole, with small records', async () => {
+    const { send, limits, store } = startBudget({ gateway: '50/h' })
     assert.equal(await send(60, (at) => `a@company${at}.example`, 1000), 50)
     assert.match(limits.exhausted().join(), /of this gateway/)
     for (const key of (await store.kv.list('email/support/budget/', 1000)).items)
       assert.ok(JSON.stringify((await store.kv.get(key))?.value).length < 2000)
   })
 
-  test('until the time of the limit is over', async () => {
-    const { send, clock, limits } = world()
+  test('ends after the time of the limit', async () => {
+    const { send, clock, limits } = startBudget()
     await send(60, (at) => `a${at}@robot.example`, 700)
     clock.now += HOUR
     assert.deepEqual(limits.exhausted(), [])
     assert.equal(await send(5, (at) => `b${at}@robot.example`, 60_000), 5)
   })
 
-  test('after a restart as before it', async () => {
-    const before = world()
+  test('is the same after a restart', async () => {
+    const before = startBudget()
     await before.send(60, (at) => `a${at}@robot.example`, 700)
-    const restarted = world(undefined, before.store)
+    const restarted = startBudget(undefined, before.store)
     restarted.clock.now = before.clock.now
     assert.equal(await restarted.send(20, (at) => `b${at}@robot.example`, 700), 0)
     assert.equal(restarted.limits.exhausted().length, 1)
   })
 
-  test('once for a reply that is tried again, and not for one that a person sends again', async () => {
-    const { limits, clock } = world('2/h')
+  test('counts a retried reply once, and allows one that an operator retries', async () => {
+    const { limits, clock } = startBudget('2/h')
     const answer = (key: string) =>
       limits.take({
         key,
@@ -132,15 +137,18 @@ describe('automatic replies are limited', () => {
     assert.equal(await answer('3'), undefined)
   })
 
-  test('as the configuration says', async () => {
-    const every = { count: 10, per: HOUR }
-    const defaults = { address: every, conversation: every, thread: every, domain: { count: 20, per: HOUR } }
+  test('is configurable', async () => {
+    const tenPerHour = { count: 10, per: HOUR }
+    const defaults = {
+      ...{ address: tenPerHour, conversation: tenPerHour, thread: tenPerHour },
+      domain: { count: 20, per: HOUR },
+    }
     assert.deepEqual(parsed()['reply-budget'], { ...defaults, gateway: { count: 1000, per: HOUR } })
     assert.equal(parsed('off')['reply-budget'].gateway, 'off')
     assert.deepEqual(parsed('50/h')['reply-budget'].domain, { count: 100, per: HOUR })
     assert.equal(parsed({ domain: 'off' })['reply-budget'].domain, 'off')
     assert.throws(() => parsed('many'), /expected a rate such as 10\/h/)
-    const { send } = world({ domain: 'off', gateway: 'off' })
+    const { send } = startBudget({ domain: 'off', gateway: 'off' })
     assert.equal(await send(60, (at) => `a${at}@robot.example`, 700), 60)
   })
 })

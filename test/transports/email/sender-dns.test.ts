@@ -5,7 +5,7 @@ import { oneTimeResolver } from '../../../transports/email/proof/dns.ts'
 import { createIdentityCheck } from '../../../transports/email/proof/verify.ts'
 import { createMemoryStore, type MemoryStore } from '../../fixtures/memory-store.ts'
 import { until } from '../../fixtures/until.ts'
-import { cursorOf, type DaemonOptions, mail, type Options, startWorld } from './harness.ts'
+import { cursorOf, type DaemonOptions, mail, type Options, startMailServer } from './harness.ts'
 import { dnsOf, RECORDS, signed } from './signing.ts'
 
 /** What is found out while look-ups of these names fail with an error of this code. */
@@ -56,13 +56,13 @@ describe('while the DNS fails', () => {
   })
 })
 
-const world = await startWorld()
+const mailServer = await startMailServer()
 
 describe('a mailbox during an outage of the DNS', () => {
   const guarded = async (options: Options, broken: (name: string) => boolean, more: DaemonOptions = {}) => {
     const state = { broken }
     const resolver = dnsOf(RECORDS, (name) => (state.broken(name) ? 'ESERVFAIL' : undefined))
-    const daemon = await world.daemon(options, { ...more, world: { resolver, ...more.world } })
+    const daemon = await mailServer.daemon(options, { ...more, overrides: { resolver, ...more.overrides } })
     const waiting = () => daemon.logs.some(({ message }) => message === 'a mail was set aside')
     return { daemon, state, waiting }
   }
@@ -71,9 +71,9 @@ describe('a mailbox during an outage of the DNS', () => {
   test('loses no honest mail where proof is required', async () => {
     const options = { address: 'honest@example.com', authentication: 'require', after: 'delete' }
     const { daemon, state, waiting } = await guarded(options, () => true, {
-      world: { decisionTimeout: 2000 },
+      overrides: { decisionTimeout: 2000 },
     })
-    await world.deliver(await signed(mail({ text: 'genuine' })), options.address)
+    await mailServer.deliver(await signed(mail({ text: 'genuine' })), options.address)
     await until(waiting, 'the first try')
     assert.deepEqual(daemon.refused, [])
     state.broken = () => false
@@ -82,16 +82,16 @@ describe('a mailbox during an outage of the DNS', () => {
   })
 
   test('in the end refuses it where proof is required, and else takes it without an answer', async () => {
-    const short = { world: { decisionTimeout: 100 } }
+    const short = { overrides: { decisionTimeout: 100 } }
     const strict = { address: 'long@example.com', authentication: 'require', after: 'delete' }
     const { daemon: refusing } = await guarded(strict, () => true, short)
-    await world.deliver(await signed(mail({ text: 'genuine' })), strict.address)
+    await mailServer.deliver(await signed(mail({ text: 'genuine' })), strict.address)
     await until(() => refusing.refused.length === 1, 'the refusal')
-    assert.equal((await world.mailbox(strict.address)).length, 1)
+    assert.equal((await mailServer.mailbox(strict.address)).length, 1)
 
     const list = { authentication: 'prefer', 'allowed-senders': ['anna@example.net'] }
     const { daemon } = await guarded({ address: 'preferred@example.com', ...list }, () => true, short)
-    await world.deliver(mail({ text: 'who knows' }), 'preferred@example.com')
+    await mailServer.deliver(mail({ text: 'who knows' }), 'preferred@example.com')
     const message = await daemon.message()
     assert.match(JSON.stringify(message.data), /"result":"temperror".*"suppress":"unauthenticated"/)
     assert.equal(message.from.verified, undefined)
@@ -99,17 +99,17 @@ describe('a mailbox during an outage of the DNS', () => {
 
   test('takes the mail of others at once while one sender cannot be told, and is well', async () => {
     const user = 'others@example.com'
-    await world.as(user, (client) => client.mailboxCreate('Done'))
+    await mailServer.as(user, (client) => client.mailboxCreate('Done'))
     // Both are there when it starts, so that they are read side by side.
-    await world.deliver(mail({ from: 'x@broken.example' }), user)
-    await world.deliver(mail({ from: 'bob@example.org', text: 'next' }), user)
+    await mailServer.deliver(mail({ from: 'x@broken.example' }), user)
+    await mailServer.deliver(mail({ from: 'bob@example.org', text: 'next' }), user)
     const options = { authentication: 'prefer', since: 'all', after: { move: 'Done' } }
     const { daemon, state } = await guarded({ address: user, ...options }, isBroken)
     await until(() => daemon.store.messages.length === 1, 'the other one')
-    await world.deliver(mail({ from: 'bob@example.org', text: 'later' }), user)
-    await until(async () => (await world.mailbox(user, 'Done')).length === 2, 'both others put away')
+    await mailServer.deliver(mail({ from: 'bob@example.org', text: 'later' }), user)
+    await until(async () => (await mailServer.mailbox(user, 'Done')).length === 2, 'both others put away')
     assert.deepEqual(daemon.texts(), ['next', 'later'])
-    assert.equal((await world.mailbox(user)).length, 1)
+    assert.equal((await mailServer.mailbox(user)).length, 1)
     await until(() => daemon.transport.health().detail?.includes('set aside: 1: mail 1 of INBOX'), 'the note')
     assert.equal(daemon.transport.health().ok, true)
     assert.match(JSON.stringify(await cursorOf(daemon.store)), /"uid":3,.*"aside":\[\{"uid":1,/)
@@ -118,7 +118,7 @@ describe('a mailbox during an outage of the DNS', () => {
     await daemon.stop()
     state.broken = () => false
     const second = await guarded({ address: user, ...options }, () => false, { store: daemon.store })
-    await until(async () => (await world.mailbox(user, 'Done')).length === 3, 'the first one put away')
+    await until(async () => (await mailServer.mailbox(user, 'Done')).length === 3, 'the first one put away')
     assert.deepEqual(daemon.texts(), ['next', 'later', 'My parcel is late.'])
     await until(() => second.daemon.transport.health().detail === 'reading INBOX', 'nothing aside')
     await second.daemon.stop()
@@ -130,9 +130,9 @@ describe('a mailbox during an outage of the DNS', () => {
     const now = () => time
     const store = createMemoryStore(now)
     const options = { address: user, authentication: 'prefer' }
-    const more = { store, now, world: { decisionTimeout: 300_000 } }
+    const more = { store, now, overrides: { decisionTimeout: 300_000 } }
     const first = await guarded(options, isBroken, more)
-    await world.deliver(mail({ from: 'x@broken.example' }), user)
+    await mailServer.deliver(mail({ from: 'x@broken.example' }), user)
     await until(() => asideIn(store, 1), 'the note')
     await first.daemon.stop()
     time += 300_000
@@ -144,10 +144,10 @@ describe('a mailbox during an outage of the DNS', () => {
   test('forgets a mail that somebody took out of the folder meanwhile', async () => {
     const user = 'taken@example.com'
     const options = { address: user, authentication: 'prefer' }
-    const { daemon, waiting } = await guarded(options, isBroken, { world: { decisionTimeout: 2000 } })
-    await world.deliver(mail({ from: 'x@broken.example' }), user)
+    const { daemon, waiting } = await guarded(options, isBroken, { overrides: { decisionTimeout: 2000 } })
+    await mailServer.deliver(mail({ from: 'x@broken.example' }), user)
     await until(waiting, 'the first try')
-    await world.as(user, (client) => client.messageDelete('1:*'))
+    await mailServer.as(user, (client) => client.messageDelete('1:*'))
     // Before the first try ends, there is no note either.
     const isGone = () =>
       daemon.logs.some(({ message }) => message.includes('no longer exist in their folder'))

@@ -6,7 +6,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { createSmtp } from '../../../transports/email/outbound/smtp.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
 import { until } from '../../fixtures/until.ts'
-import { mail, replyTo, startWorld } from './harness.ts'
+import { mail, replyTo, startMailServer } from './harness.ts'
 
 const FAST = { step: 300, end: 1200 }
 const closing: (() => Promise<void>)[] = []
@@ -255,11 +255,14 @@ describe('an SMTP server that hangs', () => {
 })
 
 describe('the health of a gateway whose SMTP server cannot be used', async () => {
-  const world = await startWorld()
+  const mailServer = await startMailServer()
   /** Longer than a busy machine takes to greet. */
   const UNHURRIED = { step: 3000, end: 6000 }
   const gateway = (port: number, more: object = {}, smtpTiming = UNHURRIED) =>
-    world.daemon({ smtp: { host: '127.0.0.1', port, tls: 'none', ...more } }, { world: { smtpTiming } })
+    mailServer.daemon(
+      { smtp: { host: '127.0.0.1', port, tls: 'none', ...more } },
+      { overrides: { smtpTiming } },
+    )
   const red = async (port: number, why: RegExp, more?: object) => {
     const daemon = await gateway(port, more)
     await until(() => why.test(daemon.transport.health().detail ?? ''), `red health: ${why}`)
@@ -294,7 +297,7 @@ describe('the health of a gateway whose SMTP server cannot be used', async () =>
         }),
     })
     const daemon = await gateway(port)
-    await world.deliver(mail({}))
+    await mailServer.deliver(mail({}))
     const reply = replyTo(await daemon.message(), 'hello')
     const { code, message } = await codeOf(daemon.transport.send(reply))
     assert.equal(code, 'send_failed')
@@ -311,7 +314,7 @@ describe('the health of a gateway whose SMTP server cannot be used', async () =>
     const server = await scripted(but('.', undefined))
     const daemon = await gateway(server.port)
     await until(() => daemon.transport.health().ok, 'green health')
-    await world.deliver(mail({}))
+    await mailServer.deliver(mail({}))
     const sending = codeOf(daemon.transport.send(replyTo(await daemon.message(), 'hello')))
     await until(() => /has not answered for/.test(daemon.transport.health().detail ?? ''), 'red health')
     assert.equal((await sending).code, 'send_ambiguous')

@@ -118,7 +118,8 @@ export default (app) => app.assistant(new Assistant({
     assert.deepEqual(sessions, ['processing', 'active'])
     assert.equal(callsOf(slack, 'setTitle', thread)[0]?.title, 'two and two?')
 
-    const { type, block_id, elements } = blockIn(thread)
+    const feedback = () => (blockIn(thread).elements ? blockIn(thread) : undefined)
+    const { type, block_id, elements } = await until(feedback, 'the feedback buttons')
     const [{ type: element, action_id, negative_button }] = elements
     assert.deepEqual([type, element], ['context_actions', 'feedback_buttons'])
     await click(thread, { type: element, action_id, block_id, value: negative_button.value })
