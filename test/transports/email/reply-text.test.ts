@@ -8,7 +8,7 @@ const NEW = 'My new text.'
 const QUOTED = '> old line\n> more old'
 const UNMARKED = 'old line\nmore old'
 
-/** As each client writes it for the language that it is set to. */
+/** The attribution of each client in its languages. */
 const ATTRIBUTIONS: Record<string, string> = {
   'Gmail en': 'On Fri, Nov 20, 2026 at 12:00 PM Support <support@example.com> wrote:',
   'Gmail de': 'Am Fr., 20. Nov. 2026 um 12:00 Uhr schrieb Support <support@example.com>:',
@@ -44,12 +44,12 @@ const ATTRIBUTIONS: Record<string, string> = {
   'Gmail fa': 'در تاریخ جمعه ۲۰ نوامبر ۲۰۲۶،‏ 12:00 Support <support@example.com> نوشت:',
   'Outlook for Mac': 'On 11/20/26, 12:00 PM, "Support" <support@example.com> wrote:',
 }
-/** Without an address, or in words that are not listed: they count where the quote is marked. */
-const BARE = {
+/** Attributions without an address, or in an unknown language. They are recognised only above a marked quote. */
+const AMBIGUOUS = {
   'Thunderbird en': 'On 20/11/2026 12:00, Support wrote:',
   'Thunderbird de': 'Am 20.11.26 um 12:00 schrieb Support:',
   'Thunderbird ru': '20.11.2026 12:00, Support пишет:',
-  'a language that nobody listed': 'Vr 20 Nov 2026 12:00 het Support <support@example.com> geskryf:',
+  'an unknown language': 'Vr 20 Nov 2026 12:00 het Support <support@example.com> geskryf:',
   'Gmail fi': 'ma 23. marrask. 2026 klo 12.00 Support (support@example.com) kirjoitti:',
   'mutt en': 'On Fri, Nov 20, 2026 at 12:00:00PM +0100, Support wrote:',
 }
@@ -102,7 +102,7 @@ const FORWARDS =
   'Anfang der weitergeleiteten Nachricht:|Début du message réexpédié :|İleti başlangıcı:|' +
   '-------- Message transféré --------|-------- Перенаправленное сообщение --------'
 
-/** Machines wrote these too, from public reports: without brackets, wrapped in odd places, without a colon. */
+/** Further attributions from public reports: without brackets, with odd line breaks, without a colon. */
 const MORE_ATTRIBUTIONS: Record<string, string> = {
   'Gmail sv, in parentheses': 'Den 14 september 2026 02:23:18, Support (support@example.com) skrev:',
   'Gmail no, in parentheses': 'På 14 september 2026 på 02:23:18, Support (support@example.com) skrev:',
@@ -116,7 +116,7 @@ const MORE_ATTRIBUTIONS: Record<string, string> = {
   'Thunderbird hu': '2026.02.08. 7:31 keltezéssel, "Support" írta:',
   'without an address': 'On Wed, Sep 25, 2026, at 03:57 PM, support wrote:',
 }
-/** These count only above a marked quote. */
+/** Attributions that are recognised only above a marked quote. */
 const MARKED_ATTRIBUTIONS = [
   '2026/7/20 Support via Example <support@example.com>',
   'Support via Example <support@example.com> schrieb:',
@@ -132,7 +132,7 @@ describe('the new part of a reply', () => {
     })
   }
 
-  test('ends before an attribution without time or verb if the quote below is marked, and only then', () => {
+  test('ends before an attribution without time or verb only if the quote below is marked', () => {
     for (const line of MARKED_ATTRIBUTIONS) {
       assert.equal(newPart(`${NEW}\n\n${line}\n${QUOTED}`, 'reply'), NEW, line)
       assert.match(newPart(`${NEW}\n\n${line}\nMy own words.`, 'reply'), /own words/, line)
@@ -141,7 +141,7 @@ describe('the new part of a reply', () => {
     assert.equal(newPart(bars, 'reply'), NEW)
   })
 
-  test('ends before an attribution on its own last line', () => {
+  test('ends before an attribution on the same line', () => {
     for (const [first, gap] of [
       ['reply', ' '],
       ['bla - bla', '--- '],
@@ -153,7 +153,7 @@ describe('the new part of a reply', () => {
     assert.equal(newPart(`${NEW}\n\n- On 2026-04-09 23:25, Support wrote:\n> old`, 'reply'), NEW)
   })
 
-  test('ends before headers that are indented, lack the subject, or have others between them', () => {
+  test('ends before headers that are indented, incomplete, or mixed with others', () => {
     for (const block of [
       '      De : Support <s@example.com>\n À : Anna <a@example.net>\n Envoyé le : Mercredi 30 2026 10h30\n Objet : Re: x',
       'От: Support [s@example.com]\nОтправлено: ‎четверг‎, ‎26‎ ‎июня‎ ‎2026‎ г. ‎15‎:‎05\nКому: Anna [a@example.net]',
@@ -167,7 +167,7 @@ describe('the new part of a reply', () => {
       assert.equal(newPart(`${NEW}\n\n${block}\n\n${UNMARKED}`, 'reply'), NEW, block)
   })
 
-  test('loses the footer of a mailing list and marked headers above a marked quote', () => {
+  test('does not include the footer of a mailing list, or marked headers above a marked quote', () => {
     const footer = '_______________\nx-users mailing list\nx@lists.example.com\nhttp://lists.example.com/x'
     assert.equal(newPart(`${NEW}\n\n${footer}`, 'reply'), NEW)
     const hotmail =
@@ -176,7 +176,7 @@ describe('the new part of a reply', () => {
   })
 
   for (const [client, line] of Object.entries(ATTRIBUTIONS)) {
-    test(`ends before the attribution of ${client}, marked or not, wrapped or not`, () => {
+    test(`ends before the attribution of ${client}, whether the quote is marked and the line wrapped or not`, () => {
       const wrapped = line.replace(' <', ' <\n').replace(' (s', '\n(s')
       for (const each of [line, wrapped]) {
         for (const quote of [QUOTED, UNMARKED]) {
@@ -186,31 +186,31 @@ describe('the new part of a reply', () => {
     })
   }
 
-  test('ends before an attribution that a person could have written if the quote is marked, or if it is empty', () => {
-    for (const line of Object.values(BARE)) {
+  test('ends before an ambiguous attribution if the quote is marked or empty', () => {
+    for (const line of Object.values(AMBIGUOUS)) {
       assert.equal(newPart(`${NEW}\n\n${line}\n${QUOTED}\n`, 'reply'), NEW)
       assert.equal(newPart(`${NEW}\n\n${line}\n\n`, 'reply'), NEW)
     }
   })
 
   for (const [language, block] of Object.entries(BLOCKS)) {
-    test(`ends before the headers that Outlook and others put above a quote (${language})`, () => {
+    test(`ends before the headers of Outlook and others above a quote (${language})`, () => {
       const rule = '_'.repeat(32)
       assert.equal(newPart(`${NEW}\n\n${rule}\n${block}\n\n${UNMARKED}\n`, 'reply'), NEW)
     })
   }
 
-  test('holds what is written between and below quotes', () => {
+  test('includes text between and below quotes', () => {
     const text = 'Hi,\n\nOn Fri Anna wrote:\n> Q1?\nYes.\n\n> Q2?\nNo.\n\n-- \nBob'
     assert.equal(newPart(text, 'reply'), 'Hi,\n\nYes.\n\nNo.')
   })
 
-  test('goes on below a line that only looks like an attribution', () => {
+  test('continues after a line that only resembles an attribution', () => {
     const text = 'Hello,\n\nOn Monday your colleague wrote:\n\n"You will get 50 EUR."\n\nThis never came.'
     for (const kind of ['reply', 'first'] as const) assert.equal(newPart(text, kind), text)
   })
 
-  test('goes on below lines that only look like headers', () => {
+  test('continues after lines that only resemble headers', () => {
     const trip = 'Please book this:\n\nFrom: Berlin\nTo: London\nDate: 3 May 2027\n\nA window seat, please.'
     const plan = 'The trip:\n\nFrom: Berlin\nDate: 3 May 2027\nTo: London\n\nA window seat, please.'
     const move = 'Forward all mail:\n\nFrom: a@example.net\nTo: b@example.net\nDate: 3 May\n\nThank you.'
@@ -219,7 +219,7 @@ describe('the new part of a reply', () => {
     for (const text of [trip, plan, move, list]) assert.equal(newPart(text, 'reply'), text)
   })
 
-  test('loses a signature, and not what stands between two lines of dashes', () => {
+  test('does not include a signature, but text between two lines of dashes', () => {
     assert.equal(newPart('Yes.\n\n-- \nAnna\n\nExample Ltd', 'reply'), 'Yes.')
     assert.equal(newPart('Yes.\n\n--\nAnna\nExample Ltd', 'reply'), 'Yes.')
     const list = 'Item A is broken\n--\nItem B is missing\n--\nPlease send both'
@@ -228,18 +228,18 @@ describe('the new part of a reply', () => {
     assert.equal(newPart(long, 'reply'), long.trim())
   })
 
-  test('holds what is written where others quote, sign or introduce', () => {
+  test('includes text at the usual places of quotes, signatures and attributions', () => {
     const above = '> 5 of them, please.\n\nAs I said:'
-    const said = 'Hello,\n\nOn 3 March bob@example.org wrote:\n\nCancel it.'
-    const told = 'He (bob@example.org) wrote on 20.11.2026 at 14:30:\n\nCancel it.'
+    const reported = 'Hello,\n\nOn 3 March bob@example.org wrote:\n\nCancel it.'
+    const reportedByName = 'He (bob@example.org) wrote on 20.11.2026 at 14:30:\n\nCancel it.'
     const within = `See my answers below, in red.\n\n${BLOCKS.en}\n\nWhen?\nOn Monday.`
-    for (const text of [above, said, told, within]) assert.equal(newPart(text, 'reply'), text)
+    for (const text of [above, reported, reportedByName, within]) assert.equal(newPart(text, 'reply'), text)
     const quoted = `${above}\n\n${ATTRIBUTIONS['Gmail en']}\n${QUOTED}`
     assert.equal(newPart(quoted, 'reply'), above)
     assert.equal(newPart('Yes.\n\n--\nAnna\nPS: cancel 4711.', 'reply'), 'Yes.\n\nPS: cancel 4711.')
   })
 
-  test('loses what a device signs, and not a sentence that begins so', () => {
+  test('does not include the signature of a device, but a sentence that begins like one', () => {
     for (const line of DEVICES.split('|')) {
       assert.equal(newPart(`Yes.\n\n${line}`, 'reply'), 'Yes.', line)
       const above = `Yes.\n\n${line}\n${'_'.repeat(32)}\n${BLOCKS.en}\n\nold`
@@ -255,40 +255,41 @@ describe('the new part of a reply', () => {
     }
   })
 
-  test('keeps lines with a mark where nobody is quoted', () => {
+  test('includes lines that begin with > without an attribution', () => {
     const text = 'It says:\n> npm start\nand then\n> 5 of them fail'
     assert.equal(newPart(text, 'reply'), text)
   })
 
-  test('is the whole text where nothing else is left', () => {
+  test('is the whole text if it would otherwise be empty', () => {
     assert.equal(newPart('> only\n> this', 'reply'), '> only\n> this')
   })
 })
 
-describe('the text of a mail that answers nothing', () => {
-  test('is whole, but for the signature', () => {
+describe('the text of a first mail', () => {
+  test('is complete except for the signature', () => {
     const log = 'My log says:\n> error 1\n> error 2\nWhat now?'
     const block = `Can you see to this?\n\n${BLOCKS.en}\n\nSend me five widgets.`
     const dashes = 'Item A\n--\nItem B'
-    const told =
+    const forwardedByHand =
       'Please help him.\n\nHere is what the customer (bob@example.org) wrote on 20.11.2026 at 14:30:\n> it broke'
     const between = `${ATTRIBUTIONS['Gmail en']}\n> it broke\n\nWhat do we tell him?`
     const quote = `${NEW}\n\n${ATTRIBUTIONS['Gmail en']}\n${QUOTED}`
-    for (const text of [log, block, dashes, told, between, quote]) assert.equal(newPart(text, 'first'), text)
+    for (const text of [log, block, dashes, forwardedByHand, between, quote])
+      assert.equal(newPart(text, 'first'), text)
     assert.equal(newPart('Where is it?\n\n-- \nAnna', 'first'), 'Where is it?')
   })
 })
 
-test('a sentence with an address and a year is no attribution, and what stands below it stays', () => {
+test('a sentence with an address and a year is not an attribution', () => {
   const text = 'Hello,\n\nPlease give these people access to bob@example.net (from 2026):\n\nAnna\nCarl'
   for (const kind of ['first', 'reply'] as const) assert.equal(newPart(text, kind), text)
 })
 
-describe('what is forwarded', () => {
+describe('a forwarded mail', () => {
   const content =
     'From: Bob <bob@example.org>\nDate: Fri, Nov 20, 2026 at 12:00 PM\nSubject: Order\nTo: Anna <a@example.net>\n\n\nSend me five widgets.\n\n-- \nBob\n\n> as I said'
 
-  test('stays in the text, whoever forwards it and whatever the subject says', () => {
+  test('stays in the text after the mark of any client, whatever the kind of the mail', () => {
     for (const mark of FORWARDS.split('|')) {
       for (const kind of ['first', 'reply', 'forward'] as const) {
         const text = `Can you see to this?\n\n${mark}\n${content}`
@@ -298,35 +299,35 @@ describe('what is forwarded', () => {
     }
   })
 
-  test('stays where only the subject says so, as in Outlook', () => {
+  test('stays in the text without a mark, as in Outlook, if the subject is of a forward', () => {
     const text = `Can you see to this?\n\n________________________________\n${content}`
     assert.equal(newPart(text, 'forward'), text)
   })
 })
 
-describe('any text', () => {
+describe('the new part of any text', () => {
   const others = '|-- |--|-----Original Message-----|_______|Hello|a: b|From: x'.split('|')
-  const known = [ATTRIBUTIONS, BLOCKS, BARE].flatMap((each) => Object.values(each))
+  const known = [ATTRIBUTIONS, BLOCKS, AMBIGUOUS].flatMap((each) => Object.values(each))
   const marks = [DEVICES, FORWARDS].flatMap((each) => each.split('|'))
   const line = fc.oneof(fc.constantFrom(...known, ...marks, ...others, QUOTED), fc.string({ maxLength: 30 }))
 
-  test('loses lines and gains none', () => {
+  test('has only lines of the text, in order', () => {
     fc.assert(
       fc.property(fc.array(line), fc.constantFrom('reply', 'first', 'forward'), (lines, kind) => {
         const text = lines.join('\n')
         const rest = text.split('\n').map((each) => each.trim())
         for (const kept of newPart(text, kind).split('\n')) {
-          const at = rest.findIndex(
+          const index = rest.findIndex(
             (each) => each.startsWith(kept.trim()) && (kept.trim() !== '' || each === ''),
           )
-          assert.notEqual(at, -1, `${JSON.stringify(kept)} of ${JSON.stringify(text)}`)
-          rest.splice(0, at + 1)
+          assert.notEqual(index, -1, `${JSON.stringify(kept)} of ${JSON.stringify(text)}`)
+          rest.splice(0, index + 1)
         }
       }),
     )
   })
 
-  test('takes time in proportion to its length', async () => {
+  test('is found in proportional time', async () => {
     const lines =
       'a:|On 1 a@b 2026 10:00 wrote:|On 1 a@b 2026 10:00 wrote|On x wrote:\n\n\n|From: a@b|Date: 1\n|To: x|'
     const more = '|Which?|Which? a|>> a|[Anna] x|Anna|1. a|- On 1 2026 10:00 wrote:\n>|| a'

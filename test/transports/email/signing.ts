@@ -12,7 +12,7 @@ const pair = generateKeyPairSync('rsa', {
 const { privateKey } = pair
 const KEY = `v=DKIM1; k=rsa; p=${pair.publicKey.toString('base64')}`
 
-/** example.net signs and asks to reject the rest, evil.example signs anything, loose.example asks for nothing. */
+/** example.net signs, and asks receivers to reject unsigned mail. evil.example signs anything; loose.example has no policy. */
 export const RECORDS: Readonly<Record<string, string>> = {
   'TXT s1._domainkey.example.net': KEY,
   'TXT _dmarc.example.net': 'v=DMARC1; p=reject',
@@ -21,36 +21,36 @@ export const RECORDS: Readonly<Record<string, string>> = {
   'TXT s1._domainkey.loose.example': KEY,
 }
 
-/** example.net names a server as well, and so does evil.example. */
+/** As `RECORDS`, with the servers of example.net and evil.example. */
 export const SPF = {
   ...RECORDS,
   'TXT example.net': 'v=spf1 ip4:203.0.113.0/24 -all',
   'TXT evil.example': 'v=spf1 ip4:203.0.113.0/24 -all',
 }
-/** What the receiving server writes when that server hands a mail over. */
+/** The headers of the receiving server for a mail from the server of example.net. */
 export const HOP =
   'Return-Path: <anna@example.net>\r\nReceived: from out.example.net (out.example.net [203.0.113.5])\r\n by mx.example.com with ESMTP id 1; Sat, 21 Nov 2026 10:00:00 +0000\r\n'
 
-/** Puts lines over a mail. */
+/** Puts lines in front of a mail. */
 export function onTop(lines: string, raw: Buffer): Buffer {
   return Buffer.concat([Buffer.from(lines), raw])
 }
 
-/** The DNS with these records and no others. `failing` says which look-ups end with an error, and with which code. */
+/** DNS with only these records. `failing` returns the error code of a look-up that fails. */
 export function dnsOf(
   records: Readonly<Record<string, string>> = RECORDS,
   failing: (domain: string, type: string) => string | undefined = () => undefined,
 ): DNSResolver {
   return async (domain, type) => {
     const name = domain.toLowerCase()
-    const found = records[`${type} ${name}`]
-    const code = failing(name, type) ?? (found === undefined ? 'ENOTFOUND' : undefined)
+    const record = records[`${type} ${name}`]
+    const code = failing(name, type) ?? (record === undefined ? 'ENOTFOUND' : undefined)
     if (code) throw Object.assign(new Error(`${type} ${domain}: ${code}`), { code })
-    return [[found ?? '']]
+    return [[record ?? '']]
   }
 }
 
-/** Puts a DKIM signature of `domain` before a mail. */
+/** Adds a DKIM signature of `domain` in front of a mail. */
 export async function signed(
   raw: string | Buffer,
   domain = 'example.net',
@@ -66,7 +66,7 @@ export async function signed(
   return Buffer.concat([Buffer.from(signatures), Buffer.from(raw)])
 }
 
-/** What is found out about a mail, and who is shown as its sender. */
+/** The identity of a mail, and its displayed sender. */
 export async function judge(
   raw: string | Buffer,
   options: { trust?: string; resolver?: DNSResolver } = {},

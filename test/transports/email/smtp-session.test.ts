@@ -16,8 +16,8 @@ after(async () => {
 
 const refusal = (responseCode: number, text: string) => Object.assign(new Error(text), { responseCode })
 
-/** A real server that refuses at one step. */
-async function refusing(options: SMTPServerOptions): Promise<number> {
+/** Starts a real server with these hooks. Resolves with its port. */
+async function startServer(options: SMTPServerOptions): Promise<number> {
   const server = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
@@ -30,8 +30,8 @@ async function refusing(options: SMTPServerOptions): Promise<number> {
   return (inner.address() as AddressInfo).port
 }
 
-/** A server that follows a script: the answer to each command; `undefined` is silence. */
-async function scripted(
+/** Starts a server that answers each command with the result of `answer`; undefined: no answer. */
+async function startScripted(
   answer: (line: string) => string | undefined,
   greeting: string | undefined = '220 hello',
 ) {
@@ -57,9 +57,9 @@ async function scripted(
         }
         if (body !== undefined) mails.push(body)
         else commands.push(line)
-        const said = answer(body === undefined ? line : '.')
-        body = body === undefined && line === 'DATA' && said?.startsWith('354') ? '' : undefined
-        if (said !== undefined) socket.write(`${said}\r\n`)
+        const response = answer(body === undefined ? line : '.')
+        body = body === undefined && line === 'DATA' && response?.startsWith('354') ? '' : undefined
+        if (response !== undefined) socket.write(`${response}\r\n`)
       }
     })
   }).listen(0, '127.0.0.1')
@@ -71,11 +71,11 @@ async function scripted(
   return { port: (server.address() as AddressInfo).port, commands, mails }
 }
 
-const polite = (line: string) =>
+const successful = (line: string) =>
   line.startsWith('EHLO') ? '250 ok' : line === 'DATA' ? '354 go on' : line === 'QUIT' ? '221 bye' : '250 ok'
-/** Answers politely, but for one command. */
-const but = (start: string, said: string | undefined) => (line: string) =>
-  line.startsWith(start) ? said : polite(line)
+/** Answers successfully, except for one command. */
+const except = (command: string, response: string | undefined) => (line: string) =>
+  line.startsWith(command) ? response : successful(line)
 
 const smtpOn = (port: number, more: object = {}) => {
   const smtp = createSmtp('support', { host: '127.0.0.1', port, tls: 'none', ...more }, undefined, FAST)
@@ -91,38 +91,43 @@ const letter = {
 }
 const codeOf = async (promise: Promise<unknown>) => {
   const error = await promise.then(
-    () => assert.fail('it was sent'),
+    () => assert.fail('the mail was sent'),
     (error: unknown) => error,
   )
   assert.ok(error instanceof Error && 'code' in error)
   return { code: error.code, message: error.message }
 }
 
-describe('what an SMTP server refuses', () => {
-  const session: Record<string, () => Promise<[port: number, more?: object]>> = {
-    'the greeting: 554 no service': async () => [(await scripted(polite, '554 no SMTP service here')).port],
-    'the greeting, by its own hook': async () => [
-      await refusing({ onConnect: (_, done) => done(refusal(554, 'your address is blocked')) }),
+describe('a refusal by an SMTP server', () => {
+  /** Refusals because of the session or the account, which may succeed later. */
+  const temporary: Record<string, () => Promise<[port: number, more?: object]>> = {
+    'the greeting: 554 no service': async () => [
+      (await startScripted(successful, '554 no SMTP service here')).port,
     ],
-    'the greeting, without a code': async () => [(await scripted(polite, 'HTTP/1.1 400 Bad Request')).port],
+    'the greeting, by its own hook': async () => [
+      await startServer({ onConnect: (_, done) => done(refusal(554, 'your address is blocked')) }),
+    ],
+    'the greeting, without a code': async () => [
+      (await startScripted(successful, 'HTTP/1.1 400 Bad Request')).port,
+    ],
     'EHLO and HELO': async () => {
-      const answer = (line: string) => (/^(?:EHLO|HELO)/.test(line) ? '550 bad name' : polite(line))
-      return [(await scripted(answer)).port]
+      const answer = (line: string) => (/^(?:EHLO|HELO)/.test(line) ? '550 bad name' : successful(line))
+      return [(await startScripted(answer)).port]
     },
-    'STARTTLS that is needed': async () => [
-      (await scripted(but('STARTTLS', '502 not implemented'))).port,
+    'required STARTTLS': async () => [
+      (await startScripted(except('STARTTLS', '502 not implemented'))).port,
       { tls: 'starttls' },
     ],
     'the login': async () => [
-      await refusing({
+      await startServer({
         disabledCommands: ['STARTTLS'],
         allowInsecureAuth: true,
         onAuth: (_auth, _session, done) => done(refusal(535, 'wrong password')),
       }),
       { user: 'u', pass: 'wrong' },
     ],
-    'the login, for the account is blocked': async () => [
-      await refusing({
+    'the login, because the account is blocked': async () => [
+      await startServer({
         disabledCommands: ['STARTTLS'],
         allowInsecureAuth: true,
         onAuth: (_auth, _session, done) => done(refusal(554, '5.7.0 account is locked')),
@@ -131,40 +136,44 @@ describe('what an SMTP server refuses', () => {
     ],
   }
   for (const code of [530, 550, 553, 554, 501])
-    session[`MAIL FROM with ${code}`] = async () => [
-      await refusing({
+    temporary[`MAIL FROM with ${code}`] = async () => [
+      await startServer({
         onMailFrom: (_address, _session, done) => done(refusal(code, 'not from this sender')),
       }),
     ]
-  session['RCPT TO with 530, for nobody logged in'] = async () => [
-    await refusing({
+  temporary['RCPT TO with 530, because of the missing login'] = async () => [
+    await startServer({
       onRcptTo: (_address, _session, done) => done(refusal(530, '5.7.0 Authentication required')),
     }),
   ]
-  session['RCPT TO, for the sender is not ours'] = async () => [
-    await refusing({
+  temporary['RCPT TO, because of the sender'] = async () => [
+    await startServer({
       onRcptTo: (_address, _session, done) =>
         done(refusal(553, '5.7.1 <a@example.com>: Sender address rejected: not owned by user u')),
     }),
   ]
 
   const SEND_AS = '5.7.60 SMTP; Client does not have permissions to send as this sender'
-  for (const said of [SEND_AS, '5.2.252 SendAsDenied; a@example.com not allowed to send as b@example.com'])
-    session[`the content, for the sender: ${said}`] = async () => [
-      await refusing({
-        onData: (stream, _s, done) => stream.resume().on('end', () => done(refusal(550, said))),
+  for (const response of [
+    SEND_AS,
+    '5.2.252 SendAsDenied; a@example.com not allowed to send as b@example.com',
+  ])
+    temporary[`the content, because of the sender: ${response}`] = async () => [
+      await startServer({
+        onData: (stream, _s, done) => stream.resume().on('end', () => done(refusal(550, response))),
       }),
     ]
 
-  for (const [what, start] of Object.entries(session)) {
-    test(`waits where it is ${what}`, async () => {
+  for (const [command, start] of Object.entries(temporary)) {
+    test(`of ${command} is retried`, async () => {
       const [port, more] = await start()
       const { code, message } = await codeOf(smtpOn(port, more).send(letter, 'k'))
       assert.equal(code, 'send_failed', message)
     })
   }
 
-  const ofMail: Record<string, SMTPServerOptions> = {
+  /** Refusals because of the mail, which are permanent. */
+  const permanent: Record<string, SMTPServerOptions> = {
     'the recipient: 550': { onRcptTo: (_a, _s, done) => done(refusal(550, '5.1.1 no such user')) },
     'the recipient: 552': { onRcptTo: (_a, _s, done) => done(refusal(552, '5.2.2 mailbox full')) },
     'the recipient: 554': { onRcptTo: (_a, _s, done) => done(refusal(554, '5.7.1 Relay access denied')) },
@@ -175,9 +184,9 @@ describe('what an SMTP server refuses', () => {
       onMailFrom: (_a, _s, done) => done(refusal(552, '5.3.4 message size exceeds limit')),
     },
   }
-  for (const [what, options] of Object.entries(ofMail)) {
-    test(`is a dead letter where it is ${what}`, async () => {
-      const { code, message } = await codeOf(smtpOn(await refusing(options)).send(letter, 'k'))
+  for (const [command, options] of Object.entries(permanent)) {
+    test(`of ${command} is a dead letter`, async () => {
+      const { code, message } = await codeOf(smtpOn(await startServer(options)).send(letter, 'k'))
       assert.equal(code, 'send_rejected', message)
     })
   }
@@ -185,24 +194,24 @@ describe('what an SMTP server refuses', () => {
 
 describe('an SMTP server that hangs', () => {
   const steps: Record<string, (line: string) => string | undefined> = {
-    'after EHLO': but('EHLO', undefined),
-    'after MAIL FROM': but('MAIL', undefined),
-    'after RCPT TO': but('RCPT', undefined),
-    'after DATA': but('DATA', undefined),
+    'after EHLO': except('EHLO', undefined),
+    'after MAIL FROM': except('MAIL', undefined),
+    'after RCPT TO': except('RCPT', undefined),
+    'after DATA': except('DATA', undefined),
   }
-  for (const [where, answer] of Object.entries(steps)) {
-    test(`${where} is given up in time, and the mail was not taken`, async () => {
-      const server = await scripted(answer)
+  for (const [step, answer] of Object.entries(steps)) {
+    test(`${step} times out, and the mail was not sent`, async () => {
+      const server = await startScripted(answer)
       const began = performance.now()
       const { code, message } = await codeOf(smtpOn(server.port).send(letter, 'k'))
       assert.equal(code, 'send_failed')
       assert.match(message, /did not answer for/)
-      await assertPrompt(where, performance.now() - began, 5_000)
+      await assertPrompt(step, performance.now() - began, 5_000)
       assert.equal(server.mails.length, 0)
     })
   }
 
-  test('before it greets is given up in time', async () => {
+  test('before its greeting times out', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     closing.push(async () => void silent.close())
@@ -211,7 +220,7 @@ describe('an SMTP server that hangs', () => {
     assert.match(message, /did not greet for/)
   })
 
-  test('in the TLS handshake is given up in time', async () => {
+  test('in the TLS handshake times out', async () => {
     const silent = createServer((socket) => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     closing.push(async () => void silent.close())
@@ -220,8 +229,8 @@ describe('an SMTP server that hangs', () => {
     assert.equal(code, 'send_failed')
   })
 
-  test('with a complete mail has longer, and then nobody knows whether it was taken', async () => {
-    const server = await scripted(but('.', undefined))
+  test('after a complete mail has a longer timeout, and the mail is ambiguous', async () => {
+    const server = await startScripted(except('.', undefined))
     const smtp = smtpOn(server.port)
     const began = performance.now()
     const { code } = await codeOf(smtp.send(letter, 'k'))
@@ -229,16 +238,18 @@ describe('an SMTP server that hangs', () => {
     assert.ok(performance.now() - began >= FAST.end)
     assert.equal(server.mails.length, 1)
   })
+})
 
-  test('does not hurt a server that is slow at each step, or an idle connection', async () => {
-    let taken = 0
+describe('a slow SMTP server', () => {
+  test('is used as long as each step is in time, also after the connection was idle', async () => {
+    let sent = 0
     const slow = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
       onMailFrom: (_a, _s, done) => void setTimeout(done, FAST.step / 2),
       onRcptTo: (_a, _s, done) => void setTimeout(done, FAST.step / 2),
       onData: (stream, _s, done) =>
         stream.resume().on('end', () => {
-          taken++
+          sent++
           setTimeout(done, FAST.step * 2)
         }),
     })
@@ -250,49 +261,58 @@ describe('an SMTP server that hangs', () => {
     assert.equal(smtp.silence(), 0)
     await new Promise((resolve) => setTimeout(resolve, FAST.step * 2))
     await smtp.send({ ...letter, messageId: '<m2@example.com>' }, 'k2')
-    assert.equal(taken, 2)
+    assert.equal(sent, 2)
   })
 })
 
 describe('the health of a gateway whose SMTP server cannot be used', async () => {
   const mailServer = await startMailServer()
-  /** Longer than a busy machine takes to greet. */
-  const UNHURRIED = { step: 3000, end: 6000 }
-  const gateway = (port: number, more: object = {}, smtpTiming = UNHURRIED) =>
+  /** Timeouts that a busy machine can keep. */
+  const SLOW = { step: 3000, end: 6000 }
+  const gateway = (port: number, more: object = {}, smtpTiming = SLOW) =>
     mailServer.daemon(
       { smtp: { host: '127.0.0.1', port, tls: 'none', ...more } },
       { overrides: { smtpTiming } },
     )
-  const red = async (port: number, why: RegExp, more?: object) => {
+  const assertRed = async (port: number, reason: RegExp, more?: object) => {
     const daemon = await gateway(port, more)
-    await until(() => why.test(daemon.transport.health().detail ?? ''), `red health: ${why}`)
+    await until(() => reason.test(daemon.transport.health().detail ?? ''), `red health: ${reason}`)
     assert.equal(daemon.transport.health().ok, false)
-    return daemon
   }
 
-  test('is red before the first answer is due: login, greeting, no TLS, hanging, nobody there', async () => {
-    const login = await refusing({
+  test('is red before the first mail: login, greeting, missing TLS, no answer, no connection', async () => {
+    const login = await startServer({
       disabledCommands: ['STARTTLS'],
       allowInsecureAuth: true,
       onAuth: (_auth, _session, done) => done(refusal(535, 'wrong password')),
     })
-    await red(login, /no mail can be sent: .*wrong password/, { user: 'u', pass: 'x' })
-    await red((await scripted(polite, '554 no service')).port, /no mail can be sent: .*554 no service/)
-    await red((await scripted(but('STARTTLS', '502 no'))).port, /no mail can be sent: .*STARTTLS/, {
-      tls: 'starttls',
-    })
-    await red((await scripted(but('EHLO', undefined))).port, /SMTP server (?:did|has) not answer/)
-    await red(1, /no mail can be sent: .*ECONNREFUSED/)
+    await assertRed(login, /no mail can be sent: .*wrong password/, { user: 'u', pass: 'x' })
+    await assertRed(
+      (await startScripted(successful, '554 no service')).port,
+      /no mail can be sent: .*554 no service/,
+    )
+    await assertRed(
+      (await startScripted(except('STARTTLS', '502 no'))).port,
+      /no mail can be sent: .*STARTTLS/,
+      {
+        tls: 'starttls',
+      },
+    )
+    await assertRed(
+      (await startScripted(except('EHLO', undefined))).port,
+      /SMTP server (?:did|has) not answer/,
+    )
+    await assertRed(1, /no mail can be sent: .*ECONNREFUSED/)
   })
 
-  test('is red while the sender is refused, and the answer goes out once when that is mended', async () => {
+  test('is red while the sender is refused, and the reply is sent once afterwards', async () => {
     let isRefused = true
-    const taken: string[] = []
-    const port = await refusing({
+    const recipients: string[] = []
+    const port = await startServer({
       onMailFrom: (_address, _session, done) => (isRefused ? done(refusal(550, 'not yours')) : done()),
       onData: (stream, session, done) =>
         stream.resume().on('end', () => {
-          taken.push(session.envelope.rcptTo[0]?.address ?? '')
+          recipients.push(session.envelope.rcptTo[0]?.address ?? '')
           done()
         }),
     })
@@ -306,12 +326,12 @@ describe('the health of a gateway whose SMTP server cannot be used', async () =>
     isRefused = false
     await daemon.transport.send(reply)
     await daemon.transport.send(reply)
-    assert.deepEqual(taken, ['anna@example.net'])
+    assert.deepEqual(recipients, ['anna@example.net'])
     assert.equal(daemon.transport.health().ok, true)
   })
 
-  test('is red while the server keeps a complete mail without an answer', async () => {
-    const server = await scripted(but('.', undefined))
+  test('is red while the server does not answer a complete mail', async () => {
+    const server = await startScripted(except('.', undefined))
     const daemon = await gateway(server.port)
     await until(() => daemon.transport.health().ok, 'green health')
     await mailServer.deliver(mail({}))

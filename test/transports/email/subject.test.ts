@@ -11,7 +11,7 @@ const FORWARD =
 const OTHER = 'Regarding: you|r: x|Order: 12|Invoice|Red: green|[Re] x|Reference: x|Forwarding address'
 
 describe('the prefix of a subject', () => {
-  test('says that it answers or passes on, in the languages of mail clients, and is not any word with a colon', () => {
+  test('marks a reply or a forward in the languages of mail clients, and is not any word with a colon', () => {
     for (const prefix of REPLY.split('|')) assert.equal(bareSubject(`${prefix} Parcel`), 'Parcel')
     for (const prefix of `${REPLY}|${FORWARD}`.split('|')) {
       const kind = FORWARD.split('|').includes(prefix) ? 'forward' : 'reply'
@@ -23,12 +23,12 @@ describe('the prefix of a subject', () => {
     }
   })
 
-  test('leaves the number of a ticket', () => {
+  test('is removed without the number of a ticket', () => {
     assert.equal(bareSubject('[SUP-1] RE: Parcel'), '[SUP-1] Parcel')
     assert.equal(bareSubject('RE: [SUP-1] Parcel'), '[SUP-1] Parcel')
   })
 
-  test('is found in time that grows with the subject', async () => {
+  test('is found in proportional time', async () => {
     for (const piece of [' ', 're ', '[', '[a]', '[a] ', 'Re: ', '[ext] ', '(1)']) {
       await inProportion(piece, 100_000, (size) => bareSubject(`re${piece.repeat(size / piece.length)}`))
     }
@@ -38,14 +38,14 @@ describe('the prefix of a subject', () => {
 describe('a mail', () => {
   const refers = { inReplyTo: '<1@x>', references: ['<1@x>'] }
 
-  test('is a forward, a reply or a first one by its subject and what it refers to', () => {
+  test('is a forward, a reply or a first mail, by its subject and references', () => {
     assert.equal(kindOfMail({ subject: 'Fwd: Parcel', ...refers }), 'forward')
     assert.equal(kindOfMail({ subject: 'Re: Fwd: Parcel', references: [] }), 'reply')
     assert.equal(kindOfMail({ subject: 'Parcel', ...refers }), 'reply')
     assert.equal(kindOfMail({ subject: 'Parcel', references: [] }), 'first')
   })
 
-  test('that may be somebody’s own words makes no mail an answer by itself', () => {
+  test('with an ambiguous prefix is a reply only if it has references', () => {
     for (const subject of ['R: how do I use lm()?', 'HA: cluster down', 'Res: a question']) {
       assert.equal(kindOfMail({ subject, references: [] }), 'first', subject)
       assert.equal(kindOfMail({ subject, references: ['<a@b>'] }), 'reply', subject)

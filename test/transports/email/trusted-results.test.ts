@@ -8,8 +8,8 @@ import { judge } from './signing.ts'
 
 const HOST = 'mx.example.com'
 const FROM = 'header.from=example.net'
-/** What is believed of a mail of anna@example.net with these headers on top. */
-const believed = async (...values: string[]) => {
+/** The result for a mail of anna@example.net with these Authentication-Results on top. */
+const resultOf = async (...values: string[]) => {
   const headers = values.map((value) => `Authentication-Results: ${value}\r\n`)
   return (await judge(headers.join('') + mail({}), { trust: HOST })).result
 }
@@ -25,19 +25,19 @@ describe('the results of a trusted server', () => {
     'with the same property twice': `${HOST}; dkim=pass header.d=example.net header.d=example.net`,
     'with SPF for the same domain': `${HOST}; spf=pass smtp.mailfrom="anna; x"@example.net`,
   }
-  test('are believed in each of the forms in which servers write them', async () => {
-    for (const [what, value] of Object.entries(PASS)) assert.equal(await believed(value), 'pass', what)
+  test('verify a sender in the formats of all servers', async () => {
+    for (const [name, value] of Object.entries(PASS)) assert.equal(await resultOf(value), 'pass', name)
   })
 
-  test('are believed where they name the organizational domain of the author, and no other', async () => {
-    const found = async (from: string, author: string) => {
+  test('verify a sender only with the organizational domain of the author', async () => {
+    const resultFor = async (from: string, author: string) => {
       const value = `Authentication-Results: ${HOST}; dmarc=pass (p=reject) header.from=${author}\r\n`
       return (await judge(value + mail({ from }), { trust: HOST })).result
     }
-    assert.equal(await found('anna@sub.example.net', 'example.net'), 'pass')
-    assert.equal(await found('anna@example.net', 'sub.example.net'), 'fail')
-    assert.equal(await found('anna@sub.example.net', 'net'), 'fail')
-    assert.equal(await found('anna@sub.example.net', 'other.example.net'), 'fail')
+    assert.equal(await resultFor('anna@sub.example.net', 'example.net'), 'pass')
+    assert.equal(await resultFor('anna@example.net', 'sub.example.net'), 'fail')
+    assert.equal(await resultFor('anna@sub.example.net', 'net'), 'fail')
+    assert.equal(await resultFor('anna@sub.example.net', 'other.example.net'), 'fail')
   })
 
   const FAIL = {
@@ -48,12 +48,12 @@ describe('the results of a trusted server', () => {
     'both a pass and a failure': `${HOST}; dmarc=pass ${FROM}; dmarc=fail ${FROM}`,
     'a pass beside a failure': `${HOST}; dkim=pass header.d=example.net; dmarc=fail (p=reject) ${FROM}`,
   }
-  test('say that a mail is forged with a failure, or another author, whatever stands beside it', async () => {
-    for (const [what, value] of Object.entries(FAIL)) assert.equal(await believed(value), 'fail', what)
+  test('fail with a DMARC failure or another author, whatever the other results', async () => {
+    for (const [name, value] of Object.entries(FAIL)) assert.equal(await resultOf(value), 'fail', name)
   })
 
   const NONE = {
-    'an author that is not named': `${HOST}; dmarc=pass`,
+    'a missing author': `${HOST}; dmarc=pass`,
     'a result in a comment': `${HOST}; spf=none (dmarc=pass ${FROM})`,
     'a result in an escaped comment': `${HOST}; spf=none (\\) dmarc=pass ${FROM})`,
     'a result in a quote': `${HOST}; dkim=none reason="; dmarc=pass ${FROM}"`,
@@ -68,71 +68,71 @@ describe('the results of a trusted server', () => {
     'another server': `${HOST}.evil.example; dmarc=pass ${FROM}`,
     'a signature of another': `${HOST}; dkim=pass header.d=evil.example`,
     'an envelope of another': `${HOST}; spf=pass smtp.mailfrom=x@evil.example`,
-    'a pass in a comment of something unknown': `${HOST}; x=y (dmarc=pass); none`,
+    'a pass in a comment of an unknown method': `${HOST}; x=y (dmarc=pass); none`,
   }
-  test('prove nothing of somebody else, or where a sender may have written them', async () => {
-    for (const [what, value] of Object.entries(NONE)) assert.equal(await believed(value), 'none', what)
+  test('have no effect if they are of another domain, or may be written by the sender', async () => {
+    for (const [name, value] of Object.entries(NONE)) assert.equal(await resultOf(value), 'none', name)
   })
 
-  test('are those of the topmost header for each method, as the sender may have added his own', async () => {
+  test('are those of the topmost header for each method, since a sender may add others below', async () => {
     const forged = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
-    assert.equal(await believed(`${HOST}; dkim=none; dmarc=none`, forged), 'none')
-    assert.equal(await believed(`${HOST}; dkim=none; dmarc=none header.b="`, forged), 'none')
-    assert.equal(await believed(`${HOST}; dmarc=fail ${FROM}`, forged), 'fail')
-    assert.equal(await believed('other.example; dkim=none', forged), 'none')
-    assert.equal(await believed(`${HOST}; dkim=none\r\nReceived: from a by b`, forged), 'none')
-    // OpenDKIM and OpenDMARC write one each.
+    assert.equal(await resultOf(`${HOST}; dkim=none; dmarc=none`, forged), 'none')
+    assert.equal(await resultOf(`${HOST}; dkim=none; dmarc=none header.b="`, forged), 'none')
+    assert.equal(await resultOf(`${HOST}; dmarc=fail ${FROM}`, forged), 'fail')
+    assert.equal(await resultOf('other.example; dkim=none', forged), 'none')
+    assert.equal(await resultOf(`${HOST}; dkim=none\r\nReceived: from a by b`, forged), 'none')
+    // OpenDKIM and OpenDMARC each add a header.
     assert.equal(
-      await believed(`${HOST}; dmarc=pass ${FROM}`, `${HOST}; dkim=pass header.d=example.org`),
+      await resultOf(`${HOST}; dmarc=pass ${FROM}`, `${HOST}; dkim=pass header.d=example.org`),
       'pass',
     )
   })
 
-  test('prove nothing of a mail whose headers can be read in two ways', async () => {
+  test('do not verify a mail with ambiguous headers', async () => {
     const value = (policy: string) => `${HOST}; dmarc=pass ${policy} ${FROM}\r\nSubject: other`
-    assert.equal(await believed(value('')), 'none')
-    assert.equal(await believed(value('(p=NONE)')), 'none')
-    assert.equal(await believed(value('(p=REJECT)')), 'fail')
-    assert.equal(await believed(value('policy.dmarc=quarantine')), 'fail')
-    assert.equal(await believed(`${HOST}; dmarc=pass ${FROM}\r\nTo : b`), 'none')
+    assert.equal(await resultOf(value('')), 'none')
+    assert.equal(await resultOf(value('(p=NONE)')), 'none')
+    assert.equal(await resultOf(value('(p=REJECT)')), 'fail')
+    assert.equal(await resultOf(value('policy.dmarc=quarantine')), 'fail')
+    assert.equal(await resultOf(`${HOST}; dmarc=pass ${FROM}\r\nTo : b`), 'none')
   })
 
-  test('prove nothing by a signature that leaves a header open of which there are two', async () => {
-    const found = (h: string, more = '') =>
-      believed(
+  test('do not verify by a signature that allows a second header if there are two', async () => {
+    const resultWith = (h: string, more = '') =>
+      resultOf(
         `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}${more}\r\nReply-To: a@b\r\nReply-To: c@d\r\nDKIM-Signature: v=1; d=example.net; h=from:subject${h}`,
       )
-    assert.equal(await found(':reply-to'), 'none')
-    assert.equal(await found(':reply-to : Reply-To'), 'pass')
-    assert.equal(await found(':reply-to', '; spf=pass smtp.mailfrom=example.net'), 'pass')
+    assert.equal(await resultWith(':reply-to'), 'none')
+    assert.equal(await resultWith(':reply-to : Reply-To'), 'pass')
+    assert.equal(await resultWith(':reply-to', '; spf=pass smtp.mailfrom=example.net'), 'pass')
   })
 
-  test('prove nothing by a signature that leaves the end of the body open', async () => {
+  test('do not verify by a signature that allows text after the body', async () => {
     const signature = 'DKIM-Signature: v=1; d=example.net; s=s1; l=10; h=from:subject'
     const dkim = `${HOST}; dkim=pass header.d=example.net; dmarc=pass ${FROM}`
-    assert.equal(await believed(`${dkim}\r\n${signature}`), 'none')
-    assert.equal(await believed(`${dkim}; spf=pass smtp.mailfrom=example.net\r\n${signature}`), 'pass')
+    assert.equal(await resultOf(`${dkim}\r\n${signature}`), 'none')
+    assert.equal(await resultOf(`${dkim}; spf=pass smtp.mailfrom=example.net\r\n${signature}`), 'pass')
     assert.equal(
-      await believed(`${dkim}\r\n${signature.replace('d=example.net', 'd=other.example')}`),
+      await resultOf(`${dkim}\r\n${signature.replace('d=example.net', 'd=other.example')}`),
       'pass',
     )
   })
 
-  test('are not swayed by what a sender puts into its envelope', async () => {
+  test('are not affected by the text of an envelope sender', async () => {
     const words =
       '; = ( ) @ \\" \\\\ a . spf=pass smtp.mailfrom=example.net \\( \\; dmarc=pass|header.from=example.net dkim=pass|header.d=example.net'
     const piece = fc.constantFrom(' ', ...words.split(' ').map((each) => each.replace('|', ' ')))
     const local = fc.array(piece, { maxLength: 8 }).map((all) => `"${all.join('')}"@evil.example`)
     await fc.assert(
       fc.asyncProperty(local, async (path) => {
-        assert.equal(await believed(`${HOST}; spf=pass smtp.mailfrom=${path}; dmarc=none ${FROM}`), 'none')
+        assert.equal(await resultOf(`${HOST}; spf=pass smtp.mailfrom=${path}; dmarc=none ${FROM}`), 'none')
       }),
       { numRuns: 500 },
     )
   })
 })
 
-describe('the results of Microsoft 365, which name no server', () => {
+describe('the results of Microsoft 365, which do not name a server', () => {
   const received = (by: string, from = 'a.example (203.0.113.7)') =>
     `Received: from ${from} by\r\n ${by} (10.167.16.1) with Microsoft SMTP Server; Sat, 21 Nov 2026 10:00:00 +0000\r\n`
   const entry = (from: string) =>
@@ -142,19 +142,19 @@ describe('the results of Microsoft 365, which name no server', () => {
     ) + received('AM0PR04CA1.outlook.office365.com', from)
   const INSIDE = entry('AM3PEPF0000A790.eurprd05.prod.outlook.com\r\n (2603:10a6:20b:cafe::de)')
   const EDGE = received('AM3PEPF0000A790.mail.protection.outlook.com')
-  const found = (domain: string, dmarc = 'pass action=none') =>
+  const results = (domain: string, dmarc = 'pass action=none') =>
     `Authentication-Results: spf=pass (sender IP is 203.0.113.7)\r\n smtp.mailfrom=${domain}; dkim=pass (signature was verified)\r\n header.d=${domain};dmarc=${dmarc}\r\n header.from=example.net;compauth=pass reason=100\r\n`
-  const PASS = found('example.net')
-  const FAIL = found('evil.example', 'fail action=oreject')
+  const PASS = results('example.net')
+  const FAIL = results('evil.example', 'fail action=oreject')
   const result = async (headers: string) => (await judge(headers + mail({}), { trust: 'microsoft' })).result
 
-  test('are believed between the hops of Microsoft', async () => {
+  test('are used between the hops of Microsoft', async () => {
     assert.equal(await result(INSIDE + PASS + EDGE), 'pass')
     assert.equal(await result(INSIDE + FAIL + EDGE), 'fail')
     assert.equal((await judge(INSIDE + PASS + EDGE + mail({}), { trust: HOST })).result, 'none')
   })
 
-  test('are not those that a sender writes', async () => {
+  test('are not used at places where a sender may have written them', async () => {
     const hop = received('mx.evil.example')
     assert.equal(await result(INSIDE + FAIL + EDGE + PASS + EDGE), 'fail')
     const named = (machine: string, address = '2603:10a6:20b:cafe::de') =>
@@ -178,11 +178,12 @@ describe('the results of Microsoft 365, which name no server', () => {
     }
   })
 
-  test('are none for mail from the own organization', async () => assert.equal(await result(INSIDE), 'none'))
+  test('are missing for mail from the same organization', async () =>
+    assert.equal(await result(INSIDE), 'none'))
 })
 
 describe('an Authentication-Results header', () => {
-  test('is read in time that grows with its length', async () => {
+  test('is read in proportional time', async () => {
     for (const piece of ['(', '"', 'a=b ', 'a;', '(a']) {
       await inProportion(piece, 9999, (size) => parseAuthenticationResults(piece.repeat(size / piece.length)))
     }

@@ -9,7 +9,7 @@ import { createMemoryStore } from '../../fixtures/memory-store.ts'
 import { mail } from './harness.ts'
 import { dnsOf, HOP, judge, onTop, SPF, signed } from './signing.ts'
 
-/** As of Gmail, without what it adds against additions; Microsoft leaves out more. */
+/** The headers that Gmail withReferences, without the repeated names that exclude added headers. Microsoft withReferences fewer. */
 const SPARSE = { headerList: 'to:subject:message-id:date:from:mime-version' }
 
 async function answerTo(raw: Buffer, identity: Identity) {
@@ -17,36 +17,37 @@ async function answerTo(raw: Buffer, identity: Identity) {
   return replyTarget(await parseMail(raw), { ...facts, receivedAt: 0, now: 0, maxAge: 1 }).to
 }
 
-describe('what is put over the words of a sender whom only a signature proves', () => {
+describe('an unsigned header that is added to a mail with a valid signature', () => {
   const REPLY_TO = 'Reply-To: mallory@evil.example\r\n'
 
-  test('leads no answer away from her', async () => {
+  test('does not redirect the answer', async () => {
     const raw = onTop(REPLY_TO, await signed(mail({}), 'example.net', SPARSE))
     const identity = await judge(raw)
     assert.deepEqual([identity.result, identity.unsigned], ['pass', ['reply-to']])
     assert.equal(await answerTo(raw, identity), 'anna@example.net')
   })
 
-  test('is hers where it is signed, or where her server hands the mail over', async () => {
-    const own = await signed(REPLY_TO + mail({}))
-    const sent = onTop(HOP + REPLY_TO, await signed(mail({}), 'example.net', SPARSE))
-    for (const raw of [own, sent]) {
+  test('counts if it is signed, or the server of the sender handed the mail over', async () => {
+    const withSigned = await signed(REPLY_TO + mail({}))
+    const fromServer = onTop(HOP + REPLY_TO, await signed(mail({}), 'example.net', SPARSE))
+    for (const raw of [withSigned, fromServer]) {
       const identity = await judge(raw, { resolver: dnsOf(SPF) })
       assert.deepEqual([identity.result, identity.unsigned], ['pass', undefined])
       assert.equal(await answerTo(raw, identity), 'mallory@evil.example')
     }
   })
 
-  test('is known as well where another server verified her', async () => {
+  test('is also recognised if a trusted server verified the signature', async () => {
     const results = (more = '') =>
       `Authentication-Results: mx.example.com; dkim=pass header.d=example.net; dmarc=pass header.from=example.net${more}\r\n`
     const raw = await signed(mail({}), 'example.net', SPARSE)
-    const found = (more?: string) => judge(onTop(results(more) + REPLY_TO, raw), { trust: 'mx.example.com' })
-    assert.deepEqual((await found()).unsigned, ['reply-to'])
-    assert.equal((await found('; spf=pass smtp.mailfrom=example.net')).unsigned, undefined)
+    const identityWith = (more?: string) =>
+      judge(onTop(results(more) + REPLY_TO, raw), { trust: 'mx.example.com' })
+    assert.deepEqual((await identityWith()).unsigned, ['reply-to'])
+    assert.equal((await identityWith('; spf=pass smtp.mailfrom=example.net')).unsigned, undefined)
   })
 
-  test('puts them into no conversation of others, but into what was sent to her', async () => {
+  test('does not put the mail into a conversation of others, but into one with its sender', async () => {
     const { kv } = createMemoryStore()
     const sent = createSentLog(kv, 'support')
     const find = createConversations(kv, 'support', sent, 1000)
@@ -55,44 +56,49 @@ describe('what is put over the words of a sender whom only a signature proves', 
       await remember()
       return conversation
     }
-    const nobody: Identity = { result: 'none', by: 'unsigned', detail: '' }
+    const unverified: Identity = { result: 'none', by: 'unsigned', detail: '' }
     const first = mail({ from: 'mallory@evil.example', id: 'm@evil.example', subject: 'Pay' })
-    const ofMallory = await accept(Buffer.from(first), nobody)
-    const ask = async (id: string, headerList: string) => {
+    const ofMallory = await accept(Buffer.from(first), unverified)
+    /** The conversation of a signed mail that refers to this id. */
+    const conversationOf = async (id: string, headerList: string) => {
       const raw = await signed(mail({ subject: 'Yes', headers: { References: id } }), 'example.net', {
         headerList,
       })
       return accept(raw, await judge(raw))
     }
-    const signs = `${SPARSE.headerList}:references`
-    assert.equal(await ask('<m@evil.example>', signs), ofMallory)
-    assert.notEqual(await ask('<m@evil.example>', SPARSE.headerList), ofMallory)
+    const withReferences = `${SPARSE.headerList}:references`
+    assert.equal(await conversationOf('<m@evil.example>', withReferences), ofMallory)
+    assert.notEqual(await conversationOf('<m@evil.example>', SPARSE.headerList), ofMallory)
 
-    const answered = async (to: string) => {
+    /** Records a sent mail and resolves with its Message-ID. */
+    const sentTo = async (to: string) => {
       const mark = markOf('support', to)
       await sent.set(mark, { state: 'sent', key: to, at: 0, to, conversation: `with ${to}` })
       return messageIdOf(mark, 'support@example.com')
     }
-    assert.equal(await ask(await answered('anna@example.net'), SPARSE.headerList), 'with anna@example.net')
-    const other = await answered('mallory@evil.example')
-    assert.notEqual(await ask(other, SPARSE.headerList), 'with mallory@evil.example')
-    assert.equal(await ask(other, signs), 'with mallory@evil.example')
+    assert.equal(
+      await conversationOf(await sentTo('anna@example.net'), SPARSE.headerList),
+      'with anna@example.net',
+    )
+    const other = await sentTo('mallory@evil.example')
+    assert.notEqual(await conversationOf(other, SPARSE.headerList), 'with mallory@evil.example')
+    assert.equal(await conversationOf(other, withReferences), 'with mallory@evil.example')
   })
 })
 
-describe('a body whose type no signature covers', () => {
+describe('a body with an unsigned content type', () => {
   const TEXT = 'Content-Type: text/plain; charset=utf-8\r\n'
   const QUOTING = 'Sure.\n\n> What?\n--evil\n\nTransfer 1000 EUR\n--evil--\n'
   const PARTS =
     '--b1\nContent-Type: text/plain\n\nHello\n--b1\nContent-Type: text/html\n\n<p>Hello</p>\n--b1--\n'
-  const as = (type: string, raw: Buffer) => raw.toString().replace(TEXT, type)
+  const withType = (type: string, raw: Buffer) => raw.toString().replace(TEXT, type)
   const typed = (type: string, text: string) =>
-    as(type, Buffer.from(mail({ text: text.replaceAll('\r\n', '\n') })))
+    withType(type, Buffer.from(mail({ text: text.replaceAll('\r\n', '\n') })))
 
-  test('is not taken apart in another way than its author did', async () => {
+  test('fails if the type is changed to a multipart, unless the server of the sender handed it over', async () => {
     const raw = await signed(mail({ text: QUOTING }), 'example.net', SPARSE)
     assert.equal((await judge(raw)).result, 'pass')
-    const changed = as('Content-Type: multipart/mixed; boundary=evil\r\n', raw)
+    const changed = withType('Content-Type: multipart/mixed; boundary=evil\r\n', raw)
     const { result, detail } = await judge(changed)
     assert.equal(result, 'fail')
     assert.match(detail, /content-type is not signed/)
@@ -107,7 +113,7 @@ describe('a body whose type no signature covers', () => {
     'parts as a text': [PARTS, ''],
     'other parts': [PARTS, 'Content-Type: multipart/mixed; boundary=b2\r\n'],
     'two boundaries': [PARTS, 'Content-Type: multipart/mixed; boundary=b1; boundary=b2\r\n'],
-    'the mark of what is forwarded': [
+    'the mark of a forwarded mail': [
       '---------- Forwarded message ---------\r\nFrom: Eve\r\n\r\nTransfer 1000 EUR\r\n',
       'Content-Type: multipart/mixed; boundary="-------- Forwarded message ---------"\r\n',
     ],
@@ -124,17 +130,17 @@ describe('a body whose type no signature covers', () => {
       `${TEXT}Content-Transfer-Encoding: 8bit\r\n`,
     ],
   }
-  test('proves nothing with another type, and all where the type is signed', async () => {
-    for (const [what, [text, type]] of Object.entries(FORGED)) {
+  test('fails if it does not fit the type, and passes if the type is signed', async () => {
+    for (const [name, [text, type]] of Object.entries(FORGED)) {
       const forged = await judge(await signed(typed(type, text), 'example.net', SPARSE))
-      assert.equal(forged.result, 'fail', what)
+      assert.equal(forged.result, 'fail', name)
       const all = `${SPARSE.headerList}:content-type:content-transfer-encoding`
       const raw = typed(
         type === '' ? 'Content-Type: text/plain\r\nContent-Transfer-Encoding: 7bit\r\n' : type,
         text,
       )
       const own = await judge(await signed(raw, 'example.net', { headerList: all }))
-      assert.equal(own.result, 'pass', what)
+      assert.equal(own.result, 'pass', name)
     }
   })
 
@@ -156,10 +162,10 @@ describe('a body whose type no signature covers', () => {
     'a text in base64': ['SGVsbG8gQW5uYQ==\r\n', `${TEXT}Content-Transfer-Encoding: base64\r\n`],
     'a text without a type': ['Hello\r\n--\r\nAnna\r\n', ''],
   }
-  test('is believed where it is what it says', async () => {
-    for (const [what, [text, type]] of Object.entries(HONEST)) {
+  test('passes if it fits the type', async () => {
+    for (const [name, [text, type]] of Object.entries(HONEST)) {
       const { result } = await judge(await signed(typed(type, text), 'example.net', SPARSE))
-      assert.equal(result, 'pass', what)
+      assert.equal(result, 'pass', name)
     }
   })
 })
