@@ -19,7 +19,7 @@ export default { description: 'refunds', run: () => { writeFileSync(new URL('../
   nested: `export default { description: 'calls refund', run: ({ manager }) => manager.invoke('refund', {}) }`,
 }
 
-describe('a skill that a route runs only after an approval', { timeout: 300_000 }, () => {
+describe('a skill whose route needs an approval', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
   const isRefunded = () => existsSync(join(suite.site.dir, 'refunded'))
   const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))[0]
@@ -39,6 +39,7 @@ describe('a skill that a route runs only after an approval', { timeout: 300_000 
   }
   const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
 
+  /** All ways to call the skill. */
   const doors: Record<string, () => Promise<unknown>> = {
     'its route': async () => (await suite.daemon.chat('/chat')).send({ text: 'refund' }),
     HTTP: () => suite.daemon.invoke('refund'),
@@ -53,27 +54,27 @@ describe('a skill that a route runs only after an approval', { timeout: 300_000 
       return suite.daemon.invoke('event-emit', { topic: 'refunds' })
     },
   }
-  for (const [door, open] of Object.entries(doors)) {
-    test(`asks first by ${door}`, async () => {
-      const opened = open().catch((error: unknown) => error)
+  for (const [door, call] of Object.entries(doors)) {
+    test(`waits for the approval when it is called by ${door}`, async () => {
+      const called = call().catch((error: unknown) => error)
       const { id } = await until(pending, 'a request for approval')
       assert.equal(isRefunded(), false)
       for (const { id: schedule } of Object(await suite.daemon.invoke('schedule-list')))
         await suite.daemon.invoke('schedule-delete', { id: schedule })
       await suite.daemon.invoke('approval-decide', { id, approve: true })
       await until(isRefunded, 'the refund')
-      await opened
+      await called
       await until(async () => (await pending()) === undefined, 'no request')
       rmSync(join(suite.site.dir, 'refunded'))
     })
   }
 
-  test('a route without `approval` runs it without asking', async () => {
+  test('runs at once by a route without `approval`', async () => {
     const { ask } = await suite.daemon.chat('/chat')
     assert.equal(await ask('trusted'), 'refunded')
   })
 
-  test('its metadata says that it asks', async () => {
+  test('has the approval in its metadata', async () => {
     const { result } = Object(await suite.daemon.get('/v1/skills/refund'))
     assert.equal(result.metadata.approval, true)
   })

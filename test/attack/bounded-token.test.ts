@@ -47,6 +47,7 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
     return Object(JSON.parse((await post(daemon.token, '/v1/messages', sent)).text)).result
   }
   const list = async (skill: string, args: object = {}) => Object(await daemon.invoke(skill, args))
+  /** The data of the other gateway, without records of the program itself. */
   const state = async () => ({
     shown: JSON.stringify(await list('conversation-show', { gateway: 'private', conversation: 'c1' })),
     work: withoutOwn(await list('delegation-list')),
@@ -56,7 +57,7 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
     sessions: JSON.stringify(await list('session-list')),
   })
 
-  test('no built-in skill shows it another gateway, answers there or changes what belongs to it', async () => {
+  test('cannot read, answer or change data of another gateway by any built-in skill', async () => {
     const { id: messageId } = await say(`chat ${SECRET}`)
     await say(`remember ${SECRET}`)
     await say(`delegate to digger: dig at ${SECRET}`)
@@ -80,7 +81,7 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
     const before = await state()
 
     const ids = [messageId, letter.id, approval.id, work.id, note.id]
-    /** What each argument is called with, besides what its schema says. */
+    /** Values for arguments by name, in addition to samples of their schema. */
     const known: Record<string, unknown[]> = {
       id: ids,
       ids: ids.map((id) => [id]),
@@ -107,45 +108,45 @@ describe('a program with all skills and one gateway', { timeout: 300_000 }, asyn
     assert.ok(names.length > 50, 'the built-in skills')
     for (const name of names) {
       const { args } = Object(await daemon.get(`/v1/skills/${name}`)).result
-      for (const given of combinations(args, known)) {
-        const { status, text } = await post(TOKEN, `/v1/skills/${name}`, given)
-        assert.ok(!text.includes(SECRET), `${name} ${JSON.stringify(given)}: ${text}`)
-        assert.notEqual(status, 500, `${name} ${JSON.stringify(given)}: ${text}`)
+      for (const combination of combinations(args, known)) {
+        const { status, text } = await post(TOKEN, `/v1/skills/${name}`, combination)
+        assert.ok(!text.includes(SECRET), `${name} ${JSON.stringify(combination)}: ${text}`)
+        assert.notEqual(status, 500, `${name} ${JSON.stringify(combination)}: ${text}`)
       }
     }
     assert.deepEqual(await state(), before)
   })
 })
 
-/** What the program itself noted and delegated is its own. */
-function withoutOwn(found: { owner?: string }[]): string {
-  return JSON.stringify(found.filter(({ owner }) => owner !== 'token:bounded'))
+/** Records that the program did not create itself. */
+function withoutOwn(records: { owner?: string }[]): string {
+  return JSON.stringify(records.filter(({ owner }) => owner !== 'token:bounded'))
 }
 
-/** Arguments that fit a schema as far as it can be told: each known value of each property once, and required ones always. */
+/** Arguments that fit a schema: always the required ones, and each known value of each property at least once. */
 function combinations(
   schema: { properties?: Record<string, Property>; required?: string[] },
   known: Record<string, unknown[]>,
 ) {
   const properties = Object.entries(schema.properties ?? {})
-  // Nothing may wait.
+  // `timeout: 0` prevents waiting.
   const required = new Set([...(schema.required ?? []), 'timeout'])
   const values = (name: string, property: Property) => known[name] ?? [sample(property)]
   const longest = Math.max(1, ...properties.map(([name, property]) => values(name, property).length))
-  const picks = Array.from({ length: longest }, (_, at) => at)
-  const build = (at: number, wanted: (name: string) => boolean) =>
+  const rounds = Array.from({ length: longest }, (_, round) => round)
+  const build = (round: number, isWanted: (name: string) => boolean) =>
     Object.fromEntries(
       properties
-        .filter(([name]) => wanted(name))
-        .map(([name, property]) => [name, values(name, property).at(at % values(name, property).length)]),
+        .filter(([name]) => isWanted(name))
+        .map(([name, property]) => [name, values(name, property).at(round % values(name, property).length)]),
     )
-  return picks.flatMap((at) => [
-    build(at, (name) => required.has(name)),
-    build(at, (name) => name in known || required.has(name)),
-    // One optional argument at a time beside the required ones: some exclude each other.
+  return rounds.flatMap((round) => [
+    build(round, (name) => required.has(name)),
+    build(round, (name) => name in known || required.has(name)),
+    // Single optional arguments, since some exclude each other.
     ...properties
       .filter(([name]) => name in known && !required.has(name))
-      .map(([one]) => build(at, (name) => name === one || required.has(name))),
+      .map(([optional]) => build(round, (name) => name === optional || required.has(name))),
   ])
 }
 

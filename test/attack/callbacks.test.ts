@@ -22,7 +22,7 @@ const SKILLS = {
   asks: `export default { description: 'asks', run: async ({ manager }) => ({ text: (await manager.invoke('callback-create', {})).ref }) }`,
 }
 
-describe('callbacks and programs with a token', { timeout: 300_000 }, async () => {
+describe('a program with a token', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
   const post = async (token = '', path = '', body: object = {}) => {
@@ -36,63 +36,63 @@ describe('callbacks and programs with a token', { timeout: 300_000 }, async () =
   const invoke = (token: string | undefined, skill: string, args: object) =>
     post(token, `/v1/skills/${skill}`, args)
   const resultOf = ({ text }: { text: string }) => Object(Object(JSON.parse(text)).result)
-  /** The ref of a callback that a skill makes for a message of a gateway. */
-  const askOn = async (gateway: string): Promise<string> => {
+  /** The ref of a callback that a skill creates for a message of a gateway. */
+  const callbackOn = async (gateway: string): Promise<string> => {
     const sent = { gateway, conversation: 'c', from: 'ada', text: 'go', wait: 5_000 }
     return resultOf(await post(daemon.token, '/v1/messages', sent)).replies[0].text
   }
 
-  test('a program cannot take, answer or end what waits for others, and reads nothing of it', async () => {
-    const made: string = Object(await daemon.invoke('callback-create', {})).ref
+  test('cannot read, answer or release callbacks of others', async () => {
+    const ofOperator: string = Object(await daemon.invoke('callback-create', {})).ref
     for (const ref of [
-      made,
-      await askOn('private'),
+      ofOperator,
+      await callbackOn('private'),
       resultOf(await invoke(NEIGHBOUR, 'callback-create', {})).ref,
     ]) {
-      const asked = invoke(daemon.token, ref, { text: SECRET })
-      const tries = [
+      const call = invoke(daemon.token, ref, { text: SECRET })
+      const attempts = [
         await invoke(BOUNDED, 'callback-wait', { ref, timeout: 300 }),
         await invoke(BOUNDED, 'callback-release', { ref }),
       ]
       const { id } = Object(await daemon.invoke('callback-wait', { ref, timeout: 5_000 }))
-      tries.push(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'mine' }))
+      attempts.push(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'mine' }))
       assert.deepEqual(
-        tries.map(({ status, text }) => (status === 200 ? resultOf({ text }).ok : status)),
+        attempts.map(({ status, text }) => (status === 200 ? resultOf({ text }).ok : status)),
         [404, false, 404],
       )
-      assert.ok(!JSON.stringify(tries).includes(SECRET))
+      assert.ok(!JSON.stringify(attempts).includes(SECRET))
       assert.deepEqual(await daemon.invoke('callback-respond', { ref, id, result: 'theirs' }), { ok: true })
-      assert.equal(JSON.parse((await asked).text).result, 'theirs')
+      assert.equal(JSON.parse((await call).text).result, 'theirs')
     }
   })
 
-  test('it answers its own and those of its gateways', async () => {
+  test('can answer its own callbacks and those of its gateways', async () => {
     const own: string = resultOf(await invoke(BOUNDED, 'callback-create', {})).ref
-    for (const ref of [own, await askOn('orders')]) {
-      const asked = invoke(daemon.token, ref, { text: 'hello' })
+    for (const ref of [own, await callbackOn('orders')]) {
+      const call = invoke(daemon.token, ref, { text: 'hello' })
       const { id, args } = resultOf(await invoke(BOUNDED, 'callback-wait', { ref, timeout: 5_000 }))
       assert.deepEqual(args, { text: 'hello' })
       assert.equal(resultOf(await invoke(BOUNDED, 'callback-respond', { ref, id, result: 'done' })).ok, true)
-      assert.equal(JSON.parse((await asked).text).result, 'done')
+      assert.equal(JSON.parse((await call).text).result, 'done')
       assert.equal(resultOf(await invoke(BOUNDED, 'callback-release', { ref })).ok, true)
     }
   })
 
-  test('a released one is as unknown to it as one that never was', async () => {
+  test('cannot distinguish a released callback of others from one that never existed', async () => {
     const ref: string = resultOf(await invoke(NEIGHBOUR, 'callback-create', {})).ref
     assert.equal(resultOf(await invoke(NEIGHBOUR, 'callback-release', { ref })).ok, true)
-    const tries = [
+    const attempts = [
       await invoke(BOUNDED, 'callback-wait', { ref, timeout: 0 }),
       await invoke(BOUNDED, 'callback-respond', { ref, id: 'x' }),
     ]
-    for (const { status, text } of tries) {
+    for (const { status, text } of attempts) {
       assert.equal(status, 404)
       assert.doesNotMatch(text, /released/)
     }
     assert.equal((await invoke(NEIGHBOUR, 'callback-wait', { ref, timeout: 0 })).status, 410)
   })
 
-  test('refs that are guessed are not there, and a token without callbacks invokes none', async () => {
+  test('cannot guess refs, and cannot call callbacks without their skills', async () => {
     const ref: string = Object(await daemon.invoke('callback-create', {})).ref
     for (let guess = 0; guess < 50; guess++) {
       const name = `callback-${randomBytes(4).toString('hex')}`

@@ -15,7 +15,7 @@ tokens: [{ name: program, token: a-token-of-a-program, skills: ["*"], gateways: 
 
 type Answer = { status: number; cookies: string[]; body: string }
 
-/** By node:http: unlike fetch it sends Host, Origin and Sec-Fetch-Site as they are given. */
+/** Sends a request by node:http, which allows any Host, Origin and Sec-Fetch-Site, unlike fetch. */
 function ask(base: string, method: string, path: string, headers: Record<string, string> = {}, body = '') {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const type = body === '' ? {} : { 'content-type': 'application/json' }
@@ -35,6 +35,7 @@ function ask(base: string, method: string, path: string, headers: Record<string,
   return promise
 }
 
+/** The first cookie of an answer, as `name=value`. */
 const pairOf = ({ cookies }: Answer) => cookies[0]?.split(';')[0] ?? ''
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
@@ -49,7 +50,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const signIn = (headers: Record<string, string> = {}, body = '') =>
       ask(daemon.control, 'POST', '/v1/session', { ...bearer(daemon.token), ...own(), ...headers }, body)
 
-    test('is a cookie that scripts cannot read, for all pages of this origin and no token', async () => {
+    test('is an HttpOnly cookie for this origin, which replaces the token', async () => {
       const answer = await signIn()
       assert.equal(answer.status, 200)
       const [pair = '', ...scope] = answer.cookies[0]?.split('; ') ?? []
@@ -69,18 +70,18 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await ask(daemon.control, 'POST', '/v1/skills/echo', plain, '{"text":"x"}')).status, 200)
     })
 
-    test('is given for the control token alone', async () => {
+    test('is created only with the control token', async () => {
       for (const headers of [bearer('wrong'), bearer('a-token-of-a-program'), { authorization: '' }]) {
         const answer = await signIn(headers)
         assert.deepEqual([answer.status, answer.cookies], [401, []])
       }
       const { cookies } = await signIn()
       const cookie = cookies[0]?.split(';')[0] ?? ''
-      // A cookie makes no second session.
+      // A cookie cannot create a second session.
       assert.equal((await ask(daemon.control, 'POST', '/v1/session', { cookie, ...own() })).status, 401)
     })
 
-    test('does nothing for another web page, not even on another port of this host', async () => {
+    test('is refused for requests of other web pages, also on another port of this host', async () => {
       const cookie = pairOf(await signIn())
       const foreign: Record<string, string>[] = [
         { origin: 'https://evil.example' },
@@ -110,7 +111,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie })).status, 200)
     })
 
-    test('never has an id that the browser brought, and ends the one that was there', async () => {
+    test('never has an id that the browser sent, and ends the session that the browser had', async () => {
       const name = pairOf(await signIn()).split('=')[0]
       const planted = `${name}=${'A'.repeat(43)}`
       const fresh = pairOf(await signIn({ cookie: planted }))
@@ -118,12 +119,12 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie: planted })).status, 401)
       const next = pairOf(await signIn({ cookie: fresh }))
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie: fresh })).status, 401)
-      // One of two was planted by a page on another port, or a sibling domain.
+      // One of two cookies may be planted by a page on another port or a sibling domain.
       const two = `${planted}; ${next}`
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie: two })).status, 401)
     })
 
-    test('behind a proxy with TLS it is for HTTPS alone, and a cookie without the prefix is none', async () => {
+    test('is limited to HTTPS behind a proxy with TLS, where a cookie without the prefix is refused', async () => {
       const proxied = { host: 'trivium.example.com', 'x-forwarded-proto': 'https' }
       const from = { ...proxied, origin: 'https://trivium.example.com' }
       const answer = await signIn(from)
@@ -136,7 +137,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await ask(daemon.control, 'GET', '/v1/status', { cookie })).status, 401)
     })
 
-    test('ends, with what it reads, when somebody signs out', async () => {
+    test('ends at sign-out, with its open stream', async () => {
       const answer = await signIn()
       const cookie = pairOf(answer)
       const stream = await fetch(`${daemon.control}/v1/stream`, { headers: { cookie } })
@@ -150,7 +151,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await ended
     })
 
-    test('outlives a restart, but not another control token', async () => {
+    test('survives a restart, but not a change of the control token', async () => {
       const cookie = pairOf(await signIn())
       const status = async () => (await ask(daemon.control, 'GET', '/v1/status', { cookie })).status
       const { control } = daemon
@@ -164,7 +165,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(await status(), 401)
     })
 
-    test('ends by itself', async () => {
+    test('has the configured lifetime', async () => {
       site.write('routes.yaml', `${ROUTES}console: { session: 1m }\n`)
       await until(async () => {
         const { cookies } = await signIn()
@@ -172,7 +173,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       }, 'the new lifetime')
     })
 
-    test('cannot be read or made from what lies in the store', async () => {
+    test('cannot be derived from the files of the store', async () => {
       const id = pairOf(await signIn()).split('=')[1] ?? ''
       assert.equal(id.length, 43)
       const files = redis ? [] : readdirSync(join(site.dir, '.trivium'), { recursive: true }).map(String)

@@ -8,15 +8,15 @@ import { openSite } from '../fixtures/daemon.ts'
 import { assertPrompt, inTime } from '../fixtures/in-time.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const BY_HAND = join(ROOT, 'test/fixtures/mcp-server.mjs')
+const MCP_SERVER = join(ROOT, 'test/fixtures/mcp-server.mjs')
 
-/** Patterns that take the native engine years for the text. */
+/** Patterns for which the native engine would need years on `BAIT`. */
 const PATTERNS = ['^(a+)+$', '^(a|a)*$', '^(a|aa)+$', '^(\\w+\\s?)*$', '(.*a){30}$']
-/** The same with what RE2 does not have: nobody here can check them. */
-const UNKNOWN = ['^(?=a)(a+)+$', '^(a+)+\\1$', '(?<!b)^(a|a)*$']
+/** The same with syntax that RE2 does not support. */
+const UNSUPPORTED = ['^(?=a)(a+)+$', '^(a+)+\\1$', '(?<!b)^(a|a)*$']
 const BAIT = `${'a'.repeat(60)}!`
 
-/** Everywhere in a schema where a pattern can be, and what is given to the tool. */
+/** A schema for each place that can have a pattern, and a value to check. */
 const PLACES: Record<string, (pattern: string) => [schema: object, value: object]> = {
   property: (pattern) => [{ properties: { a: { pattern } } }, { a: BAIT }],
   'a list': (pattern) => [{ properties: { a: { items: { pattern } } } }, { a: [BAIT] }],
@@ -34,16 +34,16 @@ const PLACES: Record<string, (pattern: string) => [schema: object, value: object
     { a: BAIT },
   ],
   'a condition': (pattern) => [{ if: { properties: { a: { pattern } } }, else: {} }, { a: BAIT }],
-  'what is contained': (pattern) => [{ properties: { a: { contains: { pattern } } } }, { a: [BAIT] }],
-  'what is left': (pattern) => [{ unevaluatedProperties: { pattern } }, { a: BAIT }],
+  'contained items': (pattern) => [{ properties: { a: { contains: { pattern } } } }, { a: [BAIT] }],
+  'unevaluated properties': (pattern) => [{ unevaluatedProperties: { pattern } }, { a: BAIT }],
 }
 
 const CASES = Object.entries(PLACES).flatMap(([place, make]) =>
-  [...PATTERNS, ...UNKNOWN].map((pattern) => ({ place, pattern, case: make(pattern) })),
+  [...PATTERNS, ...UNSUPPORTED].map((pattern) => ({ place, pattern, case: make(pattern) })),
 )
 
-describe('the schema of a stranger', () => {
-  test('stops nothing, wherever its pattern is', async () => {
+describe('an untrusted schema', () => {
+  test('is checked quickly, wherever it has a pattern', async () => {
     for (const {
       place,
       pattern,
@@ -53,42 +53,42 @@ describe('the schema of a stranger', () => {
     }
   })
 
-  test('is checked all the same: by RE2, and but for the pattern that RE2 does not know', () => {
-    const word = createForeignCheck({ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^b' } } })
+  test('is checked by RE2, without patterns that RE2 does not support', () => {
+    const check = createForeignCheck({ properties: { a: { pattern: '^(a+)+$' }, b: { pattern: '^b' } } })
     assert.deepEqual(
-      word({ a: BAIT, b: 'b' })?.map(({ path }) => path),
+      check({ a: BAIT, b: 'b' })?.map(({ path }) => path),
       [['a']],
     )
     assert.deepEqual(
-      word({ a: 'aaa', b: 'c' })?.map(({ path }) => path),
+      check({ a: 'aaa', b: 'c' })?.map(({ path }) => path),
       [['b']],
     )
-    assert.equal(word({ a: 'aaa', b: 'b' }), undefined)
-    const partly = createForeignCheck({
+    assert.equal(check({ a: 'aaa', b: 'b' }), undefined)
+    const checkWithoutPattern = createForeignCheck({
       properties: { a: { pattern: '(?=b)b' }, n: { type: 'number' } },
       required: ['n'],
     })
     assert.deepEqual(
-      partly({ a: 'c' })?.map(({ path }) => path),
+      checkWithoutPattern({ a: 'c' })?.map(({ path }) => path),
       [['n']],
     )
-    assert.equal(partly({ a: 'c', n: 1 }), undefined)
+    assert.equal(checkWithoutPattern({ a: 'c', n: 1 }), undefined)
   })
 
-  test('costs a moment at most, also without a pattern', async () => {
+  test('is checked quickly if it is large or doubles its references', async () => {
     const doubling = (depth: number) => ({
       $defs: Object.fromEntries(
-        Array.from({ length: depth }, (_, at) => {
-          const next = { $ref: `#/$defs/d${at + 1}` }
-          return [`d${at}`, at + 1 < depth ? { allOf: [next, next] } : { type: 'string' }]
+        Array.from({ length: depth }, (_, level) => {
+          const next = { $ref: `#/$defs/d${level + 1}` }
+          return [`d${level}`, level + 1 < depth ? { allOf: [next, next] } : { type: 'string' }]
         }),
       ),
       properties: { a: { $ref: '#/$defs/d0' } },
     })
     const distinct = { properties: { a: { uniqueItems: true } } }
-    const objects = Array.from({ length: 20_000 }, (_, at) => ({ at }))
+    const objects = Array.from({ length: 20_000 }, (_, index) => ({ index }))
     const wide = {
-      allOf: Array.from({ length: 20_000 }, (_, at) => ({ properties: { [`p${at}`]: { minLength: at } } })),
+      allOf: Array.from({ length: 20_000 }, (_, n) => ({ properties: { [`p${n}`]: { minLength: n } } })),
     }
     await inTime('doubling references', 2_500, () => createForeignCheck(doubling(40))({ a: 'x' }))
     await inTime('twenty thousand distinct objects', 2_500, () =>
@@ -100,7 +100,7 @@ describe('the schema of a stranger', () => {
     await inTime('a schema that took too long before', 50, () => again({ a: 'x' }))
   })
 
-  test('a limit of time ends the native engine too, and hands on results and errors', () => {
+  test('withTimeLimit interrupts the native engine, and passes on results and errors', () => {
     assert.throws(() => withTimeLimit(50, () => /^(a+)+$/.test(BAIT)), {
       code: 'ERR_SCRIPT_EXECUTION_TIMEOUT',
     })
@@ -111,7 +111,7 @@ describe('the schema of a stranger', () => {
     assert.throws(() => withTimeLimit(50, () => JSON.parse('{')), SyntaxError)
   })
 
-  test('is compiled in one place: no other file has Ajv, and no MCP client compiles one by itself', () => {
+  test('is compiled in one file only, also for MCP clients', () => {
     const files = globSync('{src,transports,skills}/**/*.ts', { cwd: ROOT })
     const withText = (pattern: RegExp) =>
       files.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')))
@@ -122,37 +122,37 @@ describe('the schema of a stranger', () => {
       const text = readFileSync(join(ROOT, file), 'utf8')
       return text.includes('@modelcontextprotocol/client') && !text.includes('jsonSchemaValidator')
     })
-    // It connects for a login, and lists nothing.
+    // It connects only for a login.
     assert.deepEqual(clients, ['src/cli/commands/mcp.ts'])
     assert.deepEqual(withText(/\.listTools\(/), [])
   })
 })
 
 describe('a daemon with a hostile MCP server', { timeout: 300_000 }, async () => {
-  const tools = CASES.map(({ case: [schema] }, at) => ({
-    name: `say-${at}`,
+  const tools = CASES.map(({ case: [schema] }, index) => ({
+    name: `say-${index}`,
     inputSchema: { type: 'object', ...schema },
     outputSchema: { type: 'object', ...schema },
   }))
   const site = openSite({ routes: '' })
   site.write('tools.json', JSON.stringify(tools))
-  const args = JSON.stringify([BY_HAND, join(site.dir, 'tools.json')])
+  const args = JSON.stringify([MCP_SERVER, join(site.dir, 'tools.json')])
   site.write('routes.yaml', `mcp:\n  hand: { command: ${JSON.stringify(process.execPath)}, args: ${args} }\n`)
   const daemon = await site.start()
 
-  test('answers every call of its tools, and everybody else meanwhile', async () => {
+  test('answers all calls of its tools within a minute', async () => {
     const began = performance.now()
     for (const [
-      at,
+      index,
       {
         case: [, value],
       },
     ] of CASES.entries()) {
-      await daemon.invoke(`hand.say-${at}`, { ...value }).catch((error: unknown) => {
+      await daemon.invoke(`hand.say-${index}`, { ...value }).catch((error: unknown) => {
         assert.match(String(error), /skill_args_invalid/)
       })
     }
-    await assertPrompt('the check', performance.now() - began, 60_000)
+    await assertPrompt('the calls', performance.now() - began, 60_000)
     assert.ok(await daemon.get('/v1/status'))
   })
 })

@@ -25,12 +25,12 @@ const SKILLS = {
   manager.invoke('approval-decide', { id: args.text.split(' ')[1], approve: true }).then(() => 'decided', ({ code }) => code) }`,
 }
 
-describe('people whose names differ in case alone', { timeout: 300_000 }, () => {
+describe('people whose names differ only in case', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
   const enter = (name: string) =>
     suite.daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
 
-  test('neither has the skills of the other', async () => {
+  test('do not have the skills of each other', async () => {
     const { ask: boss } = await enter('Admin')
     const other = await enter('admin')
     assert.equal(await boss('pay'), 'paid')
@@ -42,17 +42,17 @@ describe('people whose names differ in case alone', { timeout: 300_000 }, () => 
     assert.match(letter.errors[0].message, /Skill pay for chat:admin is not allowed/)
   })
 
-  test('neither decides the approvals of the other', async () => {
+  test('cannot decide the approvals of each other', async () => {
     const { ask: other } = await enter('admin')
     const { ask: boss } = await enter('Admin')
-    const asking = other('ask')
+    const request = other('ask')
     const { id } = await until(
       async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))[0],
       'the request',
     )
-    await asking
-    const { ask: again } = await enter('admin')
-    assert.equal(await again(`decide ${id}`), 'forbidden')
+    await request
+    const { ask: otherAgain } = await enter('admin')
+    assert.equal(await otherAgain(`decide ${id}`), 'forbidden')
     assert.equal(await boss(`decide ${id}`), 'decided')
   })
 })

@@ -11,7 +11,7 @@ const MB = 1024 * 1024
 const ADDRESS = 'bombs@example.com'
 const ZEROS = Buffer.alloc(512 * MB)
 
-/** What one of these mails may add to the memory of the daemon (MB): a few copies of it, never what is packed in it. */
+/** Maximum growth of the daemon's memory by one mail (MB): a few copies of it, but not its unpacked content. */
 const BOUND = 150
 
 type File = { type: string; name: string; content: Buffer }
@@ -22,34 +22,34 @@ const FILES: Record<string, File> = {
   'a document of 15 MB': { type: 'application/pdf', name: 'a.pdf', content: ZEROS.subarray(0, 15 * MB) },
 }
 
-describe('a mail with files that grow', { timeout: 300_000 }, async () => {
+describe('a mail with a file that unpacks to much more', { timeout: 300_000 }, async () => {
   const dovecot = await startDovecot()
   const site = openSite({ ownProcess: 'measured', routes: routesFor(dovecot) })
   let daemon: DaemonProcess
 
-  test('is accepted with its file, and costs the memory of the bytes that it has', async () => {
+  test('is accepted with its file, and needs memory only for the packed size', async () => {
     daemon = await site.start()
-    for (const [what, file] of Object.entries(FILES)) {
+    for (const [name, file] of Object.entries(FILES)) {
       const before = memoryOf(daemon)
-      let most = before
-      const look = setInterval(() => {
-        most = Math.max(most, memoryOf(daemon))
+      let peak = before
+      const sampling = setInterval(() => {
+        peak = Math.max(peak, memoryOf(daemon))
       }, 20)
       await deliver(dovecot.lmtpPort, {
         from: 'mallory@example.net',
         to: [ADDRESS],
-        raw: mailWith(what, file),
+        raw: mailWith(name, file),
       })
-      const search = () => daemon.invoke('message-search', { text: what })
+      const search = () => daemon.invoke('message-search', { text: name })
       const id = await until(
         async () => /"id":"([\w-]{36})"/.exec(JSON.stringify(await search()))?.[1],
-        what,
+        name,
         30_000,
       )
-      const found = JSON.stringify(await daemon.invoke('message-show', { id }))
-      clearInterval(look)
-      assert.match(found, new RegExp(`"size":${file.content.length}\\b`), 'the file is kept as it came')
-      assert.ok(most - before < BOUND, `${what} took ${Math.round(most - before)} MB`)
+      const message = JSON.stringify(await daemon.invoke('message-show', { id }))
+      clearInterval(sampling)
+      assert.match(message, new RegExp(`"size":${file.content.length}\\b`), 'the file is stored unchanged')
+      assert.ok(peak - before < BOUND, `${name} took ${Math.round(peak - before)} MB`)
     }
     await dovecot.close()
   })

@@ -11,7 +11,7 @@ tokens:
 `
 const BOMB = '/^(a+)+$/'
 
-describe('a program that chooses by a match', { timeout: 300_000 }, () => {
+describe('a program that receives with a match', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
   const receive = async (args: object) => {
     const response = await fetch(`${suite.daemon.control}/v1/skills/gateway-receive`, {
@@ -22,7 +22,7 @@ describe('a program that chooses by a match', { timeout: 300_000 }, () => {
     return Object(await response.json())
   }
 
-  test('reaches no message of another gateway', async () => {
+  test('cannot reach messages of another gateway', async () => {
     await suite.daemon.post('/other', '{"text":"secret"}')
     await suite.daemon.post('/own', '{"text":"public"}')
     assert.equal((await receive({ match: { text: 'secret' } })).result, null)
@@ -31,18 +31,21 @@ describe('a program that chooses by a match', { timeout: 300_000 }, () => {
     assert.equal((await receive({ match: { gateway: ['other', 'own'] } })).result.text, 'public')
   })
 
-  test('stops nobody with a pattern that explodes, nor with thousands of filters', async () => {
+  test('cannot block the daemon by an exponential pattern or thousands of filters', async () => {
     for (let n = 0; n < 20; n++)
       await suite.daemon.post('/own', JSON.stringify({ text: `${'a'.repeat(20_000)}!` }))
     assert.equal((await receive({ match: { text: BOMB } })).result, null)
-    for (let n = 0; n < 1_200; n += 40) {
-      const some = Array.from({ length: 40 }, (_, at) => receive({ match: { from: `nobody ${n + at}` } }))
-      for (const answer of await Promise.all(some)) assert.equal(answer.result, null)
+    const BATCH = 40
+    for (let n = 0; n < 1_200; n += BATCH) {
+      const batch = Array.from({ length: BATCH }, (_, index) =>
+        receive({ match: { from: `nobody ${n + index}` } }),
+      )
+      for (const answer of await Promise.all(batch)) assert.equal(answer.result, null)
     }
     assert.ok((await receive({ match: { text: 'a*!' } })).result)
   })
 
-  test('is told what it cannot ask for', async () => {
+  test('gets an error for an invalid match', async () => {
     for (const match of [{ text: '/(/' }, { txt: 'x' }, { data: 'x' }, 'text', [], { text: { $gt: '' } }]) {
       const { error } = await receive({ match })
       assert.equal(error?.code, 'skill_args_invalid', JSON.stringify(match))

@@ -12,27 +12,27 @@ import { until } from '../fixtures/until.ts'
 const HOSTILE = join(import.meta.dirname, '..', 'fixtures', 'mcp-hostile.mjs')
 const HEADERS = { 'X-API-Key': 'a-key-of-the-server' }
 
-type Seen = { path: string; key: unknown; body: string; method: string | undefined }
+type Received = { path: string; key: unknown; body: string; method: string | undefined }
 
-/** A server that keeps what it gets and answers as `answer` says: a text, or where to go. */
+/** A server that records its requests. `answer` returns a text or a redirection for a path. */
 async function serve(
   t: TestContext,
   answer: (path: string) => string | { status: number; location: string } = () => 'ok',
 ) {
-  const seen: Seen[] = []
+  const received: Received[] = []
   const { url, close } = await serveHttp(async (request, response) => {
     const { url: path = '/', method, headers } = request
-    seen.push({ path, key: headers['x-api-key'], body: await text(request), method })
-    const said = answer(path)
-    if (typeof said === 'string') response.end(said)
-    else response.writeHead(said.status, { location: said.location }).end()
+    received.push({ path, key: headers['x-api-key'], body: await text(request), method })
+    const result = answer(path)
+    if (typeof result === 'string') response.end(result)
+    else response.writeHead(result.status, { location: result.location }).end()
   })
   t.after(close)
-  return { url, seen }
+  return { url, received }
 }
 
 describe('a hostile MCP server over HTTP', () => {
-  test('cannot have a login ask private addresses, nor anything over http', async (t) => {
+  test('cannot make a login request private addresses or addresses without TLS', async (t) => {
     const inside = await serve(t)
     const { port } = new URL(inside.url)
     const fetch = createGuardedFetch({
@@ -66,13 +66,13 @@ describe('a hostile MCP server over HTTP', () => {
         address,
       )
     }
-    assert.deepEqual(inside.seen, [])
+    assert.deepEqual(inside.received, [])
     const { promise, resolve } = Promise.withResolvers<Error | null>()
     publicLookup('localhost', {}, resolve)
     assert.match(String(await promise), /localhost \(.*\) is a private address/)
   })
 
-  test('gets its headers, and hands them on to nobody: not by a redirect, nor by naming a server for the login', async (t) => {
+  test('receives its headers, which are not sent to other servers by redirects or logins', async (t) => {
     const other = await serve(t)
     const own = await serve(t, (path) => {
       if (path === '/away') return { status: 307, location: `${other.url}/stolen` }
@@ -87,16 +87,16 @@ describe('a hostile MCP server over HTTP', () => {
     await assert.rejects(post('/round'), /redirects to/)
     assert.equal(await (await post('/slash')).text(), 'ok')
     const expected = { path: '/slash/', key: HEADERS['X-API-Key'], body: '{"a":1}', method: 'POST' }
-    assert.deepEqual(own.seen.at(-1), expected)
-    assert.deepEqual(other.seen, [])
+    assert.deepEqual(own.received.at(-1), expected)
+    assert.deepEqual(other.received, [])
     await fetch(`${other.url}/.well-known/oauth-authorization-server`)
     assert.deepEqual(
-      other.seen.map(({ key }) => key),
+      other.received.map(({ key }) => key),
       [undefined],
     )
   })
 
-  test('of a private network may name servers there', async (t) => {
+  test('in a private network may name servers there', async (t) => {
     const inside = await serve(t)
     for (const server of [
       { url: 'http://127.0.0.1:1/mcp', allowPrivate: false },
@@ -105,7 +105,7 @@ describe('a hostile MCP server over HTTP', () => {
     ]) {
       assert.equal((await createGuardedFetch(server)(inside.url)).status, 200)
     }
-    assert.equal(inside.seen.length, 3)
+    assert.equal(inside.received.length, 3)
   })
 })
 
@@ -120,18 +120,12 @@ describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
     return site.start()
   }
 
-  test('learns nothing by asking, and does not wear the daemon out by changing its tools', async () => {
-    const site = openSite({ routes: '' })
-    const args = JSON.stringify([HOSTILE])
-    site.write(
-      'routes.yaml',
-      `mcp:\n  hostile: { command: ${JSON.stringify(process.execPath)}, args: ${args} }\n`,
-    )
-    const daemon = await site.start()
+  test('gets no data by requests to the client, and cannot overload the daemon by changing its tools', async () => {
+    const daemon = await start()
     assert.deepEqual(JSON.parse(String(await daemon.invoke('hostile.ask'))), Array(5).fill(-32601))
     const before = Number(await daemon.invoke('hostile.lists'))
     const began = performance.now()
-    while (performance.now() - began < 5_000) {
+    while (performance.now() - began < 2_000) {
       const asked = performance.now()
       assert.equal(await daemon.invoke('hostile.steady'), 'done')
       await assertPrompt('an answer', performance.now() - asked, 3_000)
@@ -141,7 +135,7 @@ describe('a hostile MCP server over stdio', { timeout: 300_000 }, () => {
     assert.ok(lists >= 1 && lists <= 4 * seconds, `${lists} lists in ${seconds} s`)
   })
 
-  test('is let go of where it sends more than anybody could read, and is back later', async () => {
+  test('is disconnected if it floods the client, and is used again later', async () => {
     const daemon = await start()
     await daemon.invoke('hostile.flood').catch(() => {})
     await until(() => daemon.output().includes('more than 1000 messages per second'), 'the end of the flood')

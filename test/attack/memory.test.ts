@@ -19,24 +19,26 @@ routes:
   - { name: rest, skill: echo }
 `
 
-/** What docs/security.md promises for unfinished bodies (MB), what the sockets themselves may add, and what may be left after them. */
+/** The bound for unfinished bodies in docs/security.md (MB). */
 const BOUND = 64
-const SLACK = 20
-const REST = 20
-/** How often (ms) the daemon is looked at while it works. */
-const LOOK_EVERY = 200
+/** Growth that sockets may add to it (MB). */
+const SOCKETS = 20
+/** Growth that may remain afterwards (MB). */
+const REMAINDER = 20
+/** Pause between two measurements (ms). */
+const SAMPLE_PAUSE = 200
 const MB = 1024 * 1024
 
-describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () => {
+describe('the memory for requests of strangers', { timeout: 540_000 }, () => {
   let memory: LiveMemory
-  // First: a process whose inspector is in use does not end.
+  // Before the daemon is stopped: a process does not end while its inspector is in use.
   after(() => memory?.close())
   const suite = suiteWithDaemon({ ownProcess: 'measured', routes: ROUTES, env: INSPECTED })
   before(async () => {
     memory = await openLiveMemory(suite.daemon)
   })
 
-  /** Starts a request or a WebSocket, which never ends. */
+  /** Starts a request or a WebSocket that never ends. */
   const begin = async (head: string, at = suite.daemon.url): Promise<Socket> => {
     const socket = openSocket(at)
     await once(socket, 'connect')
@@ -54,38 +56,38 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
     return socket
   }
 
-  /** What all the connections make the daemon keep (MB) once each has sent `times` pieces. */
+  /** Growth of the memory (MB) when each connection has sent `times` pieces. */
   const grownBy = async (open: () => Promise<Socket>, connections: number, piece: Buffer, times: number) => {
     const atRest = await memory.live()
     const sockets = await Promise.all(Array.from({ length: connections }, open))
     await Promise.all(sockets.map((socket) => sendAll(socket, piece, times)))
-    // Accepted behind everything that was sent.
+    // This request is accepted after all pieces.
     assert.equal((await suite.daemon.post('/demo', 'x', { 'content-type': 'text/plain' })).status, 202)
     const grown = (await memory.live()) - atRest
     for (const socket of sockets) socket.destroy()
-    await until(async () => (await memory.live()) < atRest + REST, 'all of it to be given back')
+    await until(async () => (await memory.live()) < atRest + REMAINDER, 'the release of the memory')
     return grown
   }
 
   const oneByte = Buffer.from('1\r\nx\r\n'.repeat(10_000))
   for (const path of ['/demo', '/hub', '/slack']) {
-    test(`is little more than the bytes of a body in chunks of one byte: ${path}`, async () => {
+    test(`is proportional to a body in chunks of one byte: ${path}`, async () => {
       const grown = await grownBy(() => post(path), 1, oneByte, 90)
       assert.ok(grown < 10, `900 KB took ${grown} MB`)
     })
   }
 
-  test('is bounded over all unfinished bodies, however they are cut', async () => {
+  test('is bounded for all unfinished bodies together', async () => {
     const small = Buffer.from(`40\r\n${'x'.repeat(64)}\r\n`.repeat(1_000))
     const grown = await grownBy(() => post('/hub'), 100, small, 14)
-    assert.ok(grown < BOUND + SLACK, `${grown} MB`)
+    assert.ok(grown < BOUND + SOCKETS, `${grown} MB`)
   })
 
-  test('is bounded over all unfinished messages of WebSockets, in fragments or in small reads', async () => {
-    // A first fragment of no bytes, then continuations of one byte each.
+  test('is bounded for all unfinished WebSocket messages together, in fragments or small reads', async () => {
+    // An empty first fragment, then continuations of one byte each.
     const fragments = Buffer.concat([Buffer.from([0x01, 0x80, 0, 0, 0, 0]), continuations(9_000)])
     const many = await grownBy(upgrade, 200, fragments, 1)
-    assert.ok(many < BOUND + SLACK, `fragments: ${many} MB`)
+    assert.ok(many < BOUND + SOCKETS, `fragments: ${many} MB`)
     // One frame of 1 MB that never ends.
     const frame = Buffer.concat([Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0])])
     const large = await grownBy(
@@ -98,11 +100,11 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
       Buffer.alloc(MB / 16),
       15,
     )
-    assert.ok(large < BOUND + SLACK, `frames: ${large} MB`)
+    assert.ok(large < BOUND + SOCKETS, `frames: ${large} MB`)
   })
 
-  /** What whole deliveries add at most (MB), all sent at the same time; what is not taken is told to come back. */
-  const grownByWhole = async (count: number, headers: string[], body: Buffer) => {
+  /** Peak growth of the memory (MB) by complete deliveries at the same time, each of which is answered 202 or 503. */
+  const grownByDeliveries = async (count: number, headers: string[], body: Buffer) => {
     const atRest = await memory.live()
     const head = ['POST /demo HTTP/1.1', 'Host: localhost', 'Connection: close', ...headers]
     const answers = Promise.all(
@@ -115,34 +117,37 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
         return status
       }),
     )
-    const most = await mostUntil(answers)
+    const peak = await peakUntil(answers)
     assert.deepEqual(
       [...new Set(await answers)].filter((status) => !['202', '503'].includes(status)),
       [],
     )
-    return most - atRest
+    return peak - atRest
   }
 
-  /** The most that the daemon keeps (MB) until something has ended. */
-  const mostUntil = async (end: Promise<unknown>) => {
+  /** Peak of the memory (MB) until a promise is settled. */
+  const peakUntil = async (end: Promise<unknown>) => {
     let hasEnded = false
     void end.finally(() => {
       hasEnded = true
     })
-    let most = 0
+    let peak = 0
     while (!hasEnded) {
-      most = Math.max(most, await memory.live())
-      // To collect garbage all the time would keep the daemon from its work.
-      await Promise.race([end, pause(LOOK_EVERY)])
+      peak = Math.max(peak, await memory.live())
+      // Each measurement collects garbage. Without the pause, the daemon could not work.
+      await Promise.race([end, pause(SAMPLE_PAUSE)])
     }
-    return most
+    return peak
   }
 
-  test('is bounded over bodies that become a thousand times as large, and over forms with files', async () => {
+  test('is bounded for bodies that decompress to a thousand times their size', async () => {
     const bomb = gzipSync(Buffer.alloc(MB - 10, 'a'))
-    const packed = await grownByWhole(400, ['Content-Type: text/plain', 'Content-Encoding: gzip'], bomb)
-    // What was accepted waits for the store, up to a bound of its own.
-    assert.ok(packed < BOUND * 2 + SLACK * 3, `400 MB from ${bomb.length} bytes each: ${packed} MB`)
+    const packed = await grownByDeliveries(400, ['Content-Type: text/plain', 'Content-Encoding: gzip'], bomb)
+    // Accepted messages wait for the store, up to another bound.
+    assert.ok(packed < BOUND * 2 + SOCKETS * 3, `400 MB from ${bomb.length} bytes each: ${packed} MB`)
+  })
+
+  test('is bounded for forms with files', async () => {
     const file = 'Content-Disposition: form-data; name="f"; filename="f"'
     const form = Buffer.concat([
       Buffer.from(`--X\r\n${file}\r\n\r\n`),
@@ -150,11 +155,11 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
       Buffer.from('\r\n--X--\r\n'),
     ])
     const type = 'Content-Type: multipart/form-data; boundary=X'
-    const files = await grownByWhole(100, [type], form)
-    assert.ok(files < BOUND * 2 + SLACK, `100 forms of 1 MB: ${files} MB`)
+    const files = await grownByDeliveries(100, [type], form)
+    assert.ok(files < BOUND * 2 + SOCKETS, `100 forms of 1 MB: ${files} MB`)
   })
 
-  /** Sends a byte a second, of a body that would take 1000 s. Resolves with the answer, and with how long the connection was kept. */
+  /** Sends a byte per second of a body of 1,000 bytes. Resolves with the answer and the duration of the connection. */
   const drip = async (path: string, at: string): Promise<[answer: string, seconds: number]> => {
     const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n`
     const socket = await begin(head, at)
@@ -169,7 +174,7 @@ describe('what a stranger makes the daemon remember', { timeout: 540_000 }, () =
     return [answer, (performance.now() - began) / 1_000]
   }
 
-  test('ends with a body that drips in: after 60 s each listener refuses it', async () => {
+  test('is freed after 60 s for a slow body, which each listener then refuses', async () => {
     const { url, control } = suite.daemon
     const drips = [
       [url, '/demo'],
@@ -186,7 +191,7 @@ function continuations(count: number): Buffer {
   return Buffer.concat(Array.from({ length: count }, () => Buffer.from([0x00, 0x81, 0, 0, 0, 0, 0x78])))
 }
 
-/** Ends early where the daemon hangs up. */
+/** Sends pieces, until the daemon disconnects. */
 async function sendAll(socket: Socket, piece: Buffer, times: number): Promise<void> {
   socket.on('data', () => {})
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))

@@ -21,10 +21,10 @@ const FILES: Record<string, Buffer> = {
 }
 
 describe('a PDF for a model', () => {
-  for (const [what, body] of Object.entries(FILES)) {
-    test(`${what}: it is judged in no time`, async () => {
+  for (const [name, body] of Object.entries(FILES)) {
+    test(`is checked quickly: ${name}`, async () => {
       const bytes = Buffer.concat([Buffer.from('%PDF-1.7\n/Type /Page\n'), body])
-      const one = {
+      const attachment = {
         name: 'a.pdf',
         type: 'application/pdf',
         size: bytes.length,
@@ -34,8 +34,8 @@ describe('a PDF for a model', () => {
       const artifacts = { open: async () => Readable.from([bytes]) }
       const context = { services: { artifacts }, call: {}, log: { warn: assert.fail } }
       const settings = attachmentSettings.parse({})
-      await inTime(what, 1_500, () =>
-        readFiles([{ id: '1', attachments: [one] } as never], settings, context as never),
+      await inTime(name, 1_500, () =>
+        readFiles([{ id: '1', attachments: [attachment] } as never], settings, context as never),
       )
     })
   }

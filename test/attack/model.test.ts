@@ -10,11 +10,11 @@ model: { name: "openai-compatible:tiny", base-url: "${url}", api-key: none }
 routes:
   - { name: chat, skill: free }
 `
-/** What sees or decides beyond the conversation of whoever asks. */
-const OPERATORS =
+/** Skills that read or decide beyond the conversation of the caller. */
+const OPERATOR_SKILLS =
   /^(message|conversation|dead-letter|approval|session|schedule|call)-|^gateway-(receive|ack)$|^delegation-(take|accept)$/
 
-test('a model that anybody may talk to is offered nothing that sees or decides for others, and gets it by no name', {
+test('a model on an open gateway is not offered skills for operators, and cannot call them', {
   timeout: 90_000,
 }, async (t) => {
   const call = (name: string, args: object) => ({ calls: [{ name, args }] })
@@ -34,7 +34,7 @@ test('a model that anybody may talk to is offered nothing that sees or decides f
   const [first, ...later] = model.requests
   assert.ok(first?.tools.includes('echo'))
   assert.deepEqual(
-    first?.tools.filter((name) => OPERATORS.test(name)),
+    first?.tools.filter((name) => OPERATOR_SKILLS.test(name)),
     [],
   )
   assert.equal(later.length, 4)

@@ -5,11 +5,11 @@ import { compileMember, identityOf } from '../../src/core/identity.ts'
 import { viewerOf } from '../../src/core/viewer.ts'
 import { openSite } from '../fixtures/daemon.ts'
 
-/** What the assistant shows in scope `team`. */
+/** The view of a caller on the assistant's data of their team. */
 const teamOf = (caller: Caller) => viewerOf({ caller, rootId: 'root' }, 'team')
 
-describe('names that mean something else', () => {
-  test('no gateway is named like programs, roles or people of the console', async () => {
+describe('the namespaces of identities', () => {
+  test('do not allow gateways with the names of other namespaces', async () => {
     for (const name of ['token', 'role', 'oidc', 'control-token']) {
       const site = openSite({ routes: `gateways:\n  ${name}: { transport: cli }\n` })
       const { code, out, err } = await site.run(['route', 'check'])
@@ -18,14 +18,14 @@ describe('names that mean something else', () => {
     }
   })
 
-  test('a name that reads as a person of another workspace proves nobody', () => {
+  test('do not allow an id that looks like a person of another workspace', () => {
     const from = { id: 'external:U1', verified: true }
     assert.equal(identityOf({ gateway: 'chat', from }), undefined)
     const partner = identityOf({ gateway: 'team', from: { id: 'U1', verified: true, external: true } })
     assert.equal(compileMember('*:external:U1')({ kind: 'route', id: String(partner) }), true)
   })
 
-  test('a team shares its notes with nobody of another namespace', () => {
+  test('separate the notes of teams', () => {
     const operator = teamOf({ kind: 'http' })
     assert.equal(teamOf({ kind: 'route', id: 'http:ada' }).sees(operator.owner), false)
     assert.equal(teamOf({ kind: 'route', id: 'chat:ada' }).sees('chat:bob'), true)

@@ -14,8 +14,8 @@ const CALLBACK = 'http://127.0.0.1:8787/auth/callback'
 const rsa = () => generateKeyPairSync('rsa', { modulusLength: 2048 })
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A provider that answers as the test says: `discovery` and `idToken` change what a good one would say; `userinfo` adds that endpoint. */
-async function stage(t: TestContext, discovery: object = {}, userinfo?: object) {
+/** Starts a provider. `discovery` overrides its metadata, and `userinfo` adds that endpoint. */
+async function startProvider(t: TestContext, discovery: object = {}, userinfo?: object) {
   const [pair, stranger] = [rsa(), rsa()]
   const keys = [{ ...(await exportJWK(pair.publicKey)), kid: 'first', alg: 'RS256', use: 'sig' }]
   const tokenRequests: URLSearchParams[] = []
@@ -64,7 +64,7 @@ async function stage(t: TestContext, discovery: object = {}, userinfo?: object) 
       exp: Math.floor(Date.now() / 1000) + 60,
       ...more,
     })
-    /** Comes back with this ID token and these parameters. */
+    /** Finishes the sign-in with this ID token, these parameters and this cookie. */
     const finish = (token: string, more: Record<string, string> = {}, given = cookie) => {
       idToken = token
       const back = new URL(CALLBACK)
@@ -83,8 +83,8 @@ async function stage(t: TestContext, discovery: object = {}, userinfo?: object) 
 const REFUSED = { code: 'sign_in_failed' }
 
 describe('a sign-in at an identity provider', () => {
-  test('asks with state, nonce and PKCE, and sends the verifier and nothing secret by the address', async (t) => {
-    const { begin, sign, tokenRequests } = await stage(t)
+  test('uses state, nonce and PKCE, without secrets in the address', async (t) => {
+    const { begin, sign, tokenRequests } = await startProvider(t)
     const { query, claims, finish, state, cookie } = await begin()
     assert.deepEqual(
       [
@@ -103,8 +103,8 @@ describe('a sign-in at an identity provider', () => {
     assert.ok(verifier.length >= 43 && !cookie.includes(verifier) && !cookie.includes(state))
   })
 
-  test('takes no ID token that the provider did not sign for this client and this sign-in', async (t) => {
-    const { begin, sign, stranger, pair } = await stage(t)
+  test('refuses ID tokens that the provider did not sign for this client and sign-in', async (t) => {
+    const { begin, sign, stranger, pair } = await startProvider(t)
     const pem = String(pair.publicKey.export({ type: 'spki', format: 'pem' }))
     const byHand = (header: object, claims: object, key = '') => {
       const head = `${part(header)}.${part(claims)}`
@@ -121,7 +121,7 @@ describe('a sign-in at an identity provider', () => {
       'another audience': (claims) => sign(claims({ aud: 'another' })),
       'another issuer': (claims) => sign(claims({ iss: 'https://evil.example' })),
       'another authorised party': (claims) => sign(claims({ aud: ['trivium', 'x'], azp: 'x' })),
-      'over since an hour': (claims) => sign(claims({ exp: Math.floor(Date.now() / 1000) - 3600 })),
+      'expired an hour ago': (claims) => sign(claims({ exp: Math.floor(Date.now() / 1000) - 3600 })),
       'without a subject': (claims) => sign(claims({ sub: undefined })),
       nothing: () => '',
     }
@@ -131,8 +131,8 @@ describe('a sign-in at an identity provider', () => {
     }
   })
 
-  test('ends only in the browser where it began, soon, for the same issuer and state', async (t) => {
-    const { begin, sign, clock, options, oidc } = await stage(t)
+  test('must end in the same browser, in time, with the same issuer and state', async (t) => {
+    const { begin, sign, clock, options, oidc } = await startProvider(t)
     const other = await begin()
     const { claims, finish, cookie, state } = await begin()
     const token = await sign(claims())
@@ -148,26 +148,26 @@ describe('a sign-in at an identity provider', () => {
     await assert.rejects(finish(token), REFUSED, 'too late')
   })
 
-  test('asks the userinfo endpoint whether the address of an ID token is verified', async (t) => {
-    const name = async (userinfo: object, more: object) => {
-      const { begin, sign } = await stage(t, {}, userinfo)
+  test('reads from the userinfo endpoint whether the address of an ID token is verified', async (t) => {
+    const nameOf = async (userinfo: object, more: object) => {
+      const { begin, sign } = await startProvider(t, {}, userinfo)
       const { claims, finish } = await begin()
       return (await finish(await sign(claims({ groups: [], ...more })))).person.name
     }
     const verified = { sub: '1', email: 'ada@example.com', email_verified: true }
     const silent = { email_verified: undefined }
-    assert.equal(await name(verified, silent), 'ada@example.com')
-    assert.equal(await name({ ...verified, email_verified: false }, silent), undefined)
-    assert.equal(await name({ ...verified, email: 'mallory@example.com' }, silent), undefined)
-    assert.equal(await name(verified, { email_verified: false }), undefined)
+    assert.equal(await nameOf(verified, silent), 'ada@example.com')
+    assert.equal(await nameOf({ ...verified, email_verified: false }, silent), undefined)
+    assert.equal(await nameOf({ ...verified, email: 'mallory@example.com' }, silent), undefined)
+    assert.equal(await nameOf(verified, { email_verified: false }), undefined)
   })
 
-  test('needs a provider that describes itself', async (t) => {
-    const { options, oidc } = await stage(t, { issuer: 'https://evil.example' })
+  test('needs a provider whose metadata has its own issuer', async (t) => {
+    const { options, oidc } = await startProvider(t, { issuer: 'https://evil.example' })
     await assert.rejects(oidc.begin(options, CALLBACK, ''), { code: 'issuer_unavailable', status: 503 })
   })
 
-  test('names a person by a proven address alone, exactly', () => {
+  test('matches people only by verified names, exactly', () => {
     const config = consoleSchema.parse({
       oidc: {
         issuer: 'https://id.example.com',
@@ -201,7 +201,7 @@ describe('a sign-in at an identity provider', () => {
       assert.equal(role(more), undefined, JSON.stringify(more))
   })
 
-  test('is not open to the world by mistake', () => {
+  test('cannot be configured so that anybody can sign in', () => {
     const base = { issuer: 'https://id.example.com', 'client-id': 'x', allow: ['ada@example.com'] }
     assert.ok(consoleSchema.safeParse({ oidc: base }).success)
     const google = { issuer: 'https://accounts.google.com', roles: { operator: ['*'] } }
@@ -228,7 +228,7 @@ describe('a sign-in at an identity provider', () => {
   })
 })
 
-describe('the door to an identity provider', { timeout: 300_000 }, async () => {
+describe('the sign-in pages', { timeout: 300_000 }, async () => {
   const provider = await serveHttp((request, response) => {
     response.setHeader('content-type', 'application/json')
     const own = `http://${request.headers.host}`
@@ -249,7 +249,7 @@ console: { oidc: { issuer: "${provider.url}", client-id: x, client-secret: y, al
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(daemon.control + path, { redirect: 'manual', headers: { connection: 'close', ...headers } })
 
-  test('leads to the provider and nowhere else, whatever it is asked', async (t) => {
+  test('redirect only to the provider', async (t) => {
     t.after(provider.close)
     for (const at of [
       '',
@@ -273,7 +273,7 @@ console: { oidc: { issuer: "${provider.url}", client-id: x, client-secret: y, al
     }
   })
 
-  test('answers a callback out of nowhere with a page, as text, and no session', async () => {
+  test('answer an unexpected callback with an error page, without a session', async () => {
     for (const query of [
       '',
       'code=c&state=s',

@@ -5,15 +5,15 @@ import { until } from '../fixtures/until.ts'
 
 const SECRET = 'sk-live-4f9c2b7d1e8a'
 
-/** Fails as HTTP clients do: the text has the request, and the request has the secret. */
+/** Fails like HTTP clients: the message has the request, and the request has the secret. */
 const LEAKS = `
 export default {
   description: 'calls a service',
   async run() { throw new Error('GET https://shop.example?key=' + process.env.SHOP_KEY + ' was answered 401') },
 }`
 
-describe('a skill that throws a secret of the configuration', { timeout: 120_000 }, () => {
-  test('leaves it in no dead letter, history, answer, list of runs or log', async () => {
+describe('a secret of the configuration in an error of a skill', { timeout: 120_000 }, () => {
+  test('is not in the dead letter, history, answer, list of runs or log', async () => {
     const routes = `
 gateways:
   shop: { transport: webhook, path: /shop, verify: { scheme: bearer, secret: "\${SHOP_KEY}" } }

@@ -28,8 +28,8 @@ export default { description: 'writes', run: () => { writeFileSync(new URL('../.
   fails: `export default { description: 'fails', run: ({ args }) => { throw new Error(args.text) } }`,
 }
 
-/** What a terminal obeys: it may set the clipboard, the title, the colours, or hide a line. */
-const OBEYED = '\u001b]52;c;ZXZpbA==\u0007 \u001b[2J \u009b31m'
+/** Escape sequences that set the clipboard, clear the screen or change colours. */
+const ESCAPES = '\u001b]52;c;ZXZpbA==\u0007 \u001b[2J \u009b31m'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]|\u001b(?!\[[\d;]*m)/
 
@@ -43,7 +43,7 @@ describe('a stranger', { timeout: 300_000 }, () => {
       return letters.find((one: { messageId?: string; id: string }) => JSON.stringify(one).includes(id))
     }, 'the dead letter')
 
-  test('has no rights of a namesake at another gateway', async () => {
+  test('does not have the rights of a person with the same name at another gateway', async () => {
     const body = JSON.stringify({ sender: { login: 'root' } })
     const signature = `sha256=${createHmac('sha256', 'hub-secret').update(body).digest('hex')}`
     const headers = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
@@ -54,7 +54,7 @@ describe('a stranger', { timeout: 300_000 }, () => {
     assert.equal(await root('go'), 'done')
   })
 
-  test('gets nothing of the control listener but what is said to be open', async () => {
+  test('can read only the open pages of the control listener', async () => {
     const { control, token } = suite.daemon
     for (const authorization of ['', 'Bearer ', `Bearer ${token}x`, `Basic ${token}`, token]) {
       for (const path of '/v1/status /v1/skills /v1/skills/echo /v1/messages /v1/reload /mcp /v1/no'.split(
@@ -68,17 +68,17 @@ describe('a stranger', { timeout: 300_000 }, () => {
       }
     }
     const metrics = async (host: string, authorization = '') => {
-      const asked = request(`${control}/metrics`, { headers: { host, authorization } }).end()
-      const [answer] = await once(asked, 'response')
+      const sent = request(`${control}/metrics`, { headers: { host, authorization } }).end()
+      const [answer] = await once(sent, 'response')
       return answer.resume().statusCode
     }
-    // A web page may have pointed its own name here.
+    // The host name of a web page may point to this machine.
     assert.equal(await metrics('evil.example:8787'), 403)
     assert.equal(await metrics('trivium.example', `Bearer ${token}`), 200)
     for (const host of ['localhost:8787', '[::1]', 'api.localhost']) assert.equal(await metrics(host), 200)
   })
 
-  test('leaves no credential behind with a message', async () => {
+  test('cannot store credentials in a message', async () => {
     const query = 'api_key key code sig pwd token'.split(' ').map((name) => `${name}=hunter2`)
     const headers = {
       'ocp-apim-subscription-key': 'hunter2',
@@ -96,8 +96,8 @@ describe('a stranger', { timeout: 300_000 }, () => {
     }
   })
 
-  test('gives a terminal no orders', async () => {
-    const id = idOf(await suite.daemon.post('/demo', `fail ${OBEYED}`, { 'content-type': 'text/plain' }))
+  test('cannot send escape sequences to a terminal', async () => {
+    const id = idOf(await suite.daemon.post('/demo', `fail ${ESCAPES}`, { 'content-type': 'text/plain' }))
     await deadLetter(id)
     const commands = [
       ['message', 'show', id],

@@ -54,19 +54,19 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
   const call = (skill: string, args: object, token = WORKER) => ask(token, `/v1/skills/${skill}`, args)
   const submit = async (gateway: string, text: string) =>
     String((await ask(daemon.token, '/v1/messages', { gateway, text })).result.id)
-  /** The right that a refusal says is missing. */
+  /** The message of a refusal. */
   const refusal = ({ status, error }: { status: number; error?: { code: string; message: string } }) => {
     assert.deepEqual([status, error?.code], [403, 'forbidden'])
     return error?.message ?? ''
   }
 
-  test('a worker takes, sees and answers the messages of its gateways and of no other', async () => {
-    const hidden = await submit('private', 'for nobody')
+  test('a worker can receive, read and answer messages of its gateways only', async () => {
+    const hidden = await submit('private', 'hidden')
     const id = await submit('orders', 'an order')
-    const { result: taken } = await call('gateway-receive', { timeout: 5_000, lease: 60_000 })
-    assert.equal(taken.id, id)
-    assert.equal((await call('gateway-send', { receipt: taken.receipt, text: 'done' })).status, 200)
-    assert.equal((await call('gateway-ack', { receipt: taken.receipt })).result.ok, true)
+    const { result: received } = await call('gateway-receive', { timeout: 5_000, lease: 60_000 })
+    assert.equal(received.id, id)
+    assert.equal((await call('gateway-send', { receipt: received.receipt, text: 'done' })).status, 200)
+    assert.equal((await call('gateway-ack', { receipt: received.receipt })).result.ok, true)
     const history = async () => JSON.stringify(Object(await daemon.invoke('message-show', { id })).history)
     await until(async () => /sent.*token:worker/.test(await history()), 'the answer in its history')
 
@@ -91,7 +91,7 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
     assert.deepEqual(gateways, ['orders'])
   })
 
-  test('no key that a program chooses takes the place of an answer of others', async () => {
+  test('a key of a program cannot replace an answer of others', async () => {
     const id = await submit('private', 'hold')
     const [welcome] = (await daemon.chat('/ws')).all('welcome')
     const args = { gateway: 'chat', to: String(welcome?.conversation), text: 'mine', key: `${id}:held:0` }
@@ -102,7 +102,7 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
     await until(async () => /"what":"sent".*the answer/.test(await shown()), 'the answer')
   })
 
-  test('what a token does not name is refused, and what reaches beyond its gateways or outlives it', async () => {
+  test('skills that a token does not name are refused, and those that reach beyond its gateways or lifetime', async () => {
     assert.match(
       refusal(await call('state-set', { no: 'such argument' })),
       /state-set.*token:worker.*only allows the skills/,
@@ -135,7 +135,7 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
     )
   })
 
-  test('MCP offers the same, and a session is for one token', async () => {
+  test('MCP has the same rights, and a session belongs to one token', async () => {
     const mcp = (token: string, method: string, params: object, session?: string) => {
       const accept = 'application/json, text/event-stream'
       const headers = { accept, ...(session && { 'mcp-session-id': session }) }
@@ -154,11 +154,11 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
     assert.equal((await mcp(ALL, 'tools/list', {}, session)).status, 404)
     const first = await open(ALL)
     await Promise.all(Array.from({ length: 200 }, () => open(ALL)))
-    assert.equal((await mcp(ALL, 'tools/list', {}, first)).status, 404, 'too many end the oldest')
-    assert.equal((await mcp(WORKER, 'tools/list', {}, session)).status, 200, 'and nobody else’s')
+    assert.equal((await mcp(ALL, 'tools/list', {}, first)).status, 404, 'too many sessions end the oldest')
+    assert.equal((await mcp(WORKER, 'tools/list', {}, session)).status, 200, 'of the same token only')
   })
 
-  test('a new token is valid at once and the old one no longer, and none is in the log', async () => {
+  test('a changed token replaces the old one at once, and no token is logged', async () => {
     assert.equal((await call('gateway-list', {}, NEXT)).status, 401)
     const waiting = assert.rejects(call('gateway-receive', { timeout: 60_000, lease: 60_000 }))
     site.write('.env', `WORKER_TOKEN=${NEXT}\n`)

@@ -35,11 +35,11 @@ const SKILLS = {
 } }`,
 }
 
-describe('what a call may do', { timeout: 300_000 }, () => {
+describe('a call', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS })
 
   const pending = async () => Object(await suite.daemon.invoke('approval-list', { status: 'pending' }))
-  const asked = () => until(async () => (await pending())[0], 'a request for approval')
+  const nextRequest = () => until(async () => (await pending())[0], 'a request for approval')
   const letterTo = async (group: string) =>
     Object(await suite.daemon.invoke('dead-letter-list', { group }))[0]
   const groupsOf = async (topic: string): Promise<string[]> =>
@@ -47,17 +47,17 @@ describe('what a call may do', { timeout: 300_000 }, () => {
       .result.groups.filter((one: { topic: string }) => one.topic === topic)
       .map(({ group }: { group: string }) => group)
 
-  test('an approval or a denial over HTTP is for that call: the same again asks again', async () => {
+  test('needs its own approval, also after one for the same arguments', async () => {
     for (const approve of [true, true, false, true]) {
       const call = suite.daemon.invoke('guarded', { n: 1 }).catch((error: Error) => error.message)
-      const { id, by } = await asked()
+      const { id, by } = await nextRequest()
       assert.equal(by, 'http control')
       await suite.daemon.invoke('approval-decide', { id, approve })
       assert.match(String(await call), approve ? /^done$/ : /^approval_denied: /)
     }
   })
 
-  test('a call whose caller goes away leaves nothing behind that could be approved', async () => {
+  test('whose caller disconnects withdraws its request for approval', async () => {
     const caller = new AbortController()
     const headers = { authorization: `Bearer ${suite.daemon.token}` }
     const call = fetch(`${suite.daemon.control}/v1/skills/guarded`, {
@@ -65,13 +65,13 @@ describe('what a call may do', { timeout: 300_000 }, () => {
       headers,
       signal: caller.signal,
     })
-    await asked()
+    await nextRequest()
     caller.abort()
     await assert.rejects(call)
     await until(async () => (await pending()).length === 0, 'no request')
   })
 
-  test('two callers over HTTP that subscribe without a queue each see every event, and leave no group', async () => {
+  test('that subscribes without a queue receives all events, and its group ends with it', async () => {
     const running = [suite.daemon.invoke('relay'), suite.daemon.invoke('relay')]
     await until(async () => (await groupsOf('news')).length === 2, 'two groups')
     await suite.daemon.invoke('event-emit', { topic: 'news', data: 'extra' })
@@ -81,7 +81,7 @@ describe('what a call may do', { timeout: 300_000 }, () => {
     await until(async () => (await groupsOf('news')).length === 0, 'no group')
   })
 
-  test('the queue that a subscription over HTTP returns is read by the next call', async () => {
+  test('can read the queue of an earlier subscription', async () => {
     const { queue } = Object(await suite.daemon.invoke('event-subscribe', { topic: 'later' }))
     await suite.daemon.invoke('event-emit', { topic: 'later', data: 1 })
     const waited = await suite.site.run(['event-wait', 'later', '--queue', queue, '--json'])
@@ -89,9 +89,9 @@ describe('what a call may do', { timeout: 300_000 }, () => {
     assert.deepEqual(await suite.daemon.invoke('event-unsubscribe', { topic: 'later', queue }), { ok: true })
   })
 
-  test('a stranger decides no approval by a subscription, even where a rule grants the skill', async () => {
+  test('of a stranger cannot decide an approval by a subscription, even if a role has the skill', async () => {
     const call = suite.daemon.invoke('guarded', { n: 2 }).catch((error: Error) => error.message)
-    const { id } = await asked()
+    const { id } = await nextRequest()
     const { ask: stranger } = await suite.daemon.chat('/open')
     assert.equal(await stranger('decide'), '~ref:decide:')
     await suite.daemon.invoke('event-emit', { topic: 'alarms', data: { id, approve: true } })
@@ -102,10 +102,10 @@ describe('what a call may do', { timeout: 300_000 }, () => {
     await suite.daemon.invoke('event-unsubscribe', { topic: 'alarms', queue: '~ref:decide:' })
   })
 
-  test('a subscription runs its skill with the rights of who subscribed, then and when it runs', async () => {
+  test('by a subscription needs the rights of its creator at creation and at the run', async () => {
     const { ask: ada } = await suite.daemon.chat(`/chat?token=${encodeURIComponent("ada's long token")}`)
     assert.match(await ada('danger'), /^forbidden: Skill danger for \S*ada is not allowed/)
-    assert.equal(await ada('allowed'), await ada('allowed'), 'the same again is the same')
+    assert.equal(await ada('allowed'), await ada('allowed'), 'a repeated subscription is the same')
     await suite.daemon.invoke('event-emit', { topic: 'alarms' })
     await until(() => existsSync(join(suite.site.dir, 'allowed')), 'the skill')
 

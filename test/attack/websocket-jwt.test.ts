@@ -21,26 +21,26 @@ const byKey = (pair: ReturnType<typeof rsa>, kid: string, payload = claims(), he
 const bySecret = (payload = claims(), alg = 'HS256') =>
   new SignJWT(payload).setProtectedHeader({ alg }).sign(Buffer.from(SECRET))
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-/** Without a library: what none would make. */
+/** Creates tokens without a library, because libraries refuse to create invalid ones. */
 const byHand = (header: object, key?: string | Buffer, payload: object = claims()) => {
   const head = `${part(header)}.${part(payload)}`
   return `${head}.${key === undefined ? '' : createHmac('sha256', key).update(head).digest('base64url')}`
 }
 
-/** An issuer whose keys can be changed, and which counts how often they are asked for. */
+/** An issuer whose keys can be changed. `requests` returns the number of requests for them. */
 async function startIssuer(pair: ReturnType<typeof rsa>, kid: string) {
   const keys = [{ ...(await exportJWK(pair.publicKey)), kid, alg: 'RS256', use: 'sig' }]
-  let asked = 0
+  let requests = 0
   const { url, close } = await serveHttp((_request, response) => {
-    asked++
+    requests++
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ keys }))
   })
-  return { jwks: `${url}/keys`, keys, close, asked: () => asked }
+  return { jwks: `${url}/keys`, keys, close, requests: () => requests }
 }
 
 describe('clients of a WebSocket gateway with JWTs', () => {
-  test('are who the token says, exactly, however they bring it', async () => {
+  test('have the exact subject of their token, however they send it', async () => {
     const { connect, store } = await startWebsocket({ jwt: { secret: SECRET, audience: AUDIENCE } })
     const token = await bySecret()
     const clients = [
@@ -58,7 +58,7 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     assert.ok(from.every(({ verified }) => verified === true))
   })
 
-  test('are named by the claim of the configuration alone', async () => {
+  test('are named only by the configured claim', async () => {
     const { connect, refusal, store } = await startWebsocket({
       jwt: { secret: SECRET, 'name-claim': 'email' },
     })
@@ -81,7 +81,7 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     }
   })
 
-  test('get in with no token that another key, algorithm or issuer made', async (t) => {
+  test('are refused with tokens by other keys, algorithms or issuers', async (t) => {
     const [pair, other] = [rsa(), rsa()]
     const issuer = await startIssuer(pair, 'first')
     const thief = await startIssuer(other, 'first')
@@ -99,27 +99,29 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     const ownKey = await exportJWK(other.publicKey)
     const forged: Record<string, string> = {
       none: byHand({ alg: 'none' }, undefined, claims({ iss })),
-      'None with the signature of another': `${part({ alg: 'None' })}.${good[1]}.${good[2]}`,
+      'None with another signature': `${part({ alg: 'None' })}.${good[1]}.${good[2]}`,
       'without a signature': `${good[0]}.${good[1]}.`,
       'another payload': `${good[0]}.${part(claims({ iss, sub: 'root' }))}.${good[2]}`,
       'HMAC by the PEM': byHand({ alg: 'HS256', kid: 'first' }, String(pem), claims({ iss })),
       'HMAC by the DER': byHand({ alg: 'HS256', kid: 'first' }, der, claims({ iss })),
       'HMAC by the modulus': byHand({ alg: 'HS256', kid: 'first' }, modulus, claims({ iss })),
-      'HMAC by nothing': byHand({ alg: 'HS256', kid: 'first' }, '', claims({ iss })),
+      'HMAC by an empty key': byHand({ alg: 'HS256', kid: 'first' }, '', claims({ iss })),
       'another key': await byKey(other, 'first', claims({ iss })),
-      'another key, named': await byKey(other, randomUUID(), claims({ iss })),
-      'a key that it brings': await byKey(other, 'first', claims({ iss }), { jwk: ownKey }),
-      'a key where it says': await byKey(other, 'first', claims({ iss }), { jku: thief.jwks }),
-      'a certificate where it says': await byKey(other, 'first', claims({ iss }), { x5u: thief.jwks }),
+      'another key, with its id': await byKey(other, randomUUID(), claims({ iss })),
+      'a key in the token': await byKey(other, 'first', claims({ iss }), { jwk: ownKey }),
+      'a key at an address in the token': await byKey(other, 'first', claims({ iss }), { jku: thief.jwks }),
+      'a certificate at an address in the token': await byKey(other, 'first', claims({ iss }), {
+        x5u: thief.jwks,
+      }),
       'a critical extension': await new SignJWT(claims({ iss }))
         .setProtectedHeader({ alg: 'RS256', kid: 'first', crit: ['x'], x: 1 })
         .sign(pair.privateKey, { crit: { x: true } }),
-      'for others': await byKey(pair, 'first', claims({ iss, aud: 'billing' })),
-      'for nobody': await byKey(pair, 'first', claims({ iss, aud: undefined })),
+      'another audience': await byKey(pair, 'first', claims({ iss, aud: 'billing' })),
+      'no audience': await byKey(pair, 'first', claims({ iss, aud: undefined })),
       'of another issuer': await byKey(pair, 'first', claims({ iss: 'https://id.example.com.evil' })),
-      'over since an hour': await byKey(pair, 'first', claims({ iss, exp: now - 3_600 })),
-      'not yet': await byKey(pair, 'first', claims({ iss, nbf: now + 3_600 })),
-      'for ever': await byKey(pair, 'first', claims({ iss, exp: undefined })),
+      'expired an hour ago': await byKey(pair, 'first', claims({ iss, exp: now - 3_600 })),
+      'not valid yet': await byKey(pair, 'first', claims({ iss, nbf: now + 3_600 })),
+      'without an end': await byKey(pair, 'first', claims({ iss, exp: undefined })),
       'no token': 'x.y.z',
       long: `${good[0]}.${'A'.repeat(13_000)}.${good[2]}`,
     }
@@ -128,11 +130,11 @@ describe('clients of a WebSocket gateway with JWTs', () => {
       assert.equal(answer.status, 401, `${name}: ${answer.text}`)
       assert.match(answer.text, /"code":"signature_invalid"/, name)
     }
-    assert.equal(thief.asked(), 0)
+    assert.equal(thief.requests(), 0)
     assert.equal(store.messages.length, 0)
   })
 
-  test('are cut off when their token ends, and go on with the next one, which nobody else can', async () => {
+  test('are disconnected when their token expires, and can resume with a new one', async () => {
     const { connect, refusal, store, transport } = await startWebsocket({
       jwt: { secret: SECRET, tolerance: 0 },
     })
@@ -149,7 +151,7 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     assert.equal(store.messages.length, 0)
   })
 
-  test('bring tokens by the new key as soon as the issuer has it, and are told to wait while it is away', async (t) => {
+  test('can use a new key of the issuer at once, and get 503 while the issuer is unavailable', async (t) => {
     const [first, second] = [rsa(), rsa()]
     const issuer = await startIssuer(first, 'first')
     t.after(issuer.close)
@@ -165,19 +167,19 @@ describe('clients of a WebSocket gateway with JWTs', () => {
     })
     assert.equal(Object(await check(await byKey(second, 'second'))).subject, 'ada')
     assert.match(String(await check(await byKey(first, 'first'))), /does not publish/)
-    // Many forged key ids ask the issuer no more often than the pause allows.
-    const calm = createJwtCheck(options, { gateway: 'chat', now: Date.now }, 60_000)
-    await calm(await byKey(second, 'second'))
-    const before = issuer.asked()
-    for (let n = 0; n < 20; n++) await calm(await byKey(first, `forged-${n}`))
-    assert.equal(issuer.asked(), before)
+    // Forged key ids cause at most one request per pause.
+    const checkWithPause = createJwtCheck(options, { gateway: 'chat', now: Date.now }, 60_000)
+    await checkWithPause(await byKey(second, 'second'))
+    const before = issuer.requests()
+    for (let n = 0; n < 20; n++) await checkWithPause(await byKey(first, `forged-${n}`))
+    assert.equal(issuer.requests(), before)
     await issuer.close()
     const { refusal } = await startWebsocket({ jwt: { jwks: issuer.jwks, audience: AUDIENCE } })
     const answer = await refusal(`?token=${await byKey(second, 'second')}`)
     assert.deepEqual([answer.status, /keys_unavailable/.test(answer.text)], [503, true])
   })
 
-  test('are not let in by a configuration that proves nothing', () => {
+  test('need a configuration that verifies tokens', () => {
     for (const wrong of [
       {},
       { secret: 'short' },

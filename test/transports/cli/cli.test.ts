@@ -22,7 +22,7 @@ transportContract({
   },
 })
 
-test('a reply of the command line has no target but its conversation', async () => {
+test('a reply of the command line cannot have another target than its conversation', async () => {
   const fixture = await startTransportFixture({ gateway: 'cli' })
   try {
     const transport = await cli.create({}, fixture.deps)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startWebsocket } from './harness.ts'
 
-describe('who may connect', () => {
-  test('with tokens: whoever has one, as header, as subprotocol or in the address; nobody else', async () => {
+describe('a WebSocket gateway accepts', () => {
+  test('with tokens, only clients with one in the header, the subprotocol or the query', async () => {
     const { connect, refusal, store, logs } = await startWebsocket({
       tokens: { alice: ['ta', 'ta2'], bob: 'tb' },
     })
@@ -34,7 +34,7 @@ describe('who may connect', () => {
     assert.doesNotMatch(JSON.stringify(logs), /\bta2?\b/)
   })
 
-  test('with a list of tokens each is a subject of its own, whatever its place in the list', async () => {
+  test('each token of a list as its own subject, whatever its position', async () => {
     const subjects = []
     for (const tokens of [
       ['one', 'two'],
@@ -50,7 +50,7 @@ describe('who may connect', () => {
     assert.doesNotMatch(subjects[0] ?? 'one', /one/)
   })
 
-  test('web pages of the same host and of the allow list, and no others', async () => {
+  test('web pages of the same host and of the option `origins`, and no others', async () => {
     const { connect, refusal, http, url } = await startWebsocket({ origins: ['https://app.example.com'] })
     await connect('', { origin: url })
     await connect('', { origin: 'https://app.example.com' })
@@ -67,7 +67,7 @@ describe('who may connect', () => {
     await open.connect('', { origin: 'https://evil.example' })
   })
 
-  test('without tokens, no page that points its own name at this machine', async () => {
+  test('without tokens, no page whose host name was pointed at this machine', async () => {
     const { connect, refusal, http, wsUrl } = await startWebsocket()
     const { port } = new URL(wsUrl)
     const headers = { host: `evil.example:${port}` }
@@ -78,7 +78,7 @@ describe('who may connect', () => {
     await listed.connect('', { origin: 'https://evil.example', headers })
   })
 
-  test('no more connections than the gateway allows, until one ends', async () => {
+  test('at most `max-connections` connections at a time', async () => {
     const { connect, refusal } = await startWebsocket({ 'max-connections': 2 })
     const [first] = [await connect(), await connect()]
     const answer = await refusal()

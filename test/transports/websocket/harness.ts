@@ -47,7 +47,7 @@ export function readFrame(raw: RawData): Frame {
   return frame.parse(JSON.parse(raw.toString()))
 }
 
-/** A client that keeps every frame. */
+/** A client that records all frames. */
 export async function connect(url: string, options: ClientOptions = {}, protocols: string[] = []) {
   const socket = new WebSocket(url, protocols, options)
   const frames: Frame[] = []
@@ -62,25 +62,25 @@ export async function connect(url: string, options: ClientOptions = {}, protocol
     /** Resolves with the close code. */
     closed: closed.then(([code]): number => Number(code)),
     say: (message: unknown) => socket.send(JSON.stringify(message)),
-    /** The first frame of that type that nobody has asked for, once it is there. */
+    /** Waits for the first frame of this type that was not returned before. */
     async next(type: string): Promise<Frame> {
       const index = await until(() => frames.findIndex((each) => each.type === type) + 1, `a ${type} frame`)
-      const [found] = frames.splice(index - 1, 1)
-      if (!found) throw new Error('the frame went away')
-      return found
+      const [frame] = frames.splice(index - 1, 1)
+      if (!frame) throw new Error('the frame was removed')
+      return frame
     },
   }
   const welcome = await client.next('welcome')
   return { ...client, welcome, conversation: welcome.conversation ?? '' }
 }
 
-/** Connects in vain; returns what the server answered. */
+/** Tries to connect, and resolves with the response of the server, which must refuse it. */
 async function refusal(url: string, options: ClientOptions = {}) {
   const socket = new WebSocket(url, options)
   socket.on('error', () => undefined)
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     socket.on('unexpected-response', (_, answer) => resolve(answer))
-    socket.on('open', () => reject(new Error('the client got in')))
+    socket.on('open', () => reject(new Error('the client was accepted')))
   })
   const chunks = await response.toArray()
   return { status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() }

@@ -8,8 +8,8 @@ import { startWebsocket } from './harness.ts'
 
 const BIG = 'x'.repeat(60_000)
 
-describe('peers that are dead or slow', () => {
-  test('a peer that answers no ping is cut, one that does stays', async () => {
+describe('a WebSocket gateway', () => {
+  test('disconnects clients that do not answer pings, and no others', async () => {
     const { connect, transport } = await startWebsocket({ heartbeat: '1s' })
     const dead = await connect('', { autoPong: false })
     const alive = await connect()
@@ -21,7 +21,7 @@ describe('peers that are dead or slow', () => {
     assert.match(transport.health().detail ?? '', /^connections: 1$/)
   })
 
-  test('a half-open socket, whose peer never closes, ends with the gateway', async () => {
+  test('closes half-open sockets when it stops', async () => {
     const { url, transport, http } = await startWebsocket()
     const socket = connectTcp({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
     after(() => socket.destroy())
@@ -36,7 +36,7 @@ describe('peers that are dead or slow', () => {
     await until(() => http.connections() === 0, 'no connection')
   })
 
-  test('a reader that stops reading gets a bounded buffer, and everything when it reads again', async () => {
+  test('buffers a bounded amount for a client that stops reading, and sends everything when it continues', async () => {
     const { connect, reply } = await startWebsocket({ 'max-buffer': '256kb' })
     const client = await connect()
     client.socket.pause()
@@ -53,7 +53,7 @@ describe('peers that are dead or slow', () => {
     )
   })
 
-  test('a reader that stays slow is told to come back (1013), and resumes where it was', async () => {
+  test('disconnects a client that stays slow with 1013, after which it can resume', async () => {
     const { connect, reply, transport } = await startWebsocket({
       'max-buffer': '64kb',
       'stall-timeout': '1500ms',
@@ -72,7 +72,7 @@ describe('peers that are dead or slow', () => {
     assert.equal(back.frames[0]?.seq, last + 1)
   })
 
-  test('a client that sends but never reads its acks is not read any more, and the rest goes on', async () => {
+  test('stops reading from a client that does not read its acknowledgements, and serves the others', async () => {
     const { connect, store, transport } = await startWebsocket({
       'max-buffer': '4kb',
       'stall-timeout': '300ms',
@@ -90,7 +90,7 @@ describe('peers that are dead or slow', () => {
     client.socket.terminate()
   })
 
-  test('a client with more frames on the way than the store takes is slowed down, not cut', async () => {
+  test('slows down a client that sends faster than the store accepts, without disconnecting it', async () => {
     const { connect, store } = await startWebsocket({ heartbeat: '1s' })
     const client = await connect()
     let pings = 0
@@ -101,11 +101,11 @@ describe('peers that are dead or slow', () => {
     try {
       for (let index = 0; index < total; index++) {
         client.say({ type: 'message', text: String(index) })
-        // Both ends are in this process: who keeps it busy for a heartbeat does not hear the answer to a ping.
+        // Both ends are in this process. A busy loop longer than a heartbeat would miss the answers to pings.
         if (index % 500 === 0) await pause()
       }
       await until(() => pings >= 3, 'three heartbeats')
-      // What was read from the socket in one piece is taken; no piece follows.
+      // The frames in the first read of the socket are accepted; there is no second read.
       assert.ok(store.calls < 5_000, `${store.calls} frames were waiting`)
     } finally {
       release()

@@ -6,7 +6,7 @@ import { until } from '../../fixtures/until.ts'
 import { startWebsocket } from './harness.ts'
 
 describe('a WebSocket gateway', () => {
-  test('acknowledges a repeated id with the first message, and takes the same id of another client', async () => {
+  test('acknowledges a repeated id with the first message, but accepts the same id of another client', async () => {
     const { connect, store } = await startWebsocket()
     const client = await connect()
     client.say({ type: 'message', id: 1, text: 'one' })
@@ -19,7 +19,7 @@ describe('a WebSocket gateway', () => {
     assert.equal(store.messages.length, 2)
   })
 
-  test('keeps the digits of long ids, and takes two of them that a double cannot tell apart', async () => {
+  test('keeps the digits of long ids, so that neighbouring ids are distinct', async () => {
     const { connect, store } = await startWebsocket()
     const client = await connect()
     for (const id of ['7615917337495251231', '7615917337495251232']) {
@@ -30,7 +30,7 @@ describe('a WebSocket gateway', () => {
     }
   })
 
-  test('sends a reply with all that it says, which cannot pass for what the gateway says', async () => {
+  test('sends a reply with its data in a field, so that it cannot imitate frames of the gateway', async () => {
     const { connect, reply } = await startWebsocket()
     const client = await connect()
     const more = { inReplyTo: 'm1', subject: 's', data: { type: 'x', seq: 9 } }
@@ -38,13 +38,13 @@ describe('a WebSocket gateway', () => {
     assert.deepEqual(await client.next('message'), { type: 'message', text: 'hi', ...more, seq: 1 })
   })
 
-  test('answers the pings that browsers can send, and takes them for no messages', async () => {
+  test('answers ping frames, which are not messages', async () => {
     const { connect, store, refused } = await startWebsocket({ 'rate-limit': '1/10s' })
     const client = await connect()
     for (const [sent, pong] of [
       ['{"type":"ping"}', { type: 'pong' }],
       ['{"type":"ping","id":7}', { type: 'pong', id: '7' }],
-      // As VueUse and other libraries send it.
+      // The format of VueUse and other libraries.
       ['ping', { type: 'pong' }],
     ] as const) {
       client.socket.send(sent)
@@ -55,7 +55,7 @@ describe('a WebSocket gateway', () => {
     assert.deepEqual([store.messages.length, refused], [1, []])
   })
 
-  test('answers frames that cannot be read with an error each, and lives', async () => {
+  test('answers each invalid frame with an error', async () => {
     const { connect, store } = await startWebsocket()
     const client = await connect()
     const bad: (string | Buffer)[] = [
@@ -86,7 +86,7 @@ describe('a WebSocket gateway', () => {
     await client.next('ack')
   })
 
-  test('closes on text that is no UTF-8 (1007), and serves others', async () => {
+  test('closes a connection with invalid UTF-8 (1007), and serves the others', async () => {
     const { connect } = await startWebsocket()
     const [broken, other] = [await connect(), await connect()]
     broken.socket.send(Buffer.from([0xc3, 0x28]), { binary: false })
@@ -95,7 +95,7 @@ describe('a WebSocket gateway', () => {
     await other.next('ack')
   })
 
-  test('answers every frame with exactly one ack or error, whatever is in it', async () => {
+  test('answers any frame with exactly one ack or error', async () => {
     const { connect, store } = await startWebsocket()
     const client = await connect()
     await fc.assert(
@@ -117,7 +117,7 @@ describe('a WebSocket gateway', () => {
     for (const message of store.messages) JSON.stringify(websocket.eventData(message))
   })
 
-  test('refuses frames over its rate, each connection by itself', async () => {
+  test('refuses frames over the rate limit of their connection', async () => {
     const { connect } = await startWebsocket({ 'rate-limit': '2/1m' })
     const [one, two] = [await connect(), await connect()]
     for (const text of ['a', 'b', 'c']) one.say({ type: 'message', id: text, text })
@@ -129,11 +129,11 @@ describe('a WebSocket gateway', () => {
     await two.next('ack')
   })
 
-  test('shows who said what in its events, whatever the sender claims', async () => {
+  test('has the verified author in its events, whatever the frame claims', async () => {
     const { connect, store } = await startWebsocket({ tokens: { alice: 't-alice' } })
     const client = await connect('?token=t-alice')
-    const lies = { from: 'mallory', messageId: 'other', conversation: 'other' }
-    client.say({ type: 'message', text: 'hi', ...lies, room: 5 })
+    const forged = { from: 'mallory', messageId: 'other', conversation: 'other' }
+    client.say({ type: 'message', text: 'hi', ...forged, room: 5 })
     await client.next('ack')
     const [message] = store.messages
     assert.ok(message)

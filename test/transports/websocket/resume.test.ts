@@ -7,25 +7,25 @@ import { openStore } from '../../runtime/support/store.ts'
 import { startWebsocket } from './harness.ts'
 
 describe('resuming a conversation', () => {
-  test('says how many replies retention removed meanwhile, though none of them is left', async (t) => {
-    const kept = await openStore(t)
-    const store = { ...createMemoryStore(), replies: createReplyLog(kept, 'test') }
+  test('reports the number of replies that retention removed', async (t) => {
+    const embedded = await openStore(t)
+    const store = { ...createMemoryStore(), replies: createReplyLog(embedded, 'test') }
     const { connect, reply } = await startWebsocket({}, { store })
     const { conversation } = await connect()
     for (const text of ['one', 'two', 'three', 'four']) await reply(conversation, text)
-    const keep = (maxCount: number) => kept.trim({ journal: { maxAge: 60_000, maxCount } })
-    await keep(1)
+    const trimTo = (maxCount: number) => embedded.trim({ journal: { maxAge: 60_000, maxCount } })
+    await trimTo(1)
     const back = await connect(`?conversation=${conversation}&after=1`)
     const { missed, seq } = await back.next('gap')
     assert.deepEqual([missed, seq, (await back.next('message')).seq], [2, 3, 4])
-    await keep(0)
+    await trimTo(0)
     const late = await connect(`?conversation=${conversation}&after=1`)
     assert.equal((await late.next('gap')).missed, 3)
     await reply(conversation, 'five')
     assert.deepEqual([(await late.next('message')).seq, late.frames], [5, []])
   })
 
-  test('without `after` starts with what comes next, and an `after` beyond the end is the end', async () => {
+  test('starts with the next reply without `after`, or if `after` is beyond the end', async () => {
     const { connect, reply } = await startWebsocket()
     const first = await connect()
     await reply(first.conversation, 'one')
@@ -37,13 +37,13 @@ describe('resuming a conversation', () => {
     for (const client of [plain, beyond]) assert.equal((await client.next('message')).text, 'two')
   })
 
-  test('loses and doubles nothing while replies come in and the client reconnects again and again, also to another daemon', async () => {
+  test('delivers each reply once, in order, across many reconnections to two daemons', async () => {
     const store = createMemoryStore()
     const { connect, reply } = await startWebsocket({}, { store })
     const there = await startWebsocket({}, { store })
     let client = await connect()
     const { conversation } = client
-    const seen: number[] = []
+    const received: number[] = []
     const total = 300
     const sending = (async () => {
       for (let index = 1; index <= total; index++) {
@@ -51,21 +51,21 @@ describe('resuming a conversation', () => {
         if (index % 7 === 0) await new Promise(setImmediate)
       }
     })()
-    while (seen.length < total) {
+    while (received.length < total) {
       await until(() => client.frames.length > 0, 'more replies')
       client.socket.terminate()
-      for (const { seq } of client.frames) seen.push(seq ?? 0)
-      const daemon = seen.length % 2 ? there : { connect }
-      client = await daemon.connect(`?conversation=${conversation}&after=${seen.at(-1) ?? 0}`)
+      for (const { seq } of client.frames) received.push(seq ?? 0)
+      const daemon = received.length % 2 ? there : { connect }
+      client = await daemon.connect(`?conversation=${conversation}&after=${received.at(-1) ?? 0}`)
     }
     await sending
     assert.deepEqual(
-      seen,
+      received,
       Array.from({ length: total }, (_, index) => index + 1),
     )
   })
 
-  test('refuses conversations that were made up, altered, or made for another gateway', async () => {
+  test('refuses conversations that are invented, altered, or of another gateway', async () => {
     const store = createMemoryStore()
     const { connect, refusal } = await startWebsocket({}, { store })
     const other = await startWebsocket({}, { store, gateway: 'other' })
@@ -82,7 +82,7 @@ describe('resuming a conversation', () => {
     assert.equal((await refusal('?after=x')).status, 400)
   })
 
-  test('binds conversations to the token: another token can neither resume nor name them', async () => {
+  test('is possible only with the token of the conversation', async () => {
     const { connect, refusal, reply } = await startWebsocket({ tokens: { alice: 'ta', bob: 'tb' } })
     const alice = await connect('?token=ta')
     assert.equal((await refusal(`?token=tb&conversation=${alice.conversation}`)).status, 403)
@@ -98,7 +98,7 @@ describe('resuming a conversation', () => {
     assert.equal((await again.next('message')).text, 'for alice')
   })
 
-  test('goes on when the reply log was away for a while', async () => {
+  test('continues after the reply log was unavailable', async () => {
     const store = createMemoryStore()
     const read = store.replies.read
     const { connect, reply, deps } = await startWebsocket({}, { store })

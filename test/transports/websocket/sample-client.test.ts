@@ -5,7 +5,7 @@ import { blocksOf } from '../../docs/blocks.ts'
 import { until } from '../../fixtures/until.ts'
 import { startWebsocket } from './harness.ts'
 
-/** Loads the client with the part of the browser that Node lacks. */
+/** Loads the client, with a `localStorage`, which Node lacks. */
 async function loadClient() {
   const code = blocksOf('docs/websocket.md').find(({ language }) => language === 'js')?.code ?? assert.fail()
   const storage = `const localStorage = { getItem: () => null, setItem() {} }`
@@ -22,7 +22,7 @@ type Connect = (
   onPart?: (text: string) => void,
 ) => (text: string) => void
 
-test('sends a message again that was refused because of the rate limit', async () => {
+test('the sample client repeats a message that was refused because of the rate limit', async () => {
   const { address, refused, store } = await startWebsocket({
     tokens: { alice: 'alice-0123456789' },
     'rate-limit': '2/1s',
@@ -41,7 +41,7 @@ test('sends a message again that was refused because of the rate limit', async (
   assert.ok(refused.includes('rate_limited'))
 })
 
-test('passes on the parts of a reply that a model is still writing, and then the reply', async () => {
+test('the sample client passes on the parts of a streamed reply, and then the reply', async () => {
   const { address, store, transport, reply } = await startWebsocket({ tokens: { alice: 'alice-0123456789' } })
   const connect = await loadClient()
   const parts: string[] = []

@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 import { websocket } from '../../../transports/websocket/index.ts'
 import { startWebsocket } from './harness.ts'
 
-test('a WebSocket gateway refuses ids that no client can ever have', () => {
-  const fault = (to: string, clients: object) =>
+test('a WebSocket gateway refuses target ids that no client can have', () => {
+  const faultOf = (to: string, clients: object) =>
     websocket.targetFault?.(to, 'app', websocket.options.parse({ path: '/app', ...clients }))
   const known = { tokens: { alice: 'a', bob: 'b' } }
   const issued = `${'a'.repeat(22)}.${'b'.repeat(16)}`
-  for (const to of ['app:alice:notes', 'app:bob:main', issued]) assert.equal(fault(to, known), undefined)
+  for (const to of ['app:alice:notes', 'app:bob:main', issued]) assert.equal(faultOf(to, known), undefined)
   for (const to of [
     'notes',
     'alice:notes',
@@ -17,13 +17,13 @@ test('a WebSocket gateway refuses ids that no client can ever have', () => {
     'app:alice:',
     'app:alice:a b',
   ])
-    assert.match(fault(to, known) ?? '', /such as app:alice:main \(clients: alice, bob\)/)
-  assert.equal(fault(issued, {}), undefined)
-  assert.match(fault('notes', {}) ?? '', /the id of a welcome frame/)
+    assert.match(faultOf(to, known) ?? '', /such as app:alice:main \(clients: alice, bob\)/)
+  assert.equal(faultOf(issued, {}), undefined)
+  assert.match(faultOf('notes', {}) ?? '', /the id of a welcome frame/)
 })
 
-describe('a WebSocket gateway knows the conversations that it can send to', () => {
-  test('those of clients that were there, and no others', async () => {
+describe('a WebSocket gateway can send', () => {
+  test('to the conversations of clients that were connected, and no others', async () => {
     const { transport, connect } = await startWebsocket()
     const client = await connect()
     const { conversation = '' } = client.welcome
@@ -35,7 +35,7 @@ describe('a WebSocket gateway knows the conversations that it can send to', () =
     }
   })
 
-  test('with tokens those of each subject, once it was in them', async () => {
+  test('with tokens, to conversations in which their subject was connected', async () => {
     const { transport, connect } = await startWebsocket({ tokens: { ada: 'a long token of ada' } })
     const own = await connect('?token=a%20long%20token%20of%20ada')
     await transport.requireTarget?.(own.welcome.conversation ?? '')
