@@ -104,7 +104,7 @@ function Navigation({ current }) {
 /** The connection, the daemon and the person. */
 function SessionStatus() {
   const { daemon, store } = now.value ?? {}
-  return html`<div class="standing">
+  return html`<div class="session-status">
     <p class=${`lamp ${state.value}`}>${{ live: 'Live', connecting: 'Connecting …', gone: 'No connection' }[state.value]}</p>
     ${daemon && html`<p title=${daemon}>${daemon.split(':')[0]} · ${store}</p>`}
     <p title=${person.value.id}>${person.value.name}${isViewer.value && ' (viewer)'}</p>

@@ -7,7 +7,7 @@ import type { Records } from './long-work-records.ts'
 
 /** Maximum number of a caller's jobs: running at the same time, and kept including ended ones. */
 const MAX_RUNNING = 20
-const MAX_KEPT = 100
+const MAX_STORED = 100
 /** Ms after which a place without a job is free again: its daemon died before it added the job. */
 const PLACE_PATIENCE = 60_000
 /** How long (ms) the list of a caller is kept; longer than a job is kept after its end. */
@@ -30,7 +30,7 @@ export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'
         const running = known.filter(({ job }) => (job?.state ?? 'running') === 'running')
         requireRoom({ most: MAX_RUNNING, what: `Running long jobs of ${by}`, todo: TODO }, running.length)
         const ended = known.filter((each) => !running.includes(each))
-        gone = ended.slice(0, Math.max(0, known.length + 1 - MAX_KEPT)).map((each) => each.id)
+        gone = ended.slice(0, Math.max(0, known.length + 1 - MAX_STORED)).map((each) => each.id)
         const left = known.filter((each) => !gone.includes(each.id)).map(({ job: _, ...place }) => place)
         return { value: [...left, { id, at: now() }], ttl: LIST_RETENTION }
       })

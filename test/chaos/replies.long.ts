@@ -114,7 +114,7 @@ export default {
   },
 }`
 
-async function startWorld(t: TestContext, { url, replicas }: RedisStage) {
+async function startServers(t: TestContext, { url, replicas }: RedisStage) {
   const [slack, dovecot, smtp] = await Promise.all([startSlackServer(), startDovecot(), startSmtpServer()])
   const relays = {
     slack: await startRelay(Number(new URL(slack.apiUrl).port)),
@@ -158,7 +158,7 @@ for (const [where, start] of Object.entries(redisStages)) {
     timeout: 3_600_000,
   }, async (t) => {
     const redis = await start()
-    const { stage, slack, smtp, relays } = await startWorld(t, redis)
+    const { stage, slack, smtp, relays } = await startServers(t, redis)
     t.after(() => redis.stop())
     const promised: number[] = []
     let isOver = false

@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
 import { type ModelRequest, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { parsedMail } from '../fixtures/parsed-mail.ts'
-import { startWorld } from '../fixtures/roads.ts'
+import { startRoads } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 
 const HELPER = `---
@@ -44,7 +44,7 @@ function answer({ messages, tools }: ModelRequest) {
 
 describe('the same skill on four roads', { timeout: 300_000 }, async () => {
   const [world, model] = await Promise.all([
-    startWorld(),
+    startRoads(),
     startOpenAiServer(Array.from({ length: 100 }, () => answer)),
   ])
   after(() => Promise.all([world.close(), model.close()]))

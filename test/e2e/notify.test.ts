@@ -5,7 +5,7 @@ import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { parsedMail } from '../fixtures/parsed-mail.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
-import { startWorld } from '../fixtures/roads.ts'
+import { startRoads } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
@@ -48,7 +48,7 @@ for (const store of ['embedded', 'redis'] as const) {
     const redis = store === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {}
-    const world = await startWorld()
+    const world = await startRoads()
     after(() => world.close())
     const receiver = await startReceiver()
     const to = `{ url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }`

@@ -7,7 +7,7 @@ import { createSite } from '../fixtures/daemon.ts'
 import { serveHttp } from '../fixtures/http-server.ts'
 import { startQueueWorker } from '../fixtures/queue-worker.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
-import { startWorld } from '../fixtures/roads.ts'
+import { startRoads } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 import { judge, type Sample } from './flatness.ts'
 import { createLedger } from './ledger.ts'
@@ -45,7 +45,7 @@ export default { description: 'records', run({ message }) {
 } }`
 
 async function startSite(t: TestContext, store: 'embedded' | 'redis') {
-  const world = await startWorld()
+  const world = await startRoads()
   t.after(() => world.close())
   const redis = await startRedisServer({ appendfsync: 'everysec' })
   t.after(() => redis.stop())

@@ -4,7 +4,7 @@ import { MESSAGE_TOPIC } from '../../src/core/event.ts'
 import type { DaemonProcess } from '../fixtures/daemon.ts'
 import { readStream } from '../fixtures/event-stream.ts'
 import { parsedMail } from '../fixtures/parsed-mail.ts'
-import type { World } from '../fixtures/roads.ts'
+import type { Roads } from '../fixtures/roads.ts'
 import { until } from '../fixtures/until.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -20,7 +20,7 @@ const MAX_BEHIND = 200
 
 type Traffic = {
   daemon: DaemonProcess
-  world: World
+  world: Roads
   signal: AbortSignal
   counts: Counts
   /** The orders. */
@@ -95,7 +95,7 @@ export async function runTraffic({ daemon, world, signal, counts, ledger, answer
 }
 
 /** The ids of questions that were answered by mail or on Slack, once per answer. */
-export async function answered({ smtp, slack }: World): Promise<string[]> {
+export async function answered({ smtp, slack }: Roads): Promise<string[]> {
   const mails = await Promise.all(smtp.taken.map(parsedMail))
   const texts = [...mails.map(({ text }) => text), ...slack.posts.map(({ text }) => text)]
   return texts.flatMap((text) => /You said: hello ([\da-f-]{36})/.exec(`${text}`)?.[1] ?? [])
@@ -113,7 +113,7 @@ async function order(daemon: DaemonProcess, kind: string): Promise<string> {
 const FILES = 20
 
 /** Delivers a mail of its own thread, with a file. Resolves with the id in its text. */
-async function mail(world: World): Promise<string> {
+async function mail(world: Roads): Promise<string> {
   const id = randomUUID()
   await world.mail([
     'From: Ada <ada@example.net>',

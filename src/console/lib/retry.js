@@ -30,16 +30,16 @@ export async function retryLetters(letters, done) {
     changes.dead.value++
     if (failed.length === many) throw failed[0].reason
     const ids = new Set(letters.map(({ id }) => id))
-    void sayEnd({ began, many: many - failed.length, isMeant: ({ id }) => ids.has(id), done })
+    void sayEnd({ began, many: many - failed.length, isWanted: ({ id }) => ids.has(id), done })
     return `${count(many - failed.length, 'dead letter')} ${many - failed.length === 1 ? 'is' : 'are'} being retried …`
   })
 }
 
 /** Says that retried letters died again, or that none did for a while. `names`: the queue and group of all, if they have one. */
-export async function sayEnd({ names = {}, began, many, isMeant = () => true, done }) {
+export async function sayEnd({ names = {}, began, many, isWanted = () => true, done }) {
   const filter = { ...names, since: new Date(began).toISOString(), limit: MOST }
   const failedAgain = async () =>
-    (await invoke('dead-letter-list', filter).catch(() => [])).filter(isMeant).length
+    (await invoke('dead-letter-list', filter).catch(() => [])).filter(isWanted).length
   for (const end = Date.now() + WATCH.for; Date.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, WATCH.every))
     const again = await failedAgain()

@@ -27,7 +27,7 @@ export function Refusals({ gateway }) {
 
 const MINUTE = 60_000
 /** Number of refusals that the daemon keeps per gateway. */
-const MAX_KEPT = 50
+const MAX_STORED = 50
 /** Maximum number of rows, and of rows that are open from the start. */
 const MAX_ROWS = 50
 const FEW = 3
@@ -37,8 +37,8 @@ function Limit({ refusals, runs, isOne }) {
   const text = () => {
     if (runs.length > MAX_ROWS) return `the newest ${MAX_ROWS} rows are shown`
     const ofGateways = [...Map.groupBy(refusals, ({ gateway }) => gateway).values()]
-    if (ofGateways.every(({ length }) => length < MAX_KEPT)) return undefined
-    return `the newest ${MAX_KEPT}${isOne ? '' : ' of each gateway'} are kept`
+    if (ofGateways.every(({ length }) => length < MAX_STORED)) return undefined
+    return `the newest ${MAX_STORED}${isOne ? '' : ' of each gateway'} are kept`
   }
   const limit = text()
   return limit && html` <span class="dim">(${limit})</span>`

@@ -131,8 +131,8 @@ async function findOnce(text: string, timezone: string, now: number): Promise<Fo
 function zoneAfter(after: string): RegExpExecArray | null {
   const zone = ZONE_AFTER.exec(after)
   const name = zone?.groups?.zone ?? ''
-  const isMeant = /^\s*,?\s*(?:in\s|\()/.test(after) || REGION.test(name)
-  return isMeant || attempt(() => requireZone(name) ?? true) ? zone : null
+  const isZone = /^\s*,?\s*(?:in\s|\()/.test(after) || REGION.test(name)
+  return isZone || attempt(() => requireZone(name) ?? true) ? zone : null
 }
 
 const REGION =

@@ -10,7 +10,7 @@ const PAGE = 16_384
 /** A write-ahead log of this many pages starts over. */
 export const LONG_LOG = 3_000
 /** Its file is not cut below this many pages: growing again would make flushes slower, as the size of the file is flushed too. */
-const KEPT_LOG = 4_100
+const LOG_PAGES = 4_100
 
 /** The schema version. Each version has a file that migrates from the previous one. */
 const VERSION = 6
@@ -51,8 +51,8 @@ function configure(db: DatabaseSync): void {
     PRAGMA page_size = ${PAGE};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    PRAGMA wal_autocheckpoint = ${KEPT_LOG};
-    PRAGMA journal_size_limit = ${KEPT_LOG * PAGE};
+    PRAGMA wal_autocheckpoint = ${LOG_PAGES};
+    PRAGMA journal_size_limit = ${LOG_PAGES * PAGE};
     PRAGMA cache_size = -10240;
     PRAGMA temp_store = MEMORY;
     PRAGMA secure_delete = FAST;

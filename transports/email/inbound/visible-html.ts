@@ -15,7 +15,7 @@ const CELLS = words('table tbody thead tfoot tr td th col colgroup')
 /** End tags do not affect elements outside these (HTML, section 13.2.4.2). */
 const SCOPES = words('table td th caption template object marquee')
 /** Attributes that matter for the text, up to `MAX_VALUE` characters. */
-const KEPT_ATTRIBUTES = words('href start type class id cite')
+const TEXT_ATTRIBUTES = words('href start type class id cite')
 const MAX_VALUE = 10_000
 /** Maximum characters of one piece of an attribute value that are read. */
 const MAX_PIECE = 20_000
@@ -196,7 +196,7 @@ function createStack(bottom: Frame) {
 
 function tagOf(name: string, attributes: ReadonlyMap<string, string>): string {
   if (attributes.size === 0) return `<${name}>`
-  const kept = [...attributes].filter(([key, value]) => KEPT_ATTRIBUTES.has(key) && value.length <= MAX_VALUE)
+  const kept = [...attributes].filter(([key, value]) => TEXT_ATTRIBUTES.has(key) && value.length <= MAX_VALUE)
   const written = kept.map(([key, value]) => ` ${key}="${escaped(value).replaceAll('"', '&quot;')}"`)
   return `<${name}${written.join('')}>`
 }
