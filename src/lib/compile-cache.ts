@@ -7,7 +7,7 @@ export const COMPILE_CACHE = 'trivium-compile-cache'
 /** Trivium itself needs less than half of this number of entries, each about 6 KB. */
 const MAX_ENTRIES = 5_000
 /** The share of them that stays, so that not every start looks at all of them. */
-const MAX_STORED = 0.8
+const SHARE_AFTER_TRIM = 0.8
 /** The folder of another version of Node is removed if nothing was added for this long (ms). */
 const MAX_AGE = 30 * 24 * 60 * 60 * 1_000
 /** Files looked at before other work gets a turn. */
@@ -40,7 +40,7 @@ async function trimFolder(dir: string, maxEntries: number): Promise<void> {
     await nextTurn()
   }
   entries.sort((a, b) => b.at - a.at)
-  for (const { path } of entries.slice(maxEntries * MAX_STORED)) await rm(path, { force: true })
+  for (const { path } of entries.slice(maxEntries * SHARE_AFTER_TRIM)) await rm(path, { force: true })
 }
 
 async function namesIn(dir: string): Promise<string[]> {
