@@ -51,13 +51,18 @@ function isGlobal(word: string): word is Flag {
   return Object.hasOwn(GLOBAL, word)
 }
 
-/** Adds the global options to the help of a command and its subcommands. */
-export function listGlobals(command: Command): void {
+/**
+ * Prepares a command and its subcommands: adds the global options to their help, and makes their usage
+ * errors name that help. `parents`: the words before the name of the command.
+ */
+export function listGlobals(command: Command, parents = ''): void {
+  const words = `${parents} ${command.name()}`.trim()
+  command.showHelpAfterError(`\`${words} --help\` lists the arguments and options.`)
   for (const [flag, [placeholder, help]] of Object.entries(GLOBAL)) {
     if (command.options.some(({ long }) => long === flag)) continue
     command.option(`${flag} ${placeholder}`.trim(), help)
   }
-  for (const nested of command.commands) listGlobals(nested.exitOverride())
+  for (const nested of command.commands) listGlobals(nested.exitOverride(), words)
 }
 
 /** The environment of a command according to the global options. */

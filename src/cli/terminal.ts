@@ -1,5 +1,5 @@
 import type { Json } from '../core/json.ts'
-import { escapeUnpainted } from '../lib/paint.ts'
+import { escapeUnpainted, paint } from '../lib/paint.ts'
 
 /** The outputs of the program: stdout and stderr. */
 export type Streams = Record<'out' | 'err', (text: string) => void>
@@ -50,11 +50,17 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
 }
 
 /**
- * Output settings of commander for help and usage errors. With `--json` it prints nothing, because
- * they are printed as JSON.
+ * Output settings of commander for help and usage errors, which begin with `trivium:` like all errors.
+ * With `--json` it prints nothing, because they are printed as JSON.
  */
 export function usageOutput({ json, out, err }: Terminal) {
-  return { writeOut: out, writeErr: json ? () => {} : err }
+  return {
+    writeOut: out,
+    writeErr: json ? () => {} : err,
+    outputError(text: string, write: (text: string) => void) {
+      write(text.replace(/^error:/, paint('red', 'trivium:', process.stderr)))
+    },
+  }
 }
 
 /** Prints a hint that a command has a new name. */
