@@ -9,8 +9,8 @@ const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid'
 
 /**
- * A table without borders, for copying and grep. In a narrow terminal, the widest columns are wrapped;
- * if that is not enough, each row becomes several lines.
+ * A table without borders, for copying and grep. In a narrow terminal, the widest columns are wrapped. If
+ * that is not enough, their texts stand on lines of their own below each row.
  */
 export function table(
   head: string[],
@@ -58,9 +58,13 @@ export function listTable(
 const LEAST_CUT = 16
 
 function tableOf(head: string[], cells: string[][], width: number): string {
-  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? LEAST : 0)
-  if (!fits && head.length > 2) return stacked(head, cells, width)
+  if (!fits && head.length > 2) return withTextsBelow(head, cells, width)
+  return grid(head, cells, widths)
+}
+
+function grid(head: readonly string[], cells: readonly string[][], widths: (number | null)[]): string {
+  const noBorders = Object.fromEntries(BORDERS.split(' ').map((part) => [part, '']))
   const output = new Table({
     head: head.map((title) => paint('bold', title)),
     chars: { ...noBorders, middle: ' '.repeat(GAP) },
@@ -75,19 +79,50 @@ function tableOf(head: string[], cells: string[][], width: number): string {
   return text
 }
 
+/** A table with fewer columns looks like none. */
+const LEAST_COLUMNS = 3
+
+/** A table of the narrow columns, with the texts of the others on lines below each row. */
+function withTextsBelow(head: string[], cells: string[][], width: number): string {
+  const rows = [head, ...cells]
+  const widthOf = (column: number) => Math.max(...rows.map((row) => lengthOf(row[column] ?? '')))
+  const widthOfAll = (columns: readonly number[]) =>
+    columns.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP)
+  let kept = head.map((_, column) => column)
+  while (widthOfAll(kept) > width) {
+    const widest = kept.slice(1).toSorted((a, b) => widthOf(b) - widthOf(a))[0]
+    if (kept.length === LEAST_COLUMNS || widest === undefined) return stacked(head, cells, width)
+    kept = kept.filter((column) => column !== widest)
+  }
+  const pick = (row: readonly string[]) => kept.map((column) => row[column] ?? '')
+  const [titles = '', ...lines] = grid(
+    pick(head),
+    cells.map(pick),
+    kept.map(() => null),
+  ).split('\n')
+  const below = cells.map((row) => packed(titledTexts(head, row, kept), width - 2).map((line) => `  ${line}`))
+  return [titles, ...lines.flatMap((line, at) => [line, ...(below[at] ?? [])])].join('\n')
+}
+
 /** Each row as several lines: its first cell, and the others with their column titles, as many in a line as fit. */
 function stacked(head: readonly string[], rows: readonly (readonly string[])[], width: number): string {
-  const lines = rows.flatMap(([first = '', ...others]) => {
-    const parts = others.flatMap((text, at) => {
-      const title = head[at + 1] ?? ''
-      if (text === '' || text === '-') return []
-      return [title === '' ? text : `${title}: ${text}`]
-    })
+  const lines = rows.flatMap((row) => {
+    const [first = ''] = row
+    const parts = titledTexts(head, row, [0])
     return packed(first === '' ? parts : [first, ...parts], width - 2).map((line, at) =>
       at === 0 ? line : `  ${line}`,
     )
   })
   return lines.join('\n')
+}
+
+/** The texts of a row with the titles of their columns, without empty ones and those of the columns in `except`. */
+function titledTexts(head: readonly string[], row: readonly string[], except: readonly number[]): string[] {
+  return row.flatMap((text, column) => {
+    const title = head[column] ?? ''
+    if (text === '' || text === '-' || except.includes(column)) return []
+    return [title === '' ? text : `${title}: ${text}`]
+  })
 }
 
 /** Puts several short texts into a line. Longer ones get lines of their own. */

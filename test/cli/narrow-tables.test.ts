@@ -4,12 +4,26 @@ import { createTerminal } from '../../src/cli/terminal.ts'
 import { paint } from '../../src/lib/paint.ts'
 import { listTable, table } from '../../src/lib/text-table.ts'
 
-test('a row that is too wide has several cells on each line', () => {
-  const id = '01a21eba-7990-7000-8000-000474f57ee7'
-  const head = ['id', 'gateway', 'outcome', 'text']
+const ID = '01a21eba-7990-7000-8000-000474f57ee7'
+const HEAD = ['id', 'gateway', 'outcome', 'text']
+const ROW = [ID, 'support', 'done', 'where is my order of last week?']
+
+test('the texts of a table that is too wide stand below their rows', () => {
   assert.equal(
-    table(head, [[id, 'support', 'done', 'where is my order of last week?']], 60),
-    `${id} · gateway: support\n  outcome: done · text: where is my order of last week?`,
+    table(HEAD, [ROW, ['short', 'shop', 'dead', '-']], 60),
+    [
+      'id                                    gateway  outcome',
+      `${ID}  support  done`,
+      '  text: where is my order of last week?',
+      'short                                 shop     dead',
+    ].join('\n'),
+  )
+})
+
+test('a row has several cells on each line if fewer than three columns fit', () => {
+  assert.equal(
+    table(HEAD, [ROW], 50),
+    `${ID}\n  gateway: support · outcome: done\n  text: where is my order of last week?`,
   )
 })
 
