@@ -3,7 +3,7 @@ import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 
 /** Nouns of the command line: `event wait` is the skill `event-wait`. */
-const NOUNS = [
+export const NOUNS = [
   'approval',
   'artifact',
   'audit',
@@ -110,6 +110,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   logs: 'history',
   events: 'event wait',
   webhook: 'gateway list',
+  push: 'subscription list',
+  dlq: 'dead-letter list',
 }
 
 /** The verbs of a noun, as one types them. */

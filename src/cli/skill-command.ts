@@ -11,7 +11,7 @@ import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
-import { groupOf, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
+import { groupOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnown } from './known-names.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
@@ -205,7 +205,7 @@ async function find(connection: Connection, name: string, context: CommandContex
 }
 
 function unknownCommand(name: string, skills: readonly string[], context: CommandContext): TriviumError {
-  const hint = nounHint(name) || didYouMean(name, [...skills, ...context.commands()])
+  const hint = nounHint(name) || didYouMean(name, [...skills, ...context.commands(), ...NOUNS, 'help'])
   return usage(
     `There is no command and no skill ${name}.${hint} \`trivium help\` and \`trivium skill list\` name them.`,
   )

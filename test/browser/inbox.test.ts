@@ -82,8 +82,11 @@ describe('the conversations as an inbox', { timeout: 180_000 }, async () => {
     const row = rows.filter({ hasText: 'where are you?' })
     // Unanswered conversations move to the top: wait for that, so that the row stays below the pointer.
     await page.getByRole('button', { name: /^Unanswered \d/ }).waitFor()
+    // The button shows while the pointer or the focus is in its row. The focus stays if the row moves.
+    const takeOver = row.getByRole('button', { name: /^Take over/ })
     await row.hover()
-    await row.getByRole('button', { name: /^Take over/ }).click()
+    await takeOver.focus()
+    await takeOver.click()
     await dialog.getByText(/no skill runs for them/).waitFor()
     await answer('Take over')
     await page.mouse.move(5, 5)

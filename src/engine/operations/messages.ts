@@ -140,7 +140,7 @@ const deadLetter = {
 }
 const letterFilter = {
   ...letterQueue,
-  group: spoken(optional('The route (dispatch) or the gateway (outbox)'), { flag: 'route' }),
+  group: spoken(optional('The route (dispatch) or the gateway (outbox)'), { flag: 'route', type: 'name' }),
   error: optional('Part of the last error; case is ignored'),
   code: optional('The code of the last error'),
   pattern: optional('The last error without numbers and ids, as returned by dead-letter-groups'),

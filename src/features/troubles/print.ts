@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { paint } from '../../lib/paint.ts'
@@ -11,8 +10,6 @@ export const printers: Printers = {
 
 /** Maximum characters of the details of a trouble in `status`. */
 const LONGEST_TEXT = 160
-/** In less room (characters), the text of a trouble says nothing. */
-const LEAST = 24
 /** Troubles that other lines of `status` show. */
 const SHOWN_ELSEWHERE = new Set(['configuration', 'store-down', 'shards-away', 'gateway-down'])
 
@@ -34,18 +31,15 @@ export function hasError(result: Json): boolean {
   return objectsIn(pathGet(result, 'troubles')).some(({ severity }) => severity === 'error')
 }
 
-/** The troubles in `status`, one line each, except those that other lines show. */
-export function troubleLines(troubles: readonly JsonObject[], maxLines: number): string[] {
+/** The troubles in `status`, except those that other lines show. Details wrap, and long ones are cut. */
+export function troubleLines(troubles: readonly JsonObject[], most: number): string[] {
   const shown = troubles.filter(({ code }) => !SHOWN_ELSEWHERE.has(String(code)))
   if (shown.length === 0) return []
-  const lines = shown.slice(0, maxLines).map((trouble) => {
-    const head = `${headOf(trouble)} (${age(trouble.since)}): `
-    const left = (process.stdout.columns || Number.POSITIVE_INFINITY) - stripVTControlCharacters(head).length
-    return left < LEAST
-      ? head.replace(/: $/, '')
-      : head + shorten(String(trouble.text), Math.min(LONGEST_TEXT, left))
+  const lines = shown.slice(0, most).map((trouble) => {
+    const text = shorten(String(trouble.text), LONGEST_TEXT)
+    return paragraph('  ', `${headOf(trouble)} (${age(trouble.since)}): ${text}`).trimStart()
   })
-  const more = shown.length > maxLines ? [`… and ${shown.length - maxLines} more: trivium trouble list`] : []
+  const more = shown.length > most ? [`… and ${shown.length - most} more: trivium trouble list`] : []
   return ['', ...lines, ...more]
 }
 
