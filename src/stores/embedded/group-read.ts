@@ -1,5 +1,6 @@
+import { USE_INTERVAL } from '../../core/lifetimes.ts'
 import type { GroupBatch, GroupRead, Page } from '../../core/store.ts'
-import { HOUR, storable } from '../shared/values.ts'
+import { storable } from '../shared/values.ts'
 import type { Group, GroupRows } from './group-rows.ts'
 import type { Parts } from './parts.ts'
 import { readPage } from './sql.ts'
@@ -37,7 +38,7 @@ export function createGroupRead(parts: Parts, log: TopicLog, rows: GroupRows) {
       rows.endRounds(group, end)
     }
     const deliveries = mode === 'lease' ? shown.map(({ position }) => rows.lease(group, position, until)) : []
-    if (left.consumed !== group.consumed || left.missed !== group.missed || now - group.used > HOUR)
+    if (left.consumed !== group.consumed || left.missed !== group.missed || now - group.used > USE_INTERVAL)
       rows.save({ ...group, ...left, used: now })
     const mayBePending = group.hasPending || deliveries.length > 0
     const nextVisible = (mayBePending && rows.nextVisible(group, now)) || undefined

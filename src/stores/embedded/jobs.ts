@@ -1,7 +1,8 @@
+import { RESULT_TTL } from '../../core/lifetimes.ts'
 import { makeId } from '../../core/message-id.ts'
 import type { DeadLetter, JobEnd, Jobs, NewJob } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
-import { lastOf, WEEK } from '../shared/values.ts'
+import { lastOf } from '../shared/values.ts'
 import { createClaims } from './claims.ts'
 import { insertJob, type JobRow, toJob } from './job-rows.ts'
 import type { JournalTable } from './journal.ts'
@@ -34,7 +35,7 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
     const dead = sql.get<JobRow>`SELECT errors FROM dead WHERE queue = ${queue} AND id = ${id}`
     if (dead) return { state: 'dead', error: lastOf(JSON.parse(dead.errors)) }
     const done = sql.get<{ result: string | null }>`SELECT result FROM done
-      WHERE queue = ${queue} AND id = ${id} AND at > ${parts.now() - WEEK}`
+      WHERE queue = ${queue} AND id = ${id} AND at > ${parts.now() - RESULT_TTL}`
     return done && { state: 'done', ...defined({ result: fromJson(done.result) }) }
   }
 

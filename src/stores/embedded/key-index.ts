@@ -1,4 +1,4 @@
-import { WEEK } from '../shared/values.ts'
+import { KEY_TTL } from '../../core/lifetimes.ts'
 import { createKeyFilter } from './key-filter.ts'
 import type { Sql } from './sql.ts'
 
@@ -40,7 +40,7 @@ export function createKeyIndex(sql: Sql) {
       const end = slice(swept, SWEEP).at(-1)?.hash
       // An id starts with six bytes of time.
       const cutoff = Buffer.alloc(6)
-      cutoff.writeUIntBE(Math.max(0, now - WEEK), 0, 6)
+      cutoff.writeUIntBE(Math.max(0, now - KEY_TTL), 0, 6)
       const removed = end
         ? sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
         : 0

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
+import { KEY_TTL } from '../../core/lifetimes.ts'
 import { hexOf, timeOf } from '../../core/message-id.ts'
-import { WEEK } from '../shared/values.ts'
 import { createKeyMemory } from './key-memory.ts'
 import type { Sql } from './sql.ts'
 import type { Writer } from './writer.ts'
@@ -17,7 +17,7 @@ export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_14
     find: (key: Buffer, now: number): string | undefined => {
       const bytes = keys.find(key)
       const id = bytes && toId(bytes)
-      return id && timeOf(id) > now - WEEK ? id : undefined
+      return id && timeOf(id) > now - KEY_TTL ? id : undefined
     },
     /** Inside a transaction only. The memory takes ids in hexadecimal, and returns them as bytes. */
     remember: (key: Buffer, id: string): void => keys.put(key, hexOf(id)),

@@ -1,5 +1,5 @@
+import { WORKERS_TTL } from '../../core/lifetimes.ts'
 import { timeOf } from '../../core/message-id.ts'
-import { WEEK } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { MESSAGES } from './topic-log.ts'
 
@@ -36,7 +36,7 @@ export function createRemoval({ sql, counters, ready }: Parts) {
         const wasReady = ready.forget({ gateway, seq }, row)
         if (wasReady) counters.add('ready', -1)
         const wasLeased = sql.run`DELETE FROM leased WHERE seq = ${seq}` > 0
-        const isTakenFrom = timeOf(id) - counters.get(`taken ${gateway}`) < WEEK
+        const isTakenFrom = timeOf(id) - counters.get(`taken ${gateway}`) < WORKERS_TTL
         if (areLost && (wasReady || wasLeased) && isTakenFrom) counters.add(`lost ${gateway}`, 1)
       }
       ready.skipRemoved(gateways)

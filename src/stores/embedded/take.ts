@@ -1,6 +1,7 @@
+import { USE_INTERVAL } from '../../core/lifetimes.ts'
 import { positionOf, randomTail } from '../../core/message-id.ts'
 import type { ReceiveFilter, Taken } from '../../core/store.ts'
-import { HOUR, storable, takenNote } from '../shared/values.ts'
+import { storable, takenNote } from '../shared/values.ts'
 import type { JournalTable } from './journal.ts'
 import type { LeasedRow } from './leased.ts'
 import type { Parts } from './parts.ts'
@@ -12,7 +13,7 @@ export function createTake(parts: Parts, journal: JournalTable, endLeases: (now:
 
   /** The number of messages that expired unread and were not reported yet. */
   function unreported(gateway: number, now: number): { missed?: number } {
-    if (now - counters.get(`taken ${gateway}`) > HOUR) counters.set(`taken ${gateway}`, now)
+    if (now - counters.get(`taken ${gateway}`) > USE_INTERVAL) counters.set(`taken ${gateway}`, now)
     const lost = counters.get(`lost ${gateway}`)
     const missed = lost - counters.get(`lost-told ${gateway}`)
     if (missed === 0) return {}

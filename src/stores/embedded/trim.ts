@@ -1,5 +1,6 @@
+import { RESULT_TTL, UNUSED_TTL } from '../../core/lifetimes.ts'
 import type { Retention } from '../../core/store.ts'
-import { groupAge, WEEK } from '../shared/values.ts'
+import { groupAge } from '../shared/values.ts'
 import type { Parts } from './parts.ts'
 import { createRemoval } from './removal.ts'
 import { createMessageTrim } from './trim-messages.ts'
@@ -35,8 +36,8 @@ export function createTrim(parts: Parts): (policy: Retention) => Promise<{ remov
     }
     removed += sql.run`DELETE FROM kv WHERE key IN (SELECT key FROM kv WHERE expires <= ${now()} LIMIT ${SLICE} + 0)`
     removed += sql.run`DELETE FROM done WHERE (queue, id) IN
-      (SELECT queue, id FROM done WHERE at <= ${now() - WEEK} LIMIT ${SLICE} + 0)`
-    removed += sql.run`DELETE FROM topic WHERE id IN (SELECT id FROM topic t WHERE emptied <= ${now() - WEEK}
+      (SELECT queue, id FROM done WHERE at <= ${now() - RESULT_TTL} LIMIT ${SLICE} + 0)`
+    removed += sql.run`DELETE FROM topic WHERE id IN (SELECT id FROM topic t WHERE emptied <= ${now() - UNUSED_TTL}
       AND NOT EXISTS (SELECT 1 FROM consumer WHERE topic = t.id) LIMIT ${SLICE} + 0)`
     return removed
   }

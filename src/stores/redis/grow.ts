@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis'
 import { TriviumError } from '../../core/errors.ts'
+import { KEY_TTL } from '../../core/lifetimes.ts'
 import type { StoreStats } from '../../core/store.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { checkFormat, FORMAT, layoutOf } from './index.ts'
@@ -7,7 +8,6 @@ import { grown, type Layout } from './layout.ts'
 import { rootOf } from './roots.ts'
 import { createServer } from './scripts.ts'
 
-const WEEK = 7 * 24 * 3600
 /** Maximum of `redis: { shards }`. */
 const MAX_SHARDS = 256
 /** Buckets of `lua/lib/seen.lua` read at once. */
@@ -81,7 +81,7 @@ async function moveKeys(
   const copyTo = async (home: number, bucket: string, entries: readonly (readonly [string, Buffer])[]) => {
     const key = `${roots[home]}places:${bucket}`
     await client.hset(key, ...entries.flat())
-    await client.expire(key, WEEK)
+    await client.expire(key, KEY_TTL / 1_000)
     moved += entries.length
   }
   const move = async (shard: number, kind: 'seen' | 'places', buckets: readonly string[]) => {

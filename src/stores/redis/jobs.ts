@@ -1,8 +1,9 @@
+import { RESULT_TTL } from '../../core/lifetimes.ts'
 import type { AttemptError, ClaimedJob, DeadLetter, Jobs, NewJob, Settled } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { FreshMessages } from '../shared/fresh-messages.ts'
 import { createPumpedJobs, type PumpedJobs } from '../shared/pumped-jobs.ts'
-import { lastOf, storable, WEEK } from '../shared/values.ts'
+import { lastOf, storable } from '../shared/values.ts'
 import { inBatches } from './batches.ts'
 import { type Entry, encodeNotes, messageOf, storedMessage } from './codec.ts'
 import { createHandOver } from './hand-over.ts'
@@ -64,7 +65,7 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       ])
       if (errors !== null) return { state: 'dead', error: lastOf(JSON.parse(errors)) }
       const [, at, result] = /^(\d+) (.*)$/.exec(done ?? '') ?? []
-      const isKept = now() - Number(at) < WEEK
+      const isKept = now() - Number(at) < RESULT_TTL
       return isKept ? { state: 'done', ...(result && { result: JSON.parse(result) }) } : undefined
     },
     deadLetters: {

@@ -1,3 +1,4 @@
+import { UNUSED_TTL } from '../../core/lifetimes.ts'
 import { timeIn } from '../../core/message-id.ts'
 import type { AttemptError, Note, Retention, Waiting } from '../../core/store.ts'
 import { TEN_YEARS } from '../../core/units.ts'
@@ -14,19 +15,15 @@ export function takenNote(lease: number | undefined, by: string | undefined): Pi
   return lease === undefined && by === undefined ? { what } : { what, detail: defined({ by, lease }) }
 }
 
-/** Interval (ms) for recording that a gateway or group is in use; how long keys and results are kept. */
-export const HOUR = 60 * 60 * 1_000
-export const WEEK = 7 * 24 * HOUR
-
 /** Limits a duration so that the stored time can be represented in JavaScript and SQLite. */
 export function storable(ms: number): number {
   return Math.min(ms, TEN_YEARS)
 }
 
-/** How long (ms) an unused consumer group is kept: seven days, and at least as long as its events. */
+/** How long (ms) an unused consumer group is kept: at least as long as its events. */
 export function groupAge({ journal, topics = {} }: Retention): number {
   const ages = Object.values(topics).map(({ maxAge = 0 }) => maxAge)
-  return Math.max(WEEK, journal.maxAge, ...ages)
+  return Math.max(UNUSED_TTL, journal.maxAge, ...ages)
 }
 
 /** The setting of a gateway, topic or group, if any. Own properties only, as names may be arbitrary. */

@@ -3,12 +3,12 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
+import { KEY_TTL } from '../../../src/core/lifetimes.ts'
 import { makeId } from '../../../src/core/message-id.ts'
 import { openDatabase } from '../../../src/stores/embedded/database.ts'
 import { createRememberedKeys } from '../../../src/stores/embedded/remembered-keys.ts'
 import { createSql } from '../../../src/stores/embedded/sql.ts'
 import { createWriter } from '../../../src/stores/embedded/writer.ts'
-import { WEEK } from '../../../src/stores/shared/values.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { noFlush, temporaryDir } from './kit.ts'
 
@@ -89,7 +89,7 @@ describe('remembered keys', () => {
       assert.ok(Number(count(db, 'key_batch')) <= 2 * CAPACITY, 'a start reads few batches')
     }
     assert.ok(Number(count(db, 'key_index')) >= 900)
-    const now = WEEK + 5_000
+    const now = KEY_TTL + 5_000
     assert.equal(keys.find(hashOf(0), now), undefined)
     assert.ok((await writer.write(() => keys.sweep(now))) > 400)
     // 0: so few were removed that the caller need not continue.

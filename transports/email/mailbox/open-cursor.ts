@@ -1,3 +1,4 @@
+import { KEY_TTL } from '../../../src/core/lifetimes.ts'
 import { DAY } from '../../../src/core/units.ts'
 import type { Cursor } from './cursor.ts'
 import { MAX_FAILURES } from './fetch.ts'
@@ -8,8 +9,6 @@ import type { OpenFolder } from './reading.ts'
  * late.
  */
 const OVERLAP_MS = 2 * DAY
-/** How long the store keeps message keys, by which repeated mails are recognised. */
-const KEY_TTL_MS = 7 * DAY
 
 /** The cursor at which reading continues, and at which it starts in a new or renumbered folder. */
 export async function openCursor(opened: OpenFolder, stored: Cursor | undefined): Promise<Cursor> {
@@ -23,7 +22,7 @@ export async function openCursor(opened: OpenFolder, stored: Cursor | undefined)
   const first = firstDate(options.since, startedAt)
   const newest = stored?.newest ?? first
   // Without an overlap if the keys of the repeated mails may have expired. Late mails have arrived by then.
-  const areKeysKnown = deps.now() - newest <= KEY_TTL_MS - OVERLAP_MS
+  const areKeysKnown = deps.now() - newest <= KEY_TTL - OVERLAP_MS
   const resumeAt = areKeysKnown ? newest - OVERLAP_MS : newest + 1
   const floor = stored ? Math.max(stored.floor, resumeAt) : first
   const cursor = await save({ uidValidity, uid: 0, until: uidNext, newest, floor, aside: [] })

@@ -9,7 +9,7 @@ import { type Channel, channelSchema, keyOf } from './channel.ts'
 
 /**
  * How long channels are remembered. Together with the day for which a gap is retried, it is shorter than
- * the time for which messages are deduplicated (7 days).
+ * the time for which messages are deduplicated (`KEY_TTL`).
  */
 export const CHANNEL_TTL_MS = 5 * DAY
 const MAX_CHANNELS = 5_000

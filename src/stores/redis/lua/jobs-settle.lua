@@ -39,7 +39,7 @@ local function finish(id, lane, group, notify, outcome, result)
   if not notify then return end
   names[#names + 1] = 'job:' .. id
   if outcome == 'done' then
-    redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'EX', WEEK)
+    redis.call('SET', base .. 'done:' .. id, now .. ' ' .. result, 'EX', RESULT_TTL)
   end
 end
 

@@ -49,7 +49,7 @@ local function remove(position, gateway, conversation, time)
   local untaken = make_unavailable(gateway, conversation, position)
   local held = redis.call('ZRANGEBYSCORE', root .. 'receive-holders', position, position)
   for _, receipt in ipairs(held) do end_lease(receipt) end
-  local is_taken_from = time - (redis.call('HGET', root .. 'taken', gateway) or 0) < WEEK * 1000
+  local is_taken_from = time - (redis.call('HGET', root .. 'taken', gateway) or 0) < WORKERS_TTL * 1000
   if is_taken_from and (untaken or #held > 0) then redis.call('HINCRBY', root .. 'lost', gateway, 1) end
   removed = removed + 1
 end

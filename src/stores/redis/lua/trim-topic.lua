@@ -19,7 +19,7 @@ if stop then redis.call('XTRIM', root .. 'journal', 'MINID', '=', stop .. '-0') 
 if redis.call('XLEN', root .. 'journal') == 0 then
   redis.call('DEL', root .. 'journal')
   local idle = redis.call('EXISTS', root .. 'groups') == 0
-  if idle and redis.call('TTL', root .. 'meta') == -1 then redis.call('EXPIRE', root .. 'meta', WEEK) end
+  if idle and redis.call('TTL', root .. 'meta') == -1 then redis.call('EXPIRE', root .. 'meta', UNUSED_TTL) end
   if not idle then redis.call('PERSIST', root .. 'meta') end
 end
 if #slice > 0 then forget_old(root .. 'topic-seen:', ARGV[6]) end

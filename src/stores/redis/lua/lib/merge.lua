@@ -48,7 +48,7 @@ local function merge(queue, lane, jobs, into, what, names)
     remove_later(queue, queue.base .. 'all', job.id)
     remove_later(queue, root .. 'needs', queue.name .. ' ' .. job.id)
     if job.notify then
-      redis.call('SET', queue.base .. 'done:' .. job.id, now .. ' {"outcome":"done","replies":0}', 'EX', WEEK)
+      redis.call('SET', queue.base .. 'done:' .. job.id, now .. ' {"outcome":"done","replies":0}', 'EX', RESULT_TTL)
       names[#names + 1] = 'job:' .. job.id
     end
   end

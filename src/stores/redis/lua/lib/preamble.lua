@@ -6,8 +6,10 @@
 -- ARGV[1]  the time (Unix ms), or empty for the clock of the Redis server, which is the same for all daemons
 -- ARGV[2]  the channel of the signals
 local root, channel = KEYS[1], ARGV[2]
--- Bytes of messages after which a script returns fewer than requested; seconds of a week.
-local LARGE, WEEK = 4000000, 7 * 24 * 3600
+-- Bytes of messages after which a script returns fewer than requested.
+local LARGE = 4000000
+-- Lifetimes in seconds, as in core/lifetimes.ts.
+local KEY_TTL, RESULT_TTL, UNUSED_TTL, WORKERS_TTL = 604800, 604800, 604800, 604800
 
 local function clock()
   if ARGV[1] ~= '' then return tonumber(ARGV[1]) end

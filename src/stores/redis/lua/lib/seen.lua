@@ -17,14 +17,14 @@ local seen_time = struct.pack('>I4', math.ceil(now / 1000))
 -- The value given to `seen_put`, or nil if the digest was not seen within seven days.
 local function seen_get(base, digest)
   local stored = redis.call('HGET', seen_bucket(base, digest), string.sub(digest, 3))
-  if not stored or now / 1000 - struct.unpack('>I4', stored) >= WEEK then return nil end
+  if not stored or now / 1000 - struct.unpack('>I4', stored) >= KEY_TTL then return nil end
   return string.sub(stored, 5)
 end
 
 local function seen_put(base, digest, value)
   local bucket = seen_bucket(base, digest)
   redis.call('HSET', bucket, string.sub(digest, 3), seen_time .. value)
-  redis.call('EXPIRE', bucket, WEEK)
+  redis.call('EXPIRE', bucket, KEY_TTL)
 end
 
 -- Stores the value of a new digest and returns nil; for a known digest returns its value. Needs one command for a new digest. Sets
@@ -43,6 +43,6 @@ local function forget_old(base, digest)
   local bucket = seen_bucket(base, digest)
   local stored = redis.call('HGETALL', bucket)
   for each = 1, #stored, 2 do
-    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= WEEK then redis.call('HDEL', bucket, stored[each]) end
+    if now / 1000 - struct.unpack('>I4', stored[each + 1]) >= KEY_TTL then redis.call('HDEL', bucket, stored[each]) end
   end
 end
