@@ -40,10 +40,11 @@ export function createMessages(deps: {
       const message = await store.journal.get(id)
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
-      const [notes, events, [outcome], pushes] = await Promise.all([
+      // Read before the history, which then has the entries that led to it.
+      const [outcome] = await store.journal.outcomes([id])
+      const [notes, events, pushes] = await Promise.all([
         store.journal.history(id),
         groupsPast(id),
-        store.journal.outcomes([id]),
         deps.pushed(id),
       ])
       const { gateway, transport, key, from } = message

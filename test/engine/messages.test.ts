@@ -4,16 +4,33 @@ import { createMessages } from '../../src/engine/messages.ts'
 import { openStore } from '../runtime/support/store.ts'
 import { callOf, newMessage } from './kit.ts'
 
+const REST = {
+  logged: () => [],
+  pushed: async () => [],
+  attempts: { of: () => undefined },
+  traceUrl: () => undefined,
+  now: () => 1_000,
+}
+
+test('message-show: the history has the entry of an attempt that ends meanwhile, if the outcome says so', async (t) => {
+  const store = await openStore(t)
+  const [accepted] = await store.journal.accept([newMessage({ text: 'hello' })])
+  const id = accepted?.id ?? ''
+  const ending: Pick<typeof store.journal, 'outcomes'> = {
+    async outcomes() {
+      await store.journal.note(id, [{ at: 1, road: 'dispatch', what: 'done' }])
+      return ['done']
+    },
+  }
+  const messages = createMessages({ ...REST, store: { ...store, journal: { ...store.journal, ...ending } } })
+  const shown = Object(await messages.show({ id }, callOf()))
+  assert.equal(shown.outcome, 'done')
+  assert.equal(shown.history.at(-1).what, 'done')
+})
+
 test('message-show: the state of the receive road', async (t) => {
   const store = await openStore(t)
-  const messages = createMessages({
-    store,
-    logged: () => [],
-    pushed: async () => [],
-    attempts: { of: () => undefined },
-    traceUrl: () => undefined,
-    now: () => 1_000,
-  })
+  const messages = createMessages({ ...REST, store })
   const states = {
     'leased leased dead': 'dead',
     // What removes the message from the road is noted by whoever is faster.
