@@ -17,28 +17,28 @@ const ROUTES = `
 gateways:
   chat: { transport: websocket, path: /ws }
   jobs: { transport: webhook, path: /hooks/jobs, verify: { scheme: none }, respond: result, timeout: 20s }
-  deaf: { transport: webhook, path: /hooks/deaf, verify: { scheme: none } }
+  one-way: { transport: webhook, path: /hooks/one-way, verify: { scheme: none } }
 routes:
-  - { name: deaf, match: { gateway: deaf }, skill: echo }
+  - { name: one-way, match: { gateway: one-way }, skill: echo }
 subscriptions:
   - { name: crm, topic: invoices, url: 'http://127.0.0.1:9/', allow-private: true, secret: whsec_${'A'.repeat(32)} }
 `
 
-/** What stands in the code blocks of one language in a document. */
+/** The contents of the code blocks of one language in a document. */
 function blocksOf(document: string, language: string): string[] {
   const text = readFileSync(join(import.meta.dirname, '..', '..', document), 'utf8')
   return [...text.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code)
 }
 
-/** Takes the oldest message of a gateway as a worker does. */
-const take = async (daemon: DaemonProcess, gateway: string, lease = 60_000) =>
+/** Receives the oldest message of a gateway, like a worker. */
+const receive = async (daemon: DaemonProcess, gateway: string, lease = 60_000) =>
   Object(await daemon.invoke('gateway-receive', { gateway, lease, timeout: 10_000 }))
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`answering from anywhere, on ${store}`, { timeout: 300_000 }, () => {
+  describe(`gateway-send, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
 
-    test('reaches the sender over HTTP, the command line and MCP, once by key, and stands in the history', async () => {
+    test('answers the sender by HTTP, the command line and MCP, once per key, and is recorded in the history', async () => {
       const { daemon, site } = suite
       const { send, next, all, close } = await daemon.chat()
       send({ id: 'a1', text: 'hello' })
@@ -61,9 +61,9 @@ for (const store of ['embedded', 'redis'] as const) {
       const transport = new StreamableHTTPClientTransport(new URL(`${daemon.control}/mcp`), {
         requestInit: { headers },
       })
-      // Its own types disagree under `exactOptionalPropertyTypes`.
+      // The SDK's own types do not match under `exactOptionalPropertyTypes`.
       await client.connect(transport as Parameters<Client['connect']>[0])
-      const { receipt } = await take(daemon, 'chat')
+      const { receipt } = await receive(daemon, 'chat')
       await client.callTool({ name: 'gateway-send', arguments: { receipt, text: 'by MCP', wait: 10_000 } })
       await client.close()
       for (const text of ['by HTTP', 'typed', 'by MCP']) {
@@ -76,33 +76,33 @@ for (const store of ['embedded', 'redis'] as const) {
       const { history } = Object(await daemon.invoke('message-show', { id: messageId }))
       assert.equal(history[0].what, 'accepted')
       const answers = history.filter((note: object) => pathGet(note, 'what') === 'sent')
-      const told = answers.map(({ at, detail }: Record<string, unknown>) => {
+      const authors = answers.map(({ at, detail }: Record<string, unknown>) => {
         assert.equal(typeof at, 'number')
         return `${pathGet(detail, 'by')}: ${pathGet(detail, 'text')}`
       })
-      assert.match(told.join('\n'), /^http control: by HTTP\ncli \S+: typed\nmcp.*: by MCP$/)
+      assert.match(authors.join('\n'), /^http control: by HTTP\ncli \S+: typed\nmcp.*: by MCP$/)
     })
 
-    test('tells what to do where the receipt ran out, the message is gone, or it takes no reply', async () => {
+    test('fails with advice if the receipt expired, the message is missing, or it cannot be answered', async () => {
       const { daemon } = suite
       const answer = (args: object) => daemon.invoke('gateway-send', { text: 'late', ...args })
       const waiting = daemon.post('/hooks/jobs', 'slow', { 'content-type': 'text/plain' })
-      const { receipt, id } = await take(daemon, 'jobs', 1)
-      const again = await take(daemon, 'jobs')
-      assert.equal(again.id, id, 'nothing is lost')
+      const { receipt, id } = await receive(daemon, 'jobs', 1)
+      const again = await receive(daemon, 'jobs')
+      assert.equal(again.id, id, 'the message is delivered again')
       await assert.rejects(answer({ receipt }), /receipt_expired: .*`messageId`/)
       await answer({ messageId: id })
-      assert.equal(pathGet((await waiting).body, 'reply'), 'late', 'no route took it: a worker answers')
+      assert.equal(pathGet((await waiting).body, 'reply'), 'late', 'without a route, a worker answers')
 
-      const { body } = await daemon.post('/hooks/deaf', 'x', { 'content-type': 'text/plain' })
+      const { body } = await daemon.post('/hooks/one-way', 'x', { 'content-type': 'text/plain' })
       await assert.rejects(answer({ messageId: pathGet(body, 'id') }), /no_reply_target: .*respond: result/)
-      const told = async () =>
+      const shown = async () =>
         JSON.stringify(await daemon.invoke('message-show', { id: pathGet(body, 'id') }))
       await until(
-        async () => /"not sent".*You said: x/.test(await told()),
-        'the history to say so of the skill',
+        async () => /"not sent".*You said: x/.test(await shown()),
+        'the note about the reply of the skill',
       )
-      assert.doesNotMatch(await told(), /"sent"/)
+      assert.doesNotMatch(await shown(), /"sent"/)
       await assert.rejects(answer({ messageId: '01a2021e-316f-7000-8000-0006537aed85' }), /message_not_found/)
       await assert.rejects(answer({}), /no_reply_target: .*`messageId` or `receipt`/)
       for (const more of [{ receipt: again.receipt }, { to: 'x' }, { gateway: 'chat' }]) {
@@ -112,7 +112,7 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
-/** Changes of the programs of the page: their work fails while there is a file `broken`, and is tried again at once. */
+/** Changes of the programs of the page: their work fails while a file `broken` exists, and is retried at once. */
 const BREAKABLE: Record<string, [string, string][]> = {
   python: [
     [
@@ -141,7 +141,7 @@ describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
     ['bash', 'worker.sh', 'bash'],
     ['ts', 'worker.ts', process.execPath],
   ] as const) {
-    /** Starts the program in a group of its own, with what it says. */
+    /** Starts the program in its own process group. `output` collects its output. */
     const start = (t: TestContext, code: string) => {
       const { daemon, site } = suite
       site.write(file, code)
@@ -151,51 +151,51 @@ describe('the workers of docs/workers.md', { timeout: 300_000 }, () => {
         stdio: ['ignore', 'pipe', 'pipe'],
         detached: true,
       })
-      const said: string[] = []
-      for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => said.push(chunk))
+      const output: string[] = []
+      for (const stream of [worker.stdout, worker.stderr]) stream.on('data', (chunk) => output.push(chunk))
       const ended = once(worker, 'exit')
-      const group = -(worker.pid ?? assert.fail('it did not start'))
-      const isGone = () => attempt(() => process.kill(group, 0)) === undefined
+      const group = -(worker.pid ?? assert.fail('the worker did not start'))
+      const hasEnded = () => attempt(() => process.kill(group, 0)) === undefined
       t.after(async () => {
-        if (!isGone()) process.kill(group, 'SIGKILL')
+        if (!hasEnded()) process.kill(group, 'SIGKILL')
         await ended
       })
-      return { worker, said, ended, isGone }
+      return { worker, output, ended, hasEnded }
     }
     const page = blocksOf('docs/workers.md', language).join('')
 
-    test(`the one in ${language} takes, answers and acknowledges; when it is stopped, nothing of it waits`, async (t) => {
-      const { worker, said, ended, isGone } = start(t, page)
+    test(`the one in ${language} answers and acknowledges messages, and ends with all its processes`, async (t) => {
+      const { worker, output, ended, hasEnded } = start(t, page)
       for (const text of ['hello', 'again "quoted"'])
-        assert.equal(await post(text), text.toUpperCase(), said.join(''))
+        assert.equal(await post(text), text.toUpperCase(), output.join(''))
       const queue = async () => Object(pathGet(await suite.daemon.get('/v1/status'), 'result.stats.receive'))
-      await until(async () => (await queue()).leased === 0, 'both to be acknowledged')
+      await until(async () => (await queue()).leased === 0, 'both acknowledgements')
       assert.equal((await queue()).ready, 0)
       worker.kill('SIGTERM')
       await ended
-      await until(isGone, 'the processes that it started to end')
+      await until(hasEnded, 'the end of its processes')
     })
 
-    test(`the one in ${language} gives back a message on which its work fails, and goes on`, async (t) => {
+    test(`the one in ${language} releases a message when its work fails, and continues`, async (t) => {
       const changes = BREAKABLE[language] ?? []
       for (const [from] of changes) assert.ok(page.includes(from), from)
       const { site, daemon } = suite
       site.write('broken', '')
       await rm(join(site.dir, 'works'), { force: true })
-      const { said } = start(
+      const { output } = start(
         t,
         changes.reduce((code, [from, to]) => code.replace(from, to), page),
       )
       const reply = post('mend me')
-      const given = async () => {
+      const hasFailedTwice = async () => {
         const [message] = Object(await daemon.invoke('message-search', { text: 'mend me' })).messages
         const { history } = Object(await daemon.invoke('message-show', { id: message.id }))
         return history.filter(({ what }: { what: string }) => what === 'released').length > 1
       }
-      await until(given, 'two failures')
+      await until(hasFailedTwice, 'two failures')
       await rm(join(site.dir, 'broken'))
       site.write('works', '')
-      assert.equal(await reply, 'MEND ME', said.join(''))
+      assert.equal(await reply, 'MEND ME', output.join(''))
     })
   }
 })

@@ -26,38 +26,41 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: routes(smtp.port, BOSS), skills: { deploy } })
   const daemon = await site.start()
 
-  /** Asks in the chat; resolves with the chat, what it shows, and the page behind the link that the boss gets. */
+  /**
+   * Asks for a deployment in the chat. Resolves with the chat, its frame, the text of the mail to the approver, and the page of the
+   * link in the mail: `page()` opens it, and `page(decision)` decides.
+   */
   const ask = async (text: string) => {
     const chat = await daemon.chat('/ws')
     chat.send({ text })
     const frame = await chat.next('message')
     const mail = await until(() => smtp.taken.pop(), 'the mail')
     assert.deepEqual(mail.to, ['boss@example.com'])
-    const said = (await parsedMail(mail)).text ?? ''
-    const [, path = ''] = /https:\/\/bot\.example\.com(\/\S+)/.exec(said) ?? []
+    const mailText = (await parsedMail(mail)).text ?? ''
+    const [, path = ''] = /https:\/\/bot\.example\.com(\/\S+)/.exec(mailText) ?? []
     const page = async (decision?: string, at = path) => {
       const body = decision ? { method: 'POST', body: new URLSearchParams({ decision }) } : {}
       const response = await fetch(daemon.url + at, body)
       return { status: response.status, text: await response.text() }
     }
-    return { chat, frame, said, path, page }
+    return { chat, frame, mailText, path, page }
   }
 
-  test('shows who asks for which skill with which arguments: in a frame, a mail, its page and on the command line', async () => {
-    const { chat, frame, said, page } = await ask('now')
-    const shows = [/\S+ \(unverified\)/, /deploy/, /"to": "(<|&lt;)prod(>|&gt;) \\u202e"/]
+  test('shows the requester, skill and arguments in a frame, a mail, its page and on the command line', async () => {
+    const { chat, frame, mailText, page } = await ask('now')
+    const patterns = [/\S+ \(unverified\)/, /deploy/, /"to": "(<|&lt;)prod(>|&gt;) \\u202e"/]
     const { id, buttons } = Object(Object(frame.data).approval)
     const listed = await site.run(['approval-list', '--id', id])
-    const looked = await page()
-    for (const one of shows.slice(0, 2)) assert.match(listed.out, one)
-    for (const one of shows)
-      for (const text of [String(frame.text), said, looked.text]) assert.match(text, one)
-    assert.equal(buttons, false, 'nobody there may decide')
+    const opened = await page()
+    for (const pattern of patterns.slice(0, 2)) assert.match(listed.out, pattern)
+    for (const pattern of patterns)
+      for (const text of [String(frame.text), mailText, opened.text]) assert.match(text, pattern)
+    assert.equal(buttons, false, 'the chat has no approver')
     await daemon.invoke('approval-decide', { id, approve: true })
     assert.equal((await chat.next('message')).text, 'deployed')
   })
 
-  test('is decided by a click on the page, not by looking at it, by the person whose link it is', async () => {
+  test('is decided by a click on the page of the approver, and not by opening it', async () => {
     const { chat, path, page } = await ask('again')
     assert.equal(
       (
@@ -72,7 +75,7 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
       const text = readFileSync(join(site.dir, '.trivium', 'messages.jsonl'), 'utf8')
       return text.split('/trivium/approval?').length > 2 ? text : undefined
     }, 'both mails in the transcript')
-    assert.ok(!transcript.includes(path), 'the link is hers alone')
+    assert.ok(!transcript.includes(path), 'the transcript has no valid link')
     for (const _ of [1, 2]) assert.match((await page()).text, /<button/)
     assert.equal(Object(await daemon.invoke('approval-list', { status: 'pending' })).length, 1)
     assert.match((await page('deny')).text, /denied by support:boss@example.com/)
@@ -84,7 +87,7 @@ describe('a request for approval', { timeout: 300_000 }, async () => {
     assert.deepEqual([late.status, /already decided/.test(late.text)], [409, true])
   })
 
-  test('is not decided by a link of somebody who may no longer', async () => {
+  test('cannot be decided by the link of a former approver', async () => {
     const { page } = await ask('once more')
     site.write('routes.yaml', routes(smtp.port, ''))
     await site.run(['reload'])

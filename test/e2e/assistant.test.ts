@@ -21,7 +21,7 @@ export default { description: 'deploys', run({ args }) {
   appendFileSync('deployed', args.text + '\\n')
   return 'deployed ' + args.text
 } }`,
-  late: `export default { description: 'is asked for in vain', metadata: { approval: { timeout: '300ms' } }, run() {} }`,
+  late: `export default { description: 'waits for an approval in vain', metadata: { approval: { timeout: '300ms' } }, run() {} }`,
 }
 
 const fileOf = (site: Site, name: string) => join(site.dir, '.trivium', name)
@@ -43,7 +43,7 @@ describe('the assistant on the command line, with no daemon and no configuration
 }, async () => {
   const site = openSite({ routes: ROUTES })
 
-  test('a first look makes an empty state', async () => {
+  test('`status` creates an empty state', async () => {
     const { code, out } = await site.run(['status', '--json'])
     assert.equal(code, 0)
     const empty = { memory: [], searches: [], delegations: [], schedules: [] }
@@ -54,28 +54,28 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.ok(entry.prefixes.includes('remember'))
   })
 
-  test('remember keeps a note in state.json, in the transcript and in the trace; again, another', async () => {
+  test('`remember` stores a note in state.json, the transcript and the trace, and a repetition another one', async () => {
     const [text, channel] = ['persistent systems keep state', 'cli']
-    const said = `remember ${text}`
-    assert.equal(await say(site, said), 'Stored note memory-1.')
+    const sentence = `remember ${text}`
+    assert.equal(await say(site, sentence), 'Stored note memory-1.')
     const { memory, next_ids } = json(site, 'state.json')
     assert.partialDeepStrictEqual(
       { memory, next_ids },
       { memory: [{ id: 'memory-1', text, channel }], next_ids: { memory: 2 } },
     )
     assert.partialDeepStrictEqual(lines(site, 'messages.jsonl'), [
-      { channel, role: 'user', content: said },
+      { channel, role: 'user', content: sentence },
       { channel, role: 'assistant', content: 'Stored note memory-1.', meta: { skill: 'remember-note' } },
     ])
     const processed = lines(site, 'events.jsonl').find(({ event }) => event === 'message_processed')
-    const how = { skill: 'remember-note', ok: true, approval_required: false }
-    assert.partialDeepStrictEqual(processed, { channel, text: said, ...how })
+    const run = { skill: 'remember-note', ok: true, approval_required: false }
+    assert.partialDeepStrictEqual(processed, { channel, text: sentence, ...run })
 
-    assert.equal(await say(site, said), 'Stored note memory-2.')
+    assert.equal(await say(site, sentence), 'Stored note memory-2.')
     assert.equal(json(site, 'state.json').memory.length, 2)
   })
 
-  test('a later run recalls, searches, delegates, plans, sums up and forgets', async () => {
+  test('a later run can recall, search, delegate, summarize, schedule and forget', async () => {
     assert.match(await say(site, 'recall systems'), /^memory-1: persistent systems keep state\nmemory-2: /)
     assert.match(await say(site, 'search persist'), /memory-[12] \(cli\): persistent systems keep state/)
     assert.equal(await say(site, 'delegate to ada: check the invoices'), 'Delegated delegation-1 to ada.')
@@ -108,19 +108,19 @@ describe('the assistant on the command line, with no daemon and no configuration
     assert.match(out, /memory 1, searches 1, delegations 1 queued \+ 1 done, schedules 1, approvals 0/)
   })
 
-  test('what begins with none of the words goes to the route of the file', async () => {
+  test('a text that begins with no word of the assistant goes to the route', async () => {
     assert.equal(await say(site, 'remembering is not remember'), 'You said: remembering is not remember')
   })
 
-  test('work that begins with a URL or a time of day waits for any worker', async () => {
+  test('a delegated task that begins with a URL or a time of day waits for any worker', async () => {
     for (const task of ['https://example.com/i/1 fix it', '10:30 call Bob']) {
       assert.match(await say(site, `delegate ${task}`), /^Delegated delegation-\d+ to worker\.$/)
       assert.partialDeepStrictEqual(json(site, 'state.json').delegations.at(-1), { worker: 'worker', task })
     }
   })
 
-  test('a slip gets an answer, and is no dead letter', async () => {
-    for (const [said, answer] of [
+  test('a mistake is answered with advice', async () => {
+    for (const [sentence, answer] of [
       ['remember', /^Say what to remember/],
       ['search', /^Say what to search for/],
       ['forget', /^Say which note/],
@@ -133,24 +133,24 @@ describe('the assistant on the command line, with no daemon and no configuration
       ['cancel schedule-99', /no schedule-99/],
       ['cancel schedule 99', /no schedule-99/],
       ['schedule cancel 99', /no schedule-99/],
-      // Not a cancellation: whoever forgets the time must not lose a schedule.
+      // Not a cancellation: a forgotten time must not end a schedule.
       ['schedule 2', /contains no time. To end a schedule: cancel schedule-2/],
       ['schedule-2', /contains no time. To end a schedule: cancel schedule-2/],
       ['done delegation-99: all of it', /no delegation-99/],
     ] as const)
-      assert.match(await say(site, said), answer)
+      assert.match(await say(site, sentence), answer)
   })
 
-  test('history tells what was said, and what was done about it', async () => {
-    const said = await site.run(['history', '--grep', 'bread', '--json'])
-    assert.equal(said.out, '')
+  test('`history` searches the transcript and the events', async () => {
+    const missing = await site.run(['history', '--grep', 'bread', '--json'])
+    assert.equal(missing.out, '')
     const { out } = await site.run(['history', '--channel', 'cli', '--grep', 'forgot'])
     assert.match(out, /cli {2}→ Forgot memory-2/)
     const events = await site.run(['history', '--events', '--grep', 'work_delegated', '--json'])
     assert.equal(JSON.parse(events.out.split('\n')[0] ?? '').worker, 'ada')
   })
 
-  test('a deleted state.json is made afresh', async () => {
+  test('a deleted state.json is created again', async () => {
     rmSync(fileOf(site, 'state.json'))
     assert.match(await say(site, 'remember the milk'), /^Stored note memory-\d+\.$/)
     const { memory } = json(site, 'state.json')
@@ -163,7 +163,7 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
   const site = openSite({ ownProcess: true, routes: ROUTES, skills: SKILLS })
   let daemon = await site.start()
 
-  test('answers the same, and every skill of it is a command', async () => {
+  test('gives the same answers, and its skills are commands', async () => {
     assert.equal(await say(site, 'remember the milk'), 'Stored note memory-1.')
     const { code, out } = await site.run(['remember', '--text', 'the bread', '--json'])
     assert.equal(code, 0)
@@ -171,7 +171,7 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await say(site, 'recall'), /memory-1: the milk\nmemory-2: the bread/)
   })
 
-  test('somebody unknown has notes too, and reaches no others', async () => {
+  test('keeps the notes of an unknown sender separate', async () => {
     const { ask: unknown } = await daemon.chat('/open')
     assert.equal(await unknown('remember the tea'), 'Stored note memory-3.')
     assert.equal(await unknown('recall'), 'memory-3: the tea')
@@ -179,15 +179,15 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await unknown('search tea'), /^memory-3 /)
     assert.match(await unknown('forget memory-1'), /no memory-1/)
     assert.match(await unknown('delegate ada: dig'), /^You said/)
-    const understood = await unknown('help')
-    assert.match(understood, /"remember the milk"/)
-    assert.doesNotMatch(understood, /delegate|schedule/)
+    const help = await unknown('help')
+    assert.match(help, /"remember the milk"/)
+    assert.doesNotMatch(help, /delegate|schedule/)
     const { ask: other } = await daemon.chat('/open')
     assert.equal(await other('recall tea'), 'No note contains "tea".')
     assert.equal(await unknown('forget memory-3'), 'Forgot memory-3: the tea')
   })
 
-  test('people reach their own notes and conversations; the scope team shares them after a reload', async () => {
+  test('keeps the notes and conversations of people separate, until `scope: team` shares notes', async () => {
     const open = async (name: string) =>
       (await daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)).ask
     const [ada, bob] = [await open('ada'), await open('bob')]
@@ -199,7 +199,7 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(
       await ada('search zanzi'),
       /^memory-4 .*boat\n.*: remember zanzibar by boat$/,
-      'no question, no answer',
+      'earlier searches and their answers are not found',
     )
     assert.equal(await bob('search zanzibar'), 'Nothing was found for "zanzibar".')
     assert.equal(await bob('recall zanzibar'), 'No note contains "zanzibar".')
@@ -213,26 +213,26 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     assert.match(await ada('forget memory-4'), /^Forgot memory-4/)
   })
 
-  test('a person is asked, and what is planned is said: to who asked, each', async () => {
+  test('delegates to a person, and sends results and scheduled texts to the requester', async () => {
     const open = (name: string) => daemon.chat(`/chat?token=${encodeURIComponent(`${name}'s long token`)}`)
     const [ada, bob] = [await open('ada'), await open('bob')]
     await bob.ask('hello')
-    const heard = async (chat: typeof ada) => String((await chat.next('message', 30_000)).text)
+    const nextText = async (chat: typeof ada) => String((await chat.next('message')).text)
     const [, id] =
       /^Asked chat:bob \((delegation-\d+)\)/.exec(await ada.ask('delegate to bob: count the stars')) ?? []
-    assert.match(await heard(bob), new RegExp(`^chat:ada asks you \\(${id}\\): count the stars\n`))
+    assert.match(await nextText(bob), new RegExp(`^chat:ada asks you \\(${id}\\): count the stars\n`))
     assert.match(await ada.ask(`done ${id?.replace(/\d+/, '999')}: x`), /no delegation-999/)
     assert.equal(
       await bob.ask(`done ${id}: six thousand`),
       `Recorded the result of ${id} and sent it to the requester.`,
     )
-    assert.equal(await heard(ada), `${id} (chat:bob): six thousand`)
+    assert.equal(await nextText(ada), `${id} (chat:bob): six thousand`)
     assert.match(await bob.ask(`done ${id}: seven`), /is already done/)
 
     assert.match(
       await bob.ask('delegate to deploy: v9'),
       /^Delegated delegation-\d+ to deploy\.$/,
-      'no route leads there',
+      'no route has this skill',
     )
     assert.match(await bob.ask('schedule in 1 year deploy v9'), /^schedule-1: I say "deploy v9"/)
     assert.equal(await bob.ask('cancel schedule-1'), 'Cancelled schedule-1.')
@@ -241,43 +241,43 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
       await ada.ask('schedule in 1 second: the tea is ready'),
       /^schedule-\d+: I say "the tea is ready"/,
     )
-    assert.equal(await heard(ada), 'the tea is ready')
+    assert.equal(await nextText(ada), 'the tea is ready')
     assert.match(await ada.ask('schedule in 1 second digest'), /^schedule-\d+: digest, in 1 second/)
-    assert.match(await heard(ada), /^Since .*\d messages?/)
+    assert.match(await nextText(ada), /^Since .*\d messages?/)
     assert.match(await ada.ask('schedule in 1 second forget memory-999'), /^schedule-\d+: forget memory-999/)
-    assert.match(await heard(ada), /^forget memory-999, in 1 second \(schedule-\d+\) failed: .*memory-999/)
+    assert.match(await nextText(ada), /^forget memory-999, in 1 second \(schedule-\d+\) failed: .*memory-999/)
     assert.match(await bob.ask('schedule list'), /^Nothing is planned/)
   })
 
-  test('a worker takes what was delegated, once, and its result is accepted, once', async () => {
+  test('gives a delegated task to one worker, and accepts its result once', async () => {
     await say(site, 'delegate carl: check the invoices')
     const taken = Object(await daemon.invoke('delegation-take', { worker: 'carl', by: 'ada-1' }))
     assert.deepEqual([taken.task, taken.status, taken.takenBy], ['check the invoices', 'working', 'ada-1'])
     assert.equal(await daemon.invoke('delegation-take', { worker: 'carl' }), null)
     const done = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'all paid' }))
     assert.deepEqual([done.status, done.result], ['done', 'all paid'])
-    const again = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'other' }))
-    assert.equal(again.result, 'all paid')
+    const repeated = Object(await daemon.invoke('delegation-accept', { id: taken.id, result: 'other' }))
+    assert.equal(repeated.result, 'all paid')
     const accepted = lines(site, 'events.jsonl').filter(
       ({ event, id }) => event === 'result_accepted' && id === taken.id,
     )
     assert.equal(accepted.length, 1)
   })
 
-  test('what is marked for approval parks, survives a restart, and runs once when it is approved', async () => {
+  test('keeps a skill that needs an approval over a restart, and runs it once when it is approved', async () => {
     const entry = { name: 'deploying', prefixes: ['deploy'], ref: 'deploy', approval: true }
     site.write('skills/skills.json', JSON.stringify([entry]))
     await until(async () => {
       const { registry } = Object(await daemon.get('/v1/status').then((answer) => Object(answer).result))
       return registry.some(({ name }: { name: string }) => name === 'deploying')
-    }, 'the entry to be known')
+    }, 'the entry')
     writeFileSync(join(site.dir, 'deployed'), '')
 
-    const asked = await until(async () => {
+    const request = await until(async () => {
       const text = await say(site, 'deploy v7')
       return text.startsWith('You said') ? undefined : text
     }, 'the route of the entry')
-    assert.match(asked, /needs an approval/)
+    assert.match(request, /needs an approval/)
     const [pending] = Object(await daemon.invoke('approval-list', { status: 'pending' }))
     const required = lines(site, 'events.jsonl').filter(({ event }) => event === 'approval_required')
     assert.deepEqual(
@@ -289,17 +289,17 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
     await daemon.end('SIGKILL')
     daemon = await site.start()
     const other = await daemon.chat("/chat?token=ada's long token".replaceAll(' ', '%20'))
-    assert.equal(await other.ask('yes'), 'You said: yes', 'nothing waits in this conversation')
+    assert.equal(await other.ask('yes'), 'You said: yes', 'there is no request in this conversation')
     const { ask } = await daemon.chat("/chat?token=bob's long token".replaceAll(' ', '%20'))
     assert.match(await ask('deploy v8'), /needs an approval: trivium/)
-    assert.equal(await ask('yes'), 'You said: yes', 'who asks may not decide')
+    assert.equal(await ask('yes'), 'You said: yes', 'the requester must not decide')
     assert.match(await say(site, 'approve ffffffff'), /^There is no pending approval ffffffff here/)
     assert.equal(
       await say(site, `approve ${pending.id.slice(0, 6)}`),
       'Approved: Run deploying: "deploy …": deploy',
     )
     assert.match(await say(site, 'yes'), /^You said/)
-    await until(() => readFileSync(join(site.dir, 'deployed'), 'utf8'), 'the approved skill to run')
+    await until(() => readFileSync(join(site.dir, 'deployed'), 'utf8'), 'the run of the approved skill')
     const reply = await until(
       () => lines(site, 'messages.jsonl').find(({ content }) => content === 'deployed v7'),
       'its reply in the transcript',
@@ -317,28 +317,29 @@ describe('the assistant in a running daemon', { timeout: 300_000 }, async () => 
       ],
     )
     const asUser = lines(site, 'messages.jsonl').filter(({ content }) => content === 'deploy v7')
-    assert.equal(asUser.length, 1, 'the message stands in the transcript once')
+    assert.equal(asUser.length, 1, 'the message is in the transcript once')
   })
 
-  test('an approval that nobody decides in time is in the trace', async () => {
+  test('records an expired approval in the trace', async () => {
     await assert.rejects(daemon.invoke('late'), /approval_denied/)
     const find = () => lines(site, 'events.jsonl').find(({ event }) => event === 'approval_expired')
-    const { skill, status } = await until(find, 'it in the trace')
+    const { skill, status } = await until(find, 'the trace of the approval')
     assert.deepEqual([skill, status], ['late', 'expired'])
   })
 })
 
-test('large things that nothing names any more go, and what is named or young stays', {
+test('old artifacts are deleted if no note, value, session, workbench file or call names them', {
   timeout: 300_000,
 }, async () => {
   const site = openSite({ routes: ROUTES })
-  const NAMED = ['in a note', 'in a value', 'in a session', 'in the workbench', 'in the result of a call']
+  /** Places that name an artifact. */
+  const PLACES = ['in a note', 'in a value', 'in a session', 'in the workbench', 'in the result of a call']
   const paths = new Map<string, string>()
-  for (const what of ['forgotten', ...NAMED, 'young']) {
-    const sha256 = createHash('sha256').update(what).digest('hex')
+  for (const place of ['forgotten', ...PLACES, 'young']) {
+    const sha256 = createHash('sha256').update(place).digest('hex')
     const path = `artifacts/${sha256.slice(0, 2)}/${sha256}`
-    site.write(join('.trivium', path), what)
-    paths.set(what, path)
+    site.write(join('.trivium', path), place)
+    paths.set(place, path)
   }
   const leftover = 'artifacts/incoming/body.1-1.tmp'
   site.write(join('.trivium', leftover), 'half')
@@ -352,18 +353,19 @@ test('large things that nothing names any more go, and what is named or young st
   await first.invoke('state-set', { key: 'report', value: { path: paths.get('in a value') ?? '' } })
   await first.end()
   const old = Date.now() / 1000 - 60 * 86_400
-  for (const [what, path] of [...paths, ['leftover', leftover] as const])
-    if (what !== 'young') utimesSync(fileOf(site, path), old, old)
+  for (const [place, path] of [...paths, ['leftover', leftover] as const])
+    if (place !== 'young') utimesSync(fileOf(site, path), old, old)
 
   const daemon = await site.start()
-  const left = () => [...paths].filter(([, path]) => existsSync(fileOf(site, path))).map(([what]) => what)
-  await until(() => left().length <= NAMED.length + 1, 'the forgotten one to go')
+  const remaining = () =>
+    [...paths].filter(([, path]) => existsSync(fileOf(site, path))).map(([place]) => place)
+  await until(() => remaining().length <= PLACES.length + 1, 'the deletion of the forgotten one')
   await daemon.end()
-  assert.deepEqual(left(), [...NAMED, 'young'])
+  assert.deepEqual(remaining(), [...PLACES, 'young'])
   assert.equal(existsSync(fileOf(site, leftover)), false)
 })
 
-test('daemons on one Redis share one memory, and it begins with what the first had', {
+test('daemons on one Redis share the notes, which begin with those of the first data directory', {
   timeout: 300_000,
 }, async (t) => {
   const redis = await startRedisServer()
@@ -387,5 +389,9 @@ test('daemons on one Redis share one memory, and it begins with what the first h
   }
   await one.end()
   await two.end()
-  assert.equal(await say(site, 'remember the tea'), 'Stored note memory-3.', 'Redis was given up')
+  assert.equal(
+    await say(site, 'remember the tea'),
+    'Stored note memory-3.',
+    'without Redis, the notes are in the files again',
+  )
 })

@@ -26,7 +26,7 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
   const site = openSite({ ...SITE, env: { REDIS_URL: redis.url } })
   const archive = join(site.dir, 'backup.tgz')
 
-  test('a backup that is made while messages come in has all that came before, for another Redis', async () => {
+  test('a backup during load has all earlier messages, and can be restored to another Redis', async () => {
     const daemon = await site.start()
     await daemon.invoke('state-set', { key: 'k', value: 1 })
     const saved = daemon.invoke('state-get', { key: 'k' })
@@ -57,29 +57,28 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
     assert.match(again.err, /backup_refused/)
     const restored = await target.start()
     assert.deepEqual(await restored.invoke('state-get', { key: 'k' }), await saved)
-    const found: string[] = []
-    for (let page: string[]; ; found.push(...page)) {
-      const args = { limit: 500, ...(found.length > 0 && { before: found.at(-1) }) }
+    const restoredIds: string[] = []
+    for (let page: string[]; ; restoredIds.push(...page)) {
+      const args = { limit: 500, ...(restoredIds.length > 0 && { before: restoredIds.at(-1) }) }
       page = Object.values(Object(await restored.invoke('message-list', args))).map((row) => Object(row).id)
       if (page.length === 0) break
     }
-    const there = new Set(found)
     assert.deepEqual(
-      before.filter((id) => !there.has(id)),
+      before.filter((id) => !restoredIds.includes(id)),
       [],
     )
     assert.deepEqual(
-      found.filter((id) => !acknowledged.includes(id)),
+      restoredIds.filter((id) => !acknowledged.includes(id)),
       [],
     )
     const { stats, groups } = Object(Object(await restored.get('/v1/status')).result)
-    assert.equal(stats.receive.ready, found.length)
-    assert.equal(Object(groups[0]).lag, found.length)
+    assert.equal(stats.receive.ready, restoredIds.length)
+    assert.equal(Object(groups[0]).lag, restoredIds.length)
     assert.equal((await restored.post('/hooks/demo', '{}')).status, 202)
     await restored.end('SIGTERM')
   })
 
-  test('an archive is refused where the store is of the other kind', async () => {
+  test('an archive of Redis is refused for the embedded store', async () => {
     const embedded = openSite({ routes: SITE.routes })
     const { code, err } = await embedded.run(['restore', archive])
     assert.equal(code, 2, err)
@@ -87,7 +86,7 @@ describe('trivium backup and restore, with the store in Redis', { timeout: 300_0
   })
 })
 
-test('the copies of a cluster make another one, with streams that are long', async (t) => {
+test('a cluster with long streams can be copied to another cluster', async (t) => {
   const dir = mkdtempSync(join(tmpdir(), 'trivium-copy-'))
   t.after(() => rmSync(dir, { recursive: true }))
   const clusters = await Promise.all([startRedisCluster(), startRedisCluster()])

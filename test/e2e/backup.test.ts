@@ -27,22 +27,23 @@ routes:
 `,
   skills: { fail: `export default { description: 'fails', run() { throw new Error('I fail') } }` },
 }
-/** Its file has a name that is too long for the plain header of a tar. */
+/** A key whose file name is too long for the plain header of a tar archive. */
 const LONG = 'A key'.repeat(50)
 const SENDERS = 8
 const BEFORE = 1_500
 
-/** What the data dir of a site holds, each file with its text, without locks. */
+/** The files of a site's data directory with their contents, without locks. */
 function contentOf(site: Site): [string, string][] {
-  const found = globSync('.trivium/**', { cwd: site.dir })
+  const paths = globSync('.trivium/**', { cwd: site.dir })
     .filter((path) => !/lock/.test(path))
     .sort()
-  return found
+  return paths
     .filter((path) => statSync(join(site.dir, path)).isFile())
     .map((path) => [path, readFileSync(join(site.dir, path), 'latin1')])
 }
 
-async function code(site: Site, args: string[], env?: Record<string, string>): Promise<string> {
+/** The error code of a command. */
+async function errorCodeOf(site: Site, args: string[], env?: Record<string, string>): Promise<string> {
   const { err } = await site.run([...args, '--json'], env)
   return JSON.parse(err).error.code
 }
@@ -60,8 +61,8 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     JSON.stringify(await from.invoke('event-wait', { ...topic, timeout: 9 }))
   const [first, second] = [await read(daemon), await read(daemon)]
   const upload = { method: 'POST', headers: { authorization: `Bearer ${daemon.token}` }, body: 'a file' }
-  const kept = Object(await (await fetch(`${daemon.control}/v1/artifacts?name=x`, upload)).json()).result
-  // A folder may lie on another disk.
+  const artifact = Object(await (await fetch(`${daemon.control}/v1/artifacts?name=x`, upload)).json()).result
+  // A linked folder, as on another disk.
   mkdirSync(join(site.dir, 'disk'))
   writeFileSync(join(site.dir, 'disk', '.far.json'), '{}')
   symlinkSync(join(site.dir, 'disk'), join(site.dir, '.trivium', 'linked'))
@@ -88,15 +89,15 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
   isOver = true
   await sending
 
-  test('a backup is made while messages come in, and is its owner’s alone', () => {
+  test('a backup during load succeeds, and only its owner can read it', () => {
     assert.equal(made.code, 0, made.err)
     assert.equal(JSON.parse(made.out).bytes, statSync(archive).size)
     assert.equal(statSync(archive).mode & 0o777, 0o600)
-    assert.ok(during > 0, 'messages came in meanwhile')
+    assert.ok(during > 0, 'messages during the backup')
     assert.deepEqual(globSync('{.trivium/,}*.tmp*', { cwd: site.dir }), [])
   })
 
-  test('elsewhere everything acknowledged before it is there once: messages, dead letters, places, documents, files', async () => {
+  test('a restored site has all earlier messages once, and dead letters, group positions, documents and files', async () => {
     const there = openSite(SITE)
     const { code, err, out } = await there.run(['restore', archive, '--json'])
     assert.equal(code, 0, err)
@@ -119,17 +120,17 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     assert.match(JSON.stringify(await next.invoke('state-get', { key: LONG })), /1/)
     const third = await read(next)
     assert.ok(third.includes('"n":0') && third !== first && third !== second, third)
-    assert.equal(readFileSync(join(there.dir, '.trivium', kept.path), 'utf8'), 'a file')
+    assert.equal(readFileSync(join(there.dir, '.trivium', artifact.path), 'utf8'), 'a file')
     assert.ok(statSync(join(there.dir, '.trivium', 'linked', '.far.json')).isFile())
     assert.equal(await next.end(), 0)
   })
 
-  test('what is cut off, changed or newer is refused before anything is touched', async () => {
+  test('a truncated, changed or newer archive is refused before the data are changed', async () => {
     const there = openSite(SITE)
     await there.run(['message', 'cli', 'remember the bread'])
     const old = contentOf(there)
     const whole = readFileSync(archive)
-    // One bit may make no difference: a repeat of zeros taken from elsewhere.
+    // A single changed bit may have no effect, as in a run of zeros.
     const changed = Buffer.from(whole).fill(0x55, whole.length >> 1, (whole.length >> 1) + 64)
     const bad = join(there.dir, 'bad.tgz')
     for (const content of [
@@ -139,7 +140,7 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
       Buffer.from('no archive'),
     ]) {
       writeFileSync(bad, content)
-      assert.equal(await code(there, ['restore', bad, '--force']), 'backup_unreadable')
+      assert.equal(await errorCodeOf(there, ['restore', bad, '--force']), 'backup_unreadable')
       assert.deepEqual(contentOf(there), old)
     }
     const newer = openSite(SITE)
@@ -147,18 +148,18 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     using db = new DatabaseSync(join(newer.dir, '.trivium', 'trivium.db'))
     db.exec('PRAGMA user_version = 99')
     assert.equal((await newer.run(['backup', bad])).code, 0)
-    assert.equal(await code(there, ['restore', bad, '--force']), 'store_version')
+    assert.equal(await errorCodeOf(there, ['restore', bad, '--force']), 'store_version')
     assert.deepEqual(contentOf(there), old)
   })
 
-  test('an archive of somebody else brings no control token, no locks and no modes', async () => {
+  test('a hostile archive cannot restore a control token, locks or file modes', async () => {
     const folder = join(site.dir, 'evil')
     mkdirSync(folder)
     await extract({ file: archive, cwd: folder })
     const data = join(folder, 'data')
     for (const name of ['control-token', 'trivium.lock', 'search.db', 'before-restore-x'])
       writeFileSync(join(data, name), 'evil')
-    // A folder in the place of such a file would stop the daemon, or the restore half-way.
+    // Folders with the names of such files would break the daemon or the restore.
     for (const name of ['daemon.json', 'backup.lock', 'artifacts/incoming']) {
       mkdirSync(join(data, name), { recursive: true })
       writeFileSync(join(data, name, 'inside'), 'evil')
@@ -189,24 +190,24 @@ describe('trivium backup and restore', { timeout: 300_000 }, async () => {
     )
   })
 
-  test('a data dir that is not empty is kept, and with --force put aside', async () => {
+  test('a data directory that is not empty is kept, or moved aside with --force', async () => {
     const there = openSite(SITE)
     await there.run(['message', 'cli', 'remember the bread'])
-    assert.equal(await code(there, ['restore', archive]), 'backup_refused')
+    assert.equal(await errorCodeOf(there, ['restore', archive]), 'backup_refused')
     assert.match((await there.run(['message', 'cli', 'recall bread'])).out, /the bread/)
     const { aside } = JSON.parse((await there.run(['restore', archive, '--force', '--json'])).out)
     assert.match(readFileSync(join(aside, 'state.json'), 'utf8'), /the bread/)
     assert.match((await there.run(['message', 'cli', 'recall milk'])).out, /the milk/)
   })
 
-  test('a daemon that runs, a store in Redis and a place that cannot be written are named', async () => {
-    assert.equal(await code(site, ['restore', archive, '--force']), 'store_locked')
-    assert.equal(await code(site, ['compact']), 'store_locked')
-    const away = { REDIS_URL: 'redis://127.0.0.1:1' }
-    assert.equal(await code(site, ['backup', archive], away), 'store_unavailable')
-    assert.equal(await code(site, ['compact'], away), 'backup_refused')
-    assert.equal(await code(site, ['backup', join(site.dir, 'none', 'x')]), 'state_unwritable')
-    assert.equal(await code(openSite(SITE), ['backup', archive]), 'backup_refused')
+  test('commands fail with a code for a running daemon, Redis, an unwritable path and a missing store', async () => {
+    assert.equal(await errorCodeOf(site, ['restore', archive, '--force']), 'store_locked')
+    assert.equal(await errorCodeOf(site, ['compact']), 'store_locked')
+    const onRedis = { REDIS_URL: 'redis://127.0.0.1:1' }
+    assert.equal(await errorCodeOf(site, ['backup', archive], onRedis), 'store_unavailable')
+    assert.equal(await errorCodeOf(site, ['compact'], onRedis), 'backup_refused')
+    assert.equal(await errorCodeOf(site, ['backup', join(site.dir, 'none', 'x')]), 'state_unwritable')
+    assert.equal(await errorCodeOf(openSite(SITE), ['backup', archive]), 'backup_refused')
     assert.equal(await daemon.end(), 0)
   })
 })

@@ -9,9 +9,10 @@ gateways:
   demo: { transport: webhook, path: /hooks/demo, verify: { scheme: none } }
 routes: [{ name: all, skill: echo, reply: none }]
 `
+/** Returns whether `Object.prototype` was changed. */
 const LOOK = `export default { description: 'looks', run: () => ({ polluted: ({}).polluted ?? null }) }`
 
-/** What is refused: the call, its body, and the answer. */
+/** Refused calls, with their body, status and error code. */
 const REFUSED = `
 POST /v1/skills/nothing                   {}                                      404 skill_not_found
 POST /v1/skills/__proto__                 {}                                      404 skill_not_found
@@ -43,14 +44,18 @@ POST /v1/skills/event-emit                {"topic":"gateway-message","data":1}  
 
 describe('abuse of the control listener', { timeout: 300_000 }, () => {
   const { suite } = suiteUnderAbuse({ routes: ROUTES, skills: { look: LOOK } }, async (daemon) => {
-    assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more')
+    assert.equal(
+      (await daemon.post('/hooks/demo', '{}')).status,
+      202,
+      'the daemon no longer accepts messages',
+    )
     assert.deepEqual(await daemon.invoke('look'), { polluted: null })
   })
 
   const call = async (method: string, path: string, body?: string, signal?: AbortSignal) => {
     const response = await fetch(suite.daemon.control + path, {
       method,
-      // A kept connection that the server ends just now is no answer.
+      // A kept-alive connection might just be closed by the server.
       headers: {
         authorization: `Bearer ${suite.daemon.token}`,
         'content-type': 'application/json',
@@ -63,16 +68,16 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     return { status: response.status, text, code: /"error":\{"code":"(\w+)"/.exec(text)?.[1] }
   }
 
-  test('what cannot be done is refused with its code, and without a stack', async () => {
+  test('invalid calls are refused with a code, without a stack trace', async () => {
     for (const line of REFUSED.trim().split('\n')) {
       const [method = '', path = '', body, status, code] = line.split(/ +/)
       const answer = await call(method, path, body === '-' ? undefined : body)
       assert.deepEqual([answer.status, answer.code], [Number(status), code], line.slice(0, 200))
-      assert.doesNotMatch(answer.text, /\n\s+at |node_modules/, 'it shows a stack')
+      assert.doesNotMatch(answer.text, /\n\s+at |node_modules/, 'a stack trace')
     }
   })
 
-  test('topics and groups may have names that every object has', async () => {
+  test('topics and groups may have the names of object properties', async () => {
     const { daemon } = suite
     for (const [topic, queue] of [
       ['constructor', 'g'],
@@ -86,7 +91,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     }
   })
 
-  test('a stranger with a huge body is turned away before it is read', async () => {
+  test('a huge body without a token is refused before it is read', async () => {
     const head = request('POST /v1/skills/echo', ['Content-Length: 9999999999'])
     assert.deepEqual((await sendRaw(suite.daemon.control, head)).statuses, [401])
   })
@@ -100,7 +105,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     }
   })
 
-  test('keys like __proto__ in arguments change nothing for others, at any depth', async () => {
+  test('keys like __proto__ in arguments have no side effects, at any depth', async () => {
     const evil = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'
     for (const [skill, body] of [
       ['echo', evil],
@@ -115,7 +120,7 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     }
   })
 
-  test('deep JSON is refused or taken, and never ends the daemon', async () => {
+  test('deeply nested JSON is accepted or refused, and does not end the daemon', async () => {
     for (const depth of [1_000, 10_000, 500_000]) {
       const body = `{"topic":"deep","data":${'['.repeat(depth)}${']'.repeat(depth)}}`
       const { status, code } = await call('POST', '/v1/skills/event-emit', body)
@@ -124,20 +129,20 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     await call('POST', '/v1/skills/event-wait', '{"topic":"deep","queue":"d","timeout":0}')
   })
 
-  test('any JSON as the arguments of any skill gets a result or an error with a code', async () => {
+  test('any JSON as arguments of any skill gets a result or an error with a code', async () => {
     const skills = Object.values(Object(Object(await suite.daemon.get('/v1/skills')).result))
     const names = skills.map((skill) => String(Object(skill).name))
     assert.ok(names.length > 20)
     const fields = 'topic queue key value text id ids ref receipt gateway store label data to'.split(' ')
     const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), fc.integer(), fc.constant(['a']))
-    // What waits, waits no longer than it must.
+    // With a timeout, so that skills do not wait.
     const args = fc
       .dictionary(fc.constantFrom(...fields), value)
-      .map((given) => JSON.stringify({ ...given, timeout: 1 }))
+      .map((fields) => JSON.stringify({ ...fields, timeout: 1 }))
     const body = fc.oneof(fc.json({ maxDepth: 3 }), args)
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...names), body, async (name, body) => {
-        // Without its bound a skill that waits is right to wait.
+        // Without the timeout, these skills rightly wait.
         if (/wait|receive/.test(name) && !body.includes('"timeout":1}')) return
         const { status, code, text } = await call('POST', `/v1/skills/${name}`, body)
         assert.ok(status === 200 || (code !== undefined && code !== 'internal'), `${name} ${body}: ${text}`)
@@ -146,14 +151,14 @@ describe('abuse of the control listener', { timeout: 300_000 }, () => {
     )
   })
 
-  test('callers that go away while they wait leave nothing waiting', async () => {
-    const gone = new AbortController()
+  test('the waits of disconnected callers end', async () => {
+    const caller = new AbortController()
     const body = '{"conversation":"nobody","timeout":60000}'
     const waits = Array.from({ length: 300 }, () =>
-      call('POST', '/v1/skills/gateway-receive', body, gone.signal).catch(() => undefined),
+      call('POST', '/v1/skills/gateway-receive', body, caller.signal).catch(() => undefined),
     )
     await suite.daemon.get('/v1/status')
-    gone.abort()
+    caller.abort()
     await Promise.all(waits)
     assert.equal(await suite.daemon.invoke('gateway-receive', { conversation: 'nobody', timeout: 0 }), null)
   })

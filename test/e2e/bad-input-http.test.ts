@@ -16,18 +16,22 @@ routes:
   - { name: nobody, match: { data.body.skill: "echo" }, skill: echo, reply: none }
 `
 
-/** Says whether some message has changed what every object has. */
+/** Returns whether a message has changed `Object.prototype`. */
 const PROBE = `export default { description: 'looks', run: ({ message }) =>
   JSON.stringify({ polluted: ({}).polluted ?? null, own: Object.hasOwn(message.data.body, '__proto__') }) }`
 
 describe('bad input on the public listener', { timeout: 300_000 }, () => {
   const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES, skills: { probe: PROBE } }, async (daemon) =>
-    assert.equal((await daemon.post('/hooks/demo', '{}')).status, 202, 'the daemon accepts no more'),
+    assert.equal(
+      (await daemon.post('/hooks/demo', '{}')).status,
+      202,
+      'the daemon no longer accepts messages',
+    ),
   )
 
   const chunked = 'Transfer-Encoding: chunked'
 
-  test('a method or a path that is not served is refused by name, and nobody tunnels', async () => {
+  test('unknown methods and paths are refused with their status, and CONNECT does not tunnel', async () => {
     const refused = {
       405: ['GET /hooks/demo', 'PUT /hooks/demo', 'TRACE /hooks/demo'],
       404: [
@@ -55,7 +59,7 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
     assert.ok(closed)
   })
 
-  test('keys like __proto__ stay data: nothing that other messages see changes', async () => {
+  test('keys like __proto__ are data without side effects', async () => {
     const body = '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}},"a":1}'
     const first = await suite.daemon.post('/hooks/probe', body)
     assert.deepEqual(JSON.parse(Object(first.body).reply), { polluted: null, own: true })
@@ -65,7 +69,7 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
     assert.match(JSON.stringify((await suite.daemon.post('/hooks/probe', '{}')).body), /polluted\\?":null/)
   })
 
-  test('any JSON in the places of key, conversation, sender and event is accepted and can be read again', async () => {
+  test('any JSON as key, conversation, sender or event is accepted and can be read again', async () => {
     const odd = ['\ud800', '__proto__', '', '\0', '~', '*', '$', "'; DROP TABLE journal; --", '../../etc']
     const text = fc.string({ unit: 'binary', maxLength: 400 })
     const value = fc.oneof(text, fc.constantFrom(...odd), fc.json({ maxDepth: 2 }), fc.double())
@@ -74,8 +78,8 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
       { requiredKeys: [] },
     )
     await fc.assert(
-      fc.asyncProperty(body, async (given) => {
-        const answer = await suite.daemon.post('/hooks/keyed', JSON.stringify(given))
+      fc.asyncProperty(body, async (fields) => {
+        const answer = await suite.daemon.post('/hooks/keyed', JSON.stringify(fields))
         assert.ok([200, 202].includes(answer.status), JSON.stringify(answer.body))
         const { id } = Object(answer.body)
         const { message } = Object(await suite.daemon.invoke('message-show', { id }))
@@ -88,7 +92,7 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
     )
   })
 
-  test('any bytes on the socket end in an answer or a closed connection', async () => {
+  test('any bytes on a socket get an answer or a closed connection', async () => {
     const start = fc.constantFrom('', 'POST /hooks/demo HTTP/1.1\r\n', request('POST /hooks/demo', [chunked]))
     await fc.assert(
       fc.asyncProperty(start, fc.uint8Array({ minLength: 1, maxLength: 200 }), async (head, bytes) => {
@@ -99,7 +103,7 @@ describe('bad input on the public listener', { timeout: 300_000 }, () => {
     )
   })
 
-  test('thousands of idle connections cost little, and others are served', async () => {
+  test('thousands of idle connections need little memory, and others are served', async () => {
     const sockets = Array.from({ length: 4_000 }, () => openSocket(suite.daemon.url))
     await until(() => sockets.every(({ readyState }) => readyState === 'open'), 'open sockets')
     await isWell()

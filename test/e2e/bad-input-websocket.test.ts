@@ -22,7 +22,7 @@ const handshakeOf = (path = '/ws', headers = HANDSHAKE) =>
   `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers.join('\r\n')}\r\n\r\n`
 
 describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
-  /** A newcomer gets its ack and its reply: whatever happened before did no harm to others. */
+  /** A new client must get its ack and its reply. */
   const { suite, isWell } = suiteUnderAbuse({ routes: ROUTES }, async (daemon) => {
     const { send, next, close } = await daemon.chat()
     send({ id: 'hello', text: 'echo' })
@@ -32,17 +32,17 @@ describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
   })
 
   const refused: Record<string, [status: number, path: string, headers: string[]]> = {
-    'no upgrade at all': [426, '/ws', ['Connection: close']],
-    'a version that there is not': [400, '/ws', HANDSHAKE.with(2, 'Sec-WebSocket-Version: 99')],
+    'no upgrade': [426, '/ws', ['Connection: close']],
+    'an unknown version': [400, '/ws', HANDSHAKE.with(2, 'Sec-WebSocket-Version: 99')],
     'no key': [400, '/ws', HANDSHAKE.slice(0, 3)],
-    'a key that is none': [400, '/ws', HANDSHAKE.with(3, 'Sec-WebSocket-Key: short')],
-    'a position beyond all numbers': [400, '/ws?after=1e99', HANDSHAKE],
-    'a path that there is not': [404, '/nowhere', HANDSHAKE],
+    'an invalid key': [400, '/ws', HANDSHAKE.with(3, 'Sec-WebSocket-Key: short')],
+    'a position that is too large': [400, '/ws?after=1e99', HANDSHAKE],
+    'an unknown path': [404, '/nowhere', HANDSHAKE],
   }
-  test('a handshake that is wrong is refused with its status', async () => {
-    for (const [what, [status, path, headers]] of Object.entries(refused)) {
+  test('an invalid handshake is refused with its status', async () => {
+    for (const [fault, [status, path, headers]] of Object.entries(refused)) {
       const { statuses } = await sendRaw(suite.daemon.url, handshakeOf(path, headers))
-      assert.deepEqual(statuses, [status], what)
+      assert.deepEqual(statuses, [status], fault)
     }
   })
 
@@ -56,13 +56,13 @@ describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
     )
   })
 
-  test('fragments that add up over the limit end the connection with 1009', async () => {
+  test('fragments over the limit in total end the connection with 1009', async () => {
     const { socket, closed } = await suite.daemon.chat()
     for (let part = 0; part < 20; part++) socket.send('a'.repeat(100_000), { fin: false })
     assert.equal(await closed, 1009)
   })
 
-  test('a flood of pings ends the connection that it comes from, and no other', async () => {
+  test('a flood of pings ends its own connection only', async () => {
     const [bystander, flood] = [await suite.daemon.chat(), await suite.daemon.chat()]
     for (let round = 0; round < 20_000; round++) flood.socket.ping()
     assert.equal(await flood.closed, 1006)
@@ -71,7 +71,7 @@ describe('bad input on a WebSocket', { timeout: 300_000 }, () => {
     bystander.close()
   })
 
-  test('a thousand connections that never say a word, and half of them vanish, cost little', async () => {
+  test('a thousand silent connections, half of which are reset, need little memory', async () => {
     const sockets = Array.from({ length: 1_000 }, () => openSocket(suite.daemon.url))
     let welcomed = 0
     for (const socket of sockets) {

@@ -21,14 +21,14 @@ tokens:
   - { name: worker, token: worker-worker-worker-1, skills: [gateway-send, gateway-receive], gateways: [mail] }
 `
 const SKILLS = {
-  say: `export default { description: 'says so', run: () => 'it is urgent' }`,
+  say: `export default { description: 'answers', run: () => 'it is urgent' }`,
   table: `export default { description: 'mails a table', async run({ artifacts, manager }) {
     const file = await artifacts.save('sales.csv', 'text/csv', 'month,sum\\nMay,7\\n')
     await manager.invoke('gateway-send', { gateway: 'mail', to: 'ada@example.com', text: 'Sales.', attachments: [file], wait: 10000 })
   } }`,
   reread: `import { text } from 'node:stream/consumers'
   export default { description: 'reads a file', run: async ({ artifacts, message }) => text(await artifacts.open(message.attachments[0])) }`,
-  steal: `export default { description: 'opens what it is told', run: ({ artifacts, message }) => artifacts.open(message.data.body.open) }`,
+  steal: `export default { description: 'opens a path of the message', run: ({ artifacts, message }) => artifacts.open(message.data.body.open) }`,
 }
 const commits = Array.from({ length: 300 }, (_, n) => ({
   id: `${n}`.padStart(40, '0'),
@@ -37,7 +37,7 @@ const commits = Array.from({ length: 300 }, (_, n) => ({
 const PUSH = JSON.stringify({ ref: 'refs/heads/main', commits, repository: { full_name: 'a/b' } })
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
+describe('large data', { concurrency: true, timeout: 300_000 }, () => {
   for (const kind of ['embedded', 'redis'] as const) {
     describe(`large bodies and files, on ${kind}`, { concurrency: 1 }, async () => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
@@ -46,7 +46,7 @@ describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
       const env = redis ? { REDIS_URL: redis.url } : {}
       const start = () => openSite({ routes: routes(smtp.port), skills: SKILLS, env }).start()
       const here = await start()
-      /** On Redis another daemon with a data dir of its own, on the embedded store the same. */
+      /** On Redis, another daemon with its own data directory; on the embedded store, the same daemon. */
       const there = redis ? await start() : here
 
       const replyTo = async (body: string | Buffer, headers: Record<string, string> = JSON_TYPE) => {
@@ -63,7 +63,7 @@ describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
         return Object(await answer.json()).result
       }
 
-      test('a push of 300 commits is routed, answered, seen as an event and received, parsed', async () => {
+      test('a push of 300 commits is parsed for the route, the reply, the event and the receiver', async () => {
         await there.invoke('event-subscribe', { topic: 'gateway-message', queue: 'all' })
         const { status, id, reply } = await replyTo(gzipSync(PUSH), {
           ...JSON_TYPE,
@@ -71,31 +71,34 @@ describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
         })
         assert.equal(status, 200)
         assert.match(reply, /pushed 300 commits to main of a\/b/)
-        const wanted = JSON.parse(PUSH)
+        const expected = JSON.parse(PUSH)
         const events = await there.invoke('event-wait', {
           topic: 'gateway-message',
           queue: 'all',
           timeout: 9_000,
         })
-        assert.deepEqual(Object(events)[0].data.body, wanted)
-        assert.deepEqual(Object(await there.invoke('gateway-receive', { gateway: 'hub' })).data.body, wanted)
-        assert.deepEqual(Object(await there.invoke('message-show', { id })).message.data.body, wanted)
+        assert.deepEqual(Object(events)[0].data.body, expected)
+        assert.deepEqual(
+          Object(await there.invoke('gateway-receive', { gateway: 'hub' })).data.body,
+          expected,
+        )
+        assert.deepEqual(Object(await there.invoke('message-show', { id })).message.data.body, expected)
       })
 
-      test('padding dodges no route, and what is over max-body is refused', async () => {
+      test('a route matches the end of a long text, and a body over `max-body` is refused', async () => {
         const padded = `${'x '.repeat(500_000)} this is urgent`
         assert.equal((await replyTo(padded, { 'content-type': 'text/plain' })).reply, 'it is urgent')
         assert.equal((await replyTo('x'.repeat(2 * 1024 * 1024 + 1))).status, 413)
       })
 
-      test('a skill makes a table, and a mail carries it', async () => {
+      test('a file that a skill creates can be sent by mail', async () => {
         await here.post('/hub', '{"table":true}', JSON_TYPE)
         const mail = (await until(() => smtp.taken.pop(), 'the mail')).raw.toString()
         assert.match(mail, /filename=sales\.csv/)
         assert.match(mail, new RegExp(Buffer.from('month,sum\nMay,7\n').toString('base64')))
       })
 
-      test('any daemon opens what another was given, also where its data dir is empty', async () => {
+      test('a file that one daemon received can be read by any other', async () => {
         const big = 'line of a report\n'.repeat(200_000)
         const file = await save(big)
         assert.deepEqual([file.name, file.type, file.size], ['report.csv', 'text/csv', big.length])
@@ -114,12 +117,12 @@ describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
         assert.equal(Object(await there.invoke('gateway-send', send)).sent, true)
         assert.equal((await files(there, `/${'0'.repeat(64)}`)).status, 404)
         assert.equal((await files(here, '?name=x', here.token, 'x'.repeat(26 * 1024 * 1024))).status, 413)
-        // What came as bytes is a file: whichever daemon runs the skill can read it.
+        // A binary body is a file, which the daemon that runs the skill can read.
         for (let n = 0; n < 4; n++)
           assert.equal((await replyTo(`bytes ${n}`, { 'content-type': 'image/png' })).reply, `bytes ${n}`)
       })
 
-      test('to know a hash is no right to the file', async () => {
+      test('knowing the hash of a file does not grant access to it', async () => {
         const worker = 'worker-worker-worker-1'
         const [secret, own] = [await save('of an operator'), await save('of the worker', worker)]
         assert.equal((await files(there, `/${own.sha256}`, worker)).status, 200)
@@ -140,7 +143,7 @@ describe('what is large', { concurrency: true, timeout: 300_000 }, () => {
         assert.equal(letters[0]?.errors[0].code, 'artifact_not_found')
       })
 
-      test('while the store is away a delivery with a file is refused, so that it comes again', {
+      test('a delivery with a file is refused while the store is down', {
         skip: kind === 'embedded',
       }, async () => {
         await redis?.stop()

@@ -20,16 +20,16 @@ routes:
     skill: echo
 `
 
-/** A command that Redis does not answer counts as failed after 2 s. */
-const QUICKLY = 5_000
+/** Limit for an answer (ms). A command that Redis does not answer fails after 2 s. */
+const ANSWER_LIMIT = 5_000
 
 const outages: Record<string, { begin(redis: RedisServer): unknown; end(redis: RedisServer): unknown }> = {
   frozen: { begin: (redis) => redis.freeze(), end: (redis) => redis.resume() },
   killed: { begin: (redis) => redis.kill(), end: (redis) => redis.start() },
 }
 
-for (const [what, outage] of Object.entries(outages)) {
-  describe(`while Redis is ${what}`, { timeout: 300_000 }, () => {
+for (const [state, outage] of Object.entries(outages)) {
+  describe(`while Redis is ${state}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
     let chat: Chat
     before(async () => {
@@ -47,26 +47,26 @@ for (const [what, outage] of Object.entries(outages)) {
     const say = (id: string) => chat.send({ id, text: id })
     const frame = (type: string, id: string) => () => chat.all(type).find((one) => one.id === id)
 
-    test('a webhook gets 503 with Retry-After, quickly, and never a 2xx', async () => {
+    test('a webhook delivery is promptly answered 503 with Retry-After', async () => {
       for (const key of ['one', 'two', 'three']) {
         const began = performance.now()
         const answer = await post(key)
-        await assertPrompt('the answer', performance.now() - began, QUICKLY)
+        await assertPrompt('the answer', performance.now() - began, ANSWER_LIMIT)
         assert.equal(answer.status, 503)
         assert.ok(Number(answer.headers.get('retry-after')) > 0)
         assert.equal(errorOf(answer), 'store_unavailable')
       }
     })
 
-    test('a WebSocket gets an error frame that says so and names its message, and stays open', async () => {
+    test('a WebSocket gets an error frame for its message, and stays open', async () => {
       say('one')
-      const error = await until(frame('error', 'one'), 'the error frame', QUICKLY)
+      const error = await until(frame('error', 'one'), 'the error frame')
       assert.equal(error.code, 'store_unavailable')
       assert.equal(error.retryable, true)
       assert.equal(chat.socket.readyState, chat.socket.OPEN)
     })
 
-    test('/readyz and a skill say what is wrong, and /healthz that the daemon lives', async () => {
+    test('/readyz and a skill report the store, and /healthz is green', async () => {
       const ready = await fetch(`${suite.daemon.control}/readyz`)
       assert.equal(ready.status, 503)
       const { ok, detail } = Object(await ready.json())
@@ -77,11 +77,11 @@ for (const [what, outage] of Object.entries(outages)) {
       await assert.rejects(suite.daemon.invoke('gateway-receive', { timeout: 0 }), /store_unavailable/)
     })
 
-    test('it recovers by itself, and what is sent again under its key is accepted once', async () => {
+    test('the daemon recovers, and repeated deliveries are accepted once per key', async () => {
       await outage.end(suite.redis)
-      await until(async () => (await post('one')).status < 300, 'a webhook that is accepted')
+      await until(async () => (await post('one')).status < 300, 'an accepted delivery')
       for (const key of ['one', 'two', 'three']) assert.ok((await post(key)).status < 300)
-      await until(async () => (await fetch(`${suite.daemon.control}/readyz`)).ok, 'a daemon that is ready')
+      await until(async () => (await fetch(`${suite.daemon.control}/readyz`)).ok, 'a green /readyz')
       say('one')
       const ack = await until(frame('ack', 'one'), 'the ack')
       await until(() => chat.all('message').find((one) => one.inReplyTo === ack.messageId), 'the reply')
@@ -118,20 +118,20 @@ describe('while the disk of the embedded store is full', { timeout: 300_000, ski
     return answer
   }
 
-  test('readiness turns red before a message is refused, and says how much is left', async () => {
+  test('/readyz turns red before a message is refused, with the free space', async () => {
     const notReady = await until(async () => {
       const ready = await fetch(`${daemon.control}/readyz`)
       if (ready.status === 503) return ready
-      assert.equal((await post()).status, 202, 'ready, so it is accepted')
+      assert.equal((await post()).status, 202, 'a ready daemon accepts messages')
       return undefined
-    }, 'not ready')
+    }, 'a red /readyz')
     assert.match(await notReady.text(), /almost full: \d+ KiB free, less than 4 MiB/)
     const { code, out } = await site.run(['status'])
     assert.equal(code, 1)
     assert.match(out, /almost full/)
   })
 
-  test('a webhook gets 503 with Retry-After, and the daemon lives', async () => {
+  test('a webhook delivery is answered 503 with Retry-After, and /healthz is green', async () => {
     const refused = await until(async () => {
       const answer = await post()
       return answer.status !== 202 && answer
@@ -148,7 +148,7 @@ describe('while the disk of the embedded store is full', { timeout: 300_000, ski
     assert.equal((await fetch(`${daemon.control}/healthz`)).status, 200)
   })
 
-  test('readiness says so as long as nothing at all can be written, and why', async () => {
+  test('/readyz and the metrics report the store while nothing can be written', async () => {
     const rest = openSync(join(disk, 'rest'), 'w')
     const page = Buffer.alloc(4096)
     assert.throws(() => {
@@ -159,16 +159,16 @@ describe('while the disk of the embedded store is full', { timeout: 300_000, ski
       await post()
       const ready = await fetch(`${daemon.control}/readyz`)
       return ready.status === 503 ? ready : undefined
-    }, 'not ready')
+    }, 'a red /readyz')
     assert.match(await answer.text(), /database or disk is full|its disk is almost full/)
     const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
     assert.match(metrics, /^trivium_store_up 0$[\s\S]*^trivium_depth\{road="receive"\} [1-9]/m)
     rmSync(join(disk, 'rest'))
   })
 
-  test('with room again it accepts again, and has all that it accepted before, also after a crash', async () => {
+  test('with free space the daemon accepts messages again, and has all accepted ones, also after a crash', async () => {
     execFileSync('mount', ['-o', 'remount,size=64m', disk])
-    await until(async () => (await post()).status === 202, 'a message that is accepted')
+    await until(async () => (await post()).status === 202, 'an accepted message')
     assert.equal((await fetch(`${daemon.control}/readyz`)).status, 200)
     for (const crash of [false, true]) {
       if (crash) {
@@ -184,7 +184,7 @@ function errorOf(answer: HttpAnswer): string {
   return Object(Object(answer.body).error).code
 }
 
-/** Why a small file system cannot be mounted here; false where it can. */
+/** The reason why a small file system cannot be mounted; false if it can. */
 function whyNoMount(): string | false {
   const site = createSite({ routes: '' })
   try {
@@ -201,7 +201,7 @@ function whyNoMount(): string | false {
 describe('while Redis is out of memory', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({ routes: ROUTES, store: 'redis' })
 
-  test('status says that nothing is accepted, and exits with 1', async () => {
+  test('`status` reports that nothing is accepted, and exits with 1', async () => {
     assert.equal((await suite.site.run(['status'])).code, 0)
     const admin = new Redis(suite.redis.url)
     await admin.config('SET', 'maxmemory', '1')

@@ -21,7 +21,7 @@ routes:
     skill: work
 `
 
-/** Says which process runs it; waits in the one that the message calls to wait, so that it can be killed there. */
+/** Logs the process that runs it. With `hold`, waits for the file `go`, so that the process can be killed meanwhile. */
 const WORK = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -36,7 +36,7 @@ export default {
   },
 }`
 
-/** A claim runs out 10 s after its last renewal; this is that and a margin for a busy machine. */
+/** A claim expires 10 s after its last renewal; this has a margin for a busy machine. */
 const TAKE_OVER = 20_000
 
 describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 }, () => {
@@ -59,7 +59,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
           .filter((line) => line.startsWith(start))
       const post = (daemon: DaemonProcess, path: string, body: object) =>
         daemon.post(path, JSON.stringify(body))
-      /** Kills or freezes one and gives the other. */
+      /** Kills or freezes a daemon and returns the other one. */
       const kill = async (pid: number) => {
         const victim = daemons.find((daemon) => daemon.pid === pid)
         const survivor = daemons.find((daemon) => daemon.pid !== pid)
@@ -69,7 +69,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
         return survivor
       }
 
-      test('what it ran, held and had leased goes on with the other, in order and nothing twice', async () => {
+      test('leaves its runs, leases and events to the other, in order and once', async () => {
         const [one, two] = daemons
         assert.ok(one && two)
         const client = await one.chat()
@@ -86,7 +86,7 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
 
         await post(two, '/hooks/idle', { n: 'leased' })
         const lease = { gateway: 'idle', timeout: 5_000, lease: 2_000 }
-        const taken = Object(await doomed.invoke('gateway-receive', lease))
+        const received = Object(await doomed.invoke('gateway-receive', lease))
         await doomed.invoke('event-subscribe', { topic: 'news', queue: 'readers' })
         const { id } = Object(await doomed.invoke('event-emit', { topic: 'news', data: 1 }))
         const read = { topic: 'news', queue: 'readers', ack: false, lease: 2_000, timeout: 10_000 }
@@ -96,11 +96,11 @@ describe('a daemon that dies or hangs', { concurrency: true, timeout: 300_000 },
         const began = performance.now()
         assert.equal(
           Object(await survivor.invoke('gateway-receive', { ...lease, timeout: 10_000 })).id,
-          taken.id,
+          received.id,
         )
         assert.equal(Object(await survivor.invoke('event-wait', read))[0].id, id)
         site.write('go', '')
-        await until(() => lines('end second')[0], 'the lane to go on', TAKE_OVER)
+        await until(() => lines('end second')[0], 'the next run of the lane', TAKE_OVER)
         await assertPrompt('the take-over', performance.now() - began, TAKE_OVER)
         assert.deepEqual(lines('end'), [`end first ${survivor.pid}`, `end second ${survivor.pid}`])
         assert.deepEqual(await survivor.invoke('dead-letter-list'), [])

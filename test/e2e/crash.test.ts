@@ -5,15 +5,15 @@ import { createRandom, seedOf } from '../chaos/random.ts'
 
 const DURATION = 5_000
 
-describe('what holds after crashes', { concurrency: true, timeout: 300_000 }, () => {
+describe('promises that hold after crashes', { concurrency: true, timeout: 300_000 }, () => {
   const stages = [
-    { store: 'embedded', where: 'embedded' },
-    { store: 'redis', where: 'redis' },
-    { store: 'redis', where: 'redis with four shards and two daemons', shards: 4, daemons: 2 },
+    { store: 'embedded', name: 'embedded' },
+    { store: 'redis', name: 'redis' },
+    { store: 'redis', name: 'redis with four shards and two daemons', shards: 4, daemons: 2 },
   ] as const
-  for (const { where, ...stage } of stages) {
+  for (const { name, ...stage } of stages) {
     const seed = seedOf(7)
-    describe(`on ${where}, seed ${seed}`, { timeout: 300_000 }, () => {
+    describe(`on ${name}, seed ${seed}`, { timeout: 300_000 }, () => {
       let run: CrashRun
       before(async () => {
         run = await runCrashes({ ...stage, random: createRandom(seed), duration: DURATION })

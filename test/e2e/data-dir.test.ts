@@ -7,8 +7,8 @@ import { until } from '../fixtures/until.ts'
 
 const ROUTES = 'gateways: {}\nroutes: [{ name: rest, skill: echo }]\n'
 
-/** A site, and a file that a link in its data dir leads to. */
-function stage(link: string) {
+/** A site with a link in its data directory, and the target of the link. */
+function siteWithLink(link: string) {
   const site = openSite({ routes: ROUTES })
   const victim = join(site.dir, 'victim')
   writeFileSync(victim, 'mine\n')
@@ -18,7 +18,7 @@ function stage(link: string) {
   return { site, victim }
 }
 
-test('nobody but its owner reads what is in the data directory, whatever the umask', async () => {
+test('only its owner can read the data directory, whatever the umask', async () => {
   const site = openSite({ routes: ROUTES })
   const umask = process.umask(0)
   const daemon = await site.start().finally(() => process.umask(umask))
@@ -31,23 +31,23 @@ test('nobody but its owner reads what is in the data directory, whatever the uma
   await daemon.end()
 })
 
-test('a link in the place of the control token is refused, and its target left alone', async () => {
-  const { site, victim } = stage('control-token')
+test('a link in place of the control token is refused, and its target is not changed', async () => {
+  const { site, victim } = siteWithLink('control-token')
   const { code, err } = await site.run(['start'])
   assert.equal(code, 1)
   assert.match(err, /control-token/)
   assert.equal(statSync(victim).mode & 0o777, 0o644)
 })
 
-test('nothing is written through a link', async () => {
+test('files are not written through links', async () => {
   for (const link of ['messages.jsonl', 'messages.jsonl.lock']) {
-    const { site, victim } = stage(link)
+    const { site, victim } = siteWithLink(link)
     assert.equal((await site.run(['message', 'cli', 'hello'])).out, 'You said: hello\n')
     assert.equal(readFileSync(victim, 'utf8'), 'mine\n', link)
   }
 })
 
-test('a daemon that cannot write the schema for editors runs on', async () => {
+test('a daemon that cannot write the schema for editors runs with a warning', async () => {
   const site = openSite({ routes: ROUTES })
   mkdirSync(join(site.dir, '.trivium', 'routes.schema.json'), { recursive: true })
   const daemon = await site.spawn()

@@ -16,7 +16,7 @@ for (const store of ['embedded', 'redis'] as const) {
       return Array.isArray(events) ? events.map((event) => Object(event).data.body.order) : events
     }
 
-    test('get the messages from before their first reader', async () => {
+    test('get messages from before their first reader', async () => {
       await suite.daemon.post('/orders', JSON.stringify({ order: 1 }))
       assert.deepEqual(await read('billing'), [1])
       assert.deepEqual(await read('undeclared'), [])

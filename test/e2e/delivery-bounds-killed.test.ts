@@ -4,20 +4,20 @@ import { openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
-const MOST = 4
+const MAX_DELIVERIES = 4
 const ROUTES = `
 gateways:
-  orders: { transport: webhook, path: /orders, verify: { scheme: none }, text: data.body.text, receive: { max-deliveries: ${MOST} } }
+  orders: { transport: webhook, path: /orders, verify: { scheme: none }, text: data.body.text, receive: { max-deliveries: ${MAX_DELIVERIES} } }
 `
 const TEXTS = Array.from({ length: 24 }, (_, n) => (n % 3 === 0 ? `poison ${n}` : `healthy ${n}`))
 const WORKERS = 4
-/** After how many deliveries the daemon is killed, round by round. */
+/** The number of deliveries in each round before the daemon is killed. */
 const KILLS = [5, 11, 3, 17]
 
-type Taken = { text: string; receipt: string }
+type Received = { text: string; receipt: string }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  test(`kills between receive, extend, nack and ack on ${kind} lose no message, repeat none and exceed no bound`, {
+  test(`after kills between receive, extend, nack and ack on ${kind}, each message is acknowledged once or dead`, {
     timeout: 300_000,
   }, async (t) => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
@@ -38,13 +38,13 @@ for (const kind of ['embedded', 'redis'] as const) {
     const deliveries = new Map<string, number>()
     const done = new Set<string>()
     const call = async (skill: string, args: object) => Object(await daemon.invoke(skill, args))
-    const handle = async ({ text, receipt }: Taken) => {
-      assert.ok(!done.has(text), `${text} came again after its acknowledgement`)
+    const handle = async ({ text, receipt }: Received) => {
+      assert.ok(!done.has(text), `${text} was delivered after its acknowledgement`)
       const count = (deliveries.get(text) ?? 0) + 1
-      assert.ok(count <= MOST, `${text} was delivered ${count} times`)
+      assert.ok(count <= MAX_DELIVERIES, `${text} was delivered ${count} times`)
       deliveries.set(text, count)
       if (text.startsWith('poison')) {
-        // Given back at once, after an extension, or left until its lease ends.
+        // Returned at once, returned after an extension, or left until its lease ends.
         if (count % 3 === 1) await call('gateway-extend', { receipt, lease: 20_000 })
         if (count % 3 !== 2) await call('gateway-nack', { receipt })
         return
@@ -52,28 +52,28 @@ for (const kind of ['embedded', 'redis'] as const) {
       await call('gateway-extend', { receipt, lease: 10_000 })
       if ((await call('gateway-ack', { receipt })).ok === true) done.add(text)
     }
-    /** Takes messages until `isEnough`, or until the daemon is gone. */
-    const work = async (isEnough: () => boolean) => {
-      while (!isEnough()) {
-        const taken = await call('gateway-receive', { gateway: 'orders', timeout: 100, lease: 400 }).catch(
+    /** Receives messages until `isStopped` returns true or the daemon has ended. */
+    const work = async (isStopped: () => boolean) => {
+      while (!isStopped()) {
+        const message = await call('gateway-receive', { gateway: 'orders', timeout: 100, lease: 400 }).catch(
           () => undefined,
         )
-        if (!taken) return
-        if (taken.text === undefined) continue
-        await handle(Object(taken)).catch((error) => {
+        if (!message) return
+        if (message.text === undefined) continue
+        await handle(Object(message)).catch((error) => {
           if (error instanceof assert.AssertionError) throw error
         })
       }
     }
-    const together = (isEnough: () => boolean) =>
-      Promise.all(Array.from({ length: WORKERS }, () => work(isEnough)))
-    const seen = () => [...deliveries.values()].reduce((sum, count) => sum + count, 0)
+    const startWorkers = (isStopped: () => boolean) =>
+      Promise.all(Array.from({ length: WORKERS }, () => work(isStopped)))
+    const deliveryCount = () => [...deliveries.values()].reduce((sum, count) => sum + count, 0)
 
     for (const kill of KILLS) {
-      const enough = seen() + kill
+      const wanted = deliveryCount() + kill
       let hasEnded = false
-      const working = together(() => hasEnded)
-      await until(() => seen() >= enough || isOver(), `${kill} deliveries`)
+      const working = startWorkers(() => hasEnded)
+      await until(() => deliveryCount() >= wanted || isOver(), `${kill} deliveries`)
       const killed = daemon.end('SIGKILL')
       hasEnded = true
       await Promise.all([killed, working])
@@ -81,16 +81,16 @@ for (const kind of ['embedded', 'redis'] as const) {
     }
 
     let isSettled = false
-    const rest = together(() => isSettled)
+    const rest = startWorkers(() => isSettled)
     const stateOf = async (text: string): Promise<string> =>
       (await call('message-show', { id: ids.get(text) })).receive.state
     const states = async () =>
       new Map(await Promise.all(TEXTS.map(async (text) => [text, await stateOf(text)] as const)))
-    // The answer of an acknowledgement may be lost with the daemon; the message has its state all the same.
-    // A message that exceeds the bound is acknowledged first, and then dead.
+    // The answer to an acknowledgement may be lost with the daemon, so the stored state counts.
+    // A message over the bound is first acknowledged, and then dead.
     const isAtEnd = ([text, state]: [string, string]) =>
       state === 'dead' || (state === 'acknowledged' && !text.startsWith('poison'))
-    await until(async () => [...(await states())].every(isAtEnd), 'every message to end')
+    await until(async () => [...(await states())].every(isAtEnd), 'the end of all messages')
     isSettled = true
     await rest
     const last = await states()
@@ -104,7 +104,10 @@ for (const kind of ['embedded', 'redis'] as const) {
     )
 
     function isOver(): boolean {
-      return done.size + TEXTS.filter((text) => (deliveries.get(text) ?? 0) >= MOST).length >= TEXTS.length
+      return (
+        done.size + TEXTS.filter((text) => (deliveries.get(text) ?? 0) >= MAX_DELIVERIES).length >=
+        TEXTS.length
+      )
     }
   })
 }

@@ -14,23 +14,23 @@ topics:
 `
 
 for (const store of ['embedded', 'redis'] as const) {
-  describe(`the bounds of a delivery, on ${store}`, { timeout: 300_000 }, () => {
+  describe(`delivery bounds, on ${store}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, store })
     const send = (path: string, text: string) => suite.daemon.post(path, JSON.stringify({ text }))
-    const take = async (gateway: string, lease = 60_000) =>
+    const receive = async (gateway: string, lease = 60_000) =>
       Object(await suite.daemon.invoke('gateway-receive', { gateway, timeout: 0, lease }))
-    const giveBack = (receipt: string, delay?: number) =>
+    const nack = (receipt: string, delay?: number) =>
       suite.daemon.invoke('gateway-nack', { receipt, ...(delay && { delay }) })
 
-    test('a message that is never acknowledged becomes a dead letter, and its retry delivers it again', async () => {
+    test('a message that is never acknowledged becomes a dead letter, which a retry delivers again', async () => {
       await send('/orders', 'poison')
       await send('/orders', 'healthy')
       for (let delivery = 1; delivery <= 3; delivery++) {
-        const { text, receipt } = await take('orders')
+        const { text, receipt } = await receive('orders')
         assert.equal(text, 'poison')
-        assert.deepEqual(await giveBack(receipt), { ok: true })
+        assert.deepEqual(await nack(receipt), { ok: true })
       }
-      const { text, receipt } = await take('orders')
+      const { text, receipt } = await receive('orders')
       assert.equal(text, 'healthy')
       await suite.daemon.invoke('gateway-ack', { receipt })
       const letter = await until(
@@ -40,25 +40,24 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual([letter.group, letter.message.text], ['orders', 'poison'])
       assert.equal(letter.errors[0].code, 'max_deliveries')
       assert.match(letter.errors[0].message, /delivered 3 times/)
-      const { receive } = Object(await suite.daemon.invoke('message-show', { id: letter.id }))
-      assert.equal(receive.state, 'dead')
+      const shown = Object(await suite.daemon.invoke('message-show', { id: letter.id }))
+      assert.equal(shown.receive.state, 'dead')
 
       await suite.daemon.invoke('dead-letter-retry', { id: letter.id })
-      const again = await until(async () => ((await take('orders')).text ? take : undefined), 'the message')
-      assert.ok(again)
+      await until(async () => (await receive('orders')).text !== undefined, 'the message')
       assert.deepEqual(await suite.daemon.invoke('dead-letter-list', { queue: 'receive' }), [])
     })
 
-    test('a message that is poison after its retry, too, is a dead letter once more', async () => {
+    test('a message that is not acknowledged after a retry is a dead letter again', async () => {
       await send('/orders', 'stubborn')
       for (let round = 1; round <= 3; round++) {
         for (let delivery = 1; delivery <= 3; delivery++) {
-          const next = async () => [await take('orders')].find(({ text }) => text !== undefined)
+          const next = async () => [await receive('orders')].find(({ text }) => text !== undefined)
           const { text, receipt } = await until(next, 'the message')
           assert.equal(text, 'stubborn')
-          await giveBack(receipt)
+          await nack(receipt)
         }
-        assert.equal((await take('orders')).text, undefined)
+        assert.equal((await receive('orders')).text, undefined)
         const letter = await until(
           async () => Object(await suite.daemon.invoke('dead-letter-list', { queue: 'receive' }))[0],
           `the dead letter of round ${round}`,
@@ -66,21 +65,21 @@ for (const store of ['embedded', 'redis'] as const) {
         assert.equal(letter.message.text, 'stubborn')
         await suite.daemon.invoke('dead-letter-retry', { id: letter.id })
       }
-      await until(async () => (await take('orders')).text === 'stubborn', 'the message')
+      await until(async () => (await receive('orders')).text === 'stubborn', 'the message')
     })
 
-    test('gateway-receive with a match takes what fits and leaves the rest to others', async () => {
+    test('gateway-receive with a match leaves other messages', async () => {
       for (const text of ['apple 1', 'pear 1', 'apple 2']) await send('/plain', text)
-      const receive = async (args: object = {}) =>
+      const receiveText = async (args: object = {}) =>
         Object(await suite.daemon.invoke('gateway-receive', { gateway: 'plain', timeout: 0, ...args })).text
-      assert.equal(await receive({ match: { text: 'pear *' } }), 'pear 1')
-      assert.equal(await receive({ match: { text: 'pear *' } }), undefined)
-      await assert.rejects(receive({ match: { txt: 'pear' } }), /unknown key "txt"/)
-      await assert.rejects(receive({ match: { text: '/(/' } }), /text/)
-      assert.deepEqual([await receive(), await receive()], ['apple 1', 'apple 2'])
+      assert.equal(await receiveText({ match: { text: 'pear *' } }), 'pear 1')
+      assert.equal(await receiveText({ match: { text: 'pear *' } }), undefined)
+      await assert.rejects(receiveText({ match: { txt: 'pear' } }), /unknown key "txt"/)
+      await assert.rejects(receiveText({ match: { text: '/(/' } }), /text/)
+      assert.deepEqual([await receiveText(), await receiveText()], ['apple 1', 'apple 2'])
     })
 
-    test('a group of routes.yaml is given only what its match fits', async () => {
+    test('a group of routes.yaml gets only matching events', async () => {
       const group = { topic: 'gateway-message', queue: 'billing' }
       await suite.daemon.invoke('event-subscribe', group)
       for (const kind of ['news', 'invoice', 'news', 'invoice'])
@@ -99,10 +98,10 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(await wait({ timeout: 0 }), [])
       const status = Object(await suite.daemon.get('/v1/status')).result
       const { lag, pending } = status.groups['gateway-message/billing'] ?? { lag: 0, pending: 0 }
-      assert.deepEqual([lag, pending], [0, 0], 'what was passed over does not wait')
+      assert.deepEqual([lag, pending], [0, 0], 'other events do not count as lag')
     })
 
-    test('an event that a group never acknowledges becomes its dead letter, and its retry gives it again', async () => {
+    test('an event that a group never acknowledges becomes its dead letter, which a retry delivers again', async () => {
       const group = { topic: 'work', queue: 'workers' }
       for (const queue of ['workers', 'others'])
         await suite.daemon.invoke('event-subscribe', { ...group, queue })
@@ -134,18 +133,18 @@ for (const store of ['embedded', 'redis'] as const) {
       const others = Object(
         await suite.daemon.invoke('event-wait', { ...group, queue: 'others', timeout: 0 }),
       )
-      assert.equal(others.length, 2, 'another group is not touched')
+      assert.equal(others.length, 2, 'another group is not affected')
     })
 
-    test('a gateway without a limit delivers as often as it takes', async () => {
+    test('a gateway without a limit delivers any number of times', async () => {
       await send('/plain', 'again')
-      for (let delivery = 0; delivery < 12; delivery++) await giveBack((await take('plain')).receipt)
-      assert.equal((await take('plain')).text, 'again')
+      for (let delivery = 0; delivery < 12; delivery++) await nack((await receive('plain')).receipt)
+      assert.equal((await receive('plain')).text, 'again')
     })
 
-    test('gateway-nack with a delay hides a message for so long, and gateway-extend keeps it', async () => {
+    test('gateway-extend prolongs a lease, and gateway-nack can hide a message for a delay', async () => {
       await send('/plain', 'slow')
-      const first = await take('plain', 500)
+      const first = await receive('plain', 500)
       assert.deepEqual(
         await suite.daemon.invoke('gateway-extend', { receipt: first.receipt, lease: 60_000 }),
         {
@@ -157,8 +156,8 @@ for (const store of ['embedded', 'redis'] as const) {
       )
       assert.equal(next.text, undefined)
       const begun = performance.now()
-      await giveBack(first.receipt, 800)
-      assert.deepEqual(await giveBack(first.receipt), { ok: false }, 'the receipt is over')
+      await nack(first.receipt, 800)
+      assert.deepEqual(await nack(first.receipt), { ok: false }, 'the receipt has expired')
       const again = Object(
         await suite.daemon.invoke('gateway-receive', { gateway: 'plain', timeout: 20_000 }),
       )

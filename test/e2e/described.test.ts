@@ -24,19 +24,19 @@ const subscribed = await client.POST('/v1/skills/event-subscribe', { body: { top
 await client.POST('/v1/skills/event-emit', { body: { topic: 'orders', type: 'paid', data: { order: 7 } } })
 const waited = await client.POST('/v1/skills/event-wait', { body: { topic: 'orders', queue: 'audit' } })
 const refused = await client.POST('/v1/skills/event-ack', { body: { topic: 'orders', queue: 'nobody', ids: ['x'] } })
-// @ts-expect-error A wrong name is found when it is compiled.
+// @ts-expect-error The compiler finds a wrong name.
 const wrong = await client.POST('/v1/skills/event-emit', { body: { topik: 'orders', data: 1 } })
 console.log(JSON.stringify([subscribed.data, waited.data, refused.error, wrong.error]))
 `
 
-describe('what the daemon tells of itself', () => {
+describe('the description of a daemon', () => {
   const site = openSite({
     routes: `gateways: { chat: { transport: websocket, path: /ws } }
 routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: all, skill: echo }]
 `,
   })
 
-  test('as AsyncAPI is valid, and right about frames and events', async () => {
+  test('in AsyncAPI is valid, and fits its frames and events', async () => {
     const daemon = await site.start()
     const document = Object(await daemon.get('/asyncapi.json'))
     const ajv = new Ajv({ strict: false })
@@ -50,9 +50,9 @@ routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: al
     }
 
     const chat = await daemon.chat(document.channels['gateway-chat'].address)
-    const said = { type: 'message', id: '1', text: 'hello' }
-    fits('clientFrame', said)
-    chat.send(said)
+    const sent = { type: 'message', id: '1', text: 'hello' }
+    fits('clientFrame', sent)
+    chat.send(sent)
     for (const type of ['ack', 'message']) fits('serverFrame', await chat.next(type))
     fits('serverFrame', chat.all('welcome')[0])
     chat.send({ type: 'nothing' })
@@ -71,7 +71,7 @@ routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: al
     await daemon.end()
   })
 
-  test('as OpenAPI makes a typed client that compiles and works', { timeout: 300_000 }, async () => {
+  test('in OpenAPI generates a typed client that compiles and works', { timeout: 300_000 }, async () => {
     const daemon = await site.start()
     const dir = temporaryDir({ after })
     symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))

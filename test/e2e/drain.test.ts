@@ -7,7 +7,7 @@ import { suiteWithDaemon } from '../fixtures/suite.ts'
 import { until } from '../fixtures/until.ts'
 
 const GRACE = 1_000
-/** What a drain may take beside its grace. */
+/** Time that a drain may take in addition to its grace. */
 const MARGIN = 2_000
 
 const ROUTES = `
@@ -25,7 +25,7 @@ routes:
     retry: { attempts: 3, delay: 10ms }
 `
 
-/** Runs until the file that the message names is there, or for as long as it says; leaves a line at start and end. */
+/** Runs for `ms`, or until the file `until` exists, also after an abort if `deaf` is set. Logs its start and end. */
 const WORK = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -55,7 +55,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
       const log = () => readFileSync(join(suite.site.dir, 'log'), 'utf8').split('\n')
       const count = (line: string) => log().filter((one) => one === line).length
       const accept = async (body: object) => {
-        // A Redis on a busy machine may need longer than a command may take: who sent it sends it again.
+        // On a busy machine, Redis may be slower than the limit for a command. The sender then repeats the delivery.
         const answer = await until(async () => {
           const answer = await suite.daemon.post('/hooks/work', JSON.stringify(body))
           return answer.status === 503 ? undefined : answer
@@ -63,7 +63,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         assert.equal(answer.status, 202)
         return String(Object(answer.body).id)
       }
-      /** What became of a message after it was accepted. */
+      /** The history of a message after its acceptance. */
       const history = async (id: string) =>
         Object.values(Object(Object(await suite.daemon.invoke('message-show', { id })).history))
           .slice(1)
@@ -74,7 +74,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         return { code, took: performance.now() - began }
       }
 
-      test('lets a skill finish that needs less than the grace, and does not run it again', async () => {
+      test('lets a skill finish within the grace, and does not run it again', async () => {
         const id = await accept({ n: 'short', ms: 300, attempts: 'once' })
         await until(() => count('start short'), 'a running skill')
         assert.equal((await drain()).code, 0)
@@ -87,7 +87,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         assert.equal(count('start short'), 1)
       })
 
-      test('ends within the grace: what needs longer, or does not listen, goes back at no attempt, and who waits is told', async () => {
+      test('ends after the grace, answers waiting senders, and runs unfinished skills again without a further attempt', async () => {
         const id = await accept({ n: 'long', until: 'go', attempts: 'once' })
         await accept({ n: 'deaf', until: 'go', deaf: true })
         const { closed } = await suite.daemon.chat()
@@ -111,14 +111,14 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         )
       })
 
-      test('is cut short by a second signal, and what ran is run again', async () => {
+      test('is cut short by a second signal, and unfinished skills are run again', async () => {
         await suite.restart('SIGTERM', { TRIVIUM_GRACE: '20s' })
         await accept({ n: 'cut', until: 'go-cut' })
         await until(() => count('start cut'), 'a running skill')
         const exit = drain()
-        // The first half second counts as one signal: under npm one Ctrl-C arrives twice.
-        const again = setInterval(() => process.kill(suite.daemon.pid, 'SIGTERM'), 100)
-        const { code, took } = await exit.finally(() => clearInterval(again))
+        // Signals within half a second count as one, since under npm one Ctrl-C arrives twice.
+        const signals = setInterval(() => process.kill(suite.daemon.pid, 'SIGTERM'), 100)
+        const { code, took } = await exit.finally(() => clearInterval(signals))
         assert.equal(code, 143)
         await assertPrompt('the end', took, 5_000)
         suite.site.write('go-cut', '')
@@ -126,7 +126,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
         await until(() => count('end cut'), 'the skill to be run again')
       })
 
-      test('refuses what comes in meanwhile, so that nothing acknowledged is lost', async () => {
+      test('refuses new deliveries, so that no acknowledged message is lost', async () => {
         const accepted: string[] = []
         const statuses = new Set<number>()
         let draining = true
@@ -153,7 +153,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
             stats.dispatch.unpumped === 0 &&
             Object.values(stats.jobs).every((one) => Object(one).waiting === 0)
           )
-        }, 'lanes that are drained')
+        }, 'the end of all jobs')
         for (const id of accepted)
           assert.ok(
             (await history(id)).some(({ what }) => what === 'done'),
@@ -171,7 +171,7 @@ describe('a drain', { concurrency: true, timeout: 300_000 }, () => {
       env: { TRIVIUM_DRAIN_DELAY: '3s' },
     })
 
-    test('is red at once and serves on, but keeps no connection, until the delay is over', async () => {
+    test('turns /readyz red at once, and accepts messages without keep-alive until the delay is over', async () => {
       const { daemon } = suite
       const post = async (n: string) => {
         const init = { method: 'POST', body: JSON.stringify({ n }) }

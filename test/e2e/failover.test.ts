@@ -8,14 +8,14 @@ const BOOK = `export default {
   description: 'books', metadata: { approval: true }, run: () => 'booked',
 }`
 
-describe('a model that stands in for another, on a chat', { timeout: 300_000 }, async () => {
-  const away = { status: 401, message: 'this key is over' }
+describe('a fallback model', { timeout: 300_000 }, async () => {
+  const refusal = { status: 401, message: 'this key is over' }
   const model = await startOpenAiServer([
-    away,
+    refusal,
     { calls: [{ name: 'book', args: {} }], usage: { input: 100, output: 0 } },
     { text: 'It is booked.', usage: { input: 10, output: 0 } },
-    away,
-    away,
+    refusal,
+    refusal,
   ])
   after(() => model.close())
   const site = openSite({
@@ -36,22 +36,22 @@ routes: [{ name: chat, skill: helper }]
     '---\nname: helper\ndescription: Helps.\nallowed-tools: book\n---\nHelp.\n',
   )
   const daemon = await site.start()
-  const asked = () => model.requests.map((request) => request.model)
+  const requestedModels = () => model.requests.map((request) => request.model)
   const chat = await daemon.chat()
   const historyOf = async (id: string) => Object(await daemon.invoke('message-show', { id })).history
 
-  test('is not asked again for a step that is played after an approval; each is paid at its price', async () => {
+  test('is not called again for a replayed step, and each model is charged at its price', async () => {
     chat.send({ text: 'book it' })
     const [pending] = await until(async () => {
       const list = Object(await daemon.invoke('approval-list', { status: 'pending' }))
       return list.length > 0 ? list : undefined
-    }, 'somebody who is asked')
+    }, 'a request for approval')
     await daemon.invoke('approval-decide', { id: pending.id, approve: true })
     const reply = await until(
       () => chat.all('message').find(({ text }) => text === 'It is booked.'),
       'the answer',
     )
-    assert.deepEqual(asked(), ['first', 'second', 'first'])
+    assert.deepEqual(requestedModels(), ['first', 'second', 'first'])
     const status = Object(Object(await daemon.get('/v1/status')).result)
     assert.equal(status.budgets[0].used, 310)
     const page = await (await fetch(`${daemon.control}/metrics`)).text()
@@ -62,13 +62,13 @@ routes: [{ name: chat, skill: helper }]
     assert.match(JSON.stringify(history), /"model":"local:first"/)
   })
 
-  test('is named with the others where all fail', async () => {
+  test('is named in the error with the others if all fail', async () => {
     chat.send({ text: 'and now?' })
     const { id } = await until(async () => {
       const [newest] = Object(await daemon.invoke('dead-letter-list', {}))
       return newest
     }, 'a dead letter')
-    assert.deepEqual(asked().slice(3), ['first', 'second'])
+    assert.deepEqual(requestedModels().slice(3), ['first', 'second'])
     assert.match(
       JSON.stringify(await historyOf(id)),
       /local:first: this key is over; local:second: this key is over/,

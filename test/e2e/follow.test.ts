@@ -11,40 +11,40 @@ function startCommand(t: TestContext, cwd: string, args: string[]) {
   const env = { PATH: process.env.PATH ?? '', HOME: cwd }
   const child = spawn(process.execPath, [BIN, ...args], { cwd, env })
   t.after(() => child.kill('SIGKILL'))
-  const said = { out: '', err: '' }
-  child.stdout.on('data', (text) => (said.out += text))
-  child.stderr.on('data', (text) => (said.err += text))
-  return said
+  const output = { out: '', err: '' }
+  child.stdout.on('data', (text) => (output.out += text))
+  child.stderr.on('data', (text) => (output.err += text))
+  return output
 }
 
 const ROUTES = `
 gateways: { hook: { transport: webhook, path: /hook } }
 routes: [{ name: rest, skill: echo }]`
 
-test('event wait --follow goes on after a restart of the daemon, and misses nothing', async (t) => {
+test('event wait --follow continues after a restart of the daemon, without missing events', async (t) => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
-  const said = startCommand(t, site.dir, ['event', 'wait', 'jobs', '--queue', 'audit', '--follow'])
-  await until(() => said.err.includes('Created the consumer group audit'), 'the note on the group')
+  const output = startCommand(t, site.dir, ['event', 'wait', 'jobs', '--queue', 'audit', '--follow'])
+  await until(() => output.err.includes('Created the consumer group audit'), 'the note on the group')
   const emit = (text: string) => site.run(['event', 'emit', 'jobs', '--data', JSON.stringify({ text })])
   await until(
     async () => (await site.run(['event', 'groups', '--json'])).out.includes('"audit"'),
     'the group',
   )
   await emit('before')
-  await until(() => said.out.includes('before'), 'the first event')
+  await until(() => output.out.includes('before'), 'the first event')
   await daemon.end('SIGTERM')
-  await until(() => said.err.includes('does not answer; trying again'), 'the note on the outage')
+  await until(() => output.err.includes('does not answer; trying again'), 'the note on the outage')
   await site.start()
   await emit('after')
-  await until(() => said.out.includes('after'), 'the event after the restart')
-  assert.match(said.err, /The daemon answers again/)
-  assert.equal(said.err.match(/does not answer/g)?.length, 1)
+  await until(() => output.out.includes('after'), 'the event after the restart')
+  assert.match(output.err, /The daemon answers again/)
+  assert.equal(output.err.match(/does not answer/g)?.length, 1)
   const again = await site.run(['event', 'wait', 'jobs', '--queue', 'audit', '--timeout', '0'])
   assert.doesNotMatch(again.err, /Created/)
 })
 
-test('a call that waits while its daemon stops is answered 503 with the code stopping, to try again', async () => {
+test('a call that waits while its daemon stops is answered 503 with the code `stopping`', async () => {
   const site = openSite({ routes: ROUTES })
   const daemon = await site.start()
   const waiting = fetch(`${daemon.control}/v1/skills/event-wait`, {

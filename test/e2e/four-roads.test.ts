@@ -32,7 +32,7 @@ export default {
 
 const dock = `export default { description: 'Docks.', metadata: { approval: { approvers: ['*'] } }, run: () => 'docked' }`
 
-/** Asks for the tool once, and tells what it said. */
+/** Calls the tool once, and answers with its result. */
 function answer({ messages, tools }: ModelRequest) {
   const last = messages.at(-1)
   if (last?.role === 'tool') return { text: `Done: ${String(last.content)}.` }
@@ -70,7 +70,7 @@ routes:
   await bob.ask('hello')
 
   for (const { name, say } of roads) {
-    test(`${name}: with a tool, an approval by words, and the reply where it came from`, async () => {
+    test(`${name}: a skill calls a tool after an approval by words, and replies to the sender`, async () => {
       const asked = await say(`please ship ${name}`)
       await asked(/Ship it\?[\s\S]*Requested by: [a-z]+:/)
       await (await say('Yes.'))(/^Approved: Ship it\?/)
@@ -79,15 +79,15 @@ routes:
   }
 
   for (const { name, say } of roads) {
-    test(`${name}: what the assistant understands, now, later and by others, comes back to who asked`, async () => {
-      const heard = async (said: string, what: RegExp) => (await say(said))(what)
-      await heard('help', /schedule every weekday at 9 digest/)
-      await heard(`remember the ${name} code is ${name.length}000`, /^Stored note memory-\d+\./)
-      const found = await heard(`search ${name}`, new RegExp(`^memory-\\d+ .*${name.length}000`))
+    test(`${name}: the assistant replies to the sender, also to schedules and delegations`, async () => {
+      const assertReply = async (text: string, reply: RegExp) => (await say(text))(reply)
+      await assertReply('help', /schedule every weekday at 9 digest/)
+      await assertReply(`remember the ${name} code is ${name.length}000`, /^Stored note memory-\d+\./)
+      const found = await assertReply(`search ${name}`, new RegExp(`^memory-\\d+ .*${name.length}000`))
       assert.doesNotMatch(found, /search/)
-      await heard('digest', /^Since .*: \d+ messages?/m)
-      await heard('delegate to echo: count the boxes', /\(echo\): You said: count the boxes/)
-      await heard(
+      await assertReply('digest', /^Since .*: \d+ messages?/m)
+      await assertReply('delegate to echo: count the boxes', /\(echo\): You said: count the boxes/)
+      await assertReply(
         'schedule every weekday at 9 digest',
         /^schedule-\d+: digest, every weekday at 9\. Next: .* 09:00/,
       )
@@ -103,7 +103,7 @@ routes:
     })
   }
 
-  test('who asks without proof is shown as unverified, and decides nothing', async () => {
+  test('an unverified sender is shown as such, and cannot decide', async () => {
     const open = await daemon.chat('/open')
     const post = async (text: string) => {
       const body = JSON.stringify({ who: 'ada', room: 'r1', text })
@@ -117,13 +117,13 @@ routes:
     const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' })).length
     assert.equal(await pending(), 2)
     for (const word of ['yes', 'approve', 'No.']) {
-      assert.match(await open.ask(word), /Requested by/, 'it is said to the skill of the route')
+      assert.match(await open.ask(word), /Requested by/, 'the word goes to the skill of the route')
       assert.match(await post(word), /Requested by/)
     }
     assert.equal(await pending(), 8)
   })
 
-  test('a mail decides by words where it is proven, written by a person, and says nothing else', async () => {
+  test('a mail decides by words only if it is verified, written by a person, and has no other words', async () => {
     const chat = await daemon.chat("/chat?token=bob's%20long%20token")
     await chat.ask('please ship grain')
     const asking = async () => {
@@ -160,18 +160,18 @@ routes:
     await answer('Yes', { isProven: false })
     await answer('Yes', { headers: ['Auto-Submitted: auto-replied'] })
     await answer('Yes,\n\nBest,\nAda')
-    await until(async () => (await received()) === before + 3, 'these mails')
+    await until(async () => (await received()) === before + 3, 'the three mails')
     await chat.ask('is it at sea?')
-    const standing = async () =>
+    const pending = async () =>
       Object(await daemon.invoke('approval-list', { status: 'pending' })).filter(
         ({ args }: { args: object }) => JSON.stringify(args).includes('grain'),
       )
-    assert.equal((await standing()).length, 1, 'nothing is decided')
+    assert.equal((await pending()).length, 1, 'the approval is still pending')
     await answer('Yes')
-    assert.match(String((await chat.next('message', 30_000)).text), /grain is at sea/)
+    assert.match(String((await chat.next('message')).text), /grain is at sea/)
   })
 
-  test('a decision whose daemon is killed before it answers is answered the same, and decides nothing else', async () => {
+  test('a decision is answered the same after a kill before its answer, and decides no other approval', async () => {
     const trace = () => readFileSync(join(site.dir, '.trivium', 'events.jsonl'), 'utf8')
     const decided = () => trace().split('approval_decided').length
     const hook = async (id: string, text: string) => {
@@ -189,15 +189,14 @@ routes:
       daemon = await site.start()
       assert.equal(
         await until(
-          async () => [await hook(`yes-${round}`, 'yes')].find((said) => said !== 'undefined'),
+          async () => [await hook(`yes-${round}`, 'yes')].find((reply) => reply !== 'undefined'),
           'the answer',
         ),
         'Approved: Ship it?',
       )
       await until(
         async () => /is at sea/.test(await hook(`ask-${round}`, `please ship load${round}`)),
-        'what came of it',
-        30_000,
+        'the result',
       )
     }
     const shipped = readFileSync(join(site.dir, 'shipped'), 'utf8')

@@ -35,7 +35,7 @@ routes: [{ name: all, skill: echo }]
     return found.map(({ text }: { text: string }) => text.trim())
   }
 
-  test('ends and makes anew the connections of one gateway, and leaves the others alone', async () => {
+  test('closes the connections of one gateway, which accepts new ones, and of no other', async () => {
     const [left, right] = [await daemon.chat('/left'), await daemon.chat('/right')]
     await until(() => slack.sockets.open() > 0, 'the socket of Slack')
     const sockets = slack.sockets.opened()
@@ -49,7 +49,7 @@ routes: [{ name: all, skill: echo }]
     right.close()
   })
 
-  test('opens a socket of Slack anew, which takes the place of the old one', async () => {
+  test('replaces the socket of Slack', async () => {
     const sockets = slack.sockets.opened()
     slack.sockets.goSilent()
     await reconnect('team')
@@ -59,29 +59,29 @@ routes: [{ name: all, skill: echo }]
     await until(() => slack.posts.some(({ text }) => text?.includes('hello')), 'the answer')
   })
 
-  test('reads a mailbox on from where it was', async () => {
+  test('continues a mailbox at its position', async () => {
     const put = (text: string) =>
       deliver(dovecot.lmtpPort, {
         ...{ from: 'anna@example.net', to: ['support@example.com'] },
         raw: Buffer.from(mail({ text })),
       })
-    const reads = async () =>
+    const isReading = async () =>
       Object(await daemon.invoke('gateway-list', {})).some(
         ({ name, detail }: { name: string; detail?: string }) =>
           name === 'support' && detail?.startsWith('reading'),
       )
-    await until(reads, 'the mailbox to be read')
+    await until(isReading, 'the mailbox to be read')
     await put('before')
     await until(async () => (await texts('support')).length === 1, 'the first mail')
     const [reconnected] = await Promise.all([reconnect('support'), put('meanwhile')])
     assert.equal(reconnected.name, 'support')
-    await until(reads, 'the mailbox to be read again')
+    await until(isReading, 'the mailbox to be read again')
     await put('after')
     await until(async () => (await texts('support')).length === 3, 'all mails')
     assert.deepEqual((await texts('support')).toSorted(), ['after', 'before', 'meanwhile'])
   })
 
-  test('refuses a name that no gateway has, and a token of other gateways', async () => {
+  test('refuses an unknown gateway, and a token of other gateways', async () => {
     const { code, err } = await site.run(['gateway-reconnect', 'lefd'])
     assert.equal(code, 1)
     assert.match(err, /no running gateway lefd.*left/)

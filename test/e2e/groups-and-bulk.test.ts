@@ -11,10 +11,10 @@ gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none }, r
 routes: [{ name: all, skill: work, retry: { attempts: 1 } }]
 `
 const WORK = `import { appendFileSync, existsSync } from 'node:fs'
-const at = (name) => new URL('../../' + name, import.meta.url)
+const fileAt = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'works', run({ args }) {
-  if (!existsSync(at('open'))) throw new Error('the shop is closed, order ' + args.text)
-  appendFileSync(at('done'), args.text + '\\n')
+  if (!existsSync(fileAt('open'))) throw new Error('the shop is closed, order ' + args.text)
+  appendFileSync(fileAt('done'), args.text + '\\n')
 } }`
 const MANY = 600
 
@@ -31,13 +31,13 @@ for (const kind of ['embedded', 'redis'] as const) {
     site.write('done', '')
     let daemon = await site.start()
     const group = async () => {
-      const found = [await daemon.invoke('event-groups', { topic: 'orders' })]
+      const groups = [await daemon.invoke('event-groups', { topic: 'orders' })]
         .flat()
         .map((each) => Object(each))
-      return found.find((each) => each.group === 'audit')
+      return groups.find((each) => each.group === 'audit')
     }
 
-    test('a group tells how far it is behind in events and in time, its rate, and who reads', async () => {
+    test('a group has its lag in events and time, its rate, and its readers', async () => {
       await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
       const before = Date.now()
       for (const data of [1, 2, 3]) await daemon.invoke('event-emit', { topic: 'orders', data })
@@ -54,12 +54,12 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match((await site.run(['event-groups'])).out, /orders +audit +1 /)
     })
 
-    test('many dead letters are retried as a job that a kill does not end, in their order, each once', async () => {
-      const posts = Array.from({ length: MANY }, (_, at) => at)
-      for (let at = 0; at < MANY; at += 50)
+    test('a bulk retry of dead letters survives a kill, and runs each message once', async () => {
+      const posts = Array.from({ length: MANY }, (_, index) => index)
+      for (let start = 0; start < MANY; start += 50)
         await Promise.all(
           posts
-            .slice(at, at + 50)
+            .slice(start, start + 50)
             .map((n) => daemon.post('/shop', String(n), { 'content-type': 'text/plain' })),
         )
       const dead = async () => {
@@ -74,8 +74,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       daemon = await site.start()
       const ended = await until(
         async () => {
-          const found = Object(await daemon.invoke('job-show', { id: job.id }))
-          return found.state === 'running' ? undefined : found
+          const shown = Object(await daemon.invoke('job-show', { id: job.id }))
+          return shown.state === 'running' ? undefined : shown
         },
         'the end of the job',
         120_000,
@@ -83,11 +83,11 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.partialDeepStrictEqual(ended, { state: 'done', done: MANY })
       const done = () => readFileSync(join(site.dir, 'done'), 'utf8').trim().split('\n')
       await until(() => done().length >= MANY, 'all messages', 120_000)
-      assert.deepEqual(new Set(done()).size, MANY)
+      assert.equal(new Set(done()).size, MANY)
       assert.equal(await dead(), 0)
     })
 
-    test('dropping takes only what the filter leaves and was dead before', async () => {
+    test('a bulk drop applies only to matching dead letters', async () => {
       const { job } = Object(
         await daemon.invoke('dead-letter-bulk', { do: 'drop', error: 'nothing like it' }),
       )

@@ -29,7 +29,7 @@ for (const store of ['embedded', 'redis'] as const) {
       return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []
     }
     /** The texts of the runs that began, in order. */
-    const started = (start: string) => linesOf('started').filter((text) => text.startsWith(start))
+    const started = (prefix: string) => linesOf('started').filter((text) => text.startsWith(prefix))
     const post = async (chat: string, text: string) => {
       const { status, body } = await suite.daemon.post('/desk', JSON.stringify({ chat, text }))
       assert.equal(status, 202)
@@ -78,15 +78,15 @@ for (const store of ['embedded', 'redis'] as const) {
       await suite.daemon.invoke('conversation-resume', { conversation: 'desk:a' })
       await post('a', 'drop 3')
       await until(() => started('drop').length === 2, 'the third')
-      assert.deepEqual(started('drop'), ['drop 1', 'drop 3'], 'what a person handled stays handled')
+      assert.deepEqual(started('drop'), ['drop 1', 'drop 3'], 'messages that a person handled do not run')
     })
 
-    test('what waited runs in order after the resume, over a kill', async () => {
+    test('waiting messages run in order after the resume, also after a kill', async () => {
       await finished(await post('c', 'order 0'))
       await suite.daemon.invoke('conversation-pause', { conversation: 'desk:c' })
-      for (const at of [1, 2, 3]) await post('c', `order ${at}`)
+      for (const n of [1, 2, 3]) await post('c', `order ${n}`)
       await suite.restart('SIGKILL')
-      for (const at of [4, 5]) await post('c', `order ${at}`)
+      for (const n of [4, 5]) await post('c', `order ${n}`)
       await post('d', 'beside')
       await until(() => started('beside').length === 1, 'another conversation')
       assert.deepEqual(started('order'), ['order 0'])
@@ -95,12 +95,12 @@ for (const store of ['embedded', 'redis'] as const) {
       await until(() => started('order').length === 7, 'all')
       assert.deepEqual(
         started('order'),
-        [0, 1, 2, 3, 4, 5, 6].map((at) => `order ${at}`),
+        [0, 1, 2, 3, 4, 5, 6].map((n) => `order ${n}`),
       )
     })
 
     for (const when of ['during', 'after']) {
-      test(`a kill ${when} a pause or a resume leaves one or the other, and loses nothing`, async () => {
+      test(`a kill ${when} a pause or a resume leaves the conversation paused or not, and loses no message`, async () => {
         const chat = `kill-${when}`
         await finished(await post(chat, `${chat} 0`))
         const conversation = { conversation: `desk:${chat}` }
@@ -114,7 +114,7 @@ for (const store of ['embedded', 'redis'] as const) {
         }
         await killAround('conversation-pause')
         await suite.daemon.invoke('conversation-pause', conversation)
-        assert.equal((await pauses()).length, 1, 'a pause of what is paused is no second one')
+        assert.equal((await pauses()).length, 1, 'a second pause of a conversation is not another pause')
         const waiting = await post(chat, `${chat} 1`)
         await post('free', `free ${when}`)
         await until(() => started(`free ${when}`).length === 1, 'another conversation')
@@ -128,7 +128,7 @@ for (const store of ['embedded', 'redis'] as const) {
       })
     }
 
-    test('a kill during run-cancel ends the run all the same, without another attempt', async () => {
+    test('run-cancel takes effect although the daemon is killed, without another attempt', async () => {
       const id = await post('e', 'stubborn')
       await until(() => started('stubborn').length === 1, 'the run')
       const cancelling = suite.daemon
@@ -142,7 +142,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const letter = JSON.stringify(await suite.daemon.invoke('dead-letter-show', { id }))
       assert.match(letter, /run_cancelled.*wrong customer/)
       await post('e', 'after')
-      await until(() => started('after').length === 1, 'the next of the conversation')
+      await until(() => started('after').length === 1, 'the next message of the conversation')
     })
   })
 }

@@ -25,7 +25,7 @@ const SKILLS = {
   slow: `export default { description: 'waits', run: ({ signal }) => new Promise((_, no) => signal.addEventListener('abort', no)) }`,
 }
 
-describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
+describe('the health of a daemon', { timeout: 300_000 }, () => {
   const suite = suiteWithDaemon({
     ownProcess: true,
     routes: ROUTES,
@@ -46,16 +46,16 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     return { status: response.status, detail: Object(await response.json()).detail }
   }
 
-  test('a gateway that cannot reach its provider is red, and the daemon is ready all the same', async () => {
-    const sick = await until(async () => {
+  test('has a red gateway if its provider cannot be reached, while the daemon is ready', async () => {
+    const answer = await until(async () => {
       const answer = await ready()
       return answer.detail.gateways.length > 0 ? answer : undefined
-    }, 'a gateway that is red')
-    assert.deepEqual([sick.status, sick.detail.gateways[0].name], [200, 'away'])
+    }, 'a red gateway')
+    assert.deepEqual([answer.status, answer.detail.gateways[0].name], [200, 'away'])
     assert.equal(await metric('trivium_gateway_up{gateway="away"}'), 0)
   })
 
-  test('a message counts until its skill is done, and its age grows', async () => {
+  test('has the number and age of running messages', async () => {
     await suite.site.run(['message', 'cli', 'slow', '--wait', '0'])
     await until(
       async () => (await metric(`trivium_oldest_running_seconds{road="dispatch",gateway="cli"}`)) > 0.01,
@@ -64,7 +64,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     assert.equal(await metric('trivium_depth{road="dispatch"}'), 1)
   })
 
-  test('status fits a screen of 24 lines, with what is wrong first; in a pipe it shows all', async (t) => {
+  test('`status` fits a screen of 24 lines, with problems first, and is complete in a pipe', async (t) => {
     const piped = await suite.site.run(['status'])
     assert.doesNotMatch(piped.out, /more: trivium status/)
     assert.match(piped.out, /Words of the assistant +\d+; all: trivium skill list --all/)
@@ -80,7 +80,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     assert.match(out, /Words of the assistant +\d+; all: trivium skill list --all/)
   })
 
-  test('a file that is emptied, half saved or wrong keeps the last good one in force, and that is told', async () => {
+  test('reports an empty, incomplete or invalid configuration, and the last good one stays in force', async () => {
     for (const content of [
       '',
       ROUTES.slice(0, ROUTES.indexOf('routes:')),
@@ -96,13 +96,10 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
       assert.equal((await suite.site.run(['reload'])).code, 2, content)
       assert.equal((await suite.daemon.post('/h1', '{}')).status, 202)
       suite.site.write('routes.yaml', ROUTES)
-      await until(
-        async () => (await metric('trivium_config_last_reload_successful')) === 1,
-        'the good file again',
-      )
+      await until(async () => (await metric('trivium_config_last_reload_successful')) === 1, 'the good file')
     }
   })
-  test('what was refused is listed, with why and without secrets', async () => {
+  test('lists refused deliveries with reasons and without secrets', async () => {
     const form = `password=hunter22&mine=${SECRET}&text=hello`
     assert.equal(
       (await suite.daemon.post('/signed', form, { 'x-hub-signature-256': 'sha256=00' })).status,
@@ -136,7 +133,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     assert.match((await suite.site.run(['refused', '--gateway', 'sined'])).err, /Did you mean signed/)
   })
 
-  test('at most the newest fifty of a gateway, and 500 characters of each', async () => {
+  test('lists at most the newest 50 refusals of a gateway, with 500 characters of each', async () => {
     const headers = { 'x-hub-signature-256': 'sha256=00' }
     for (let n = 0; n < 60; n++) await suite.daemon.post('/signed', `${n} ${'x'.repeat(600)}`, headers)
     const { refusals } = Object(await suite.daemon.invoke('refused', { gateway: 'signed' }))
@@ -149,7 +146,7 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
     assert.ok(Number(lines?.length) < 5, `${lines?.length} lines for 61 of a kind`)
   })
 
-  test('a daemon that is frozen is told from one that does not run', async () => {
+  test('distinguishes a frozen daemon from one that does not run', async () => {
     process.kill(suite.daemon.pid, 'SIGSTOP')
     try {
       const [status, doctor] = await Promise.all([suite.site.run(['status']), suite.site.run(['doctor'])])
@@ -163,10 +160,10 @@ describe('what a daemon tells about itself', { timeout: 300_000 }, () => {
   })
 })
 
-test('a file that is saved while the daemon starts is taken, too', async () => {
+test('a configuration that is saved while the daemon starts is applied', async () => {
   const routes = (path: string) =>
     `gateways: { hook: { transport: webhook, path: ${path}, verify: { scheme: none } } }\nroutes: []\n`
-  // By the time the daemon listens, it has read the file.
+  // The daemon reads the file before it listens.
   const saver = `
     import { writeFileSync } from 'node:fs'
     import { Server } from 'node:net'

@@ -23,21 +23,21 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
   const isServed = (path: string, status = 202) =>
     until(async () => (await statusOf(path)) === status, `${path} answers ${status}`)
   const configuration = async () => Object(await suite.daemon.get('/v1/configuration')).result
-  const filesNow = async () => (await configuration()).files.map(({ file }: { file: string }) => file)
-  const failure = async (reason: RegExp) => {
+  const includedFiles = async () => (await configuration()).files.map(({ file }: { file: string }) => file)
+  const assertFailure = async (reason: RegExp) => {
     const reload = await until(async () => {
       const { ok, error } = (await configuration()).reload
       return ok ? undefined : String(error)
-    }, 'a reload that failed')
+    }, 'a failed reload')
     assert.match(reload, reason)
   }
-  const recovered = () => until(async () => (await configuration()).reload.ok, 'a reload that worked')
+  const recovered = () => until(async () => (await configuration()).reload.ok, 'a successful reload')
 
-  test('takes a new file that fits the pattern, its changes, and that it is gone', async () => {
+  test('follows new, changed and deleted files of the pattern', async () => {
     assert.equal(await statusOf('/sales'), 404)
     suite.site.write('routes.d/sales.yaml', team('sales'))
     await isServed('/sales')
-    assert.deepEqual(await filesNow(), ['routes.yaml', 'routes.d/sales.yaml'])
+    assert.deepEqual(await includedFiles(), ['routes.yaml', 'routes.d/sales.yaml'])
     suite.site.write('routes.d/sales.yaml', team('orders'))
     await isServed('/orders')
     assert.equal(await statusOf('/sales'), 404)
@@ -46,11 +46,11 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
     assert.equal(await statusOf('/main'), 202)
   })
 
-  test('keeps the last good configuration while a file is broken, and says where', async () => {
+  test('keeps the last good configuration while a file is invalid, and reports the place', async () => {
     suite.site.write('routes.d/sales.yaml', team('sales'))
     await isServed('/sales')
     suite.site.write('routes.d/sales.yaml', team('sales', 'ehco'))
-    await failure(/routes\.d\/sales\.yaml:4:\d+ {2}there is no skill "ehco"; did you mean "echo"/)
+    await assertFailure(/routes\.d\/sales\.yaml:4:\d+ {2}there is no skill "ehco"; did you mean "echo"/)
     assert.equal(await statusOf('/sales'), 202)
     const { out, code } = await suite.site.run(['route', 'check'])
     assert.equal(code, 2)
@@ -59,16 +59,16 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
     await recovered()
   })
 
-  test('says of a name that is defined twice where both are', async () => {
+  test('reports both places of a name that is defined twice', async () => {
     suite.site.write('routes.d/other.yaml', team('main'))
-    await failure(/routes\.d\/other\.yaml:2:3 {2}"main" is already defined in routes\.yaml:3/)
+    await assertFailure(/routes\.d\/other\.yaml:2:3 {2}"main" is already defined in routes\.yaml:3/)
     rmSync(join(suite.site.dir, 'routes.d/other.yaml'))
     await recovered()
   })
 
-  test('follows a file that is named later, and one that is missing until it comes', async () => {
+  test('follows a file that is included later or created later', async () => {
     suite.site.write('routes.yaml', MAIN.replace('*.yaml]', '*.yaml, late.yaml]'))
-    await failure(/routes\.yaml:1:\d+ {2}there is no file .*late\.yaml/)
+    await assertFailure(/routes\.yaml:1:\d+ {2}there is no file .*late\.yaml/)
     suite.site.write('late.yaml', team('late'))
     await isServed('/late')
     suite.site.write('late.yaml', team('later'))
@@ -95,7 +95,7 @@ describe('a daemon with a configuration in several files', { timeout: 120_000 },
     assert.equal(await statusOf('/map1'), 404)
   })
 
-  test('doctor, route check and config show name the files', async () => {
+  test('names its files in doctor, route check and config show', async () => {
     const run = async (...args: string[]) => (await suite.site.run(args)).out
     assert.match(await run('doctor'), /routes\.yaml, with routes\.d\/map\.yaml, routes\.d\/more\.yaml/)
     assert.match(await run('route', 'check'), /routes\.yaml and its included files are valid: routes\.d\/map/)

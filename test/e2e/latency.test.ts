@@ -16,7 +16,7 @@ for (const store of ['embedded', 'redis'] as const) {
   describe(`the latency from acceptance to the skill (${store})`, { timeout: 120_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
 
-    test('counts first attempts, and no dead letter that is put back', async () => {
+    test('counts first attempts, but not retried dead letters', async () => {
       const { daemon } = suite
       const counted = async () => {
         const response = await fetch(`${daemon.control}/metrics`)

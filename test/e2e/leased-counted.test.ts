@@ -22,7 +22,7 @@ for (const store of ['embedded', 'redis'] as const) {
       return /^trivium_depth\{road="receive"\} (\d+)/m.exec(text)?.[1]
     }
 
-    test('they count on the receive road until they are acknowledged', async () => {
+    test('count on the receive road until they are acknowledged', async () => {
       for (const text of ['1', '2', '3']) await suite.daemon.post('/hooks/jobs', JSON.stringify({ text }))
       const { receipt } = Object(
         await suite.daemon.invoke('gateway-receive', { gateway: 'jobs', lease: 60_000 }),

@@ -24,14 +24,14 @@ routes: []
 /** JSON that parsing and writing again would change: spaces, escapes, a number beyond 2^53 (probot/smee-client, issue 325). */
 const RAW = '{ "message": "caf\\u00e9",\n  "id": 12345678901234567890, "emoji": "✓" }'
 
-type Seen = { request: IncomingMessage; body: Buffer }
+type Received = { request: IncomingMessage; body: Buffer }
 
-/** A program that somebody develops. */
+/** Starts a program in development, which records its requests. */
 async function startApp() {
-  const seen: Seen[] = []
+  const received: Received[] = []
   let answer = 200
   const server = createServer(async (request, response) => {
-    seen.push({ request, body: await buffer(request) })
+    received.push({ request, body: await buffer(request) })
     response.writeHead(answer).end('ok')
   })
   const listening = async (port = 0) => {
@@ -41,13 +41,13 @@ async function startApp() {
   await listening()
   const { port } = server.address() as AddressInfo
   return {
-    seen,
+    received,
     url: `http://127.0.0.1:${port}/hook`,
     answerWith(status: number) {
       answer = status
     },
     stop: () => new Promise((resolve) => server.close(resolve)),
-    again: () => listening(port),
+    restart: () => listening(port),
   }
 }
 
@@ -59,7 +59,7 @@ for (const store of ['embedded', 'redis'] as const) {
       for (const child of children) child.kill('SIGKILL')
     })
 
-    /** Runs it in a process of its own, and resolves once it listens. */
+    /** Runs `trivium listen` as a process. Resolves when it listens. */
     async function start(...args: string[]) {
       const env = {
         PATH: process.env.PATH ?? '',
@@ -68,17 +68,17 @@ for (const store of ['embedded', 'redis'] as const) {
       }
       const child = spawn(process.execPath, [BIN, '--json', 'listen', ...args], { cwd: suite.site.dir, env })
       children.add(child)
-      const said = { out: '', err: '' }
-      child.stdout.on('data', (text) => (said.out += text))
-      child.stderr.on('data', (text) => (said.err += text))
-      await until(() => said.err.includes('Listening on') || child.exitCode !== null, 'a listener')
+      const output = { out: '', err: '' }
+      child.stdout.on('data', (text) => (output.out += text))
+      child.stderr.on('data', (text) => (output.err += text))
+      await until(() => output.err.includes('Listening on') || child.exitCode !== null, 'a listener')
       const lines = (): { [key: string]: unknown }[] =>
-        said.out
+        output.out
           .split('\n')
           .filter(Boolean)
           .map((line) => JSON.parse(line))
       return {
-        said,
+        output,
         lines,
         line: (count: number) =>
           until(() => (lines().length >= count ? lines()[count - 1] : undefined), `line ${count}`),
@@ -123,7 +123,7 @@ for (const store of ['embedded', 'redis'] as const) {
         [line.status, line.outcome, line.source, line.event, line.attempt],
         [200, 'done', 'hub', 'push', 1],
       )
-      const [{ request, body } = assert.fail('nothing came')] = app.seen
+      const [{ request, body } = assert.fail('nothing came')] = app.received
       assert.equal(body.toString(), RAW)
       assert.equal(request.headers['x-hub-signature-256'], sign(body.toString()))
       assert.equal(request.headers['content-length'], String(Buffer.byteLength(RAW)))
@@ -135,22 +135,22 @@ for (const store of ['embedded', 'redis'] as const) {
       await app.stop()
     })
 
-    test('says once that a gateway does not keep what it forwards, and sends the body all the same', async () => {
+    test('notes once that a gateway does not keep the original, and forwards the body', async () => {
       const app = await startApp()
       const listener = await start('--forward', app.url, '--gateway', 'plain')
       await post(RAW)
       await post('{"n":2}')
       await listener.line(2)
       assert.deepEqual(
-        app.seen.map(({ body }) => body.toString()),
+        app.received.map(({ body }) => body.toString()),
         [RAW, '{"n":2}'],
       )
-      assert.equal(listener.said.err.split('keep-original').length, 2)
+      assert.equal(listener.output.err.split('keep-original').length, 2)
       await listener.end()
       await app.stop()
     })
 
-    test('tries again what failed, and goes on over a stop of the program', async () => {
+    test('retries a failed event, also after the program was stopped', async () => {
       const app = await startApp()
       app.answerWith(500)
       const listener = await start('--forward', app.url, '--match', '{"gateway":"plain","text":"*fragile*"}')
@@ -162,14 +162,14 @@ for (const store of ['embedded', 'redis'] as const) {
       const second = await listener.line(2)
       assert.deepEqual([second.error, second.outcome, second.attempt], ['ECONNREFUSED', 'retry', 2])
       app.answerWith(204)
-      await app.again()
+      await app.restart()
       const third = await listener.line(3)
       assert.deepEqual([third.status, third.outcome, third.attempt], [204, 'done', 3])
       await listener.end()
       await app.stop()
     })
 
-    test('drops an event after the attempts that it was given', async () => {
+    test('drops an event after `--attempts` attempts', async () => {
       const app = await startApp()
       app.answerWith(400)
       const listener = await start('--forward', app.url, '--gateway', 'plain', '--attempts', '2')
@@ -180,7 +180,7 @@ for (const store of ['embedded', 'redis'] as const) {
       await app.stop()
     })
 
-    test('goes on over a restart of the daemon', async () => {
+    test('continues after a restart of the daemon', async () => {
       const app = await startApp()
       const listener = await start('--forward', app.url, '--gateway', 'plain')
       await post('"before"')
@@ -189,13 +189,13 @@ for (const store of ['embedded', 'redis'] as const) {
       await post('"after"')
       const line = await listener.line(2)
       assert.equal(line.status, 200)
-      assert.equal(app.seen.at(-1)?.body.toString(), '"after"')
-      assert.match(listener.said.err, /does not answer; trying again/)
+      assert.equal(app.received.at(-1)?.body.toString(), '"after"')
+      assert.match(listener.output.err, /does not answer; trying again/)
       await listener.end()
       await app.stop()
     })
 
-    test('runs a command for each event, one at a time: exit 0 acknowledges, 100 drops, any other tries again', async () => {
+    test('runs a command per event: exit code 0 acknowledges, 100 drops, and others retry', async () => {
       suite.site.write(
         'handle.sh',
         `#!/bin/sh
@@ -211,8 +211,8 @@ esac
       const listener = await start('--exec', 'sh ./handle.sh', '--gateway', 'plain')
       for (const text of ['good', 'unwanted', 'flaky']) await post(`"${text}"`)
       await listener.line(4)
-      const told = listener.lines().map(({ exit, outcome, attempt }) => [exit, outcome, attempt])
-      assert.deepEqual(told, [
+      const results = listener.lines().map(({ exit, outcome, attempt }) => [exit, outcome, attempt])
+      assert.deepEqual(results, [
         [0, 'done', 1],
         [100, 'dropped', 1],
         [1, 'retry', 1],
@@ -227,11 +227,11 @@ esac
         ['"good"', '"unwanted"', '"flaky"', '"flaky"'],
       )
       assert.equal(events[0].topic, 'gateway-message')
-      assert.match(listener.said.err, /attempt 1/)
+      assert.match(listener.output.err, /attempt 1/)
       await listener.end()
     })
 
-    test('Ctrl-C ends what runs and leaves no group behind', async () => {
+    test('ends its command and deletes its group at Ctrl-C', async () => {
       const before = await groups()
       const listener = await start('--exec', 'echo $$ > pid; sleep 1000 & wait', '--gateway', 'plain')
       await post('"long"')
@@ -248,7 +248,7 @@ esac
       assert.throws(() => process.kill(pid, 0), /ESRCH/)
     })
 
-    test('a signal that `timeout` and a launcher send three times ends it once, and leaves no group', async () => {
+    test('ends normally if `timeout` and a launcher send the same signal three times', async () => {
       const before = await groups()
       const listener = await start('--exec', 'cat', '--gateway', 'plain')
       assert.notDeepEqual(await groups(), before)
@@ -256,7 +256,7 @@ esac
       assert.deepEqual(await groups(), before)
     })
 
-    test('a group with a name stays, and has what came meanwhile', async () => {
+    test('keeps a named group, which then has the events of the meantime', async () => {
       const app = await startApp()
       const args = ['--forward', app.url, '--gateway', 'plain', '--group', 'mine', '--max', '1']
       const first = await start(...args)
@@ -265,8 +265,8 @@ esac
       await until(first.hasEnded, 'the end after one event')
       await post('"two"')
       await start(...args)
-      await until(() => app.seen.length === 2, 'the second')
-      assert.equal(app.seen[1]?.body.toString(), '"two"')
+      await until(() => app.received.length === 2, 'the second')
+      assert.equal(app.received[1]?.body.toString(), '"two"')
       await suite.daemon.invoke('event-unsubscribe', { topic: 'gateway-message', queue: 'mine' })
       await app.stop()
     })
@@ -277,9 +277,9 @@ esac
       await suite.daemon.invoke('event-emit', { topic: 'work', type: 'made', data: { a: 1 } })
       const line = await listener.line(1)
       assert.equal(line.event, 'made')
-      const { type, data } = JSON.parse(String(app.seen[0]?.body))
+      const { type, data } = JSON.parse(String(app.received[0]?.body))
       assert.deepEqual([type, data], ['made', { a: 1 }])
-      assert.equal(app.seen[0]?.request.headers['content-type'], 'application/json')
+      assert.equal(app.received[0]?.request.headers['content-type'], 'application/json')
       await listener.end()
       await app.stop()
     })
@@ -288,13 +288,13 @@ esac
 
 describe('trivium listen refuses', () => {
   const suite = suiteWithDaemon({ routes: ROUTES })
-  for (const [what, args, reason] of [
+  for (const [fault, args, reason] of [
     ['no target', [], /either --forward URL or --exec/],
     ['two targets', ['--forward', '3000', '--exec', 'true'], /either --forward URL or --exec/],
-    ['a URL that is none', ['--forward', 'http://'], /--forward takes a URL/],
+    ['an invalid URL', ['--forward', 'http://'], /--forward takes a URL/],
     ['a scheme other than http', ['--forward', 'ftp://x'], /only supports http and https, not ftp/],
-    ['a gateway that is not there', ['--forward', '3000', '--gateway', 'plian'], /Did you mean plain\?/],
-    ['a match that is no JSON', ['--forward', '3000', '--match', 'x'], /--match must be a JSON object/],
+    ['an unknown gateway', ['--forward', '3000', '--gateway', 'plian'], /Did you mean plain\?/],
+    ['a match that is not JSON', ['--forward', '3000', '--match', 'x'], /--match must be a JSON object/],
     ['a match with an unknown key', ['--forward', '3000', '--match', '{"frm":"x"}'], /unknown key "frm"/],
     [
       'two gateways',
@@ -302,9 +302,9 @@ describe('trivium listen refuses', () => {
       /give either --gateway/,
     ],
     ['a header without a value', ['--forward', '3000', '--header', 'x'], /--header must be/],
-    ['a timeout that is none', ['--forward', '3000', '--timeout', 'soon'], /--timeout must be a duration/],
+    ['an invalid timeout', ['--forward', '3000', '--timeout', 'soon'], /--timeout must be a duration/],
   ] as const) {
-    test(what, async () => {
+    test(fault, async () => {
       const { code, err } = await suite.site.run(['listen', ...args])
       assert.notEqual(code, 0)
       assert.match(err, reason)

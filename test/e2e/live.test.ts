@@ -39,7 +39,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
   const stream = (query = '', headers: Record<string, string> = {}) =>
     readStream(`${suite.daemon.control}/v1/stream${query}`, { ...authorized(), ...headers })
 
-  test('the stream shows messages and what becomes of them, approvals and dead letters', async (t) => {
+  test('the stream shows messages with their outcomes, approvals and dead letters', async (t) => {
     const all = await stream()
     const dead = await stream('?outcome=dead&only=message')
     const some = await stream('?text=HELLO&only=message,outcome')
@@ -109,7 +109,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     )
   })
 
-  test('a reader is told of messages that were more than it can be shown', async (t) => {
+  test('a reader that cannot keep up gets the number of missed messages', async (t) => {
     const reader = await stream('?only=message')
     t.after(reader.close)
     const first = await accept('first')
@@ -128,7 +128,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.equal(shown.size + missed, 602)
   })
 
-  test('dead letters are counted by what killed them, and driven again or dropped together, in their order', async () => {
+  test('dead letters are grouped by error, and retried or dropped together in their order', async () => {
     const { invoke } = suite.daemon
     await invoke('dead-letter-drop', { all: true })
     const letters = async (filter: object) => Object(await invoke('dead-letter-list', filter))
@@ -156,7 +156,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     const again = await until(async () => {
       const found = await letters({ since: step.until })
       return found.length === 4 && found
-    }, 'the same four dead again')
+    }, 'the same four dead letters')
     const texts = again.map((letter: { message: { text: string } }) => letter.message.text)
     const order = texts.filter((text: string) => text !== 'bad')
     assert.deepEqual(order, ['bad three', 'bad to', 'bad one'])
@@ -171,7 +171,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
       await assert.rejects(invoke(list, { before: 'x' }), /expected the id of a message/)
   })
 
-  test('a message tells its story: attempts with errors, lines of the log, what was sent', async () => {
+  test('a message has its attempts with errors, its log lines and what was sent', async () => {
     const id = await accept('twice again')
     const show = async () => Object(await suite.daemon.invoke('message-show', { id }))
     const { history, logs } = await until(async () => {
@@ -204,19 +204,19 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.deepEqual(Object.keys(Object(await asked.json()).result).includes('logs'), false)
   })
 
-  test('a conversation is listed and shown as a chat, and a message of it is sent again with another text', async () => {
+  test('a conversation is listed and shown as a chat, and its messages can be resent with another text', async () => {
     const { invoke } = suite.daemon
     const conversation = 'c-1'
     const ids = [await accept('one', { conversation }), await accept('two', { conversation, from: 'ada' })]
     const show = async (more: object = {}) =>
       Object(await invoke('conversation-show', { gateway: 'cli', conversation, ...more }))
-    const said = (entries: Record<string, string>[]) =>
+    const rowsOf = (entries: Record<string, string>[]) =>
       entries.map(({ role, text, state }) => [role, text, state])
     const isWhole = async (length: number) => (await show()).entries.length === length
     await until(() => isWhole(4), 'both answers')
     const { entries } = await show()
     assert.deepEqual(
-      said(entries).toSorted(),
+      rowsOf(entries).toSorted(),
       [
         ['reply', 'You said: one', 'sent'],
         ['reply', 'You said: two', 'sent'],
@@ -226,7 +226,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     )
     assert.equal(entries[0].text, 'one')
     const newest = await show({ limit: 1 })
-    assert.deepEqual(said(newest.entries), [
+    assert.deepEqual(rowsOf(newest.entries), [
       ['sender', 'two', undefined],
       ['reply', 'You said: two', 'sent'],
     ])
@@ -234,7 +234,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
 
     const resent = Object(await invoke('message-resend', { id: ids[1], text: 'two and a half' }))
     assert.equal(resent.resends, ids[1])
-    await until(() => isWhole(6), 'the answer to what was sent again')
+    await until(() => isWhole(6), 'the answer to the resent message')
     const { message } = Object(await invoke('message-show', { id: resent.id }))
     assert.deepEqual([message.from, message.conversation], [{ id: 'ada' }, conversation])
     assert.deepEqual(message.data.resent, { of: ids[1], by: 'http control', edited: true })
@@ -260,7 +260,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.notEqual(rest.conversations[0].conversation, conversation)
   })
 
-  test('a consumer group is moved to the start or the end of its topic', async () => {
+  test('a consumer group can be moved to the start or the end of its topic', async () => {
     const { invoke } = suite.daemon
     const group = { topic: 'orders', queue: 'audit' }
     const read = async () =>
@@ -276,7 +276,7 @@ describe('what operators see', { timeout: 300_000 }, () => {
     assert.deepEqual(await read(), [])
   })
 
-  test('programs see none of it, and a stream ends with its daemon', async () => {
+  test('tokens of programs cannot read the stream or the history, and a stream ends with its daemon', async () => {
     const refused = await fetch(`${suite.daemon.control}/v1/stream`, {
       headers: authorized('a-program-of-some-kind'),
     })

@@ -67,7 +67,7 @@ routes:
       assert.deepEqual([again.status, Object(again.body).id], [200, Object(answer.body).id])
       assert.equal((await post('m2', first, { authorization: 'Basic eDp5' })).status, 401)
 
-      // It answers our mail, and is being worked on when the daemon dies.
+      // A reply to our mail, whose skill runs when the daemon is killed.
       const second = mail({ text: 'A slow one.', headers: { 'In-Reply-To': reply.id, References: reply.id } })
       const later = await post('m3', second)
       assert.equal(later.status, 200)

@@ -15,7 +15,7 @@ const PASSWORD = 'a-bearer-of-the-test'
 const MACHINE = 'client-id: robot, client-secret: a-secret-of-a-robot, grant: client_credentials'
 
 describe('MCP servers over HTTP', { timeout: 300_000 }, () => {
-  test('take a bearer token, or the login of a person, which is kept, renewed, and asked for again once it ended', async () => {
+  test('take a bearer token, or the login of a person, which is kept, renewed, and required again when it ends', async () => {
     const remote = await startMcpHttpServer(PASSWORD)
     after(() => remote.close())
     const site = openSite({
@@ -48,16 +48,16 @@ mcp:
       cwd: site.dir,
       env: { PATH: process.env.PATH, HOME: site.dir },
     })
-    let said = ''
-    for (const stream of [login.stdout, login.stderr]) stream.on('data', (chunk) => (said += chunk))
-    const address = await until(() => /^http\S+$/m.exec(said)?.[0], 'the address to open')
+    let output = ''
+    for (const stream of [login.stdout, login.stderr]) stream.on('data', (chunk) => (output += chunk))
+    const address = await until(() => /^http\S+$/m.exec(output)?.[0], 'the address to open')
     const callback = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
     callback.search = 'code=forged&state=guessed'
     assert.equal((await fetch(callback)).status, 400)
     await fetch(address)
     const [code] = await once(login, 'exit')
-    assert.equal(code, 0, said)
-    assert.doesNotMatch(said, /mcp-sdk/)
+    assert.equal(code, 0, output)
+    assert.doesNotMatch(output, /mcp-sdk/)
     await until(
       async () => (await daemon.invoke('person.hello').catch(() => '')) === 'hello',
       'the login to be used',

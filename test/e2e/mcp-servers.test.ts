@@ -62,7 +62,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
   const names = async () =>
     objectsIn(pathGet(await daemon.get('/v1/skills'), 'result')).map(({ name }) => String(name))
 
-  test('give their tools as skills, with schema, approval and a name that skills can have', async () => {
+  test('offer their tools as skills, with schema, approval and a valid name', async () => {
     const known = await names()
     for (const name of ['files.write_file', 'hand.say', 'hand.say-it-now', 'hand.say-it-now-2'])
       assert.ok(known.includes(name), name)
@@ -88,7 +88,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     assert.equal(readFileSync(join(site.dir, 'b.txt'), 'utf8'), 'new')
   })
 
-  test('are tools of a model under a name that providers take', async () => {
+  test('are tools of a model under a name that providers accept', async () => {
     const { send, next, close } = await daemon.chat()
     send({ text: 'read a.txt' })
     assert.equal((await next('message')).text, 'It says hello.')
@@ -99,7 +99,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     assert.match(daemon.output(), /allowed-tools: there is no MCP server .{0,3}nowhere/)
   })
 
-  test('that misbehave fail in bounds, and say how', async () => {
+  test('that misbehave fail within their limits, with the reason', async () => {
     assert.equal(await daemon.invoke('hand.junk'), 'after the junk')
     await fails('hand.large', {}, /mcp_failed.*over the limit of 20480 bytes/)
     await fails('hand.silent', {}, /skill_timeout.*3s/)
@@ -113,7 +113,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     assert.doesNotMatch(daemon.output(), new RegExp(SECRET.slice(0, 8)))
   })
 
-  test('are seen by status and doctor', async () => {
+  test('are in the output of status and doctor', async () => {
     const { out } = await site.run(['status'])
     assert.match(out, /MCP servers {2}3; gone .*no command no-such-program/)
     const doctor = await site.run(['doctor'])
@@ -121,7 +121,7 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
     assert.match(doctor.out, /✗ +mcp gone/)
   })
 
-  test('change live, stay known while they are away, and go with their entry', async () => {
+  test('are updated live, stay known while they are unavailable, and are removed with their entry', async () => {
     site.write('tools.json', JSON.stringify([...TOOLS.slice(1), tool('fresh')]))
     await until(async () => (await names()).includes('hand.fresh'), 'the new tool')
     assert.ok(!(await names()).includes('hand.say'))

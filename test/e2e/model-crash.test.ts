@@ -15,7 +15,7 @@ allowed-tools: charge book look gateway-send
 Help.
 `
 
-/** A tool that notes each run, and does not end where it is to hold and nobody lets it go. */
+/** A tool that logs each run. With `hold`, it ends when that file exists. */
 const tool = (name: string, metadata: string) => `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -74,10 +74,10 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
       await until(async () => {
         const list = Object(await daemon.invoke('approval-list', { status: 'pending' }))
         return list[0]
-      }, 'somebody who is asked'),
+      }, 'a request for approval'),
     )
 
-  test('goes on behind its last step, and runs no tool again that had answered', async () => {
+  test('continues after its last step, and repeats no tool that had answered', async () => {
     script.push(
       called(['charge', { n: 1 }], ['look', { n: 1, hold: 'go' }]),
       called(['gateway-send', { text: 'paid' }]),
@@ -91,16 +91,16 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     chat.send({ text: 'pay and book' })
     await until(() => log().length === 2, 'both tools')
     await kept('0.0')
-    // At a tool: it may be repeated, and is.
+    // Killed during a tool that may be repeated.
     await crash()
     site.write('go', '')
-    // Parked for an approval.
+    // Killed while it waits for an approval.
     const { id, title } = await pending()
     assert.match(title, /^Run book: /)
     await kept('2.1')
     await crash()
     await daemon.invoke('approval-decide', { id, approve: true })
-    // In the stream.
+    // Killed during the stream of an answer.
     await asked(4)
     await crash()
     await asked(5)
@@ -109,10 +109,10 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     const said = () => later.all('message').map(({ text }) => String(text).slice(0, 9))
     await until(() => said().includes('and the n'), 'the next reply')
     assert.deepEqual(said(), ['paid', 'Run book:', 'and the n'])
-    await until(() => keys().length === 0, 'records that are removed')
+    await until(() => keys().length === 0, 'the removal of the records')
     assert.deepEqual(log(), ['charge 1', 'look 1', 'look 1', 'charge 2', 'book 2'])
   })
-  test('asks before a tool runs again of which nobody knows whether it happened, and tells the model where nobody wants that', async () => {
+  test('asks before it repeats a tool whose outcome is unknown, and passes a denial on to the model', async () => {
     script.push(called(['charge', { n: 3, hold: 'never' }]), { cut: 'It is not kn' }, { text: 'Not known.' })
     const before = model.requests.length
     const chat = await daemon.chat()
@@ -128,7 +128,7 @@ routes: [{ name: chat, skill: helper, retry: { attempts: 9, delay: 10ms } }]
     assert.equal(log().at(-1), 'charge 3')
   })
 
-  test('goes on where a dead letter is retried', async () => {
+  test('continues when its dead letter is retried', async () => {
     script.push(called(['charge', { n: 4 }]), { status: 400, message: 'no' }, { text: 'back again' })
     const chat = await daemon.chat()
     chat.send({ text: 'pay' })

@@ -74,7 +74,7 @@ describe('a markdown skill on a chat', { timeout: 300_000 }, async () => {
       Object(await daemon.invoke('message-show', { id: replies[1]?.inReplyTo })).history
     const noted = await until(
       async () => (await shown()).find(({ what }: { what: string }) => what === 'model'),
-      'what the model did',
+      'the note about the model',
     )
     assert.partialDeepStrictEqual(noted.detail, {
       skill: 'helper',
@@ -91,12 +91,12 @@ describe('a markdown skill on a chat', { timeout: 300_000 }, async () => {
     assert.doesNotMatch(daemon.output(), /test-key-123456/)
   })
 
-  test('hands on an id that it writes as a number with all its digits', async () => {
+  test('passes a number with more digits than a double to a tool unchanged', async () => {
     await daemon.invoke('helper', { text: 'find it', sessionId: 'digits' })
     assert.match(JSON.stringify(model.requests.at(-1)?.messages.at(-1)), /7615917337495251231/)
   })
 
-  test('asks the server that a saved routes.yaml names, with its key, from the next run on', async (t) => {
+  test('uses the server and key of a saved routes.yaml from the next run', async (t) => {
     const other = await startOpenAiServer([{ text: 'Five, now.' }])
     t.after(() => other.close())
     site.write('routes.yaml', routesWith(other.url, 'another-key-654321'))
@@ -133,7 +133,7 @@ routes:
   const open = (name: string) => daemon.chat(`/ws?token=${name}%20has%20a%20long%20token`)
   const status = async () => Object(Object(await daemon.get('/v1/status')).result).budgets
 
-  test('holds up who has used theirs up, tells them once when it goes on, and answers then', async () => {
+  test('delays a sender whose budget is used up, tells them once until when, and answers then', async () => {
     const [ada, bob] = [await open('ada'), await open('bob')]
     assert.equal(await ada.ask('a number?'), 'One.')
     assert.match(
@@ -154,10 +154,10 @@ routes:
     const { history } = Object(await daemon.invoke('message-show', { id }))
     const what = history.map((note: { what: string }) => note.what)
     assert.equal(what.filter((one: string) => one === 'waits for its budget').length, 1)
-    assert.equal(what.includes('failed'), false, 'it is no attempt')
+    assert.equal(what.includes('failed'), false, 'waiting is not an attempt')
   })
 
-  test('of all is one for programs and people, and a digest is written while there is something left', async () => {
+  test('of all is shared by programs and people, and a digest uses the model while some of it is left', async () => {
     assert.match(
       (await site.run(['status'])).out,
       /Budget of all {2}5M tokens\/1d: 330 of 5000000 tokens\nBudget of all/,
@@ -171,7 +171,7 @@ routes:
     assert.match((await site.run(['digest-now', '--text', '1h'])).out, /- chat ada: a number\?/)
   })
 
-  test('in money needs prices, and its mistakes are told with their places', async () => {
+  test('that is invalid is reported with its place', async () => {
     site.write('routes.yaml', routes('{ sender: 100 apples/1d }'))
     const { err } = await site.run(['reload'])
     assert.match(err, /routes\.yaml:\d+.*200k tokens\/1d/s)
@@ -185,7 +185,7 @@ describe('a key of a model in .env', { timeout: 300_000 }, async () => {
   site.write('skills/helper/SKILL.md', MARKDOWN)
   const daemon = await site.start()
 
-  test('takes effect as soon as it is saved', async () => {
+  test('takes effect when it is saved', async () => {
     const ask = () => daemon.invoke('helper', { text: 'hi' })
     await assert.rejects(ask, /OPENAI_COMPATIBLE_BASE_URL/)
     const lines = [`OPENAI_COMPATIBLE_BASE_URL=${model.url}`, 'OPENAI_COMPATIBLE_API_KEY=saved-later-1']

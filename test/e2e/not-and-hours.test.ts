@@ -6,7 +6,7 @@ import { until } from '../fixtures/until.ts'
 const DAY = 86_400_000
 const dayIn = (days: number) =>
   new Date(Date.now() + days * DAY).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
-/** Hours that it is now, also where midnight passes meanwhile, and hours that it is not. */
+/** Hours that include the present, also if midnight passes during the test, and hours that do not. */
 const [NOW, LATER] = [`${dayIn(0)}, ${dayIn(1)}`, dayIn(3)]
 
 const ROUTES = `
@@ -38,12 +38,12 @@ for (const store of ['embedded', 'redis'] as const) {
       ).route
     }
 
-    test('a route takes what is within its hours and not excluded', async () => {
+    test('a route matches messages that are within its hours and not excluded', async () => {
       assert.equal(await routeOf(await send('ada@example.com')), 'people')
       assert.equal(await routeOf(await send('ci@bots.example')), 'rest')
     })
 
-    test('route explain says which hours it is outside of, and what excluded it', async () => {
+    test('route explain names the hours and the exclusion that did not match', async () => {
       const id = await send('ci@bots.example')
       const { out } = await suite.site.run(['route', 'explain', id, '--all'])
       assert.match(out, new RegExp(`outside of hours ${LATER}`))
@@ -55,24 +55,24 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(reasons, [`outside of hours ${LATER}`, 'excluded by not.from'])
     })
 
-    test('gateway-receive takes what is not excluded, and leaves the rest', async () => {
-      const take = async (match?: object) => {
+    test('gateway-receive takes messages that are not excluded, and leaves the rest', async () => {
+      const receive = async (match?: object) => {
         const args = { gateway: 'desk', timeout: 0, ...(match && { match }) }
         return Object(await suite.daemon.invoke('gateway-receive', args))
       }
-      while ((await take()).id) {}
+      while ((await receive()).id) {}
       await send('ci@bots.example')
       const wanted = await send('ada@example.com')
       const match = { not: { from: '*@bots.example' }, hours: NOW }
-      assert.equal((await take({ ...match, hours: LATER })).id, undefined)
-      assert.equal((await take(match)).id, wanted)
-      assert.equal((await take(match)).id, undefined)
-      assert.equal((await take()).from.id, 'ci@bots.example')
-      await assert.rejects(take({ hours: 'Mon-Fri 9-17' }), /"9-17" is not a time range/)
-      await assert.rejects(take({ not: {} }), /excludes every message/)
+      assert.equal((await receive({ ...match, hours: LATER })).id, undefined)
+      assert.equal((await receive(match)).id, wanted)
+      assert.equal((await receive(match)).id, undefined)
+      assert.equal((await receive()).from.id, 'ci@bots.example')
+      await assert.rejects(receive({ hours: 'Mon-Fri 9-17' }), /"9-17" is not a time range/)
+      await assert.rejects(receive({ not: {} }), /excludes every message/)
     })
 
-    test('groups of the file and of a subscriber get what is not excluded, also after a restart', async () => {
+    test('groups of the file and of a subscriber get events that are not excluded, also after a restart', async () => {
       const base = { topic: 'gateway-message', ack: true, timeout: 0 }
       const own = { ...base, queue: 'own', match: { not: [{ from: 'ada@*' }, { hours: LATER }] } }
       await suite.daemon.invoke('event-wait', own)
@@ -96,7 +96,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal((await idsOf(own))[1], other)
     })
 
-    test('an event of another topic has the time at which it was published', async () => {
+    test('the hours of an event of another topic are those of its publication', async () => {
       const wait = (queue: string, hours: string) =>
         suite.daemon.invoke('event-wait', { topic: 'work', queue, timeout: 0, match: { hours } })
       for (const [queue, hours] of [
@@ -109,7 +109,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.equal(Object(await wait('later', LATER)).length, 0)
     })
 
-    test('tail shows what is not excluded', async () => {
+    test('tail shows messages that are not excluded', async () => {
       const shown = suite.site.run([
         '--json',
         'tail',

@@ -37,7 +37,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     const lastAttempt = async (id: string) =>
       Object(await daemon.invoke('message-attempts', { ids: [id] }))[0]
 
-    test('a message whose reply nobody gets is done, and says why its reply was not sent', async () => {
+    test('a message whose reply has no recipient is done, with the reason why it was not sent', async () => {
       const unsent = await send('/shop', 'hello')
       const quiet = await send('/shop', 'quiet please')
       const noted = await send('/shop', 'note this')
@@ -47,7 +47,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       for (const { id } of [quiet, noted, answered]) assert.equal((await lastAttempt(id)).unsent, undefined)
     })
 
-    test('a list knows the route, the time and the error of each message, and who retried it', async () => {
+    test('a list has the route, duration and error of each message, and the time of a retry', async () => {
       const quiet = await send('/shop', 'quiet again')
       const { route, attempt, ms, error } = await lastAttempt(quiet.id)
       assert.deepEqual([route, attempt, error], ['quiet', 1, undefined])
@@ -60,7 +60,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const [again] = await until(async () => {
         const letters = Object(await daemon.invoke('dead-letter-list', {}))
         return letters[0]?.retriedAt !== undefined && letters
-      }, 'the letter that failed again')
+      }, 'the dead letter of the retry')
       assert.ok(again.retriedAt <= again.at)
       const [group] = Object(await daemon.invoke('dead-letter-groups', {}))
       assert.equal(group.retriedAt, again.retriedAt)

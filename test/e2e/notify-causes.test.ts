@@ -8,18 +8,18 @@ import { until } from '../fixtures/until.ts'
 
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 const SKILLS = {
-  // What is not there will not be there at the next attempt either.
+  // An unknown skill is not retried.
   broken: `export default { description: 'fails', run: ({ manager }) => manager.invoke('not-there', {}) }`,
 }
-type Told = { id: string; types: string[]; text: string }
+type Notification = { id: string; types: string[]; text: string }
 
 for (const store of ['embedded', 'redis', 'shards'] as const) {
-  describe(`what operators are notified of, on ${store}`, { timeout: 240_000 }, async () => {
-    const told: Told[] = []
+  describe(`operators are notified of, on ${store}`, { timeout: 240_000 }, async () => {
+    const notifications: Notification[] = []
     const receiver = await serveHttp(async (request, response) => {
       const body = (await request.toArray()).join('')
       new Webhook(SECRET).verify(body, Object(request.headers))
-      told.push({ id: String(request.headers['webhook-id']), ...JSON.parse(body) })
+      notifications.push({ id: String(request.headers['webhook-id']), ...JSON.parse(body) })
       response.writeHead(204).end()
     })
     const model = await startOpenAiServer([{ text: 'One.', usage: { input: 90, output: 20 } }])
@@ -44,16 +44,16 @@ notify:
   - { on: dead-letter, to: ${to}, at-most: off }
 `,
     })
-    const heard = (type: string) =>
-      until(() => told.find(({ types }) => types.includes(type)), `a notification of ${type}`)
+    const notified = (type: string) =>
+      until(() => notifications.find(({ types }) => types.includes(type)), `a notification of ${type}`)
 
-    test('a gateway that refuses what comes', async () => {
+    test('a gateway that refuses deliveries', async () => {
       for (let at = 0; at < 4; at++)
         await suite.daemon.post('/hub', '{}', {
           'content-type': 'application/json',
           'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
         })
-      const { text } = await heard('refusals')
+      const { text } = await notified('refusals')
       assert.match(text, /hub/)
     })
 
@@ -66,22 +66,23 @@ notify:
         'the skill',
       )
       await suite.daemon.invoke('helper', { text: 'a number?' })
-      assert.match((await heard('budget')).text, /budget of models is used up/)
+      assert.match((await notified('budget')).text, /budget of models is used up/)
     })
 
-    test('a schedule that fails, again once a run has succeeded, and not as a dead letter', async () => {
+    test('a schedule that fails, once and not as a dead letter, also over a kill', async () => {
       await suite.daemon.invoke('schedule-run', { id: 'nightly' })
-      const { text } = await heard('schedule-failed')
+      const { text } = await notified('schedule-failed')
       assert.match(text, /nightly/)
       await suite.restart('SIGKILL')
       const letters = [await suite.daemon.invoke('dead-letter-list', { queue: 'schedules' })].flat()
       assert.equal(letters.length, 1)
       assert.deepEqual(
-        told.filter(({ types }) => types.includes('dead-letter')),
+        notifications.filter(({ types }) => types.includes('dead-letter')),
         [],
       )
       assert.equal(
-        new Set(told.filter(({ types }) => types.includes('schedule-failed')).map(({ id }) => id)).size,
+        new Set(notifications.filter(({ types }) => types.includes('schedule-failed')).map(({ id }) => id))
+          .size,
         1,
       )
     })

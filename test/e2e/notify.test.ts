@@ -15,7 +15,7 @@ const SKILLS = {
   wipe: `export default { description: 'wipes', metadata: { approval: true }, run: () => 'wiped' }`,
 }
 
-type Told = {
+type Notification = {
   id: string
   text: string
   count: number
@@ -23,9 +23,9 @@ type Told = {
   events: { data: { deadLetterId?: string } }[]
 }
 
-/** A receiver of notifications that checks their signatures. `status`: what it answers. */
+/** Starts a receiver of notifications, which checks their signatures. */
 async function startReceiver() {
-  const told: Told[] = []
+  const told: Notification[] = []
   const receiver = { told, status: 200 }
   const { url, close } = await serveHttp(async (request, response) => {
     const body = (await request.toArray()).join('')
@@ -48,14 +48,14 @@ for (const store of ['embedded', 'redis'] as const) {
     const redis = store === 'redis' ? await startRedisServer() : undefined
     after(() => redis?.stop())
     const env: Record<string, string> = redis ? { REDIS_URL: redis.url } : {}
-    const world = await startRoads()
-    after(() => world.close())
+    const setup = await startRoads()
+    after(() => setup.close())
     const receiver = await startReceiver()
     const to = `{ url: "${receiver.url}/hook", secret: "${SECRET}", allow-private: true }`
     const site = openSite({
       ownProcess: true,
       routes: `
-gateways:${world.gateways}
+gateways:${setup.gateways}
   app: { transport: websocket, path: /app, open: true, tokens: { alice: a-long-token-of-alice } }
   away: { transport: email, address: a@example.com, imap: { host: 127.0.0.1, port: 1, tls: none, user: a, pass: b }, smtp: { host: 127.0.0.1, port: 1, tls: none } }
 routes:
@@ -75,7 +75,7 @@ notify:
     })
     let daemon: DaemonProcess = await site.start()
     const mails = async () =>
-      Promise.all(world.smtp.taken.filter(({ to }) => to.includes('ops@example.org')).map(parsedMail))
+      Promise.all(setup.smtp.taken.filter(({ to }) => to.includes('ops@example.org')).map(parsedMail))
     const letters = async () => {
       const found = await daemon.invoke('dead-letter-list', { queue: 'dispatch', group: 'quiet', limit: 500 })
       return (Array.isArray(found) ? found : []).map(({ id }) => String(id))
@@ -87,24 +87,24 @@ notify:
         body: JSON.stringify({ gateway: 'cli', text, conversation: text }),
       })
 
-    test('a sender is answered once on every transport when their message became a dead letter', async () => {
-      for (const road of await world.roads(daemon)) {
+    test('a sender is answered once on every transport when their message becomes a dead letter', async () => {
+      for (const road of await setup.roads(daemon)) {
         const hear = await road.say(`fail on ${road.name}`)
         await hear(/Sorry, that did not work/)
       }
-      const answers = world.slack.posts.filter(({ text }) => text.includes('Sorry'))
+      const answers = setup.slack.posts.filter(({ text }) => text.includes('Sorry'))
       assert.equal(answers.length, 1)
       await daemon.end('SIGKILL')
       daemon = await site.start()
-      for (const road of await world.roads(daemon)) await (await road.say('hello again'))(/hello again/)
-      assert.equal(world.slack.posts.filter(({ text }) => text.includes('Sorry')).length, 1)
-      const bodies = await Promise.all(world.smtp.taken.map(parsedMail))
+      for (const road of await setup.roads(daemon)) await (await road.say('hello again'))(/hello again/)
+      assert.equal(setup.slack.posts.filter(({ text }) => text.includes('Sorry')).length, 1)
+      const bodies = await Promise.all(setup.smtp.taken.map(parsedMail))
       assert.equal(bodies.filter(({ text }) => text?.includes('Sorry')).length, 1)
     })
 
     test('automatic mail is not answered', async () => {
-      const before = world.smtp.taken.length
-      await world.mail([
+      const before = setup.smtp.taken.length
+      await setup.mail([
         'From: Robot <robot@example.net>',
         'To: bot@example.com',
         'Subject: fail',
@@ -117,11 +117,11 @@ notify:
       await until(async () => Object(await dead()).messages?.length === 1, 'the dead letter')
       const id = String(Object(await dead()).messages[0].id)
       const history = async () => JSON.stringify(await daemon.invoke('message-show', { id }))
-      await until(async () => (await history()).includes('not sent'), 'a note that nobody is answered')
-      assert.equal(world.smtp.taken.length, before)
+      await until(async () => (await history()).includes('not sent'), 'a note that no answer was sent')
+      assert.equal(setup.smtp.taken.length, before)
     })
 
-    test('a dead letter is told by mail, by POST, and on the topic for operators', async () => {
+    test('a dead letter is notified by mail, by POST, and on the topic for operators', async () => {
       await daemon.invoke('event-subscribe', { topic: 'trivium-operations', queue: 'ops' })
       await submit('quiet one')
       const mail = await until(async () => (await mails())[0], 'a mail')
@@ -145,10 +145,10 @@ notify:
       )
     })
 
-    test('a gateway that is down and a request for an approval are told in Slack, each once', async () => {
+    test('a gateway that is down and a request for an approval are notified in Slack, each once', async () => {
       await submit('wipe it')
       const posted = (what: RegExp) =>
-        world.slack.posts.filter(({ channel, text }) => channel === 'C0OPS' && what.test(text))
+        setup.slack.posts.filter(({ channel, text }) => channel === 'C0OPS' && what.test(text))
       await until(() => posted(/Approval needed/).length > 0, 'the approval')
       await until(() => posted(/Gateway away does not work/).length > 0, 'the gateway')
       await daemon.end('SIGKILL')
@@ -158,7 +158,7 @@ notify:
       assert.deepEqual([posted(/Approval needed/).length, posted(/Gateway away/).length], [2, 1])
     })
 
-    test('what comes within at-most is told together, with how many', async () => {
+    test('notifications within at-most are sent together, with their number', async () => {
       const before = (await mails()).length
       for (let n = 0; n < 12; n++) await submit(`quiet ${n}`)
       const counts = async () =>
@@ -171,7 +171,7 @@ notify:
       assert.ok((await counts()).length <= 4, `${(await counts()).length} mails`)
     })
 
-    test('nothing is lost and nothing sent twice while the daemon is killed again and again', async () => {
+    test('nothing is lost or sent twice when the daemon is killed repeatedly', async () => {
       for (let round = 0; round < 3; round++) {
         for (let n = 0; n < 8; n++) await submit(`quiet kill ${round} ${n}`)
         await until(
@@ -182,13 +182,13 @@ notify:
         await daemon.end('SIGKILL')
         daemon = await site.start()
       }
-      // One of the first test of the topic, twelve that came together, and these.
+      // One of the test with the topic, twelve that came together, and these.
       await until(async () => (await letters()).length === 1 + 12 + 3 * 8, 'all letters')
       const all = await letters()
       const ids = () =>
         new Map(receiver.told.flatMap(({ id, events }) => events.map(({ data }) => [data.deadLetterId, id])))
-      await until(() => all.every((id) => ids().has(id)), 'all of them told')
-      // A POST whose answer a kill swallowed comes again under the same id.
+      await until(() => all.every((id) => ids().has(id)), 'all notifications')
+      // A POST whose answer was lost in a kill comes again with the same id.
       const seen = new Map<string, Set<string>>()
       for (const { id, events } of receiver.told)
         for (const { data } of events)
@@ -224,8 +224,8 @@ notify:
       assert.equal((await lost()).length, 1)
     })
 
-    test('a notification that fails is in the list of troubles, and tells of itself to nobody', async () => {
-      // Standard Webhooks: the receiver wants nothing more.
+    test('a notification that fails is in the list of troubles, and causes no notification', async () => {
+      // Standard Webhooks: the receiver is gone.
       receiver.answer(410)
       await submit('quiet and gone')
       const found = await until(

@@ -15,7 +15,7 @@ routes:
     retry: { attempts: 3, delay: 10ms }
 `
 
-/** Charges once, then hangs until it is let go, so that it can be killed after the call or, with `slow`, within it. */
+/** Charges once, then waits for its file, so that it can be killed after the call or, with `slow`, during it. */
 const SKILLS = {
   order: `import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -45,12 +45,12 @@ describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
       const charges = (order: string) => lines('charged').filter((one) => one === order).length
       const post = (body: object) => suite.daemon.post('/hooks/work', JSON.stringify(body))
 
-      test('is not repeated after a crash, and its result is there; one that the crash cut off waits for a person', async () => {
+      test('is not repeated after a crash, and keeps its result; an interrupted one waits for a person', async () => {
         await post({ order: 'a' })
         const { id } = Object((await post({ order: 'c', slow: true })).body)
         await until(
           () => lines('paid-a').length === 1 && charges('c') === 1,
-          'one charge, and one that begins',
+          'a finished charge and a started one',
         )
         const { invoke } = await suite.restart('SIGKILL')
         await until(() => lines('paid-a').length === 2, 'the skill to run again')
@@ -71,7 +71,7 @@ describe('ctx.once', { concurrency: true, timeout: 300_000 }, () => {
         await invoke('call-settle', { key: call.key, happened: true, result: { receipt: 'found' } })
         suite.site.write('go-c', '')
         await invoke('dead-letter-retry', { id })
-        await until(() => lines('paid-c').length === 1, 'the skill to go on')
+        await until(() => lines('paid-c').length === 1, 'the skill to continue')
         assert.deepEqual(lines('paid-c'), ['{"receipt":"found"}'])
         assert.equal(charges('c'), 1)
         assert.deepEqual(await invoke('call-list'), [])

@@ -5,7 +5,7 @@ import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
 for (const kind of ['embedded', 'redis'] as const) {
-  test(`a pause of a route, a gateway or a skill ends by itself after its time, on ${kind}`, async (t) => {
+  test(`a pause of a route, a gateway or a skill ends after its time, on ${kind}`, async (t) => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) t.after(() => redis.stop())
     const site = openSite({

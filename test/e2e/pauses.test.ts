@@ -46,7 +46,7 @@ const worked = (site: Site, ...texts: string[]) =>
 
 for (const kind of ['embedded', 'redis'] as const) {
   describe(`pauses on the ${kind} store`, { timeout: 300_000 }, () => {
-    test('let messages wait over kills, end cleanly, and cancel what runs', async (t) => {
+    test('hold messages over kills until the resume, and a run can be cancelled', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       if (redis) t.after(() => redis.stop())
       const site = openSite({
@@ -114,20 +114,20 @@ for (const kind of ['embedded', 'redis'] as const) {
         await daemon.invoke(pause, args)
         const before = done(site).length
         const id = await post(daemon, '/two', pause)
-        // For a moment it is claimed, before it is held.
+        // The message is claimed for a moment before it is held.
         const isRefused = () =>
           daemon.invoke('run-cancel', { messageId: id }).then(
             () => false,
             (error) => /run_not_running/.test(String(error)),
           )
-        await until(isRefused, 'a message that waits')
+        await until(isRefused, 'a held message')
         assert.equal(done(site).length, before)
         await daemon.invoke(resume, args)
         await until(() => done(site).includes(pause), `the work after ${resume}`)
       }
 
       const hanging = await post(daemon, '/two', 'hang')
-      await until(() => done(site).includes('hang'), 'the run that hangs')
+      await until(() => done(site).includes('hang'), 'the hanging run')
       const cancelled = await daemon.invoke('run-cancel', { messageId: hanging, reason: 'wrong customer' })
       assert.deepEqual(cancelled, { ok: true, messageId: hanging, cancelled: true, outcome: 'dead' })
       const letter = JSON.stringify(await daemon.invoke('dead-letter-show', { id: hanging }))

@@ -18,7 +18,7 @@ function filesAbout({ dir }: Site): string[] {
   })
 }
 
-test('an erasure waits for daemons that run; the others erase at their next start', {
+test('an erasure waits for running daemons, and the others erase at their next start', {
   timeout: 300_000,
 }, async () => {
   const redis = await startRedisServer()
@@ -63,5 +63,5 @@ test('an erasure waits for daemons that run; the others erase at their next star
     await site.start()
     await until(() => filesAbout(site).length === 0, 'the data directory to be erased')
   }
-  await until(async () => (await named()) === 0, 'the name to be forgotten')
+  await until(async () => (await named()) === 0, 'the removal of the name')
 })

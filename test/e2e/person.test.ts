@@ -9,7 +9,7 @@ import { type DaemonProcess, openSite } from '../fixtures/daemon.ts'
 import { startRedisServer } from '../fixtures/redis-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** In everything that alice writes, and in nothing of others. */
+/** In all texts of alice, and in no others. */
 const MARK = 'xyzzy-4711'
 const ALICE = 'alice@example.com'
 const BOB = 'bob@example.com'
@@ -55,7 +55,7 @@ const SKILLS = {
   ask: `export default { description: 'needs approval', metadata: { approval: { approvers: ['role:lead'] } }, run: () => 'done' }`,
 }
 
-/** What is in all files of a folder that has one of these texts: by name, or inside. */
+/** The files of a folder that have one of these texts in their name or content. */
 function filesWith(dir: string, texts: readonly string[]): string[] {
   const files = readdirSync(dir, { recursive: true, encoding: 'utf8' })
   return files.filter((file) => {
@@ -66,7 +66,7 @@ function filesWith(dir: string, texts: readonly string[]): string[] {
   })
 }
 
-/** The same of all keys of a Redis, as clients read them. */
+/** The keys of a Redis that have one of these texts in their name or value. */
 async function keysWith(url: string, texts: readonly string[]): Promise<string[]> {
   const client = new Redis(url)
   const found: string[] = []
@@ -132,7 +132,7 @@ const settled = (daemon: DaemonProcess, id: string) =>
     60_000,
   )
 
-/** Lets somebody leave something in every place. */
+/** Stores something of a person in every place. */
 async function fill(daemon: DaemonProcess, who: string, text: string): Promise<void> {
   const own = `thread of ${who}`
   const ids: string[] = []
@@ -168,7 +168,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return { site, dataDir, left }
     }
 
-    test('is exported whole, erased everywhere, and leaves what others wrote', async () => {
+    test('is exported completely and erased everywhere, and data of others are kept', async () => {
       const { site, left } = await begin()
       const daemon = await site.start()
       await daemon.invoke('event-subscribe', { topic: 'orders', queue: 'audit' })
@@ -196,7 +196,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         .map((line) => JSON.parse(line))
       assert.equal(statSync(join(site.dir, '.trivium', file.path)).mode & 0o777, 0o600)
       assert.deepEqual(lines.at(-1).counts, counts)
-      // What is counted again meanwhile: the export itself, a copy that is made every two seconds, and late replies.
+      // These may grow meanwhile: by the export itself, a copy every two seconds, and late replies.
       assert.ok(counts.events >= dry.counts.events, `${counts.events} events`)
       const again = {
         events: dry.counts.events,
@@ -224,7 +224,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await left(MARK, ALICE), [])
     })
 
-    test('erasing that is killed goes on with the next start', async () => {
+    test('an erasure that is killed continues at the next start', async () => {
       const { site, left } = await begin()
       const first = await site.spawn()
       for (let n = 0; n < 60; n++) await submit(first, ALICE, `boom ${MARK} ${n}`, `c-${n % 7}`)
@@ -248,7 +248,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(await left(MARK, ALICE), [])
     })
 
-    test('of one gateway leaves who has the same id on another', { timeout: 120_000 }, async () => {
+    test('is erased on one gateway, but not for the same id on another', { timeout: 120_000 }, async () => {
       const { site } = await begin()
       const daemon = await site.start()
       // Ids that are also words in every entry of the audit log.
@@ -257,7 +257,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         await settled(daemon, await upload(daemon, id, `${MARK} of the other ${id}`))
       }
       await settled(daemon, await submit(daemon, '42', 'boom here', 'one'))
-      // A session that a program named as that conversation.
+      // A session of a program with the same name as the conversation.
       await daemon.invoke('own', { text: MARK, sessionId: 'one' })
       await daemon.invoke('event-subscribe', { topic: 'shop', queue: 'q' })
       await daemon.invoke('event-emit', { topic: 'shop', type: 'order', data: { order: '42', text: MARK } })
@@ -287,7 +287,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual(gone, [])
     })
 
-    test('what they send while they are erased is dispatched', { timeout: 120_000 }, async () => {
+    test('is still accepted and dispatched during an erasure', { timeout: 120_000 }, async () => {
       const { site } = await begin()
       const daemon = await site.start()
       for (let n = 0; n < 20; n++) await submit(daemon, ALICE, `boom ${n}`, `c-${n}`)
@@ -297,7 +297,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         'its first step',
         60_000,
       )
-      // In a lane with her name, the first runs through the next round, and the others wait behind it.
+      // The first runs during the next round, and the others wait behind it in the same conversation.
       const later: string[] = []
       for (const text of ['slow', 'plain 1', 'plain 2']) later.push(await submit(daemon, ALICE, text, ALICE))
       const asking = await submit(daemon, ALICE, 'ask later', 'later')
@@ -307,13 +307,13 @@ for (const kind of ['embedded', 'redis'] as const) {
         'the end',
         90_000,
       )
-      // With what belongs to them.
+      // The data of these messages are kept too.
       const waiting = JSON.stringify(await daemon.invoke('approval-list', { status: 'pending' }))
       assert.ok(waiting.includes(asking), waiting)
       for (const id of later) assert.equal(await settled(daemon, id), 'done')
     })
 
-    test('is for operators, and names who is meant', async () => {
+    test('is accessible to operators only, by <gateway>:<identity>', async () => {
       const { site } = await begin()
       const daemon = await site.start()
       for (const identity of ['alice@example.com', 'desk:*', ''])

@@ -9,14 +9,14 @@ import { until } from '../fixtures/until.ts'
 const SECRET = `whsec_${Buffer.from('a secret of 24 bytes and more').toString('base64')}`
 
 describe('push from a running daemon', () => {
-  test('comes signed, again with its id after a crash, and is seen and operated on the command line', async () => {
+  test('is signed, repeated with its id after a crash, and shown and controlled on the command line', async () => {
     const got: { id: unknown; text: string }[] = []
     let status = 0
     const { url, close } = await serveHttp(async (request, response) => {
       const body = (await request.toArray()).join('')
       new Webhook(process.env.TEST_SECRET ?? SECRET).verify(body, Object(request.headers))
       got.push({ id: request.headers['webhook-id'], text: JSON.parse(body).data.body.text })
-      // 0: the answer never comes, so that the daemon is killed after the POST and before it knows.
+      // 0: there is no answer, so that the daemon is killed between the POST and its answer.
       if (status > 0) response.writeHead(status).end('thanks')
     })
     after(close)
@@ -35,7 +35,7 @@ subscriptions:
     await first.end('SIGKILL')
     status = 200
     const daemon = await site.start()
-    await until(() => got.length === 2, 'the push that was cut off')
+    await until(() => got.length === 2, 'the interrupted push')
     assert.deepEqual(got[0], got[1])
 
     status = 500
@@ -68,7 +68,7 @@ subscriptions:
   })
 
   for (const store of ['embedded', 'redis'] as const) {
-    test(`replays a range as a job that outlives a crash, with the ids as they were, on ${store}`, async () => {
+    test(`replays a range as a job that survives a crash, with unchanged ids, on ${store}`, async () => {
       const got: string[] = []
       const { url, close } = await serveHttp((request, response) => {
         got.push(String(request.headers['webhook-id']))
@@ -100,7 +100,7 @@ subscriptions:
       const again = await until(() => {
         const seen = new Set(got)
         return seen.size >= 10 ? seen : undefined
-      }, 'the events once more')
+      }, 'the replayed events')
       assert.deepEqual([...again].toSorted(), ids.slice(10, 20))
       const listed = await site.run(['job', 'list', '--kind', 'replay'])
       assert.match(listed.out, /replay-\S+ +done +10\/10 .* orders crm crm/)

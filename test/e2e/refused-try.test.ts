@@ -27,7 +27,7 @@ const github = (secret: string, body: string) => ({
 })
 
 const BIN = await bundledCommand()
-/** Runs a command in a folder, with something on its stdin. */
+/** Runs a command in a folder with `input` on its stdin. */
 async function pipe(dir: string, input: string, ...args: string[]): Promise<{ out: string; err: string }> {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: dir,
@@ -44,7 +44,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
   const attempt = async (args: object) => Object(await daemon.invoke('refused-try', args))
   const refused = async (gateway: string) => Object(await daemon.invoke('refused', { gateway }))
 
-  test('tells whether it fits, for one delivery and for all that are kept, and accepts nothing', async () => {
+  test('is compared with one delivery and all kept ones, and no delivery is accepted', async () => {
     for (const [n, secret] of [NEW, NEW, 'of a stranger'].entries())
       assert.equal((await daemon.post('/hub', `{"n":${n}}`, github(secret, `{"n":${n}}`))).status, 401)
     const { groups, refusals } = await refused('hub')
@@ -62,7 +62,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.equal(Object(await daemon.invoke('message-search', {})).messages.length, 0)
   })
 
-  test('the command line takes the secret from stdin, so that no list of processes shows it', async () => {
+  test('the command line reads the secret from stdin, which keeps it out of lists of processes', async () => {
     for (const args of [['hub'], ['hub', '-'], ['--gateway', 'hub', '--secret', '-']]) {
       const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')
       assert.partialDeepStrictEqual(JSON.parse(out || '{}'), { fits: 2, tried: 3 }, err)
@@ -73,7 +73,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.match(err, /No secret was given/)
   })
 
-  test('a signed time is compared with the moment at which the delivery came', async () => {
+  test('a signed time is compared with the time of the delivery', async () => {
     const body = '{"id":"evt_1","type":"charge.succeeded"}'
     const at = Math.floor(Date.now() / 1000)
     const sign = (time: number) => `t=${time},v1=${hex('whsec_of-another-shop', `${time}.${body}`)}`
@@ -85,7 +85,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.equal((await attempt({ gateway: 'shop', secret: 'whsec_of-another-shop' })).ok, true)
   })
 
-  test('what is not there, or has no secret, is said', async () => {
+  test('unknown deliveries and gateways, gateways without a secret and other tokens are refused', async () => {
     await assert.rejects(attempt({ gateway: 'hub', id: 'gone', secret: NEW }), /refused_gone/)
     await assert.rejects(attempt({ gateway: 'open', secret: NEW }), /usage: .*scheme: none/)
     await assert.rejects(attempt({ gateway: 'nowhere', secret: NEW }), /gateway_not_found/)
@@ -97,7 +97,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.equal(response.status, 403)
   })
 
-  test('of many the newest are kept, within bounds', async () => {
+  test('the newest deliveries are kept, up to a number and a size', async () => {
     for (let n = 0; n < 25; n++) await daemon.post('/hub', `{"m":${n}}`, github(NEW, `{"m":${n}}`))
     assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', secret: NEW }), { fits: 20, tried: 20 })
     const large = JSON.stringify('x'.repeat(700_000))
@@ -105,7 +105,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.equal((await attempt({ gateway: 'hub', secret: NEW })).tried, 1)
   })
 
-  test('traffic counts what was accepted and refused, and when the last message came', async () => {
+  test('traffic has the numbers of accepted and refused deliveries, and the time of the last message', async () => {
     const good = await daemon.post('/hub', '{"ok":1}', github(OLD, '{"ok":1}'))
     assert.equal(good.status, 202)
     const [hub] = [await daemon.invoke('gateway-traffic', { gateway: 'hub' })]
@@ -117,7 +117,7 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.match((await site.run(['gateway', 'traffic'])).out, /hub +ok +0\.2 +1 +30 \(96\.8 %\)/)
   })
 
-  test('no secret that was tried is on disk or in the log', async () => {
+  test('a tried secret is neither on disk nor in the log', async () => {
     await daemon.end()
     const files = readdirSync(site.dir, { recursive: true, withFileTypes: true })
       .filter((each) => each.isFile() && each.name !== 'routes.yaml')

@@ -67,7 +67,7 @@ const happened = (site: Site, event: string) =>
     30_000,
   )
 
-/** Every planned time once, each a whole interval after the beginning. The run that a kill cut off may run again. */
+/** Asserts that each planned time ran once, whole intervals after the creation. The run that a kill interrupted may be repeated. */
 function assertOncePerPlannedTime(found: readonly Tick[], created: string, every: number, killed?: number) {
   const cutOff = found.findLast(({ pid }) => pid === killed)?.planned
   const counted = found.filter(({ pid, planned }) => pid === killed || planned !== cutOff)
@@ -80,9 +80,9 @@ const makeSite = (env = {}) => openSite({ ownProcess: true, routes: ROUTES, skil
 
 const everySecond = { skill: 'tick', every: '1s', args: { n: 1 } }
 
-// Each in a daemon of its own; most of the time goes by in waiting.
+// Each has its own daemon, and mostly waits.
 describe('a schedule', { timeout: 300_000, concurrency: 3 }, () => {
-  test('is made on the command line, fires once per planned time, and is in the trace', async () => {
+  test('can be created on the command line, fires once per planned time, and is in the trace', async () => {
     const site = makeSite()
     const daemon = await site.start()
     const made = await site.run(
@@ -124,7 +124,7 @@ describe('a schedule', { timeout: 300_000, concurrency: 3 }, () => {
     await two.end()
   })
 
-  test('whose runs become dead letters is told of once, where it was made', async () => {
+  test('whose runs become dead letters is reported once to the conversation that created it', async () => {
     const routes = `
 gateways: { chat: { transport: websocket, path: /chat, tokens: { ada: "ada's long token" } } }
 routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
@@ -144,7 +144,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     await daemon.end()
   })
 
-  test('runs its skill again when that fails, and tells both', async () => {
+  test('retries a skill that fails, and both runs are in the trace', async () => {
     const site = makeSite()
     const daemon = await site.start()
     await daemon.invoke('schedule-create', { skill: 'flaky', every: '1s' })
@@ -155,7 +155,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     await daemon.end()
   })
 
-  test('made by a message runs with the rights of its sender, and with no others', async () => {
+  test('created by a message runs with the rights of its sender only', async () => {
     const site = openSite({ ownProcess: true, routes: CHAT, skills: { ...SKILLS, ...PLANNING } })
     const daemon = await site.start()
     const { ask: ada } = await daemon.chat(`/chat?token=${encodeURIComponent("ada's long token")}`)
@@ -178,7 +178,7 @@ routes: [{ name: plan, match: { prefix: plan }, skill: plan }]
     await daemon.end()
   })
 
-  test('is refused for a skill, a time or a policy that there is not', async () => {
+  test('is refused for an unknown skill, time zone or policy, or an invalid time', async () => {
     const site = makeSite()
     const daemon = await site.start()
     const refused = (args: object, message: RegExp) =>

@@ -15,14 +15,14 @@ const SKILLS = {
 const PATH = `/chat?token=${encodeURIComponent("ada's long token")}`
 
 describe('gateway-send with a time', { timeout: 300_000 }, () => {
-  test('reaches the conversation once after a kill, or never once it is cancelled', async () => {
+  test('is delivered once after a kill, and not at all if it is cancelled', async () => {
     const site = openSite({ routes: ROUTES, skills: SKILLS })
     const first = await site.spawn()
     const chat = await first.chat(PATH)
     chat.send({ text: '1h' })
     chat.send({ text: '2s' })
     const list = async () => Object(JSON.parse((await site.run(['send', 'list', '--json'])).out))
-    // The second may be over already.
+    // The second may be delivered already.
     await until(async () => (await list()).length + chat.all('message').length >= 2, 'both sends')
     await first.end('SIGKILL')
     const second = await site.start()

@@ -18,7 +18,7 @@ const [OTHER, KV] = [0, 2]
 describe('a daemon on a Cluster of which one master hangs', { timeout: 300_000 }, async () => {
   const cluster = await startRedisCluster()
   after(() => cluster.stop())
-  // Otherwise they take it for dead after three seconds: the others stop serving as well, and it is back only seconds later.
+  // By default, a node counts as failed after three seconds. Then the others stop serving as well, and recover only seconds later.
   for (const { port } of cluster.nodes)
     await run('redis-cli', ['-p', `${port}`, 'config', 'set', 'cluster-node-timeout', '120000'])
   const got = new Set<string>()
@@ -52,7 +52,7 @@ subscriptions:
     return { [Symbol.dispose]: () => void cluster.nodes[at]?.resume() }
   }
 
-  test('pushes what the other shards have meanwhile, and the rest later', async () => {
+  test('pushes the events of the other shards meanwhile, and the rest later', async () => {
     await send()
     {
       using _hung = hang(OTHER)
@@ -65,9 +65,9 @@ subscriptions:
     await until(() => ids.every((id) => got.has(id)), 'all events')
   })
 
-  test('serves groups while that with the state hangs, and its status fails and says so', async () => {
+  test('serves groups while the shard of the state hangs, which `status` reports', async () => {
     const wait = () => daemon.invoke('event-wait', { topic: 'gateway-message', queue: 'g', timeout: 0 })
-    await until(async () => Object(await wait()).length === 0, 'nothing left')
+    await until(async () => Object(await wait()).length === 0, 'an empty group')
     using _hung = hang(KV)
     assert.ok((await send()).length > 0)
     await until(async () => Object(await wait()).length > 0, 'events of the other shards')

@@ -7,7 +7,7 @@ const ROUTES = `
 gateways: { web: { transport: webhook, path: /in, verify: { scheme: none }, respond: result } }
 routes: [{ name: show, skill: show }]
 `
-/** Answers with what it sees when it is loaded, and when it runs. */
+/** Answers with the variables at its load and at its run. */
 const SHOW = `import { z } from 'zod'
 const { AT_LOAD } = process.env
 export default {

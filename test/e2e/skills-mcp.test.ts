@@ -29,7 +29,7 @@ const CAREFUL = `export default { description: 'Asks twice.', metadata: { approv
 } }`
 
 describe('trivium mcp', { timeout: 300_000 }, () => {
-  test('offers the skills of the daemon, and those of the next one after a restart', async (t) => {
+  test('offers the skills of the daemon, also after a restart', async (t) => {
     const site = openSite({ routes: ROUTES, skills: { slow: SLOW } })
     const first = await site.spawn()
     const client = new Client({ name: 'an editor', version: '1' })
@@ -46,7 +46,7 @@ describe('trivium mcp', { timeout: 300_000 }, () => {
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       changes += 1
     })
-    /** What a tool says, or how the call failed. */
+    /** The text of the result of a tool, or the error. */
     const call = async (name: string, args: Record<string, unknown>) => {
       const result = await client.callTool({ name, arguments: args }).catch(String)
       return typeof result === 'string' ? result : String(pathGet(result, 'content.0.text'))
@@ -55,7 +55,7 @@ describe('trivium mcp', { timeout: 300_000 }, () => {
     assert.equal(await call('echo', { text: 'one' }), 'You said: one')
 
     site.write('skills/late/index.ts', `export default { description: 'Late.', run: () => 'late' }`)
-    await until(() => changes > 0, 'word of the new skill')
+    await until(() => changes > 0, 'the notification of the new skill')
     assert.equal(await call('late', {}), 'late')
 
     const underWay = call('slow', {})
@@ -81,7 +81,7 @@ describe('trivium mcp', { timeout: 300_000 }, () => {
     await second.end()
   })
 
-  test('asks the person of its client, by either protocol', async (t) => {
+  test('asks the user of its client, by both protocols', async (t) => {
     const site = openSite({ routes: ROUTES, skills: { careful: CAREFUL } })
     await site.start()
     const transport = () => ({

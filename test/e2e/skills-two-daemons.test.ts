@@ -36,7 +36,7 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
     return { ref: String(ref), asking }
   }
 
-  test('a callback is invoked like any skill: over HTTP, on another daemon, from the command line', async () => {
+  test('a callback can be called like any skill: over HTTP, on another daemon, from the command line', async () => {
     const fromCli = async (ref: string) => {
       const ran = await sites[1]?.run([ref, '--args', '{"n":1}', '--json'])
       assert.equal(ran?.code, 0, String(ran?.err))
@@ -56,10 +56,10 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
     await assert.rejects(there.invoke('callback-00000000', {}), /callback_not_found/)
   })
 
-  test('each has the whole transcript, once, also of what was said while it was away', async () => {
+  test('each has the complete transcript once, also of the time when it was stopped', async () => {
     const [first, second] = sites
     assert.ok(first && second)
-    const said = async (site: Site) =>
+    const contents = async (site: Site) =>
       (await site.run(['history', '--channel', 'cli', '--json'])).out
         .split('\n')
         .filter(Boolean)
@@ -70,15 +70,15 @@ describe('two daemons on one Redis', { timeout: 300_000 }, async () => {
     await first.run(['message', 'cli', 'recall tea'])
     there = await second.start()
     for (const site of [first, second])
-      await until(async () => (await said(site)).length >= 6, 'three questions and their answers')
-    assert.deepEqual(await said(first), await said(second))
-    assert.deepEqual((await said(first)).filter((text) => text.startsWith('recall')).length, 3)
+      await until(async () => (await contents(site)).length >= 6, 'three questions and their answers')
+    assert.deepEqual(await contents(first), await contents(second))
+    assert.deepEqual((await contents(first)).filter((text) => text.startsWith('recall')).length, 3)
     const { time } = JSON.parse((await first.run(['history', '--limit', '1', '--json'])).out)
     const older = await first.run(['history', '--limit', '1', '--json', '--before', time])
     assert.ok(JSON.parse(older.out).time < time)
   })
 
-  test('a daemon that dies with an invocation in hand leaves its caller with callback_timeout', async () => {
+  test('the caller of a callback gets callback_timeout if its daemon is killed', async () => {
     const { ref } = Object(await here.invoke('callback-create', { timeout: 1500 }))
     const taking = here.invoke('callback-wait', { ref })
     const refused = assert.rejects(there.invoke(ref, { n: 1 }), /callback_timeout/)

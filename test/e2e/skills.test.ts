@@ -47,7 +47,7 @@ describe('skills of a running daemon', { timeout: 300_000 }, () => {
       `${name} to return ${expected}`,
     )
 
-  test('a broken skill says why and leaves the others running, and its last good version answers', async () => {
+  test('a broken skill is reported with the reason, does not affect others, and its last good version answers', async () => {
     await suite.daemon.invoke('other')
     suite.site.write('skills/other/index.ts', 'export default { description: 1 }')
     suite.site.write('skills/crooked/index.ts', 'this is no TypeScript')
@@ -72,7 +72,7 @@ describe('skills of a running daemon', { timeout: 300_000 }, () => {
     await returns('other', 8)
   })
 
-  test('a skill that forgets to await what fails takes nobody with it', async () => {
+  test('a rejection that a skill does not await does not end the daemon', async () => {
     suite.site.write(
       'skills/careless/index.ts',
       `export default { description: 'Careless.', run: ({ manager }) => {
@@ -86,7 +86,7 @@ describe('skills of a running daemon', { timeout: 300_000 }, () => {
     assert.equal(await suite.daemon.invoke('echo', { text: 'still here' }), 'You said: still here')
   })
 
-  test('a middleware of third parties applies by being a file in a folder', async () => {
+  test('a middleware of third parties applies when its file is in the folder', async () => {
     suite.site.write(
       'skills/middleware/shout.ts',
       `import { defineMiddleware } from 'trivium'
@@ -134,7 +134,7 @@ export default defineMiddleware({
     assert.match(misspelt.err, /Did you mean fresh\?/)
   })
 
-  test('a header of a delivery, or of a call over HTTP, names a session: x-tenant-id', async () => {
+  test('a session can be named by a header of a delivery or of a call over HTTP', async () => {
     const deliver = async (headers: Record<string, string>) => {
       const authorization = 'Bearer a-secret-of-the-hook'
       const answer = await suite.daemon.post('/hook', '{}', { authorization, 'x-user': 'bob', ...headers })
@@ -154,14 +154,14 @@ export default defineMiddleware({
     assert.equal(await call({}), 'no session')
   })
 
-  test('a route with approval: true waits for somebody, and runs once it was approved', async () => {
+  test('a route with approval: true waits for an approval, and then runs', async () => {
     const ada = await connect(suite.daemon, 'token-of-ada-1234')
     ada.say('pay 5')
     const asked = await ada.reply(/needs an approval/)
     const id = /--id (\w+)/.exec(asked)?.[1]
     const pending = await suite.daemon.invoke('approval-list', { status: 'pending' })
     assert.equal(pathGet(pending, '0.id'), id)
-    assert.ok(!ada.heard().some((text) => text.startsWith('paid')))
+    assert.ok(!ada.texts().some((text) => text.startsWith('paid')))
     const decided = await suite.site.run(['approval-decide', '--id', String(id), '--approve'])
     assert.equal(decided.code, 0, decided.err)
     assert.equal(await ada.reply(/^paid/), 'paid: pay 5')
@@ -176,15 +176,15 @@ export default defineMiddleware({
     ada.close()
   })
 
-  test('a verified sender with the role may, another may not, and an unverified one may not', async () => {
+  test('a verified sender with the role is allowed, others and unverified senders are not', async () => {
     const ada = await connect(suite.daemon, 'token-of-ada-1234')
     const bob = await connect(suite.daemon, 'token-of-bob-1234')
-    /** Anybody can say that they are Ada: nothing verifies it there. */
+    /** Pretends to be Ada on a gateway without verification. */
     const claim = async (text: string) => {
       const answer = await suite.daemon.post('/open', text, { 'content-type': 'text/plain', 'x-user': 'ada' })
       return String(pathGet(answer.body, 'id'))
     }
-    /** Proven there, and somebody else than the Ada of the chat. */
+    /** A verified sender of another gateway with the same name. */
     const namesake = async () => {
       const headers = { authorization: 'Bearer a-secret-of-the-hook', 'x-user': 'Ada' }
       return String(pathGet((await suite.daemon.post('/hook', '{}', headers)).body, 'id'))
@@ -207,7 +207,7 @@ export default defineMiddleware({
     ]) {
       assert.match(await end(id), /no access rule allows it for the sender/)
     }
-    assert.equal(bob.heard().length, 1)
+    assert.equal(bob.texts().length, 1)
 
     suite.site.write('routes.yaml', ROUTES.replace('members: [chat:ada]', 'members: [chat:cleo]'))
     assert.equal((await suite.site.run(['reload'])).code, 0)
@@ -219,15 +219,15 @@ export default defineMiddleware({
 /** A chat: `say` resolves to the id of the accepted message, `reply` to the first reply that fits. */
 async function connect(daemon: DaemonProcess, token: string) {
   const { send, next, all, close } = await daemon.chat(`/ws?token=${token}`)
-  const heard = () => all('message').map(({ text }) => String(text))
+  const texts = () => all('message').map(({ text }) => String(text))
   return {
-    heard,
+    texts,
     async say(text: string): Promise<string> {
       send({ text })
       return String((await next('ack')).messageId)
     },
     reply: (pattern: RegExp) =>
-      until(() => heard().find((text) => pattern.test(text)), `a reply like ${pattern}`),
+      until(() => texts().find((text) => pattern.test(text)), `a reply like ${pattern}`),
     close,
   }
 }

@@ -34,15 +34,15 @@ routes:
     new RegExp(what).test(JSON.stringify(post?.blocks ?? ''))
   const question = () => slack.posts.find(shows('trivium-approve'))
   const says = (what: RegExp) => slack.posts.some(({ text }) => what.test(text))
-  /** The id of the approval that a post asks for. */
+  /** The id of the approval that a post requests. */
   const idIn = (asked: Posted) => /"trivium-approval:([^"]+)"/.exec(JSON.stringify(asked.blocks))?.[1] ?? ''
   const postsOf = (thread: string) => slack.posts.filter((post) => post.thread_ts === thread)
 
-  /** What Ann writes; resolves with its timestamp, which is its thread, once it is acknowledged. */
+  /** Sends a message of Ann. Resolves, when it is acknowledged, with its timestamp, which is its thread. */
   const say = async (text: string): Promise<string> => {
     const ts = slack.nextTs()
     const payload = callback({ text, ts })
-    // As Slack does, again where no ack came: on a busy machine the gateway gives up a socket that answers no ping.
+    // Repeated without an ack, as by Slack: on a busy machine, the gateway closes a socket that answers no ping.
     const sent = async () => (await slack.sockets.deliver('events_api', payload, { within: 5000 })).acked
     await until(sent, 'the ack')
     return ts
@@ -63,7 +63,7 @@ routes:
     })
   }
 
-  test('is decided once, by a named person only, survives a restart, and shows who decided', async () => {
+  test('is decided once and only by an approver, survives a restart, and shows who decided', async () => {
     await say('go')
     const asked = structuredClone(await until(question, 'the question with its buttons'))
     await daemon.end('SIGKILL')
@@ -81,13 +81,13 @@ routes:
     await click(asked, 'U2BOB', '3.1', 'deny')
     await until(() => says(/already/), 'the answer to a second click')
     assert.equal(slack.posts.filter(({ text }) => text === 'deployed').length, 1)
-    // As daemons of other versions on the same store read it.
+    // Daemons of other versions on the same store read this form.
     const [last] = JSON.parse((await site.run(['message-list', '--limit', '1', '--json'])).out)
     const clicked = Object(await daemon.invoke('message-show', { id: last.id }))
     assert.deepEqual(clicked.message.data.approval, { id: idIn(asked), decision: 'deny' })
   })
 
-  test('is decided from the command line as well, and shows it in the same post', async () => {
+  test('can be decided from the command line, and shows it in the same post', async () => {
     const ts = await say('go again')
     const id = idIn(await until(question, 'the question'))
     const { code, err } = await site.run(['approval-decide', '--id', id, '--approve'])
@@ -98,14 +98,14 @@ routes:
     assert.ok(shows('Approved')(postsOf(ts)[0]))
   })
 
-  test('that nobody decides ends when its time is up, and says so in the same post', async () => {
+  test('expires without a decision, and shows it in the same post', async () => {
     const ts = await say('quickly')
     await until(() => shows('Nobody decided')(postsOf(ts)[0]), 'the end')
     assert.equal(question(), undefined)
     assert.equal(says(/done in haste/), false)
   })
 
-  test('that a slash command needs is asked where its approvers see it, and answered to its author alone', async () => {
+  test('of a slash command is requested where its approvers see it, and its result is shown to its author only', async () => {
     const answers = () =>
       slack.calls.filter(({ method }) => method === 'response_url').map(({ args }) => args.text)
     await slack.sockets.deliver('slash_commands', {

@@ -48,7 +48,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         await daemon.invoke('subscription-delete', { name, force: true })
       })
       const ended = Promise.allSettled(changes)
-      // Killed once so many are there: in the middle of creations, changes and deletions.
+      // Killed when there are `steps` subscriptions: during creations, changes and deletions.
       await until(async () => steps === 0 || (await list()).length >= steps, `${steps} subscriptions`).catch(
         () => [],
       )
@@ -56,7 +56,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await ended
       daemon = await site.start()
 
-      // What was being deleted is gone with its group, and what is there can be changed and works.
+      // A deleted subscription is gone with its group, and an existing one can be changed and works.
       const groups = async () =>
         Object(await daemon.invoke('event-groups', { topic: 'orders' })).map(
           ({ group }: { group: string }) => group,

@@ -79,7 +79,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
       const reply = await heard(/Bot: Where is it\?/)
       await write('Another matter.', { 'Message-ID': '<other@example.net>' })
       await heard(/Bot: Another matter\./)
-      // Neither the copy of the bot's own answer, nor a mail that begins or passes on, nor one to a thread that nobody knows.
+      // None of these pauses a conversation: a new mail, a forwarded one, a reply to an unknown thread, and an automatic reply.
       const person = { from: `Sam <${BOT}>`, to: ANNA }
       await append(mail({ ...person, subject: 'Hello', id: 'fresh@example.com' }))
       await append(
@@ -93,7 +93,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
           headers: { 'Auto-Submitted': 'auto-replied', 'In-Reply-To': '<other@example.net>' },
         }),
       )
-      // The client of a person puts the answer there, after it went out by a server that Trivium does not see.
+      // The mail client of a person stores the answer there, and sends it by its own server.
       const ours = reply.messageId ?? ''
       await append(
         mail({
@@ -123,7 +123,7 @@ routes: [{ name: answer, match: { gateway: support }, skill: answer }]
       await daemon.end('SIGKILL')
       daemon = await site.start()
       await reading()
-      // An answer to the person, without the ids of the thread before: it waits. The other conversation goes on.
+      // An answer to the person, without the earlier ids of the thread, waits. The other conversation continues.
       await write('Thanks, Sam.', { 'Message-ID': '<two@example.net>', 'In-Reply-To': '<sam@example.com>' })
       await write('And the other?', {
         'Message-ID': '<three@example.net>',
@@ -178,7 +178,7 @@ routes: [{ name: answer, match: { gateway: team, event: message }, skill: answer
   }
   const pauses = async () => Object(await daemon.invoke('pause-list'))
 
-  test('does so by the button below an answer, if they may, and hands back by another', async () => {
+  test('uses a button below an answer, if they are allowed, and another one to hand back', async () => {
     const thread = await say('hello')
     const answer = await shown(/Bot: hello/)
     assert.ok(shows(/trivium-take-over/)(answer))

@@ -32,7 +32,7 @@ const SKILLS = {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`three roads from one door, on ${kind}`, { timeout: 300_000 }, () => {
+  describe(`the three ways to consume messages, on ${kind}`, { timeout: 300_000 }, () => {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store: kind })
 
     const accept = async (body: object, path = '/hooks/demo', headers: Record<string, string> = {}) => {
@@ -43,7 +43,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return { ...answer, id: String(Object(answer.body).id) }
     }
 
-    test('one message is dispatched, received and seen as an event, and the three do not interfere', async () => {
+    test('one message is dispatched, received and published as an event independently', async () => {
       await suite.daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'watchers' })
       await suite.daemon.invoke('event-subscribe', { topic: 'seen', queue: 'road' })
       const { status, id } = await accept({ quiet: true, n: 1 })
@@ -71,7 +71,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 0 }), null)
     })
 
-    test('respond: result answers with what the skill said', async () => {
+    test('respond: result answers with the result of the skill', async () => {
       const answer = await suite.daemon.post('/hooks/ask', 'what?', { 'content-type': 'text/plain' })
       assert.equal(answer.status, 200)
       assert.match(JSON.stringify(Object(answer.body).reply), /what\?/)
@@ -82,7 +82,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
     })
 
-    test('a skill that keeps failing makes a dead letter with every error, which can be driven again', async () => {
+    test('a failing skill results in a dead letter with all errors, which can be retried', async () => {
       const { id } = await accept({ fail: true })
       const deadLetter = () =>
         until(() => suite.daemon.invoke('dead-letter-show', { id }).catch(() => undefined), 'a dead letter')
@@ -96,7 +96,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(dead.length, 2)
     })
 
-    test('message-show tells how a message was accepted, who took it until when, and which groups have read it', async () => {
+    test('message-show has the acceptance of a message, its lease, and the groups that have read it', async () => {
       const { invoke } = suite.daemon
       const topic = 'gateway-message'
       for (const queue of ['reader', 'sleeper']) await invoke('event-subscribe', { topic, queue })
@@ -123,7 +123,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await show()).receive.state, 'acknowledged')
     })
 
-    test('a WebSocket gets its ack after the message is durable, and the reply in its conversation', async () => {
+    test('a WebSocket client gets an ack, and one reply in its conversation', async () => {
       const clients = await Promise.all(['a1', 'a2', 'a3'].map(() => suite.daemon.chat()))
       for (const [n, { send }] of clients.entries()) send({ id: `a${n}`, text: `hello ${n}` })
       for (const [n, { next, all, close }] of clients.entries()) {

@@ -33,7 +33,7 @@ const exported = z.object({
   ),
 })
 
-/** A receiver of OTLP/HTTP: gives the variables that name it, and all spans that came, each with the service that sent it. */
+/** Starts a receiver of OTLP/HTTP. Returns the variables that name it, and the received spans with their services. */
 async function startReceiver(t: TestContext) {
   const bodies: string[] = []
   const { url, close } = await serveHttp(async (request, response) => {
@@ -111,7 +111,7 @@ routes: [{ name: invoices, queue: invoices }]
   assert.equal(inOther('process orders')?.parentSpanId, sender)
   assert.equal(inOther('receive orders')?.parentSpanId, inOther('process orders')?.spanId)
 
-  // Without one, the message begins the trace, and the last spans leave with the daemon.
+  // Without a header, the message begins the trace, and the daemon exports the last spans when it ends.
   await ask({})
   await daemon.end('SIGTERM')
   const own = receiver.spans().find(({ name, traceId }) => name === 'receive shop' && traceId !== trace)
@@ -140,7 +140,7 @@ const ASK = `export default {
   },
 }`
 
-test('a trace has the skill, what it invokes, the steps of a model and its tools, and goes out by HTTP', {
+test('a trace has the skill, its calls, the steps of a model and its tools, and requests by HTTP carry it', {
   timeout: 300_000,
 }, async (t) => {
   const receiver = await startReceiver(t)
@@ -226,7 +226,7 @@ routes: [{ name: all, skill: ask }]
   const shown = Object(await daemon.invoke('message-show', { id }))
   assert.equal(shown.traceUrl, `https://traces.example/trace/${trace}`)
 
-  // A call over HTTP goes on with the trace of its caller, and says so where it fails.
+  // A call over HTTP continues the trace of its caller, which has the error.
   const own = trace.replaceAll('5', '6')
   await fetch(`${daemon.control}/v1/skills/message-show`, {
     method: 'POST',
@@ -246,7 +246,7 @@ routes: [{ name: all, skill: ask }]
   assert.equal(type?.value.stringValue, 'message_not_found')
 })
 
-test('a receiver of traces that is down is told of', { timeout: 300_000 }, async () => {
+test('a receiver of traces that is down causes a warning', { timeout: 300_000 }, async () => {
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
     OTEL_BSP_SCHEDULE_DELAY: '100',

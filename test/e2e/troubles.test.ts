@@ -43,14 +43,14 @@ for (const store of ['embedded', 'redis'] as const) {
       return response.status
     }
 
-    test('says that all is well', async () => {
+    test('is empty if all is well', async () => {
       assert.deepEqual(await list(), [])
       const { code, out } = await suite.site.run(['troubles'])
       assert.match(out, /All is well/)
       assert.equal(code, 0)
     })
 
-    test('judges 120 deliveries with a rotated secret: since when, which share, the last good one, the cause', async () => {
+    test('has the share, time and probable cause of 120 deliveries that are refused after a change of the secret', async () => {
       assert.equal(await deliver(SECRET, 0), 202)
       for (let at = 0; at < 120; at++) assert.equal(await deliver('a new secret', at), 401)
       const refusals = await found('refusals')
@@ -68,7 +68,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.match(out, /! Gateway shop refuses every delivery/)
     })
 
-    test('groups dead letters, approvals, unrouted messages, paused subscriptions, errors first', async () => {
+    test('has dead letters, approvals and paused subscriptions, with errors first', async () => {
       await suite.daemon.post('/orders', JSON.stringify({ text: 'a refund' }))
       await suite.daemon.post('/orders', JSON.stringify({ text: 'wipe' }))
       await suite.daemon.invoke('subscription-pause', { name: 'crm' })
@@ -86,12 +86,12 @@ for (const store of ['embedded', 'redis'] as const) {
       for (const { title, text, todo } of await list()) assert.ok(title && text && todo)
     })
 
-    test('says when what failed is tried again, apart from what waits', async () => {
+    test('is distinct from messages that will be retried, whose next attempt `status` shows', async () => {
       await suite.daemon.post('/orders', JSON.stringify({ text: 'later' }))
       const { result } = await until(async () => {
         const status = Object(await suite.daemon.get('/v1/status'))
         return status.result.waiting.some((one: object) => Object(one).state === 'retrying') && status
-      }, 'a message that is tried again')
+      }, 'a message that will be retried')
       const [waiting] = result.waiting.filter((one: object) => Object(one).state === 'retrying')
       assert.partialDeepStrictEqual(waiting, { road: 'dispatch', gateway: 'orders', count: 1 })
       assert.ok(waiting.nextAt > Date.now() + 60_000)
@@ -99,7 +99,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.match(out, /dispatch .* tried again, next attempt at \d\d:\d\d UTC/)
     })
 
-    test('is described by OpenAPI, and closed to tokens that do not name it', async () => {
+    test('is described by OpenAPI, and requires a token', async () => {
       const { paths } = Object(await suite.daemon.get('/openapi.json'))
       assert.ok(paths['/v1/troubles']?.get)
       const response = await fetch(`${suite.daemon.control}/v1/troubles`)

@@ -20,13 +20,13 @@ const SKILLS = {
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`who waits for an answer, on the ${kind} store`, { timeout: 120_000 }, async () => {
+  describe(`unanswered conversations, on the ${kind} store`, { timeout: 120_000 }, async () => {
     const redis = kind === 'redis' ? await startRedisServer() : undefined
     if (redis) after(() => redis.stop())
     const site = openSite({ routes: ROUTES, skills: SKILLS, env: redis ? { REDIS_URL: redis.url } : {} })
     const daemon = await site.start()
     const chats = new Map<string, ReturnType<typeof daemon.chat>>()
-    /** A conversation belongs to a connection. */
+    /** Sends a text in the conversation of `who`, which is a connection. */
     const say = async (who: string, text: string) => {
       const chat = chats.get(who) ?? daemon.chat('/chat')
       chats.set(who, chat)
@@ -42,7 +42,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return messages[0]?.outcome === 'done' || messages[0]?.outcome === 'dead'
     }
 
-    test('a message without an answer counts, whatever became of it; answered, automatic and test ones do not', async () => {
+    test('messages without an answer count with any outcome, but not answered, automatic and test messages', async () => {
       await say('c1', 'is it lost?')
       await say('c2', 'what are your hours?')
       await say('c3', 'please break')
@@ -50,7 +50,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       await site.run(['message', 'chat', 'a test', '--wait', '0'])
       for (const text of ['is it lost', 'hours', 'please break', 'a delivery', 'a test'])
         await until(() => settled(text), text)
-      await until(async () => (await texts()).length === 2, 'both who wait')
+      await until(async () => (await texts()).length === 2, 'both conversations')
       assert.deepEqual(await texts(), ['please break', 'is it lost?'])
       assert.deepEqual(await texts({ gateway: 'shop' }), [])
       const [answered] = await list({ text: 'hours' })
@@ -58,7 +58,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(answered.waitingSince, undefined)
     })
 
-    test('the time is that of the first message after the last answer, and an answer by hand ends it', async () => {
+    test('wait since the first message after the last answer, until a person answers', async () => {
       const [first] = await list({ text: 'is it lost' })
       const { conversation } = first
       await say('c1', 'hello?')
@@ -75,7 +75,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(shown.waitingSince, again.at)
     })
 
-    test('a later page has nobody whose newest message was on an earlier one', async () => {
+    test('a later page has no conversation whose newest message was on an earlier one', async () => {
       await say('c1', 'what are your hours now?')
       await until(() => settled('hours now'), 'its answer')
       const found: string[] = []

@@ -31,7 +31,7 @@ for (const store of ['embedded', 'redis'] as const) {
       )
       return page.messages.map(({ id }: { id: string }) => id).reverse()
     }
-    const story = async (id: string) => {
+    const historyOf = async (id: string) => {
       const { outcome, history } = Object(await suite.daemon.invoke('message-show', { id }))
       const told = history.filter(({ road }: { road: string }) => road !== 'receive')
       return [outcome, ...told.map(({ what }: { what: string }) => what)]
@@ -42,7 +42,7 @@ for (const store of ['embedded', 'redis'] as const) {
     }
     const replay = (args: JsonObject = {}) => suite.daemon.invoke('message-replay', { since: '1h', ...args })
 
-    test('they are a trouble only where another message of the gateway would have had a route', async () => {
+    test('are a trouble only if the gateway has a route for other messages', async () => {
       const troubled = async () => {
         const { result } = Object(await suite.daemon.get('/v1/troubles'))
         const found = result.troubles.filter(({ code }: { code: string }) => code === 'unrouted')
@@ -54,14 +54,14 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(await troubled(), ['picky'])
     })
 
-    test('one that somebody waits for is told of once', async () => {
-      assert.deepEqual(await story(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
+    test('a message whose sender waits has one note about it', async () => {
+      assert.deepEqual(await historyOf(await post('0', '/hooks/ask')), ['unrouted', 'accepted', 'unrouted'])
     })
 
-    test('a replay also answers one whose sender waited, unless a worker has', async () => {
+    test('a replay dispatches a message whose sender waited, unless a worker has answered it', async () => {
       const [lost, answered] = [await post('late', '/hooks/ask'), await post('by a worker', '/hooks/ask')]
       await suite.daemon.invoke('gateway-send', { messageId: answered, text: 'from the worker' })
-      await until(async () => (await story(answered)).includes('sent'), 'the reply of the worker')
+      await until(async () => (await historyOf(answered)).includes('sent'), 'the reply of the worker')
       suite.site.write(
         'routes.yaml',
         `${GATEWAY}routes: [{ name: late, match: { gateway: ask }, skill: echo }]`,
@@ -69,9 +69,9 @@ for (const store of ['embedded', 'redis'] as const) {
       await until(async () => Object(await replay({ gateway: 'ask', dryRun: true })).routed > 0, 'the route')
       const counts = Object(await replay({ gateway: 'ask' }))
       assert.equal(counts.answered, 1)
-      await until(async () => (await story(lost))[0] !== 'unrouted', 'the run')
-      assert.ok((await story(lost)).includes('routed again'))
-      assert.ok(!(await story(answered)).includes('routed again'))
+      await until(async () => (await historyOf(lost))[0] !== 'unrouted', 'the run')
+      assert.ok((await historyOf(lost)).includes('routed again'))
+      assert.ok(!(await historyOf(answered)).includes('routed again'))
       suite.site.write('routes.yaml', `${GATEWAY}routes: [${PICKY}]`)
       await until(
         async () => Object(await replay({ gateway: 'ask', dryRun: true })).unrouted > 0,
@@ -79,25 +79,25 @@ for (const store of ['embedded', 'redis'] as const) {
       )
     })
 
-    test('they stay so through a crash, until a replay with other routes takes them, once', async () => {
+    test('stay unrouted over a crash, until a replay with other routes dispatches them once', async () => {
       const ids = [await post('1'), await post('2')]
       await until(async () => (await unrouted()).length === 2, 'two unrouted messages')
-      assert.deepEqual(await story(ids[0] ?? ''), ['unrouted', 'accepted', 'unrouted'])
+      assert.deepEqual(await historyOf(ids[0] ?? ''), ['unrouted', 'accepted', 'unrouted'])
       assert.match(await metrics(), /trivium_dispatched_total\{[^}]*outcome="unrouted"[^}]*\} \d/)
       await suite.restart('SIGKILL')
       assert.deepEqual(await unrouted(), ids)
       suite.site.write('routes.yaml', GATEWAY + ROUTE)
       const [first = '', second = ''] = ids
       await until(async () => Object(await replay()).routed === 2, 'the new route')
-      await until(async () => (await story(second))[0] === 'done', 'the end')
-      assert.deepEqual((await story(first)).slice(1, 3), ['accepted', 'unrouted'])
-      assert.ok((await story(first)).includes('routed again'))
+      await until(async () => (await historyOf(second))[0] === 'done', 'the end')
+      assert.deepEqual((await historyOf(first)).slice(1, 3), ['accepted', 'unrouted'])
+      assert.ok((await historyOf(first)).includes('routed again'))
       assert.deepEqual(await unrouted(), [])
       assert.equal(Object(await replay()).routed, 0)
 
       const third = await post('3')
-      await until(async () => (await story(third))[0] === 'done', 'the end of the third')
-      assert.ok(!(await story(third)).includes('unrouted'))
+      await until(async () => (await historyOf(third))[0] === 'done', 'the end of the third')
+      assert.ok(!(await historyOf(third)).includes('unrouted'))
     })
   })
 }

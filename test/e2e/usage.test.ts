@@ -41,7 +41,7 @@ const post = (daemon: DaemonProcess, text: string) =>
   daemon.post('/shop', text, { 'content-type': 'text/plain' })
 
 for (const kind of ['embedded', 'redis'] as const) {
-  describe(`what models cost and how skills do, on the ${kind} store`, { timeout: 240_000 }, async () => {
+  describe(`costs of models and usage of skills, on the ${kind} store`, { timeout: 240_000 }, async () => {
     const usage = { input: 1_000, output: 200 }
     const model = await startOpenAiServer(Array.from({ length: 60 }, () => () => ({ text: 'Four.', usage })))
     after(() => model.close())
@@ -57,12 +57,12 @@ for (const kind of ['embedded', 'redis'] as const) {
     let daemon = await site.spawn()
     const cost = async (args: object = {}) => Object(await daemon.invoke('cost', args))
 
-    test('each step counts once for its model, skill, sender and day, over kills and with several daemons', async () => {
+    test('each step of a model counts once for its model, skill, sender and day, over kills and with several daemons', async () => {
       const chat = await daemon.chat('/ws?token=a-token-of-ada-lovelace')
       assert.equal(await chat.ask('two and two?'), 'Four.')
       await daemon.invoke('helper', { text: 'again' })
       await daemon.invoke('plain', { text: 'free' })
-      // What was answered is stored: a kill takes nothing of it away.
+      // Answered calls are stored before their answer, and survive a kill.
       await daemon.end('SIGKILL')
       daemon = await site.start()
       const other = redis && (await site.start({ TRIVIUM_DATA_DIR: '.other' }))
@@ -105,7 +105,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.deepEqual((await cost({ since: '2020-01-01', until: '2020-01-05' })).rows, [])
     })
 
-    test('is a table on the command line that says what has no price, and a metric', async () => {
+    test('costs are a table on the command line with models without prices, and a metric', async () => {
       const { out } = await site.run(['cost', '--by', 'model', '--since', '7d'])
       assert.match(out, /openai-compatible:tiny +22,000 +4,400 +22 +0\.13 EUR/)
       assert.match(out, /openai-compatible:free +1,000 +200 +1 +no price/)
@@ -119,7 +119,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match(await metrics.text(), /trivium_model_cost_total\{model="openai-compatible:tiny"\} 0\.\d+/)
     })
 
-    test('runs, errors, durations and callers of a skill are known, also after a restart', async () => {
+    test('runs, errors, durations and callers of a skill are counted, also after a restart', async () => {
       await post(daemon, 'good')
       await post(daemon, 'bad')
       await daemon.invoke('calls')

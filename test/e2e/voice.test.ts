@@ -13,20 +13,20 @@ const at = (name) => new URL('../../' + name, import.meta.url)
 export default { description: 'notes', run({ message }) {
   const { text, data, attachments } = message
   const files = attachments.map(({ name }) => name)
-  appendFileSync(at('heard'), JSON.stringify({ text, transcript: data.transcript, recordings: data.recordings, files, route: 'ROUTE' }) + '\\n')
+  appendFileSync(at('notes'), JSON.stringify({ text, transcript: data.transcript, recordings: data.recordings, files, route: 'ROUTE' }) + '\\n')
 } }`,
 }
 const skill = (route: string) => SKILLS.note.replace('ROUTE', route)
 
-type Noted = {
+type Note = {
   text: string
   transcript?: string
   recordings: { error?: string; file: string }[]
   files: string[]
   route: string
 }
-const heard = ({ dir }: Site): Noted[] => {
-  const path = join(dir, 'heard')
+const notes = ({ dir }: Site): Note[] => {
+  const path = join(dir, 'notes')
   return existsSync(path)
     ? readFileSync(path, 'utf8')
         .trim()
@@ -38,7 +38,7 @@ const heard = ({ dir }: Site): Noted[] => {
 
 for (const kind of ['embedded', 'redis'] as const) {
   describe(`recordings in messages, on ${kind}`, { timeout: 240_000 }, () => {
-    test('become text before they are routed, once over kills, and never lose their message', async (t) => {
+    test('are transcribed before routing, once over kills, and their message is never lost', async (t) => {
       const redis = kind === 'redis' ? await startRedisServer() : undefined
       const script: SpeechAnswer[] = []
       const speech = await startSpeechServer(
@@ -89,11 +89,11 @@ routes:
       }
       const clip: [string, Buffer, string] = ['clip.wav', silence(2), 'audio/wav']
       const noted = (count: number) =>
-        until(() => (heard(site).length >= count ? heard(site) : undefined), `${count} notes`)
+        until(() => (notes(site).length >= count ? notes(site) : undefined), `${count} notes`)
       const history = async (id: string) =>
         Object(await daemon.invoke('message-show', { id })).history.map(({ what }: { what: string }) => what)
 
-      // It is acknowledged at once, though the model is silent, and so is what comes behind it in other conversations.
+      // A message is acknowledged at once although the model does not answer, and messages of other conversations do not wait.
       script.push({ hang: true }, { text: ' Please, help me. ', seconds: 2, tokens: 40 })
       const id = await post('/hook', form({ who: 'ada', text: '' }, clip))
       await until(() => speech.requests.length === 1, 'the model to be asked')
@@ -121,7 +121,7 @@ routes:
       })
       await until(async () => (await history(id)).includes('transcribed'), 'the history')
 
-      // What fails, is too long or too much goes on as a file, and its history says why.
+      // A recording that fails, is too long or exceeds the budget stays a file, with the reason in the history.
       script.push({ status: 400, message: 'this is no audio' })
       const broken = await post('/hook', form({ who: 'ada', text: 'see the clip' }, clip))
       const [, , second] = await noted(3)
@@ -135,7 +135,7 @@ routes:
       assert.equal((await noted(5))[4]?.text, 'first\n\nand the budget')
       await post('/hook', form({ who: 'ada', text: '' }, clip))
       assert.match((await noted(6))[5]?.recordings[0]?.error ?? '', /budget|100/i)
-      // Another gateway's stay files, and so does what is not said.
+      // Recordings of other gateways and other files are not transcribed.
       await post('/raw', form({ who: 'x' }, clip))
       await post('/hook', form({ who: 'x', text: 'a picture' }, ['a.png', Buffer.from('png'), 'image/png']))
       const last = (await noted(8)).slice(6)

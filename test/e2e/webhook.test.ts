@@ -23,13 +23,13 @@ for (const store of ['embedded', 'redis'] as const) {
     const suite = suiteWithDaemon({ routes: ROUTES, skills: SKILLS, store })
     const json = { 'content-type': 'application/json' }
     const post = async (path: string, body: string, headers = {}) => {
-      const { status, body: said } = await suite.daemon.post(path, body, { ...json, ...headers })
-      return { status, ...Object(said) }
+      const { status, body: answer } = await suite.daemon.post(path, body, { ...json, ...headers })
+      return { status, ...Object(answer) }
     }
     const receive = async (gateway: string) =>
       Object(await suite.daemon.invoke('gateway-receive', { gateway, timeout: 10_000 }))
 
-    test('a list is on all roads as its elements, which a redelivery does not repeat', async () => {
+    test('a list becomes a message per element, which a redelivery does not repeat', async () => {
       await suite.daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'all' })
       const element = (eventId: number) => ({ eventId, objectId: eventId % 3, text: 'x'.repeat(200) })
       const list = Array.from({ length: 1_200 }, (_, n) => element(n))
@@ -55,7 +55,7 @@ for (const store of ['embedded', 'redis'] as const) {
       )
     })
 
-    test('the digits of a long id are on every road, in HTTP, on the command line and in the match of a route', async () => {
+    test('a long id keeps its digits for every consumer, in HTTP, on the command line and in the match of a route', async () => {
       await suite.daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'ids' })
       const ids = ['7615917337495251231', '7615917337495251232']
       for (const id of ids) {
@@ -97,7 +97,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.deepEqual(own.data, { id: ids[0] })
     })
 
-    test('a skill decides the HTTP response to a webhook that waits', async () => {
+    test('a skill can set the HTTP response to a webhook that waits', async () => {
       const ask = (http: unknown) =>
         fetch(`${suite.daemon.url}/ask`, { method: 'POST', headers: json, body: JSON.stringify({ http }) })
       const page = await ask({
@@ -121,7 +121,7 @@ for (const store of ['embedded', 'redis'] as const) {
         body: JSON.stringify({ http: { status: 303, headers: { Location: 'https://example.org/' } } }),
       })
       assert.deepEqual([moved.status, moved.headers.get('location')], [303, 'https://example.org/'])
-      // What cannot be a response is a dead letter that says why, and the sender hears that its message is durable.
+      // An invalid response becomes a dead letter with the reason, and the sender gets a 202.
       const bad = await ask({ status: 700 })
       assert.equal(bad.status, 202)
       const letters = await until(async () => {
@@ -131,7 +131,7 @@ for (const store of ['embedded', 'redis'] as const) {
       assert.match(letters, /send_rejected/)
     })
 
-    test('a cookie is the conversation, and nobody can read it', async () => {
+    test('a cookie can name the conversation, and is not readable in it', async () => {
       const cookie = 'sid=s3ssion-of-ada; theme=dark'
       const first = await post('/web', '{"a":1}', { cookie })
       const second = await post('/web', '{"a":2}', { cookie })
@@ -141,8 +141,8 @@ for (const store of ['embedded', 'redis'] as const) {
       const [one, two] = shown.map((each) => Object(each).message.conversation)
       assert.match(one, /^web:cookie:[\da-f]{32}$/)
       assert.equal(one, two)
-      const said = [JSON.stringify(shown), suite.daemon.output()]
-      assert.doesNotMatch(said.join(), /s3ssion/)
+      const outputs = [JSON.stringify(shown), suite.daemon.output()]
+      assert.doesNotMatch(outputs.join(), /s3ssion/)
     })
   })
 }

@@ -7,7 +7,7 @@ import { type Chat, openSite } from '../fixtures/daemon.ts'
 import { type ModelAnswer, startOpenAiServer } from '../fixtures/openai-server.ts'
 import { until } from '../fixtures/until.ts'
 
-/** Waits for the files that its text names. */
+/** Waits for the files that are named in its text. */
 const SLOW = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -57,7 +57,7 @@ routes:
           .filter((one) => one === line).length === count,
       line,
     )
-  /** Says something, and gives its id once it waits in its lane. */
+  /** Sends texts. Resolves with their ids when the last one is queued. */
   const queue = async (chat: Chat, ...texts: string[]) => {
     const ids: string[] = []
     for (const text of texts) {
@@ -76,14 +76,14 @@ routes:
     daemon = await site.start()
     return daemon.chat(`${new URL(chat.socket.url).pathname}?conversation=${conversation}&after=0`)
   }
-  const told = async (id: string) => {
+  const notesOf = async (id: string) => {
     const { history } = Object(await daemon.invoke('message-show', { id }))
     return history.flatMap(({ road, what }: { road: string; what: string }) =>
       road === 'dispatch' ? what : [],
     )
   }
 
-  test('collects what comes into one call, which a crash repeats as a whole and which is answered once', async () => {
+  test('collects its messages into one call, which is repeated after a crash and answered once', async () => {
     const before = await daemon.chat('/all')
     await queue(before, 'wait:one')
     await logged('wait:one')
@@ -100,16 +100,16 @@ routes:
     )
     assert.equal(chat.all('message')[1]?.inReplyTo, ids[2])
     assert.deepEqual(
-      [await told(ids[0] ?? ''), await told(ids[2] ?? '')],
+      [await notesOf(ids[0] ?? ''), await notesOf(ids[2] ?? '')],
       [['collected'], ['collects', 'done']],
     )
     const taken = []
     for (const _ of ids)
       taken.push(Object(await daemon.invoke('gateway-receive', { gateway: 'all', timeout: 0 })).text)
-    assert.deepEqual(taken, ['wait:one', 'a', 'wait:two'], 'the receive road has each')
+    assert.deepEqual(taken, ['wait:one', 'a', 'wait:two'], 'a worker gets each message')
   })
 
-  test('lets stand alone what may decide an approval', async () => {
+  test('does not collect a message that may decide an approval', async () => {
     const chat = await daemon.chat('/known?token=a-token')
     await queue(chat, 'wait:five')
     await logged('wait:five')
@@ -122,7 +122,7 @@ routes:
     )
   })
 
-  test('takes only the newest, and notes the others as superseded', async () => {
+  test('runs only for the newest message, and notes the others as superseded', async () => {
     const chat = await daemon.chat('/new')
     await queue(chat, 'wait:three')
     await logged('wait:three')
@@ -133,14 +133,14 @@ routes:
       chat.all('message').map(({ text }) => text),
       ['wait:three', 'c'],
     )
-    assert.deepEqual(await Promise.all(ids.map(told)), [
+    assert.deepEqual(await Promise.all(ids.map(notesOf)), [
       ['superseded'],
       ['superseded'],
       ['supersedes', 'done'],
     ])
   })
 
-  test('steers a running model between two steps, and once more after a crash', async () => {
+  test('steers a running model between two steps, again after a crash', async () => {
     script.push(
       { calls: [{ name: 'slow', args: { text: 'wait:four' } }] },
       { hang: true },
@@ -161,9 +161,9 @@ routes:
       )
       assert.match(JSON.stringify(messages.at(-1)), /rather tea/)
     }
-    assert.deepEqual(await told(second), ['steered'])
+    assert.deepEqual(await notesOf(second), ['steered'])
     assert.deepEqual(
-      (await told(first)).filter((what: string) => what !== 'model'),
+      (await notesOf(first)).filter((what: string) => what !== 'model'),
       ['is steered', 'done'],
     )
     assert.equal(chat.all('message').length, 1)

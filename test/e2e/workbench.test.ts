@@ -22,7 +22,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     assert.equal(code, 0, err)
     return JSON.parse(out)
   }
-  /** An agent waits five seconds after a person; so does this. */
+  /** Calls a skill as an agent, which must wait for five seconds after the edit of a person. */
   const asAgent = (skill: string, args: object) =>
     until(
       () =>
@@ -34,7 +34,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
       30_000,
     )
 
-  test('agents put tasks on the board, claim and finish them, and people see it', async () => {
+  test('agents add, claim and finish tasks, which people can see', async () => {
     const build = { title: 'build the parser', acceptance: ['its tests pass'] }
     const task = Object(await daemon.invoke('task-add', build))
     assert.deepEqual([task.id, task.kind, task.status], ['task-1', 'build', 'open'])
@@ -57,7 +57,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     assert.equal(board.document.tasks[0].result, 'merged')
   })
 
-  test('a task of the wrong shape is refused with what is wrong, and changes nothing', async () => {
+  test('an invalid task is refused with the reason, and not stored', async () => {
     const before = readFileSync(path('task_board.json'), 'utf8')
     await assert.rejects(
       daemon.invoke('task-add', { title: 'no acceptance' }),
@@ -67,7 +67,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     assert.equal(readFileSync(path('task_board.json'), 'utf8'), before)
   })
 
-  test('an agent that read an older state is told so', async () => {
+  test('an agent that read an older state gets document_conflict', async () => {
     const set = { active_task_id: 'task-2', next_action: 'read src/parser.ts' }
     const add = { touched_files: ['src/parser.ts'], risks: ['no fuzzing'] }
     await daemon.invoke('workbench-update', { set, add })
@@ -83,7 +83,7 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     )
   })
 
-  test('a person may always write, and agents wait five seconds after', async () => {
+  test('a person can always write, and agents must wait for five seconds after that', async () => {
     await run('update', '--risk', 'the deadline')
     await assert.rejects(
       daemon.invoke('workbench-update', { set: { next_action: 'now' } }),
@@ -106,13 +106,13 @@ describe('the workbench of a project', { timeout: 300_000 }, async () => {
     assert.equal(json('agent_state.json').next_action, 'later')
   })
 
-  test('a past moment of the board can be seen', async () => {
+  test('an earlier revision of the board can be shown', async () => {
     const { code, out } = await site.run(['state', 'replay', 'task_board', '--revision', '2', '--json'])
     assert.equal(code, 0)
     assert.equal(JSON.parse(out).document.tasks.length, 1)
   })
 
-  test('a project gets its own schemas, and its migration runs once for who reads next', async () => {
+  test('a project can have its own schemas, and their migration runs once', async () => {
     const other = join(site.dir, 'other')
     const { code, out } = await site.run(['state', 'init', other])
     assert.equal(code, 0)

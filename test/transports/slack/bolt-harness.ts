@@ -77,7 +77,7 @@ async function post(port: number, type: string, payload: JsonObject): Promise<De
 
 /** A site whose routes send all events to an app with this source. */
 export function openApp(slack: SlackServer, source: string, file = 'apps/app.js'): Site {
-  const site = openSite({ ownProcess: true, routes: routesFor(slack, `./${file}`) })
+  const site = openSite({ routes: routesFor(slack, `./${file}`) })
   site.write(file, source)
   return site
 }
