@@ -197,6 +197,30 @@ https://meet.example/x, and more`,
     })
   }
 
+  test('ends after its duration: days by the calendar, hours and minutes by the clock', async () => {
+    const berlin = 'DTSTART;TZID=Europe/Berlin:20260328T120000'
+    for (const [start, duration, end] of [
+      ['DTSTART;VALUE=DATE:20261203', 'P1D', '2026-12-04'],
+      ['DTSTART;VALUE=DATE:20261203', 'P2W', '2026-12-17'],
+      ['DTSTART:20261203T090000', 'PT1H30M', '2026-12-03T10:30:00'],
+      ['DTSTART:20261203T230000', 'P1DT2H', '2026-12-05T01:00:00'],
+      // The clocks change in the night to 29 March.
+      [berlin, 'P1D', '2026-03-29T10:00:00Z'],
+      [berlin, 'PT24H', '2026-03-29T11:00:00Z'],
+      [berlin, 'P99999999999999D', undefined],
+    ] as const) {
+      const lines = event('UID:1', 'SUMMARY:x', start, `DURATION:${duration}`)
+      const { invitation } = await parseAlone(calendar('METHOD:REQUEST', ...lines))
+      assert.deepEqual([invitation?.uid, invitation?.end], ['1', end], `${start} ${duration}`)
+    }
+  })
+
+  test('may be a task: it ends when it is due', async () => {
+    const task = ['BEGIN:VTODO', 'UID:1', 'DTSTART:20261203T090000Z', 'DUE:20261204T090000Z', 'END:VTODO']
+    const { invitation } = await parseAlone(calendar('METHOD:REQUEST', ...task))
+    assert.deepEqual([invitation?.start, invitation?.end], ['2026-12-03T09:00:00Z', '2026-12-04T09:00:00Z'])
+  })
+
   test('may be an answer or a cancellation', async () => {
     const attendee = 'ATTENDEE;PARTSTAT=TENTATIVE:mailto:anna@example.net'
     const reply = await parseAlone(

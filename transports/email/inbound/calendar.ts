@@ -37,14 +37,20 @@ export type Invitation = {
 }
 
 const MAX_BYTES = 256 * 1024
-/** Outlook does not quote the name of a zone in which there is a colon or a comma. */
+/**
+ * Outlook does not quote the name of a zone in which there is a colon or a comma:
+ * `DTSTART;TZID=(UTC+01:00) Berlin, Rome:20261203T100000`. The name is quoted before parsing.
+ */
 const BARE_ZONE =
   /^((?:DTSTART|DTEND|DUE|RECURRENCE-ID)\b[^\n":]{0,200}?;TZID=)([^"\n;]{0,200}[:,][^"\n;]{0,200})(:\d{8}(?:T\d{6}Z?)?)$/gim
-/** Maximum characters of a text, of a parameter, and of an address (RFC 5321, section 4.5.3.1). */
+/** Maximum characters of a text and of a parameter. */
 const MAX_TEXT = 20_000
 const MAX_PARAMETER = 500
+/** Maximum characters of an address (RFC 5321, section 4.5.3.1). */
 const MAX_ADDRESS = 320
 const MAX_ATTENDEES = 500
+/** Maximum DURATION (seconds) that is added to a start: 100 years. */
+const MAX_DURATION = 36_500 * 86_400
 /** Maximum number of calendars in a mail that are tried. */
 const MAX_CALENDARS = 5
 
@@ -80,7 +86,7 @@ function parseCalendar(text: string): ICAL.Component | undefined {
   })
 }
 
-/** Keeps only properties and folded lines: some programs do not fold descriptions. */
+/** Drops the further lines of a text that should have been folded: some programs do not fold descriptions. */
 function withoutInvalidLines(text: string): string {
   const lines = text.split('\n')
   return lines.filter((line) => /^(?:[ \t]|[a-z][a-z\d-]{1,60}[;:])/i.test(line)).join('\n')
@@ -142,7 +148,11 @@ function addressOf(property: ICAL.Property): string {
 
 function timeOf(property: ICAL.Property | null): string | undefined {
   const time = attempt(() => property?.getFirstValue())
-  if (!(property && time instanceof ICAL.Time)) return undefined
+  return property && time instanceof ICAL.Time ? formatTime(time, property) : undefined
+}
+
+/** Formats a time in the zone of its property. */
+function formatTime(time: ICAL.Time, property: ICAL.Property): string {
   if (time.isDate) return time.toString()
   const zone = time.zone?.tzid
   if (zone && zone !== 'floating') return isoOf(time.toJSDate())
@@ -151,15 +161,28 @@ function timeOf(property: ICAL.Property | null): string | undefined {
   return instant === undefined ? time.toString() : isoOf(new Date(instant))
 }
 
+/** DTEND, the DUE of a task that has a start, or the start plus DURATION. */
 function endOf(event: ICAL.Component, start: ICAL.Property | null): string | undefined {
-  const end = timeOf(event.getFirstProperty('dtend'))
+  const due = event.hasProperty('dtstart') ? event.getFirstProperty('due') : null
+  const end = timeOf(event.getFirstProperty('dtend')) ?? timeOf(due)
   if (end !== undefined) return end
   const from = attempt(() => start?.getFirstValue())
   const duration = attempt(() => event.getFirstPropertyValue('duration'))
-  if (!(from instanceof ICAL.Time && duration instanceof ICAL.Duration)) return undefined
-  const begin = timeOf(start)
-  if (!begin?.endsWith('Z')) return undefined
-  return isoOf(new Date(Date.parse(begin) + duration.toSeconds() * 1000))
+  if (!(start && from instanceof ICAL.Time && duration instanceof ICAL.Duration)) return undefined
+  return Math.abs(duration.toSeconds()) <= MAX_DURATION ? timeAfter(from, duration, start) : undefined
+}
+
+/** Counts days and weeks by the calendar, and the rest in seconds (RFC 5545, section 3.3.6). */
+function timeAfter(from: ICAL.Time, duration: ICAL.Duration, start: ICAL.Property): string {
+  const sign = duration.isNegative ? -1 : 1
+  const days = sign * (duration.weeks * 7 + duration.days)
+  const seconds = sign * (duration.hours * 3_600 + duration.minutes * 60 + duration.seconds)
+  const time = from.clone()
+  time.adjust(days, 0, 0, 0)
+  const sameTimeOfDay = formatTime(time, start)
+  if (sameTimeOfDay.endsWith('Z')) return isoOf(new Date(Date.parse(sameTimeOfDay) + seconds * 1000))
+  time.adjust(0, 0, 0, seconds)
+  return time.toString()
 }
 
 function isoOf(date: Date): string {
