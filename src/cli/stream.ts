@@ -20,7 +20,7 @@ export type StreamReader = { event(name: string, data: JsonObject): void; onBrea
 /**
  * Reads the daemon's event stream until `signal` aborts. Survives restarts of the daemon, and
  * continues after the last message. Throws if it cannot start: `not_running`, `unauthorized`,
- * `bad_request` for an invalid filter.
+ * `bad_request` for an invalid filter. Also throws what `reader` throws.
  */
 export async function readStream(
   environs: Environs,
@@ -31,28 +31,39 @@ export async function readStream(
   let lastId: string | undefined
   const parser = createParser({
     onEvent({ event = 'message', data, id }) {
-      if (id !== undefined) lastId = id
       reader.event(event, jsonObjectSchema.parse(parseJson(data)))
+      if (id !== undefined) lastId = id
     },
   })
+  const open = async (attemptSignal: AbortSignal) => {
+    const connection = await connect(environs)
+    return connection.stream(new URLSearchParams(query).toString(), lastId, attemptSignal)
+  }
   let hasBegun = false
+  const ifLost = (error: unknown) => {
+    const isUnauthorized = error instanceof TriviumError && error.code === 'unauthorized'
+    if (!signal.aborted && (!hasBegun || isUnauthorized)) throw error
+    return undefined
+  }
   for (let failures = 0; !signal.aborted; failures++) {
     if (hasBegun) await pause(backoff(failures, BACKOFF), signal)
+    const attempt = new AbortController()
     try {
-      const connection = await connect(environs)
-      const chunks = await connection.stream(new URLSearchParams(query).toString(), lastId, signal)
-      hasBegun = true
-      for (;;) {
-        const next = await inTime(chunks.next(), AbortSignal.any([signal, AbortSignal.timeout(MAX_SILENCE)]))
+      const chunks = await open(AbortSignal.any([signal, attempt.signal])).catch(ifLost)
+      if (chunks) hasBegun = true
+      while (chunks) {
+        const silence = AbortSignal.any([signal, AbortSignal.timeout(MAX_SILENCE)])
+        const next = await inTime(chunks.next(), silence).catch(ifLost)
         if (!next || next.done) break
         failures = 0
         parser.feed(String(next.value))
       }
-    } catch (error) {
-      const isUnauthorized = error instanceof TriviumError && error.code === 'unauthorized'
-      if (!signal.aborted && (!hasBegun || isUnauthorized)) throw error
+    } finally {
+      // A silent connection would otherwise stay open beside the next one.
+      attempt.abort()
     }
     parser.reset()
+    // Later attempts of the same outage have `failures` > 0.
     if (failures === 0 && !signal.aborted) reader.onBreak('The daemon does not answer; trying again.')
   }
 }
