@@ -20,6 +20,19 @@ export function createRunCancel(deps: {
 }) {
   const { pauses, journal, now } = deps
   const outcomeOf = async (id: string) => (await journal.outcomes([id]))[0] ?? 'gone'
+  const ended = (id: string, signal: AbortSignal | undefined) =>
+    waitFor({
+      attempt: async () => {
+        const current = await outcomeOf(id)
+        return current === 'running' ? {} : { value: current }
+      },
+      watch(wake) {
+        const timer = setInterval(wake, POLL_INTERVAL)
+        return () => clearInterval(timer)
+      },
+      timeout: END_TIMEOUT,
+      signal,
+    })
 
   return async (
     { messageId, reason = 'an operator cancelled it' }: { messageId: string; reason?: string },
@@ -35,23 +48,14 @@ export function createRunCancel(deps: {
       const others = cancels.filter((one) => one.messageId !== messageId)
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }
     })
-    const finalOutcome = await waitFor({
-      attempt: async () => {
-        const current = await outcomeOf(messageId)
-        return current === 'running' ? {} : { value: current }
-      },
-      watch(wake) {
-        const timer = setInterval(wake, POLL_INTERVAL)
-        return () => clearInterval(timer)
-      },
-      timeout: END_TIMEOUT,
-      signal: call.signal,
-    })
-    // The attempt has ended, or ignores its signal. The next attempt must not be cancelled.
-    await pauses.change((state) => ({
-      ...state,
-      cancels: state.cancels.filter((one) => one.messageId !== messageId),
-    }))
+    // Undefined: it still runs after the timeout, or the caller has disconnected.
+    const finalOutcome = await ended(messageId, call.signal).finally(() =>
+      // The attempt has ended, or ignores its signal. The next attempt must not be cancelled.
+      pauses.change((state) => ({
+        ...state,
+        cancels: state.cancels.filter((one) => one.messageId !== messageId),
+      })),
+    )
     return { ok: true, messageId, cancelled: finalOutcome === 'dead', outcome: finalOutcome ?? 'running' }
   }
 }
