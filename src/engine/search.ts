@@ -16,16 +16,16 @@ import type { messages } from './operations/messages.ts'
 export type MessageRow = ReturnType<typeof rowOf>
 
 /** Maximum characters of a text in a row. */
-const SHOWN = 200
+const MAX_TEXT = 200
 
 /** The row of a message. */
-export function rowOf(message: Message, outcome: Outcome, shown = SHOWN) {
+export function rowOf(message: Message, outcome: Outcome, maxText = MAX_TEXT) {
   const { id, gateway, transport, from, conversation, subject, text, attachments, data } = message
   const event = typeof data.event === 'string' ? data.event : undefined
   const head = { id, at: timeOf(id), gateway, transport, from, conversation }
   const files = attachments.length || undefined
   const summary = subject === undefined ? summaryOf(data.body) : undefined
-  return { ...head, text: text.slice(0, shown), outcome, ...defined({ subject, summary, event, files }) }
+  return { ...head, text: text.slice(0, maxText), outcome, ...defined({ subject, summary, event, files }) }
 }
 
 type Filter = Omit<MessageQuery, 'gateways'> & {
@@ -40,11 +40,21 @@ export function searchOf(
   caller: Pick<Caller, 'gateways' | 'kind'>,
 ): MessageQuery & { outcomes?: Outcome[] | undefined } {
   const { gateway, outcome, ...query } = search ? both(filter, search) : filter
-  const [own, other] = [filter.gateway, search?.gateway]
   if (gateway !== undefined) requireGateway(caller, gateway)
-  const isNone = own !== undefined && other !== undefined && own !== other
-  const gateways = gateway === undefined ? caller.gateways : isNone ? [] : [gateway]
-  return { ...query, outcomes: outcome, gateways }
+  // No gateway: nothing is found.
+  if (search && isContradictory(filter, search)) return { ...query, outcomes: outcome, gateways: [] }
+  return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
+}
+
+/** The fields of which a message has one value. */
+const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation'] as const
+
+/** Whether no message can match both the filter and the search words. */
+function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): boolean {
+  return SINGLE_VALUES.some((field) => {
+    const [wanted, searched] = [filter[field], search[field]]
+    return wanted !== undefined && searched !== undefined && wanted !== searched
+  })
 }
 
 /** Both a filter and search words must hold. If both give a sender or an event, the words win. */
