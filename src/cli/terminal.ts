@@ -18,8 +18,8 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
     out: (text: string) => out(escapeUnpainted(text)),
     err: (text: string) => err(escapeUnpainted(text)),
     /**
-     * Draws a full screen at each `draw` and every second. `leave` restores the previous content.
-     * `quit` is called at q, Escape and Ctrl-C.
+     * Shows a full screen, drawn every second and when `draw` is called. `leave` restores the previous
+     * content. `quit` is called at q, Escape and Ctrl-C.
      */
     enterScreen(lines: () => readonly string[], quit: () => void) {
       // Overwrites each line in place, to avoid flicker.
@@ -37,6 +37,7 @@ export function createTerminal(json: boolean, { out, err }: Streams) {
       })
       const leave = () => {
         clearInterval(timer)
+        process.stdout.off('resize', draw)
         keys?.setRawMode(false).pause()
         out('\x1b[?7h\x1b[?25h\x1b[?1049l')
       }

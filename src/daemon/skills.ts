@@ -18,14 +18,14 @@ import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
 import { isOwnRoute } from './own-routes.ts'
 
-/** Skills built into the daemon. */
-const BUILT_IN = new Set(builtInSkills.map(({ name }) => name))
-
-/** Makes the skill manager, which has no skills before `connect`, and what runs skills with it. */
+/** Makes the skill manager, which has no skills before `connect`, and the services that its skills use. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
   const { config, store, metrics, tracing, access, audit, router, note, dataDir, version, log, now } = base
   const runs = createRunRecords(store.kv)
-  const isBuiltIn = (name: string) => BUILT_IN.has(name)
+  const handOver = handOverClick({ gateways: base.gateways, record: audit.record })
+  const builtIn = [...builtInSkills, ...approvals.skills, handOver]
+  const builtInNames = new Set(builtIn.map(({ name }) => name))
+  const isBuiltIn = (name: string) => builtInNames.has(name)
   const usage = createUsage({ kv: store.kv, isBuiltIn, clean: base.clean, log, now })
   const budgets = createBudgets({
     kv: store.kv,
@@ -48,11 +48,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     shippedFolder: SHIPPED_SKILLS,
     globals: services.globals,
     redact: base.clean,
-    skills: [
-      ...builtInSkills,
-      ...approvals.skills,
-      handOverClick({ gateways: base.gateways, record: audit.record }),
-    ],
+    skills: builtIn,
     middleware: [
       createAuditMiddleware({ record: audit.record, isBuiltIn }),
       usage.middleware,
@@ -67,8 +63,8 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
       telemetry: tracing?.models,
       onUsage({ messageId, ...detail }) {
         const currency = detail.money === undefined ? undefined : currencyOf(config().model)
-        const said = { ...detail, ...defined({ currency }) }
-        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail: said })
+        const noted = { ...detail, ...defined({ currency }) }
+        if (messageId !== undefined) note(messageId, { road: 'dispatch', what: 'model', detail: noted })
       },
     }),
     missing: mcp.missing,

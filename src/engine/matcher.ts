@@ -78,7 +78,9 @@ function compileHoursKey(wanted: readonly string[]): KeyCondition {
   const explain = (message: Matched) => {
     const matched = test(message)
     const reason = matched ? undefined : `outside of hours ${wanted.join(' or ')}`
-    return [{ key: 'hours', matched, wanted: show(wanted), actual: read(message), ...defined({ reason }) }]
+    return [
+      { key: 'hours', matched, wanted: show(wanted), actual: show(read(message)), ...defined({ reason }) },
+    ]
   }
   return { key: 'hours', wanted, read, test, explain, cost: COST.hours, isOfPlace: false }
 }

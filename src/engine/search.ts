@@ -47,7 +47,7 @@ export function searchOf(
 }
 
 /** The fields of which a message has one value. */
-const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation'] as const
+const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation', 'event'] as const
 
 /** Whether no message can match both the filter and the search words. */
 function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): boolean {
@@ -57,7 +57,7 @@ function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): b
   })
 }
 
-/** Both a filter and search words must hold. If both give a sender or an event, the words win. */
+/** Both a filter and search words must hold. If both give a sender, that of the words is used. */
 function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter, 'search'> {
   const since = Math.max(filter.since ?? 0, search.since ?? 0)
   const ends = [filter.until, search.until].filter((time) => time !== undefined)
@@ -71,6 +71,7 @@ export function createSearch(
   store: Pick<Store, 'journal'>,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {
   return {
+    /** Returns fewer than `limit` if they are large; an empty list is the end. */
     async list({ limit, before, ...filter }, { caller }) {
       const search = searchOf(filter, caller)
       const found: Message[] = []

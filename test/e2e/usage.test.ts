@@ -123,6 +123,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       await post(daemon, 'good')
       await post(daemon, 'bad')
       await daemon.invoke('calls')
+      // A skill of the daemon, which is not counted.
+      await daemon.invoke('handover-click')
       const seen = await until(async () => {
         const found = Object(await daemon.invoke('skill-usage', { name: 'flaky' }))
         return found.runs === 3 ? found : undefined
@@ -148,6 +150,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(Object(await daemon.invoke('skill-usage', { name: 'flaky' })).runs, 3)
       const all = (await site.run(['skill', 'usage'])).out
       assert.match(all, /flaky +3 +1 /)
+      assert.doesNotMatch(all, /handover-click/)
       assert.match(
         (await site.run(['skill', 'usage', '--name', 'flaky'])).out,
         /Called by: route orders \(2\), skill calls \(1\)/,

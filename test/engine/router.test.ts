@@ -149,7 +149,7 @@ describe('the router', () => {
         key: 'hours',
         matched: false,
         wanted: `'${hours[0]}'`,
-        actual: clock,
+        actual: `'${clock}'`,
         reason: `outside of hours ${hours[0]}`,
       },
       {

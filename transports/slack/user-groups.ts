@@ -24,7 +24,7 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
     const answers = await Promise.allSettled(
       (await workspaces.ready()).map(({ api }) => api.usergroups.users.list({ usergroup: group })),
     )
-    // Each group belongs to one of the workspaces, so the others refuse.
+    // Each group belongs to one of the workspaces, so the others refuse with `no_such_subteam`.
     const users = answers.flatMap((each) => (each.status === 'fulfilled' ? (each.value.users ?? []) : []))
     const isKnown = answers.some(({ status }) => status === 'fulfilled')
     if (isKnown) {
@@ -32,13 +32,15 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
       faults.delete(group)
       return
     }
-    const [failure] = answers.flatMap((each) =>
+    const failures = answers.flatMap((each) =>
       each.status === 'rejected' ? [slackFailure(each.reason)] : [],
     )
+    const failure = failures.find(({ code }) => code !== 'no_such_subteam') ?? failures[0]
     const fault = `the members of the user group ${group} cannot be read: ${failure?.reason ?? 'there is no workspace'}`
     if (!faults.has(group)) log.warn({ group }, fault)
     faults.set(group, fault)
   }
+  // `load` rejects only if the workspaces are not known yet, which is a fault of its own.
   const loadAll = async (groups: readonly string[]) => void (await Promise.allSettled(groups.map(load)))
 
   return {
@@ -49,8 +51,9 @@ export function createUserGroups(options: SlackOptions, { log, now }: TransportD
       await loadAll(wanted)
     },
     /**
-     * Loads a group again after an event about its change
-     * (https://docs.slack.dev/reference/events/subteam_members_changed). Ignores other payloads.
+     * Loads a group again after an event about its change: `subteam_members_changed` has its id,
+     * `subteam_updated` the whole group (https://docs.slack.dev/reference/events/subteam_updated).
+     * Ignores other payloads.
      */
     handleEvent(payload: JsonObject): void {
       const group = textAt(payload, 'event.subteam_id') ?? textAt(payload, 'event.subteam.id') ?? ''

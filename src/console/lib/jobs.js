@@ -7,13 +7,13 @@ import { link } from './router.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
-/** Kinds of badges, by state. */
-const KINDS = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
+/** Kinds of badges, by the state of the job. */
+const BADGES = { running: 'busy', done: 'good', failed: 'bad', cancelled: 'dim' }
 /** Maximum number of jobs that are shown at first, and that are loaded. */
 const SHOWN = 5
 const MAX_JOBS = 200
 
-/** Job kinds for people. */
+/** Labels of the kinds of jobs. */
 export const KIND_NAMES = {
   replay: 'replay',
   'dead-letters': 'dead letters',
@@ -33,24 +33,26 @@ export function Jobs({ isSelected = () => true, ended, none = null, isAll = fals
   const { value, error, reload } = loaded
   const [isOpen, setOpen] = useState(isAll)
   const jobs = (value ?? []).filter(isSelected)
-  const running = jobs.filter(({ state }) => state === 'running').length
+  const running = jobs.flatMap(({ id, state }) => (state === 'running' ? [id] : []))
+  const isRunning = running.length > 0
   useEffect(() => {
     const timer = setInterval(
       () => document.hidden || reload(),
-      running > 0 ? POLL_INTERVAL.running : POLL_INTERVAL.idle,
+      isRunning ? POLL_INTERVAL.running : POLL_INTERVAL.idle,
     )
     return () => clearInterval(timer)
-  }, [running])
-  const [previous, setPrevious] = useState(0)
+  }, [isRunning])
+  const [previous, setPrevious] = useState([])
   useEffect(() => {
-    if (running < previous) ended?.()
+    const hasEnded = (id) => (value ?? []).some((job) => job.id === id && job.state !== 'running')
+    if (previous.some(hasEnded)) ended?.()
     setPrevious(running)
-  }, [running])
-  const wait = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
-  if (!value) return wait
-  if (jobs.length === 0) return error ? wait : none
+  }, [running.join()])
+  const status = (isAll || error) && html`<${Wait} of=${loaded} what="the jobs" />`
+  if (!value) return status
+  if (jobs.length === 0) return error ? status : none
   const shown = isOpen ? jobs : jobs.slice(0, SHOWN)
-  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}${wait}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
+  return html`<section class="jobs" aria-label=${isAll ? 'All jobs' : 'Jobs'}>${!isAll && html`<h2>Jobs</h2>`}${status}<ul>${shown.map((job) => html`<${Job} key=${job.id} job=${job} reload=${reload} />`)}</ul>
     ${jobs.length > shown.length && html`<p><button type="button" onClick=${() => setOpen(true)}>Show all ${jobs.length}</button></p>`}</section>`
 }
 
@@ -67,9 +69,9 @@ function Job({ job, reload }) {
     reload()
   }
   return html`<li class="card job" data-row tabindex="-1" aria-label=${aboutJob(job)}>
-    <div><p><${Badge} kind=${KINDS[state]}>${state}<//> <b>${aboutJob(job)}</b> <${Where} of=${job} /></p>
+    <div><p><${Badge} kind=${BADGES[state]}>${state}<//> <b>${aboutJob(job)}</b> <${Where} of=${job} /></p>
     ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(result)}`} · by ${by}, ${dateTime(new Date(startedAt).getTime())} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(job)}`} · by ${by}, ${dateTime(new Date(startedAt).getTime())} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
   </li>`
@@ -102,7 +104,7 @@ function aboutJob({ kind, target }) {
     return conditions.length > 0 ? `${action}: ${conditions.join(', ')}` : action
   }
   if (kind === 'person-erase') return 'Erase a person'
-  return `${kind} ${Object.values(target ?? {}).join(' ')}`
+  return `${kind} ${Object.values(target).join(' ')}`
 }
 
 /** A time of ISO 8601 in the time of this browser; ids and names unchanged. */
@@ -110,11 +112,12 @@ function shownTime(text) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? dateTime(new Date(text).getTime()) : text
 }
 
-function resultOf(result) {
+function resultOf({ result, target }) {
   if (result.events !== undefined) return `${result.events.toLocaleString('en')} events were replayed`
   if (result.records !== undefined)
     return [`${result.records.toLocaleString('en')} records were erased`, ...laterOf(result)].join('; ')
-  if (result.count !== undefined) return `${result.count.toLocaleString('en')} were there`
+  if (result.count !== undefined)
+    return `${result.count.toLocaleString('en')} were ${target.do === 'retry' ? 'retried' : 'dropped'}`
   return JSON.stringify(result).slice(0, 200)
 }
 

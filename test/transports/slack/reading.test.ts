@@ -139,7 +139,11 @@ test('an organisation with the app is answered with its token, and its people ar
   const slack = await startSlackServer()
   const org = { team: 'Acme', team_id: 'E1', enterprise_id: 'E1', is_enterprise_install: true }
   slack.fail('auth.test', { body: { ok: true, ...org, user_id: 'U0BOT', bot_id: 'B0BOT' } })
-  slack.fail('auth.teams.list', { body: { ok: true, teams: [{ id: 'T1', name: 'Sales' }] } })
+  slack.fail(
+    'auth.teams.list',
+    { body: { ok: true, teams: [{ id: 'T2' }], response_metadata: { next_cursor: 'more' } } },
+    { body: { ok: true, teams: [{ id: 'T1', name: 'Sales' }], response_metadata: { next_cursor: '' } } },
+  )
   const acme = await startSlackGateway({ 'bot-token': ['xoxb-test'] }, undefined, { server: slack })
   t.after(() => acme.close())
   const installed = { enterprise_id: 'E1', is_enterprise_install: true }

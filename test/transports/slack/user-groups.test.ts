@@ -122,6 +122,24 @@ routes:
     assert.match(detail ?? '', /user group S0ADMINS cannot be read: missing_scope/)
   })
 
+  test('of one of two workspaces: health shows its reason, not that the other does not know the group', async () => {
+    const server = await startSlackServer()
+    server.fail(
+      'auth.test',
+      { body: { ok: true, team_id: 'T1', user_id: 'U1BOT', bot_id: 'B1' } },
+      { body: { ok: true, team_id: 'T2', user_id: 'U2BOT', bot_id: 'B2' } },
+    )
+    server.fail(
+      'usergroups.users.list',
+      { body: { ok: false, error: 'no_such_subteam' } },
+      { body: { ok: false, error: 'missing_scope' } },
+    )
+    const options = { 'user-groups': ['S0ADMINS'], 'bot-token': ['xoxb-one', 'xoxb-two'] }
+    const setup = await startSlackGateway(options, undefined, { server })
+    after(() => setup.close())
+    assert.match(setup.transport.health().detail ?? '', /S0ADMINS cannot be read: missing_scope/)
+  })
+
   test('does not apply to people of another workspace, or without a verified author', async () => {
     const server = await startSlackServer()
     membersAre(server, ['U1ANN'])

@@ -1,4 +1,5 @@
 import type { TransportDeps } from '../../../src/core/transport.ts'
+import { defined } from '../../../src/lib/defined.ts'
 import { type SlackApi, slackFailure } from '../api.ts'
 import { createDirectory } from './directory.ts'
 import { createThreads } from './threads.ts'
@@ -24,6 +25,9 @@ export type Workspace = {
   isAgent?: boolean
 }
 
+/** Workspaces of an organisation per request: the maximum of `auth.teams.list`. */
+const PAGE = 1_000
+
 /** The bot's identity in a workspace. `isOrg`: in an organisation that installed the app as a whole. */
 export type Identity = Omit<Workspace, 'teams' | 'directory' | 'threads'> & { isOrg: boolean }
 
@@ -44,20 +48,32 @@ export async function openWorkspace(
   deps: TransportDeps,
 ): Promise<Workspace> {
   const { team, api } = identity
-  const answer = isOrg ? await api.auth.teams.list().catch(ifTokenRejected) : undefined
-  const { teams = [] } = answer ?? {}
+  const teams = isOrg ? await teamsOf(api).catch(noneIfTokenRejected) : []
   return {
     ...identity,
-    teams: new Set([team, ...teams.flatMap(({ id = [] }) => id)]),
+    teams: new Set([team, ...teams]),
     directory: createDirectory(api, deps),
     threads: createThreads(deps, team),
   }
 }
 
+/** The ids of the workspaces of an organisation that use the app, from all pages of Slack's list. */
+async function teamsOf(api: SlackApi): Promise<string[]> {
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await api.auth.teams.list({ limit: PAGE, ...defined({ cursor }) })
+    ids.push(...(page.teams ?? []).flatMap(({ id }) => id ?? []))
+    cursor = page.response_metadata?.next_cursor || undefined
+  } while (cursor !== undefined)
+  return ids
+}
+
 /**
- * For `catch`: without a valid token there are no workspaces, but the event about the end of the app
- * must still be handled.
+ * For `catch`: the end of the app is an event too, and arrives after its token has ended. Handling it
+ * opens the workspace, which then needs no teams.
  */
-function ifTokenRejected(error: unknown): undefined {
-  if (!slackFailure(error).isToken) throw error
+function noneIfTokenRejected(error: unknown): string[] {
+  if (slackFailure(error).isToken) return []
+  throw error
 }
