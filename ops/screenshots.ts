@@ -48,7 +48,8 @@ async function takeScreenshot(
   const height = width === PHONE ? 760 : 720
   const page = await browser.newPage({ viewport: { width, height }, colorScheme, reducedMotion: 'reduce' })
   await page.goto(`${demo.url}/#token=${demo.token}`)
-  await page.getByRole('navigation').waitFor()
+  // On a phone the views are behind the menu.
+  await page.locator('#views').waitFor({ state: 'attached' })
   await page.evaluate(`location.hash = ${JSON.stringify(`#/${path.map(encodeURIComponent).join('/')}`)}`)
   await wait(LOADING_MS)
   const file = `${FOLDER}/${name}-${width}-${colorScheme}.png`
