@@ -9,10 +9,9 @@ import type { Gateways } from '../engine/gateways.ts'
 import type { RefusalCount } from '../engine/refusal-tally.ts'
 import type { UnroutedCount } from '../engine/unrouted-tally.ts'
 import type { Queues } from '../features/bullmq/queues.ts'
-import { heldCounts } from '../features/pauses/held-counts.ts'
-import type { Pause } from '../features/pauses/records.ts'
-import type { Held } from '../features/pauses/view.ts'
+import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import type { TroubleReadings } from '../features/troubles/readings.ts'
+import { defined } from '../lib/defined.ts'
 import type { SkillManager } from '../runtime/manager.ts'
 import type { McpServers } from '../runtime/mcp/servers.ts'
 import type { LastReload, Readings } from './metrics/readings.ts'
@@ -102,8 +101,6 @@ function createPing(store: Pick<Store, 'ping'>, now: () => number) {
   }
 }
 
-type PauseView = { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined }
-
 /** Makes a reader of the pauses with the number of messages that wait for each. The numbers are cached. */
 function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () => number) {
   let countedAt = Number.NEGATIVE_INFINITY
@@ -114,10 +111,10 @@ function createPauseReadings(jobs: Pick<Jobs, 'held'>, view: PauseView, now: () 
     if (!counts || now() - countedAt >= COUNTS_LIFETIME) {
       countedAt = now()
       // Without the store, the pauses are still known.
-      counts = heldCounts(jobs, view.pauseOf).catch(() => new Map())
+      counts = heldCounts(jobs, view).catch(() => () => undefined)
     }
-    const known = await counts
-    return pauses.map((pause) => ({ ...pause, waiting: known.get(pause)?.waiting ?? 0 }))
+    const countOf = await counts
+    return pauses.map((pause) => ({ ...pause, ...defined({ waiting: countOf(pause)?.waiting }) }))
   }
 }
 

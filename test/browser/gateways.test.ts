@@ -59,6 +59,27 @@ describe('gateways in the console', { timeout: 120_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('gateway')
   })
+
+  test('that are paused do not count as working, here and on their page', async () => {
+    await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'stocktaking' })
+    await daemon.post('/shop', '{"text":"waits"}')
+    await show('gateways')
+    const shop = page.getByRole('article', { name: 'shop' })
+    const head = shop.getByRole('banner').or(shop.locator('header'))
+    await head.getByText('paused', { exact: true }).waitFor()
+    assert.equal(await head.getByText('works').count(), 0)
+    await shop.getByRole('link', { name: 'See 1 message' }).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('gateways-paused')
+    await show('gateways/shop')
+    await page.getByRole('heading', { name: 'shop paused' }).waitFor()
+    await shots('gateway-paused')
+    await show('now')
+    await page.getByText('stocktaking. 1 message waits.').waitFor()
+    await shots('now-paused')
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
+  })
+
   test('have a list of refusals with a quiet gateway beside a noisy one, which says what it leaves out', async () => {
     await deliver(0, '/till')
     for (let n = 0; n < 50; n++) await deliver(n)

@@ -29,6 +29,7 @@ routes: [{ name: all, skill: echo }]
       .first()
       .waitFor()
     await press('Replay orders to audit')
+    await dialog.getByText('1 event that it has not read yet comes only once.').waitFor()
     await dialog.getByText(/^3 events, from .* to /).waitFor()
     const range = dialog.getByRole('textbox', { name: 'Range' })
     await range.fill('yesterday 10-11')

@@ -4,12 +4,16 @@ import { replayRange } from './replay.js'
 import { count } from './troubles.js'
 
 /** Replays a range of a topic to a consumer group. */
-export function replayGroup({ topic, group }) {
+export function replayGroup({ topic, group, lag = 0 }) {
+  const unread =
+    lag > 0
+      ? ` ${count(lag, 'event')} that it has not read yet ${lag === 1 ? 'comes' : 'come'} only once.`
+      : ''
   return replayRange({
     skill: 'event-replay',
     of: { topic, queue: group },
     title: `Replay events of ${topic} to ${group}?`,
-    effect: 'The group gets what it has read in that time once more. Other groups do not.',
+    effect: `The group gets what it has read in that time once more.${unread} Other groups get nothing.`,
   })
 }
 

@@ -40,19 +40,19 @@ export function actions() {
   return [...(isViewer.value ? [] : changing), ...looking].map((each) => ({ kind: 'action', ...each }))
 }
 
-/** Pauses for gateways, routes and own skills. */
-export function pauses(skills, routes) {
+/** Pauses for the gateways, routes and own skills that are not paused. */
+export function pauses(skills, routes, paused) {
   if (isViewer.value) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
   const entry = (kind, name) => ({
-    ...{ kind: 'action', name: `Pause ${kind} ${name} …` },
+    ...{ kind: 'action', name: `Pause ${kind} ${name} …`, of: [kind, name] },
     run: () => pauseWith({ kind, of: { [kind]: name }, name }),
   })
   return [
     ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
     ...routes.map(({ name }) => entry('route', name)),
     ...own.map(({ name }) => entry('skill', name)),
-  ]
+  ].filter(({ of: [kind, name] }) => !paused.some((each) => each.kind === kind && each.name === name))
 }
 
 /** What can be resumed. Conversations are handed back in their own view. */

@@ -104,7 +104,7 @@ function useEntries(text) {
   )
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   // Offered only to those who begin to type it, as there are many.
-  const all = PAUSES.test(text) ? [...pauses(skills, routes), ...fixed] : fixed
+  const all = PAUSES.test(text) ? [...pauses(skills, routes, paused), ...fixed] : fixed
   const found = all
     .map((entry) => ({ entry, rank: rankOf(entry, words) }))
     .filter(({ rank }) => rank !== undefined)

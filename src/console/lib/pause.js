@@ -62,8 +62,8 @@ export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   })
 }
 
-/** A button that pauses or resumes. `kind`: of the operations; `of`: their arguments. */
-export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
+/** A button that pauses or resumes. `kind`: of the operations; `of`: their arguments; `pill`: whether it marks what is paused. */
+export function Pause({ kind, of, name, words = ['Pause', 'Resume'], pill = true }) {
   const {
     value: pauses,
     error,
@@ -90,6 +90,6 @@ export function Pause({ kind, of, name, words = ['Pause', 'Resume'] }) {
   const why =
     found &&
     html`by ${found.by ?? 'somebody'} for <${Age} at=${found.since} />${found.reason ? `: ${found.reason}` : ''}`
-  return html`${found && html`<span class="paused-by"><${Badge} kind="warn">paused<//> <span class="dim">${why}</span></span>`}
+  return html`${found && html`<span class="paused-by">${pill && html`<${Badge} kind="warn">paused<//>`} <span class="dim">${pill ? why : html`Paused ${why}`}</span></span>`}
     <button changes type="button" aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
 }

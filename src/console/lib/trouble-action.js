@@ -40,9 +40,12 @@ function resumeOf({ code, where, title }) {
   return undefined
 }
 
+/** `3 messages wait.`: the text of a pause for which some wait. Its count is 1 also if none does. */
+const WAITING = /\d messages? waits?\.$/
+
 /** The filter of the messages that wait for a pause; undefined if none does. */
 function waitingFor({ where, text }) {
-  if (text.includes('No message waits')) return undefined
+  if (!WAITING.test(text)) return undefined
   const { gateway, skill, reason } = where
   return { outcome: 'waiting', ...(gateway ? { gateway } : skill ? {} : { route: reason }) }
 }

@@ -65,15 +65,20 @@ export function GatewaysPage() {
 const MANY_REFUSED = 0.2
 
 function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
-  const paused = now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
+  const paused = pauseOf(name)
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${paused !== undefined} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
-    <p class="buttons">${paused ? html`<${Badge} kind="warn">paused<//> <${TroubleAction} trouble=${paused} />` : html`<button changes type="button" class="small" aria-label=${`Pause gateway ${name}`} onClick=${() => pauseWith({ kind: 'gateway', of: { gateway: name }, name })}>Pause …</button>`}
+    <p class="buttons">${paused ? html`<${TroubleAction} trouble=${paused} />` : html`<button changes type="button" class="small" aria-label=${`Pause gateway ${name}`} onClick=${() => pauseWith({ kind: 'gateway', of: { gateway: name }, name })}>Pause …</button>`}
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
   </article>`
+}
+
+/** The trouble that says that a gateway is paused; undefined if it is not. */
+function pauseOf(name) {
+  return now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
 }
 
 /** Rate, last message, refusals, and a chart of the last hour. */
@@ -106,7 +111,13 @@ function Sparkline({ of: { accepted, refused } }) {
   </svg>`
 }
 
-function GatewayState({ ok, traffic, isUnknown }) {
+/** A paused gateway does not count as one that works; that it refuses or is down is shown as well. */
+function GatewayState({ ok, traffic, isUnknown, isPaused }) {
+  const isFine = ok && !isRefusing(traffic)
+  return html`<span class="states">${!(isPaused && isFine) && html`<${Connection} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} />`}${isPaused && html` <${Badge} kind="warn">paused<//>`}</span>`
+}
+
+function Connection({ ok, traffic, isUnknown }) {
   // Whether it refuses is not known.
   if (ok && !traffic)
     return html`<${Badge} title="Its traffic is not known">${isUnknown ? 'connected' : '…'}<//>`
@@ -128,8 +139,8 @@ export function GatewayPage({ name }) {
   const { loaded, traffic } = useTraffic(name)
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="gateways" title="Gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} />`}</h1>
-      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pauseOf(name) !== undefined} />`}</h1>
+      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} pill=${false} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}

@@ -19,6 +19,11 @@ const LATENCY = [
   { name: 'p50', color: 'accent', of: (point) => point.latency?.p50 },
   { name: 'p95', color: 'warn', of: (point) => point.latency?.p95 },
 ]
+/** Intervals (s) of the labels of latencies, in whole units. */
+const LATENCY_STEPS = [
+  ...[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30],
+  ...[60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 604_800],
+]
 const DEPTH = [
   { name: 'waiting', color: 'warn', of: (point) => point.waiting },
   { name: 'running', color: 'accent', of: (point) => point.running },
@@ -92,7 +97,7 @@ function PastCharts({ since, until }) {
 
 function Charts({ points, span, every }) {
   return html`<${Chart} title="Messages a second" points=${points} lines=${RATES} show=${rate} least=${1} span=${span} every=${every} />
-    <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} span=${span} every=${every} />
+    <${Chart} title="From acceptance to the skill" points=${points} lines=${LATENCY} show=${(seconds) => took(seconds * 1000)} least=${0.02} steps=${LATENCY_STEPS} span=${span} every=${every} />
     <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
 }
 

@@ -63,7 +63,7 @@ function Usage({ name, range }) {
       return {
         usage,
         currency,
-        budgets: budgets.filter(({ skill }) => skill === name),
+        budgets: budgets.filter(({ budget, skill }) => budget === 'total' || skill === name),
         routes: routes.filter(({ target, to }) => target === 'skill' && to === name),
       }
     },
@@ -75,8 +75,9 @@ function Usage({ name, range }) {
     return () => clearInterval(timer)
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
-  const { usage, currency, routes, budgets } = value
+  const { usage, currency, routes, budgets: known } = value
   const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots } = usage
+  const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
     <h2>${nameOf(range)}</h2>
@@ -92,9 +93,10 @@ function Usage({ name, range }) {
       </div>`
     }
     ${budgets.map(
-      ({ limit, unit, used, most }) =>
-        html`<p key=${limit}>Budget ${limit}: <meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter> <span class="dim">${unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`}</span></p>`,
+      ({ budget, limit, unit, used, most }) =>
+        html`<p key=${`${budget} ${limit}`}>Budget ${budget === 'total' ? 'of all skills' : 'of this skill'}, ${limit}: <meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter> <span class="dim">${unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`}</span></p>`,
     )}
+    ${cost && html`<p class="dim">${budgets.some(({ skill }) => skill === name) ? 'Its budget is' : 'It has no budget of its own. Budgets are'} set in <code>model.budget</code> of routes.yaml. <a href=${link('cost')}>All budgets and costs</a></p>`}
     ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&

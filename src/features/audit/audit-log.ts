@@ -33,7 +33,7 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 
   return {
     async record(entry: Omit<AuditEntry, 'at'>): Promise<void> {
-      const full: AuditEntry = { at: deps.now(), ...entry }
+      const full: AuditEntry = withOneName({ at: deps.now(), ...entry })
       const event = { type: entry.action, source: entry.by, data: full }
       await topics.publish(AUDIT_TOPIC, [event]).catch((err) => {
         log.error({ err, audit: full }, 'an entry of the audit log could not be stored')
@@ -66,12 +66,20 @@ async function readEntries(topics: Topics, start: number, end: number) {
     const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
     for (const { position, event } of items) {
       const entry = auditEntrySchema.safeParse(event.data).data
-      if (entry && position <= end) found.push({ position, entry })
+      if (entry && position <= end) found.push({ position, entry: withOneName(entry) })
     }
     if (!more) break
     after = items.at(-1)?.position ?? end
   }
   return found
+}
+
+/** The control token without a name, whichever way it came: `control` by HTTP, `http control` by a call of code. */
+const CONTROL_TOKEN = /^(?:http )?control$/
+
+/** An entry whose author has the same name as in the console. Entries of older versions have others. */
+function withOneName(entry: AuditEntry): AuditEntry {
+  return CONTROL_TOKEN.test(entry.by) ? { ...entry, by: 'control-token' } : entry
 }
 
 type Filter = {

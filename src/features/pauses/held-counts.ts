@@ -1,5 +1,5 @@
 import type { Jobs } from '../../core/store.ts'
-import type { Pause } from './records.ts'
+import { isSame, type Pause } from './records.ts'
 import type { Held } from './view.ts'
 
 /** Held jobs read at most, and ids per pause. */
@@ -8,19 +8,29 @@ const [MOST_READ, MOST_IDS] = [1_000, 20]
 /** `waiting`: held messages of a pause, without those behind them in their conversations. `messageIds`: the oldest ones. */
 export type HeldCount = { waiting: number; messageIds: string[] }
 
-/** Counts what waits for each pause. Reads up to 1,000 held messages: with more, the counts are of the oldest. */
-export async function heldCounts(
-  jobs: Pick<Jobs, 'held'>,
-  pauseOf: (job: Held) => Pause | undefined,
-): Promise<ReadonlyMap<Pause, HeldCount>> {
+/** The pauses known to this daemon. */
+export type PauseView = { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined }
+
+/** The count of a pause; undefined for a pause that began after the counting. */
+export type CountOf = (pause: Pause) => HeldCount | undefined
+
+/**
+ * Counts what waits for each pause. Reads up to 1,000 held messages: with more, the counts are of the oldest. A pause is
+ * found by what it pauses, because its record is a new object after each load.
+ */
+export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
+  const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))
+  const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
   const { items } = await jobs.held('dispatch', '', MOST_READ)
-  const counts = new Map<Pause, HeldCount>()
   for (const job of items) {
-    const pause = pauseOf(job)
-    if (!pause) continue
-    const known = counts.get(pause) ?? { waiting: 0, messageIds: [] }
-    const messageIds = known.messageIds.length < MOST_IDS ? [...known.messageIds, job.id] : known.messageIds
-    counts.set(pause, { waiting: known.waiting + 1, messageIds })
+    const pause = view.pauseOf(job)
+    const count = pause && find(pause)
+    if (!count) continue
+    count.waiting++
+    if (count.messageIds.length < MOST_IDS) count.messageIds.push(job.id)
   }
-  return counts
+  return (pause) => {
+    const found = find(pause)
+    return found && { waiting: found.waiting, messageIds: found.messageIds }
+  }
 }

@@ -3,11 +3,10 @@ import type { ServiceOf } from '../../core/operation.ts'
 import type { Jobs } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
-import { type HeldCount, heldCounts } from './held-counts.ts'
+import { type HeldCount, heldCounts, type PauseView } from './held-counts.ts'
 import type * as operations from './operations.ts'
 import { gatewayOf, type Pause } from './records.ts'
 import type { PauseService } from './service.ts'
-import type { Held } from './view.ts'
 
 /** A pause in the result of `pause-list`, of any kind. `since` (Unix ms) is absent if unknown. */
 type Listed =
@@ -18,9 +17,7 @@ type ListedSchedule = { id: string; name?: string | undefined; paused?: { since:
 
 /** The parts of the daemon that know of pauses. */
 type Parts = {
-  roads: {
-    pauses: { view: { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined } }
-  }
+  roads: { pauses: { view: PauseView } }
   jobs: Pick<Jobs, 'held'>
   push: { service: { list(): Promise<readonly Pick<SubscriptionInfo, 'name' | 'state' | 'paused'>[]> } }
   durable: { services: { schedules: { list(args: object, call: Call): Promise<readonly ListedSchedule[]> } } }
@@ -39,8 +36,8 @@ export function withPauseList(
       const { gateways } = call.caller
       const { view } = roads.pauses
       const pauses = view.list()
-      const counts = pauses.length > 0 ? await heldCounts(jobs, view.pauseOf) : new Map<Pause, HeldCount>()
-      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(counts.get(pause) ?? NOTHING_HELD) }))
+      const countOf = pauses.length > 0 ? await heldCounts(jobs, view) : undefined
+      const ofDispatch = pauses.map((pause) => ({ ...pause, ...(countOf?.(pause) ?? NOTHING_HELD) }))
       // A program limited to some gateways sees only their pauses; others concern all gateways.
       if (gateways) return ofDispatch.filter((pause) => gateways.includes(gatewayOf(pause) ?? ''))
       const [subscriptions, schedules] = await Promise.all([

@@ -11,13 +11,13 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   const conversations = pauses.filter(({ kind }) => kind === 'conversation')
   const others = pauses.filter(({ kind }) => kind !== 'conversation')
   const found = others.map((pause) => {
-    const { kind, name, since, by, reason, waiting = 0 } = pause
+    const { kind, name, since, by, reason, waiting } = pause
     return info('paused', whereOf(pause), {
       title: `${capitalised(kind)} ${name} is paused`,
       text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. ${waitingText(waiting)}`,
       todo: `\`trivium ${kind} resume ${name}\` ends the pause.`,
       since,
-      ...(waiting > 0 && { count: waiting }),
+      ...(waiting !== undefined && waiting > 0 && { count: waiting }),
     })
   })
   if (conversations.length === 0) return found
@@ -35,7 +35,8 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   return [...found, takenOver]
 }
 
-function waitingText(waiting: number): string {
+function waitingText(waiting: number | undefined): string {
+  if (waiting === undefined) return 'Its messages are accepted, but wait.'
   if (waiting === 0) return 'No message waits yet; its messages are accepted, but wait.'
   return `${counted(waiting, 'message waits', 'messages wait')}.`
 }

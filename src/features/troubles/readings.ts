@@ -41,7 +41,7 @@ export type PauseReading = {
   by: string
   reason?: string
   until?: number
-  /** Number of messages that wait for it, without those behind them in their conversations. */
+  /** Number of messages that wait for it, without those behind them in their conversations. Absent while unknown. */
   waiting?: number
 }
 

@@ -82,12 +82,12 @@ for (const kind of ['embedded', 'redis'] as const) {
           'console control-token:Ada sign-out ok',
           'console control-token:Ada reload ok',
           'cli user@host dead-letter-drop ok',
-          'http control dead-letter-drop ok',
+          'http control-token dead-letter-drop ok',
           'console control-token:Ada dead-letter-drop ok',
           'console control-token:Ada sign-in ok',
         ],
       )
-      assert.equal(shown.filter((line) => line === 'http control message-submit ok').length, 3)
+      assert.equal(shown.filter((line) => line === 'http control-token message-submit ok').length, 3)
       assert.deepEqual(
         (await list({ action: 'dead-letter-*', by: 'control' })).find(({ via }) => via === 'http')?.target,
         { id },
