@@ -120,7 +120,7 @@ export const catalogue = {
   ),
   send_not_found: permanent(
     404,
-    'No planned send with the key {id} is waiting. To find one that was already due, use its id, or its key with `gateway` or `messageId`.',
+    'No planned send with the id or key {id} is waiting. To find one that was already due, use its id, or its key with `gateway` or `messageId`.',
   ),
   send_decided: permanent(409, 'The send {id} was due at {at} and {fate}; it can no longer be cancelled.'),
   send_key_ambiguous: permanent(

@@ -66,7 +66,7 @@ function both(filter: Omit<Filter, 'search'>, search: SearchWords): Omit<Filter,
   return { ...filter, ...search, since, ...defined({ until, outcome }) }
 }
 
-/** Searches messages by content and outcome, page by page. */
+/** `search` reads one page. `list` reads pages until `limit`, or until their texts have `LARGE_READ` characters. */
 export function createSearch(
   store: Pick<Store, 'journal'>,
 ): Pick<ServiceOf<typeof messages>, 'search' | 'list'> {

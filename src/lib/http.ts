@@ -55,6 +55,8 @@ export function isLoopback(address: string): boolean {
 
 /** Whether a `Host` is safe from DNS rebinding: an address, localhost, a name without a dot, or none. */
 export function isLocalName(host: string | undefined): boolean {
-  const name = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1').replace(/^\[|\]$/g, '')
+  // `[::1]:8080` and `host:8080`
+  const withoutPort = host?.replace(/^(\[.*\]|[^:]*):\d*$/, '$1')
+  const name = withoutPort?.replace(/^\[|\]$/g, '')
   return !name?.includes('.') || /\.localhost$/i.test(name) || isIP(name) !== 0
 }

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 
 /**
- * A schema for `settings`, or for a text alone, which is then the value of `key`. Not a union, whose errors would not name the
- * wrong setting. `former`: former spellings of keys, by their present names.
+ * Extends a schema by a short form: a text stands for `{ [key]: text }`. Not a union, whose errors
+ * would not name the wrong setting. `former` maps the present name of a key to its former spelling.
  */
 export function orShorthand<T extends z.ZodType>(
   key: string,

@@ -23,17 +23,17 @@ describe('the control token', { timeout: 120_000 }, async () => {
     const other = await (await openContext()).newPage()
     await other.goto(`${daemon.control}/#token=${before}`)
     await other.getByText('Live', { exact: true }).waitFor()
-    const waiting = fetch(`${daemon.control}/v1/stream`, { headers: { authorization: `Bearer ${before}` } })
-    const reader = (await waiting).body?.getReader()
+    const stream = fetch(`${daemon.control}/v1/stream`, { headers: { authorization: `Bearer ${before}` } })
+    const reader = (await stream).body?.getReader()
     assert.ok(reader)
-    const ended = (async () => {
+    const streamEnded = (async () => {
       for (;;) if ((await reader.read()).done) return
     })().catch(() => undefined)
     await show('configuration')
     await press('Replace the control token …')
     await answer('Replace')
     await page.getByText(/The new control token is in .*control-token/).waitFor()
-    await ended
+    await streamEnded
     assert.notEqual(stored(), before)
     assert.deepEqual([await statusWith(before), await statusWith(stored())], [401, 200])
     await other.getByLabel('Control token').waitFor()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { workerOf } from '../../src/core/delegation-words.ts'
 
-const cut = (text: string) => workerOf(text, undefined)
+const parse = (text: string) => workerOf(text, undefined)
 
 test('a delegation may begin with its worker', () => {
   for (const [text, worker] of [
@@ -17,9 +17,9 @@ test('a delegation may begin with its worker', () => {
     ['ada:\ncheck', 'ada'],
     ['7: check', '7'],
   ] as const)
-    assert.deepEqual(cut(text), { worker, task: 'check' }, text)
-  assert.deepEqual(cut('ada: https://example.com/i/1'), { worker: 'ada', task: 'https://example.com/i/1' })
-  assert.deepEqual(cut('ada: 10:30 call Bob'), { worker: 'ada', task: '10:30 call Bob' })
+    assert.deepEqual(parse(text), { worker, task: 'check' }, text)
+  assert.deepEqual(parse('ada: https://example.com/i/1'), { worker: 'ada', task: 'https://example.com/i/1' })
+  assert.deepEqual(parse('ada: 10:30 call Bob'), { worker: 'ada', task: '10:30 call Bob' })
 })
 
 test('a colon in a URL, a time of day or a host does not make the text before it a worker', () => {
@@ -40,5 +40,5 @@ test('a colon in a URL, a time of day or a host does not make the text before it
     'node:fs is missing',
     'to 10:30 move the call',
   ])
-    assert.deepEqual(cut(task), { worker: 'worker', task }, task)
+    assert.deepEqual(parse(task), { worker: 'worker', task }, task)
 })

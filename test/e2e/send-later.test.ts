@@ -45,7 +45,7 @@ describe('gateway-send with a time', { timeout: 300_000 }, () => {
     }
     assert.match((await site.run(['send', 'list'])).out, /No planned sends/)
     const unknown = await site.run(['send', 'cancel', 'unknown'])
-    assert.match(unknown.err, /No planned send with the key unknown is waiting/)
+    assert.match(unknown.err, /No planned send with the id or key unknown is waiting/)
     assert.equal(again.all('message').length, 1)
     await second.end()
   })

@@ -13,8 +13,8 @@ routes:
     match: { gateway: demo, data.body.fail: "true" }
     skill: fail
     retry: { attempts: 2, delay: 10ms }
-  - name: silent
-    match: { gateway: demo, data.body.quiet: "true" }
+  - name: record
+    match: { gateway: demo, data.body.record: "true" }
     skill: record
   - name: ask
     match: { gateway: ask }
@@ -46,7 +46,7 @@ for (const kind of ['embedded', 'redis'] as const) {
     test('one message is dispatched, received and published as an event independently', async () => {
       await suite.daemon.invoke('event-subscribe', { topic: 'gateway-message', queue: 'watchers' })
       await suite.daemon.invoke('event-subscribe', { topic: 'seen', queue: 'road' })
-      const { status, id } = await accept({ quiet: true, n: 1 })
+      const { status, id } = await accept({ record: true, n: 1 })
       assert.equal(status, 202)
 
       const seen = Object(
@@ -63,7 +63,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(events[0].type, 'webhook')
       assert.equal(events[0].source, 'demo')
       assert.equal(events[0].data.messageId, id)
-      assert.deepEqual(events[0].data.body, { quiet: true, n: 1 })
+      assert.deepEqual(events[0].data.body, { record: true, n: 1 })
       const received = Object(
         await suite.daemon.invoke('gateway-receive', { gateway: 'demo', timeout: 20_000 }),
       )
@@ -100,7 +100,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       const { invoke } = suite.daemon
       const topic = 'gateway-message'
       for (const queue of ['reader', 'sleeper']) await invoke('event-subscribe', { topic, queue })
-      const { id } = await accept({ quiet: true })
+      const { id } = await accept({ record: true })
       const show = async () => Object(await invoke('message-show', { id }))
       const groups = async () =>
         Object.fromEntries((await show()).events.map((one: object) => Object.values(one)))
@@ -115,6 +115,7 @@ for (const kind of ['embedded', 'redis'] as const) {
         ['accepted', 'demo', { state: 'waiting' }],
       )
       assert.ok(history[0].detail.from)
+      // The conversation of a webhook message is its id.
       const { receipt } = Object(await invoke('gateway-receive', { conversation: id, lease: 60_000 }))
       const leased = (await show()).receive
       assert.deepEqual([leased.state, leased.by], ['leased', 'http control'])

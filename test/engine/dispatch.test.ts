@@ -16,7 +16,7 @@ import { begin, callOf, newMessage, partsOf, routeOf, untilEmpty, untilNoted } f
 
 async function stage(
   t: TestContext,
-  invoke: (dispatch: Dispatch, stage: { outbox: Pick<Outbox, 'reply'> }) => unknown,
+  invoke: (dispatch: Dispatch, parts: { outbox: Pick<Outbox, 'reply'> }) => unknown,
   routes: Route[] = [routeOf()],
 ) {
   const store = await openStore(t)
@@ -114,6 +114,7 @@ describe('dispatch', () => {
     },
     {
       title: 'sends the result after a send that was permanently rejected',
+      // With `wait`, the send waits for its outcome, which is the rejection.
       args: { wait: 9 },
       replies: ['by the skill', 'result'],
     },
@@ -169,6 +170,7 @@ describe('dispatch', () => {
     const letter = await store.jobs.deadLetters.get(id)
     const errors = [1, 2, 3].map((attempt) => ({ message: `failure ${attempt}` }))
     assert.partialDeepStrictEqual(letter, { reason: 'attempts', errors, message: { text: 'hello' } })
+    // Each is the route and the outcome.
     assert.deepEqual(counts, ['all retry', 'all retry', 'all dead'])
     assert.deepEqual(ended, [id])
   })
@@ -208,7 +210,7 @@ describe('dispatch', () => {
     const id = await accept()
     const { cursor } = await store.journal.unpumped(1)
     await store.journal.pumped(cursor, id, [{ id, lane: 'demo/c1', group: 'all', messageId: id }])
-    // As a process that dies: its claim expires.
+    // Like a process that dies: its claim expires.
     await store.jobs.claim(DISPATCH_QUEUE, { max: 1, lease: 1 })
     startWorker()
     await untilNoted(id, 'dead')
@@ -230,7 +232,8 @@ describe('dispatch', () => {
       replay({ since: 0, dryRun: false, ...args }, callOf({ caller: { kind: 'http', gateways: ['demo'] } }))
     const counts = { seen: 4, routes: {}, routed: 0, unrouted: 0, answered: 0, more: 0 }
     assert.deepEqual(await runReplay(), { ...counts, unrouted: 4 })
-    for (const each of [routes.use, use]) each([routeOf()])
+    routes.use([routeOf()])
+    use([routeOf()])
     assert.deepEqual(await runReplay({ dryRun: true }), { ...counts, routed: 4, routes: { all: 4 } })
     await assert.rejects(runReplay({ gateway: 'private' }), { code: 'forbidden' })
     assert.deepEqual(await runReplay({ since: Date.now() + 1000 }), { ...counts, seen: 0 })
@@ -250,7 +253,8 @@ describe('dispatch', () => {
     for (const id of ids)
       await until(async () => (await store.journal.outcomes([id]))[0] === 'unrouted', 'the outcome')
     const { match, use } = createRouter([])
-    for (const each of [routes.use, use]) each([routeOf()])
+    routes.use([routeOf()])
+    use([routeOf()])
     const run = (jobs: Pick<typeof store.jobs, 'add'>) =>
       createReplay({ store: { ...store, jobs: { ...store.jobs, ...jobs } }, match, now: Date.now })(
         { since: 0, dryRun: false },
@@ -290,7 +294,7 @@ describe('dispatch', () => {
     let isApproved = false
     const { accept, untilNoted, store, attempts, replies, ended } = await stage(t, () => {
       if (!isApproved) throw new TriviumError('approval_pending', { name: 'work', id: 'ap1' })
-      return 'isApproved'
+      return 'approved'
     })
     const id = await accept()
     await untilNoted(id, 'waits for an approval')
@@ -302,7 +306,7 @@ describe('dispatch', () => {
     await untilNoted(id, 'done')
     await untilEmpty(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 2)
-    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'isApproved', by: 'route all', to: id }])
+    assert.deepEqual(replies, [{ key: `${id}:all:0`, text: 'approved', by: 'route all', to: id }])
   })
 
   test('a run with collected messages has all of them after an approval, and runs once for several decisions', async (t) => {

@@ -32,7 +32,7 @@ const unknownContext: AssistantContext = {
 }
 
 /** The assistant on a data directory, as a command opens it. */
-function run(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
+function openAssistant(t: TestContext, dir = temporaryDir(t), scope: Scope = 'person') {
   const now = () => Date.UTC(2026, 4, 6, 12)
   const manager = createStateManager({ dir, documents: [assistantDocument], now })
   const logs = createLogs({ dir, now })
@@ -59,10 +59,10 @@ const time = '2026-05-06T12:00:00.000Z'
 
 /** The assistant on a state with these parts. */
 async function runWith(t: TestContext, parts: object) {
-  const first = run(t)
+  const first = openAssistant(t)
   await first.overview()
   writeFileSync(join(first.dir, 'state.json'), JSON.stringify({ ...first.stateOf(), ...parts }))
-  return run(t, first.dir)
+  return openAssistant(t, first.dir)
 }
 
 /** The longest time (ms of processor time) for which the work blocked the event loop. */
@@ -102,7 +102,10 @@ describe('limits of the state of the assistant', () => {
     await assert.rejects(assistant.remember({ text: 'one more' }, cli), { code: 'limit_reached' })
     assert.equal(stateOf().memory.length, LIMITS.notes.most)
     await assistant.forget({ id: 'memory-1', text: '' }, cli)
-    assert.equal((await assistant.remember({ text: 'one more' }, cli)).note.id, 'memory-10001')
+    assert.equal(
+      (await assistant.remember({ text: 'one more' }, cli)).note.id,
+      `memory-${LIMITS.notes.most + 1}`,
+    )
   })
 
   test('notes of unverified senders leave room for those of verified ones', async (t) => {
@@ -140,25 +143,27 @@ describe('limits of the state of the assistant', () => {
   })
 
   test('words for a digest or a schedule are refused if they are too long', async (t) => {
-    const { assistant } = run(t)
+    const { assistant } = openAssistant(t)
     const refused = { code: 'limit_reached' }
     await assert.rejects(assistant['digest-now']({ text: 'x'.repeat(1e6) }, cli), refused)
+    // A pattern that backtracks would not end on this.
     const words = `a${','.repeat(1e6)}x every day`
     await assert.rejects(assistant['schedule-in-words']({ text: words }, cli), refused)
   })
 
   test('a digest covers the same time if its message is tried again', async (t) => {
-    const { assistant, logs } = run(t)
+    const { assistant, logs } = openAssistant(t)
     const meta = { from: 'ada', conversation: 'c-1' }
     const at = Date.parse(time)
     await logs.message({ time: at, channel: 'team', role: 'user', content: 'the roof leaks', meta })
     const digest = () => assistant['digest-now']({ text: '' }, callFrom('team'))
     assert.match((await digest()).text, /the roof leaks/)
+    // `callFrom` gives all calls the same message.
     assert.match((await digest()).text, /the roof leaks/)
   })
 
   test('a digest lists conversations by their latest message, and leaves room for open work', async (t) => {
-    const { assistant, logs } = run(t)
+    const { assistant, logs } = openAssistant(t)
     let at = Date.parse(time) - 60_000
     const say = async (conversation: string, content: string) => {
       const meta = { from: 'ada', conversation }
@@ -179,7 +184,7 @@ describe('limits of the state of the assistant', () => {
   })
 
   test('a digest of words without a time is refused, and the next digest covers its time', async (t) => {
-    const { assistant, logs } = run(t)
+    const { assistant, logs } = openAssistant(t)
     const at = Date.parse(time) - 60_000
     const meta = { from: 'ada', conversation: 'c-1' }
     await logs.message({ time: at, channel: 'team', role: 'user', content: 'the roof leaks', meta })
@@ -217,7 +222,7 @@ describe('limits of the state of the assistant', () => {
   })
 
   test('a search for a word of every message is quick', async (t) => {
-    const { assistant, logs } = run(t)
+    const { assistant, logs } = openAssistant(t)
     const messages = Array.from({ length: 8_000 }, (_, n) => {
       return { channel: 'team', role: 'user', content: `hello ${n}`, meta: { messageId: `${n}` } } as const
     })
@@ -272,7 +277,7 @@ describe('limits of the state of the assistant', () => {
   })
 
   test('a note, a task, a query or a result that is too long is refused, and changes nothing', async (t) => {
-    const { assistant, delegations, stateOf } = run(t)
+    const { assistant, delegations, stateOf } = openAssistant(t)
     const { id } = (await assistant.delegate({ worker: 'ada', text: 'dig' }, cli)).delegation
     await assistant.remember({ text: `needle ${'x'.repeat(LIMITS.note.most - 10)}` }, cli)
     await assistant['search-notes'](search('needle'), cli)
@@ -291,7 +296,7 @@ describe('limits of the state of the assistant', () => {
 })
 
 test('a state.json of another program is adopted; parts of another shape are kept under extra', async (t) => {
-  const { assistant, manager, dir } = run(t)
+  const { assistant, manager, dir } = openAssistant(t)
   const old = {
     assistant_name: 'toy-platform',
     memory: [{ id: 'memory-1', text: 'old note', tags: [] }, 'a bare text'],
@@ -314,7 +319,7 @@ test('a state.json of another program is adopted; parts of another shape are kep
 })
 
 test('a state.json of version 1 is migrated: its notes belong to their channels, not to persons', async (t) => {
-  const { assistant, manager, dir } = run(t)
+  const { assistant, manager, dir } = openAssistant(t)
   const note = (id: string, channel: string) => ({ id, text: id, channel, time })
   const every = {
     name: 'x',
@@ -332,18 +337,18 @@ test('a state.json of version 1 is migrated: its notes belong to their channels,
     schedules: [{ id: 'schedule-1', channel: 'chat', by, ...every }],
   }
   writeFileSync(join(dir, 'state.json'), JSON.stringify(old))
-  const visible = async (call: Call, by = assistant) =>
-    (await by.recall(recall(), call)).notes.map(({ text }) => text)
+  const visible = async (call: Call, of = assistant) =>
+    (await of.recall(recall(), call)).notes.map(({ text }) => text)
   assert.deepEqual(await visible(cli), ['of-cli', 'of-team', 'of-open'])
   assert.deepEqual(await visible(callFrom('team')), [])
-  assert.deepEqual(await visible(callFrom('team'), run(t, dir, 'team').assistant), ['of-team'])
+  assert.deepEqual(await visible(callFrom('team'), openAssistant(t, dir, 'team').assistant), ['of-team'])
   assert.deepEqual(await visible(callFrom('open', { verified: false })), ['of-open'])
   const { document } = await manager.load('state')
   assert.deepEqual(pathGet(document, 'schedules.0.by'), { ...by, id: 'chat:ada' })
 })
 
 test('the scope team hides notes from people of other workspaces', async (t) => {
-  const { assistant } = run(t, temporaryDir(t), 'team')
+  const { assistant } = openAssistant(t, temporaryDir(t), 'team')
   await assistant.remember({ text: 'zanzibar' }, callFrom('team'))
   const bob = callFrom('team', { who: 'bob' })
   const partner = { ...bob, caller: { kind: 'route' as const, id: 'team:external:U9' } }
@@ -357,7 +362,7 @@ test('the scope team hides notes from people of other workspaces', async (t) => 
 
 describe('the assistant', () => {
   test('recalls notes by words, or the newest ones', async (t) => {
-    const { assistant } = run(t)
+    const { assistant } = openAssistant(t)
     for (const text of ['red apple', 'green apple', 'red car', 'The café opens at nine'])
       await assistant.remember({ text }, cli)
     const texts = async (args: Parameters<typeof assistant.recall>[0]) =>
@@ -367,7 +372,7 @@ describe('the assistant', () => {
   })
 
   test('searches the notes and then the transcript', async (t) => {
-    const { assistant, logs, stateOf, dir } = run(t)
+    const { assistant, logs, stateOf, dir } = openAssistant(t)
     const write = (content: string, role: 'user' | 'assistant' = 'user') =>
       logs.message({ channel: 'slack', role, content })
     const count = async (args: Parameters<(typeof assistant)['search-notes']>[0]) =>
@@ -394,7 +399,7 @@ describe('the assistant', () => {
   })
 
   test('lists the work that a person gave, took or shall do, and all of it to an operator', async (t) => {
-    const { assistant, delegations } = run(t)
+    const { assistant, delegations } = openAssistant(t)
     const [ada, bob] = [callFrom('team'), callFrom('team', { who: 'bob' })]
     await assistant.delegate({ worker: 'helper', text: 'of ada' }, ada)
     await assistant.delegate({ worker: 'team:bob', text: 'for bob' }, ada)

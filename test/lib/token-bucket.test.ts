@@ -17,6 +17,7 @@ describe('a token bucket', () => {
         }
         for (const [index, start] of taken.entries()) {
           const inWindow = taken.slice(index).filter((at) => at < start + rate.per).length
+          // A full bucket, and one refill within the window.
           assert.ok(inWindow <= rate.count * 2)
         }
       }),

@@ -10,7 +10,7 @@ import type { SlackOptions } from './options.ts'
 import type { Workspaces } from './workspaces/workspaces.ts'
 
 const EMOJI = { working: 'eyes', done: 'white_check_mark', failed: 'warning' }
-/** A message that is done sooner gets no reaction for its progress. */
+/** A message that is done sooner gets only the reaction for its outcome. */
 const WORKING_AFTER_MS = 400
 /** After this time, the reaction for the progress is removed. */
 const MAX_WORKING_MS = 15 * MINUTE
@@ -31,7 +31,7 @@ const askerSchema = z.object({
 
 type Asker = z.infer<typeof askerSchema>
 
-/** A message by Slack's ids and ours. Commands and clicks have no `ts`. */
+/** A message by Slack's ids and ours. `ts` is empty for commands and clicks. */
 type Followed = { team: string; channel: string; ts: string; id: string }
 
 /**
@@ -93,6 +93,7 @@ export function createProgress({ progress }: SlackOptions, deps: TransportDeps, 
       inBackground(async () => {
         for (const key of (await kv.list(prefix, MAX_FOLLOWED)).items) {
           const [team = '', channel = '', ts = '', id = ''] = key.slice(prefix.length).split('/')
+          // Without a readable record nobody can be notified of a failure.
           const asker = askerSchema.safeParse((await kv.get(key))?.value).data ?? { user: '' }
           void inBackground(() => showEnd({ team, channel, ts, id }, asker))
         }

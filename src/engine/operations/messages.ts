@@ -56,7 +56,7 @@ export const messages = {
     conversation: optional('Only messages of this conversation'),
     before: older,
     limit: limit.default(20).describe('Maximum number of messages'),
-  }).describe('Lists messages, newest first.'),
+  }).describe('Lists messages, newest first. Stops before `limit` after 4 million characters of text.'),
   /** The time per page is limited. `next` is the `before` of the next page; absent at the end. */
   search: messageFilter
     .extend({

@@ -46,13 +46,14 @@ export function createAdmission(parts: {
       if (!isAllowed(mail.from[0]?.address ?? '')) return refuse(incoming, 'sender')
       const { identity, undecided } = incoming.verdict ?? (await verify(mail, raw))
       if (undecided && waited() < decisionTimeout) {
+        // Logged once, at the first attempt.
         if (waited() === 0)
           deps.log.warn({ ...placeOf(incoming), reason: identity.detail }, 'a mail was set aside')
         return { outcome: 'undecided' }
       }
       const isUnproven = authentication === 'require' && identity.result !== 'pass'
-      // Without `allowed-senders` a forged name grants nothing, so the mail is accepted, but never
-      // answered.
+      // `prefer` refuses forged senders only with `allowed-senders`. Without it a forged name grants
+      // nothing, so the mail is accepted, but never answered.
       const isForged = authentication === 'prefer' && senders && identity.result === 'fail'
       return isUnproven || isForged ? refuse(incoming, 'authentication', identity) : { identity }
     },

@@ -58,6 +58,7 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
     const { workspace, target, sent } = sending
     const run = { key, workspace, signal, responseUrls: [target.responseUrl], isUnsure: unsure.has(key) }
     await calls.recordDuring(run, () => deliver(sending, parts))
+    // `recordDuring` also resolves when the gateway stops. Then the reply may be incomplete.
     signal.throwIfAborted()
     sent.channel ??= target.channel
     await records.keep(key, sent)
@@ -74,7 +75,7 @@ export function createSender(options: Options, deps: SlackDeps, workspaces: Work
       sendOnce(reply).catch(async (error: unknown) => {
         throw await sendError(error, reply, calls)
       }),
-    /** Reports `sent: false` although posts may exist: the next `send` looks for them. */
+    /** `sent: false` even if posts may exist: because of `unsure`, the next `send` looks for them. */
     async probe({ key }: Reply): Promise<Probed> {
       const earlier = await records.read(key)
       if (earlier) return { sent: true, receipt: receiptOf(earlier) }
@@ -129,7 +130,7 @@ function withTakeOver(reply: Reply, fields: SlackFields, { responseUrl }: Target
 async function deliver(sending: Sending, { modals, findReplaced, artifacts }: Parts): Promise<void> {
   const { reply, fields, sent, target, workspace } = sending
   const { approval, view } = fields
-  // Files cannot be ephemeral, so everything goes to direct messages, or nothing is sent.
+  // Files cannot be ephemeral, so they go to direct messages. If those are not possible, nothing is sent.
   const direct = reply.attachments?.length && isPrivate(sending) ? await directChannel(sending) : undefined
   if (view) await modals.open(view, sending)
   if (isModalOnly(reply, fields)) return
@@ -168,7 +169,7 @@ async function sendError(error: unknown, { gateway, key }: Reply, { doubt }: Cal
   if (error instanceof TriviumError) return error
   const { kind: callKind, seconds, reason } = slackFailure(error)
   if (callKind === 'rate-limited') return new SendPostponed(seconds * 1000)
-  // If the failed call had no visible effect, as an upload, the reply can simply be sent again.
+  // A call without a visible effect, such as an upload, is not doubtful: the reply can be sent again.
   const isDoubtful = await doubt(key).then(
     ({ mayBeMade }) => mayBeMade,
     () => true,

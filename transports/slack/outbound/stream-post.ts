@@ -39,6 +39,7 @@ export async function showText(
   const native = await append(quietMarkdown(text), { workspace, target }, stream, post)
   if (native) return native
   const [content = { text: '', blocks: [] }] = markdownPosts(`${text} …`)
+  // Slack shows its own stop button for agents.
   if (!workspace.isAgent) content.blocks.push(STOP)
   await finish(post, workspace)
   const metadata = withMark({ key: keyOf(id), part: 0 })
@@ -58,6 +59,7 @@ async function append(
   const { team, channel, thread, user } = target
   const { chat } = workspace.api
   const streamed = post ? stream.streamed : ''
+  // Unset until Slack confirms the next addition.
   delete stream.streamed
   // A retry may have produced a different text, and a mention may be complete only now.
   const continues = streamed !== undefined && text.startsWith(streamed) && text.length <= MAX_MARKDOWN

@@ -13,10 +13,11 @@ const REFUSAL_TTL_MS = MINUTE
 const RETRY_MS = 700
 
 /**
- * `name` is valid until `until` (Unix ms), and empty if Slack refuses it. `request` ends after the pause
- * that follows a failure, so that many callers cause one request.
+ * `value` (a name, or the `ts` of a thread) is valid until `until` (Unix ms), and empty if Slack
+ * refuses it. `request` includes the pause after a failure, so that callers during the pause do not
+ * cause another request.
  */
-type Entry = { name?: string; until: number; request?: Promise<void> }
+type Entry = { value?: string; until: number; request?: Promise<void> }
 
 /**
  * Caches names by id, the most recently used. Never throws. A temporary failure (rate limit, error,
@@ -33,21 +34,21 @@ export function createDirectory(api: SlackApi, { now, log }: TransportDeps) {
     let late: AbortSignal | undefined
     while (entry.until <= now() && !late?.aborted) {
       entry.request ??= askOnce(entry, ask)
-      if (entry.name) break
+      if (entry.value) break
       // Made only here, because most names are cached.
       late ??= AbortSignal.timeout(timeout)
       await inTime(entry.request, late)
     }
-    return entry.name
+    return entry.value
   }
 
   const askOnce = async (entry: Entry, ask: () => Promise<string | undefined>): Promise<void> => {
     try {
-      Object.assign(entry, { name: (await ask()) ?? '', until: now() + NAME_TTL_MS })
+      Object.assign(entry, { value: (await ask()) ?? '', until: now() + NAME_TTL_MS })
     } catch (error) {
       const { kind, reason } = slackFailure(error)
       log.debug({ reason }, 'a name could not be looked up')
-      if (kind === 'rejected') Object.assign(entry, { name: '', until: now() + REFUSAL_TTL_MS })
+      if (kind === 'rejected') Object.assign(entry, { value: '', until: now() + REFUSAL_TTL_MS })
       else await pause(RETRY_MS)
     }
     delete entry.request

@@ -16,7 +16,7 @@ import { createShardedTopics } from './topics.ts'
 
 /** The parts of a store that has several shards. */
 export function openShards(
-  bare: readonly Shard[],
+  unguarded: readonly Shard[],
   options: {
     layout: Layout
     kv: KeyValues
@@ -27,12 +27,13 @@ export function openShards(
 ): Parts {
   const { signals, layout } = options
   const stopped = new AbortController()
-  const shards = guardShards(bare, stopped.signal)
+  const shards = guardShards(unguarded, stopped.signal)
   const { of: shardCount } = layout
   const owners = createOwners({
     ...options,
     of: shardCount,
     onSignal: signals.on,
+    // Called only after `begin`, when `owned` exists.
     changed: async (own) => {
       owned.begun(own)
       await signals.dispatchOf(own)
@@ -52,7 +53,7 @@ export function openShards(
     ),
     jobs: createShardedJobs(shards, layout, owned, Date.now),
     erasing: createShardedErasing(shards, layout),
-    // One reachable shard is enough.
+    // One reachable shard is enough. Otherwise throws the error of the first shard, not an AggregateError.
     ping: () =>
       Promise.any(shards.map(({ ping }) => ping())).catch(({ errors: [first] }: AggregateError) => {
         throw first
@@ -114,7 +115,7 @@ function sumOf(all: readonly StoreStats[]): StoreStats {
   }
 }
 
-/** The retention of each shard: its share of the maximum counts. Other topics than `gateway-message` are on one shard. */
+/** The retention of each shard: its share of the maximum counts. */
 function partOf(policy: Retention, shardCount: number): ShardRetention {
   const part = (count: number) => Math.ceil(count / shardCount)
   const { journal, gateways = {}, deadLetters = 5_000 } = policy
@@ -124,6 +125,7 @@ function partOf(policy: Retention, shardCount: number): ShardRetention {
   return {
     ...policy,
     journal: { ...journal, maxCount: part(journal.maxCount) },
+    // Topics other than `gateway-message` are on one shard, so their maximum is not divided.
     topicMaxCount: journal.maxCount,
     gateways: Object.fromEntries(ofGateways),
     deadLetters: part(deadLetters),
