@@ -78,6 +78,19 @@ describe('navigation in the console by keyboard and on a phone', { timeout: 120_
     await page.keyboard.press('Escape')
   })
 
+  test('what is paused can only be resumed', async () => {
+    await daemon.invoke('route-pause', { route: 'stock' })
+    await show('now')
+    await open()
+    await input.fill('pause route')
+    await option(/^Pause route all/).waitFor()
+    assert.equal(await option(/^Pause route stock/).count(), 0)
+    await input.fill('resume')
+    await option(/^Resume route stock/).waitFor()
+    await page.keyboard.press('Escape')
+    await daemon.invoke('route-resume', { route: 'stock' })
+  })
+
   test('arrows select, Escape closes, and an action needs the same confirmation as its button', async () => {
     await open()
     await input.fill('reload')

@@ -44,13 +44,17 @@ export function actions() {
 export function pauses(skills, routes, paused) {
   if (isViewer.value) return []
   const own = skills.filter(({ kind, shipped }) => kind !== 'built-in' && !(shipped && kind === 'prefix'))
+  // Shipped skills have many routes, such as `search@email`.
+  const [ownRoutes, shippedRoutes] = [false, true].map((isShipped) =>
+    routes.filter(({ name }) => name.includes('@') === isShipped),
+  )
   const entry = (kind, name) => ({
     ...{ kind: 'action', name: `Pause ${kind} ${name} …`, of: [kind, name] },
     run: () => pauseWith({ kind, of: { [kind]: name }, name }),
   })
   return [
     ...(now.value?.gateways ?? []).map(({ name }) => entry('gateway', name)),
-    ...routes.map(({ name }) => entry('route', name)),
+    ...[...ownRoutes, ...shippedRoutes].map(({ name }) => entry('route', name)),
     ...own.map(({ name }) => entry('skill', name)),
   ].filter(({ of: [kind, name] }) => !paused.some((each) => each.kind === kind && each.name === name))
 }
