@@ -137,8 +137,8 @@ const canBeFound = (call: Call) =>
   !call.unseen && (isPost(call) || call.method === 'chat.startStream' || call.files.length > 0)
 
 /**
- * Finds in Slack the answer to a call that may have been made; undefined if it was not. Rejects if that
- * is unknown.
+ * Finds in Slack the answer to a call that may have been made; undefined if it was not, or without a
+ * workspace in which to look for it. Rejects if it is unknown whether it was made.
  */
 async function find(
   call: Call,

@@ -18,9 +18,12 @@ import { createStreamRecords, type StreamRecords } from './stream-records.ts'
 const UPDATE_MS = 1_000
 /** Slack allows about 50 updates a minute per workspace; some are reserved for complete replies. */
 const UPDATES = { count: 40, per: MINUTE }
-/** Maximum time of an update, which makes two calls. A killed daemon delays the reply by so much. */
+/**
+ * Maximum time of an update, which makes two calls. If a daemon is killed during one,
+ * the reply waits up to this long.
+ */
 const MAX_UPDATE_MS = 2 * CALL_TIMEOUT + 5_000
-/** Pause before a reply whose post is still being updated is sent. */
+/** Delay before a reply is retried whose post is being updated. */
 const RETRY_MS = 500
 
 /** The state of a stream on this daemon. `streamed`: as in `stream-post.ts`. */
@@ -76,10 +79,11 @@ export function createStreams(deps: SlackDeps, workspaces: Workspaces, closing: 
     },
     /** Ends the stream of the reply to a message. */
     end(id: string): void {
-      Object.assign(streams.get(id) ?? {}, { isOver: true })
+      const stream = streams.get(id)
+      if (stream) stream.isOver = true
     },
     /**
-     * Ends the stream of the answered message. Returns its post if this reply is the one to replace
+     * Claims the stream of the answered message, so that no update changes its post any more. Returns its post if this reply is the one to replace
      * it: the first one, also when it is sent again. Throws `SendPostponed` while another daemon is
      * updating that post.
      */
@@ -116,7 +120,8 @@ function createWriter({ read, keep }: StreamRecords, workspaces: Workspaces, now
     const record = await read(id)
     if (!workspace || !record || record.claimedBy !== undefined) return
     const { post, busyUntil, version } = record
-    // Skipped while rate-limited or busy, because the next piece contains the whole text.
+    // Skipped while rate-limited or busy, because the next piece contains the whole text. Also after
+    // `busyUntil` has passed: a post may exist that is not recorded.
     if (busyUntil !== undefined || (post && nextUpdate() > 0)) return
     const before = defined({ post })
     const busyVersion = await keep(id, { ...before, busyUntil: now() + MAX_UPDATE_MS }, version)
