@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import type { Log } from '../core/log.ts'
 
-/** The variables that systemd sets for a service with `Type=notify`, and with `WatchdogSec=`. */
+/** The environment. systemd sets NOTIFY_SOCKET for `Type=notify`, WATCHDOG_USEC and WATCHDOG_PID for `WatchdogSec=`. */
 type SystemdEnvironment = Readonly<Record<string, string | undefined>>
 
 export type SystemdNotifier = ReturnType<typeof createSystemdNotifier>
@@ -14,6 +14,7 @@ export type SystemdNotifier = ReturnType<typeof createSystemdNotifier>
 export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'warn'>) {
   const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: microseconds, WATCHDOG_PID: pid } = env
   let hasFailed = false
+  let isClosed = false
   let timer: NodeJS.Timeout | undefined
   const notify = (...words: string[]): Promise<void> =>
     new Promise((resolve) => {
@@ -32,7 +33,7 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
     async ready(status: string): Promise<void> {
       if (!socket) return
       await notify('--ready', `--status=${status}`)
-      if (isWatched) timer = setInterval(() => void notify('WATCHDOG=1'), period).unref()
+      if (isWatched && !isClosed) timer = setInterval(() => void notify('WATCHDOG=1'), period).unref()
     },
     /**
      * Call it when a stop begins. The watchdog continues until `close`, because a drain may take
@@ -42,6 +43,7 @@ export function createSystemdNotifier(env: SystemdEnvironment, log: Pick<Log, 'w
       if (socket) void notify('STOPPING=1', 'STATUS=draining')
     },
     close(): void {
+      isClosed = true
       clearInterval(timer)
     },
   }

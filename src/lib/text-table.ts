@@ -33,8 +33,8 @@ export function listTable(
   const cells = rows.map((row) => row.map(cell))
   const before = [head, ...cells].map((row) => row.slice(0, -1))
   const widths = head.slice(0, -1).map((_, at) => Math.max(...before.map((row) => lengthOf(row[at] ?? ''))))
-  const left = width - widths.reduce((sum, each) => sum + each + GAP, 0)
-  if (left < LEAST_CUT) {
+  const remaining = width - widths.reduce((sum, each) => sum + each + GAP, 0)
+  if (remaining < MIN_VISIBLE) {
     // A word that is longer than a line, such as JSON, is cut too.
     const cutWord = (text: string) =>
       text.split(' ').some((word) => lengthOf(word) > width - 2)
@@ -46,7 +46,8 @@ export function listTable(
       width,
     )
   }
-  const cut = (text: string) => (lengthOf(text) > left ? shorten(stripVTControlCharacters(text), left) : text)
+  const cut = (text: string) =>
+    lengthOf(text) > remaining ? shorten(stripVTControlCharacters(text), remaining) : text
   return tableOf(
     head,
     cells.map((row) => row.with(-1, cut(row.at(-1) ?? ''))),
@@ -54,11 +55,11 @@ export function listTable(
   )
 }
 
-/** Less of a text (characters) says nothing. */
-const LEAST_CUT = 16
+/** Below this many characters, a cut text is useless. */
+const MIN_VISIBLE = 16
 
 function tableOf(head: string[], cells: string[][], width: number): string {
-  const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? LEAST : 0)
+  const { widths, fits } = columnWidths([head, ...cells], width, head.length > 2 ? MIN_TEXT_COLUMN : 0)
   if (!fits && head.length > 2) return withTextsBelow(head, cells, width)
   return grid(head, cells, widths)
 }
@@ -74,13 +75,13 @@ function grid(head: readonly string[], cells: readonly string[][], widths: (numb
   })
   output.push(...cells)
   const text = output.toString().replaceAll(/ +$/gm, '')
-  // A painted text that was broken has its colours in each line. The cells themselves have no others.
+  // A painted text that was broken has its colours in each line. All escape sequences are ours: `cell` escaped the others.
   keepPainted(text)
   return text
 }
 
-/** A table with fewer columns looks like none. */
-const LEAST_COLUMNS = 3
+/** With fewer columns, a table is not recognized as one, so each row becomes several lines. */
+const MIN_COLUMNS = 3
 
 /** A table of the narrow columns, with the texts of the others on lines below each row. */
 function withTextsBelow(head: string[], cells: string[][], width: number): string {
@@ -91,7 +92,7 @@ function withTextsBelow(head: string[], cells: string[][], width: number): strin
   let kept = head.map((_, column) => column)
   while (widthOfAll(kept) > width) {
     const widest = kept.slice(1).toSorted((a, b) => widthOf(b) - widthOf(a))[0]
-    if (kept.length === LEAST_COLUMNS || widest === undefined) return stacked(head, cells, width)
+    if (kept.length === MIN_COLUMNS || widest === undefined) return stacked(head, cells, width)
     kept = kept.filter((column) => column !== widest)
   }
   const pick = (row: readonly string[]) => kept.map((column) => row[column] ?? '')
@@ -130,15 +131,15 @@ function packed(parts: readonly string[], width: number): string[] {
   const lines: string[] = []
   for (const part of parts) {
     const last = lines.at(-1)
-    const joined = `${last} · ${part}`
-    if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
+    const joined = last === undefined ? undefined : `${last} · ${part}`
+    if (joined !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)
     else lines.push(...wrapped(part, width))
   }
   return lines
 }
 
-/** A narrower column of texts has a word in each line. */
-const LEAST = 24
+/** Minimum width of a column of texts: a narrower one would have about one word in each line. */
+const MIN_TEXT_COLUMN = 24
 
 /**
  * The widths of the columns; null: as wide as the content. `fits`: whether the columns fit without breaking words. First narrows the

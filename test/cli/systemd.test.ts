@@ -41,6 +41,16 @@ test('the daemon notifies systemd that it is ready, alive, and stopping', {
   await until(() => received.includes('STOPPING=1'), 'STOPPING=1')
 })
 
+test('a stop while systemd is being notified starts no watchdog', async (t) => {
+  const interval = t.mock.method(globalThis, 'setInterval')
+  const env = { NOTIFY_SOCKET: '/nowhere', WATCHDOG_USEC: '1000' }
+  const notifier = createSystemdNotifier(env, { warn() {} })
+  const isReady = notifier.ready('listening')
+  notifier.close()
+  await isReady
+  assert.equal(interval.mock.callCount(), 0)
+})
+
 test('the daemon ignores the watchdog of another process, and warns once about a missing socket', async () => {
   const warnings: unknown[] = []
   const log = { warn: (...words: unknown[]) => void warnings.push(words) }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { openSite } from '../fixtures/daemon.ts'
@@ -54,7 +54,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.match((await site.run(['event-groups'])).out, /orders +audit +1 /)
     })
 
-    test('a bulk retry of dead letters survives a kill, and runs each message once', async () => {
+    test('a bulk retry of dead letters survives a kill, and runs every message', async () => {
       const posts = Array.from({ length: MANY }, (_, index) => index)
       for (let start = 0; start < MANY; start += 50)
         await Promise.all(
@@ -82,20 +82,33 @@ for (const kind of ['embedded', 'redis'] as const) {
       )
       assert.partialDeepStrictEqual(ended, { state: 'done', done: MANY })
       const done = () => readFileSync(join(site.dir, 'done'), 'utf8').trim().split('\n')
-      await until(() => done().length >= MANY, 'all messages', 120_000)
-      assert.equal(new Set(done()).size, MANY)
+      await until(() => new Set(done()).size >= MANY, 'all messages', 120_000)
+      // A message that ran at the kill may run twice.
+      assert.deepEqual(
+        [...new Set(done())].map(Number).toSorted((a, b) => a - b),
+        posts,
+      )
       assert.equal(await dead(), 0)
     })
 
     test('a bulk drop applies only to matching dead letters', async () => {
-      const { job } = Object(
-        await daemon.invoke('dead-letter-bulk', { do: 'drop', error: 'nothing like it' }),
-      )
+      rmSync(join(site.dir, 'open'))
+      for (const text of ['keep', 'remove', 'remove'])
+        await daemon.post('/shop', text, { 'content-type': 'text/plain' })
+      const errors = async () => {
+        const letters = [await daemon.invoke('dead-letter-list', {})].flat()
+        return letters.map((letter) => JSON.stringify(letter))
+      }
+      await until(async () => (await errors()).length === 3, 'three dead letters')
+      const { job } = Object(await daemon.invoke('dead-letter-bulk', { do: 'drop', error: 'order remove' }))
       const ended = await until(async () => {
         const found = Object(await daemon.invoke('job-show', { id: job.id }))
         return found.state === 'running' ? undefined : found
       }, 'the end of the job')
-      assert.partialDeepStrictEqual(ended, { state: 'done', result: { count: 0 }, target: { do: 'drop' } })
+      assert.partialDeepStrictEqual(ended, { state: 'done', result: { count: 2 }, target: { do: 'drop' } })
+      const left = await errors()
+      assert.equal(left.length, 1)
+      assert.match(String(left[0]), /order keep/)
       assert.match((await site.run(['job', 'list'])).out, /dead-letters-/)
     })
   })

@@ -50,10 +50,11 @@ function changed(name) {
 }
 
 /**
- * Loads the points of the last hour, apart from the stream, which is not compressed: they are up to 100 kB. Keeps newer points that
+ * Loads the points of the last hour, by a request: they are up to 100 kB, and the stream is not compressed. Keeps newer points that
  * the stream has sent meanwhile.
  */
 async function loadHistory() {
+  // A minute less than the points kept, so that the newer ones push none of these out at once.
   const history = await call('GET', '/v1/history?since=59m')
   const last = history.points.at(-1)?.at ?? 0
   points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]

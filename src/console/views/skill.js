@@ -8,6 +8,7 @@ import { Age, ask, Badge, Copy, Facts, fullTime, Json, took, useLoaded, Wait } f
 import { Pause } from '../lib/pause.js'
 import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
+import { barsOf, DAY } from '../lib/run-bars.js'
 import { errorsByField, fieldsOf } from '../lib/schema.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
@@ -41,11 +42,11 @@ function layerName(layer) {
   return typeof layer === 'string' ? layer : layer.name
 }
 
-/** Polling interval (ms) of a skill's runs. */
-const AGAIN = 5_000
+/** Interval (ms) of polling a skill's runs. */
+const POLL_INTERVAL = 5_000
 
-/** `Last 7 days`, or the counted range: whole days (UTC) for ranges longer than a day. */
-function nameOf({ since = '7d', until }) {
+/** `Last 7 days`, or `In the chosen time` for a range that the menu does not offer. */
+function rangeTitle({ since = '7d', until }) {
   const known = until === undefined && RANGES.find(([value]) => value === since)
   if (known) return `${known[1][0].toUpperCase()}${known[1].slice(1)}`
   return 'In the chosen time'
@@ -71,16 +72,18 @@ function Usage({ name, range }) {
   )
   const { value, reload } = loaded
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN)
+    const timer = setInterval(() => document.hidden || reload(), POLL_INTERVAL)
     return () => clearInterval(timer)
   }, [name])
   if (!value) return html`<${Wait} of=${loaded} what="its runs" />`
   const { usage, currency, routes, budgets: known } = value
   const { runs, failed, errorRate, p50, p95, cost, callers, recent, days, slots } = usage
   const budgets = known.filter(({ skill }) => skill === name || cost !== undefined)
+  // Failures are not counted by caller: if any run failed, each calling route has the link, even if its list is empty.
+  const hasFailures = failed > 0
   const unused = routes.filter((route) => !callers.some(({ by }) => by === `route ${route.name}`))
   return html`<section aria-label="How it does">
-    <h2>${nameOf(range)}</h2>
+    <h2>${rangeTitle(range)}</h2>
     ${
       runs === 0
         ? html`<p class="dim">It has not run in this time.</p>`
@@ -100,34 +103,18 @@ function Usage({ name, range }) {
     ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&
-      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span>${failed > 0 && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
+      html`<h2>Who calls it</h2><ul class="plain">${callers.map(({ by, runs }) => html`<li key=${by}><b>${by}</b> <span class="dim">${count(runs, 'run')}</span>${hasFailures && by.startsWith('route ') && html` <a href=${link('dead-letters', { group: by.slice('route '.length) })}>its dead letters</a>`}</li>`)}
       ${unused.map((route) => html`<li key=${route.name}><b>route ${route.name}</b> <span class="dim">${route.paused ? 'paused' : 'no run'}</span></li>`)}</ul>`
     }
     ${recent.length > 0 && html`<${Runs} of=${recent} />`}
   </section>`
 }
 
-/** Number of bars for a day or less. */
-const BARS = 48
-const [DAY, MINUTE] = [86_400_000, 60_000]
-/** How long (ms) a relative range is. */
-const LENGTHS = { '15m': 15 * MINUTE, '1h': 60 * MINUTE, '6h': 360 * MINUTE }
-
 /** The runs of the last day, or of a shorter range, in equal times. */
-function LastDay({ slots, range: { since, until } }) {
-  const end = until === undefined ? Date.now() : Math.min(Date.parse(until) || Date.now(), Date.now())
-  const length = LENGTHS[since] ?? Math.min(DAY, end - (Date.parse(since) || 0))
-  // Slots are of five minutes.
-  const width = Math.max(5 * MINUTE, length / BARS)
-  const many = Math.ceil(length / width)
-  const from = end - many * width
-  const bars = Array.from({ length: many }, (_, at) => {
-    const [start, stop] = [from + at * width, from + (at + 1) * width]
-    const inside = slots.filter((slot) => slot.at >= start && slot.at < stop)
-    const sum = (of) => inside.reduce((total, each) => total + each[of], 0)
-    return { name: clockOf(start), runs: sum('runs'), failed: sum('failed') }
-  })
-  return html`<${Bars} title=${length === DAY ? 'Runs in the last 24 hours' : 'Runs over time'} bars=${bars} last=${clockOf(end)} />`
+function LastDay({ slots, range }) {
+  const { bars, length, end } = barsOf(slots, range, Date.now())
+  const named = bars.map(({ start, ...counts }) => ({ name: clockOf(start), ...counts }))
+  return html`<${Bars} title=${length === DAY ? 'Runs in the last 24 hours' : 'Runs over time'} bars=${named} last=${clockOf(end)} />`
 }
 
 /** One bar per time, and the failed part of it. */
@@ -153,11 +140,12 @@ function Figure({ name, value, isBad = false }) {
   return html`<div class="figure"><span class="dim">${name}</span><b class=${isBad ? 'bad' : ''}>${value}</b></div>`
 }
 
-const FEW = 8
+/** Number of runs before `Show all`. */
+const SHOWN_RUNS = 8
 
 function Runs({ of: recent }) {
   const [isAll, setAll] = useState(false)
-  const shown = isAll ? recent : recent.slice(0, FEW)
+  const shown = isAll ? recent : recent.slice(0, SHOWN_RUNS)
   return html`<h2>Last runs</h2><div class="scrolls" tabindex="0" role="region" aria-label="Last runs"><table class="runs">
     <thead><tr><th scope="col">ended</th><th scope="col">outcome</th><th scope="col" class="number">took</th><th scope="col">called by</th><th scope="col">message</th></tr></thead>
     <tbody>${shown.map(

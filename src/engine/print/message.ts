@@ -13,7 +13,7 @@ export function humanMessage(found: Json): string {
   })
   const notes = [...objectsIn(history), ...lines]
     .toSorted((a, b) => Number(a.at) - Number(b.at))
-    .map(({ at, road, what, detail }) => [timeOfDay(at), road, what, detailOf(detail)])
+    .map(({ at, road, what, detail }) => [timeFrom(received, at), road, what, detailOf(detail)])
   const files = objectsIn(attachments).map(({ name, type, size }) => `${name} (${type}, ${size} bytes)`)
   const attempts = objectsIn(pushes).map(({ subscription, at, attempt, status, reason }) => [
     subscription,
@@ -21,7 +21,7 @@ export function humanMessage(found: Json): string {
     attempt,
     status ?? reason,
   ])
-  const until = receive.until && { until: timeOfDay(receive.until) }
+  const until = receive.until && { until: timeFrom(received, receive.until) }
   return [
     stringify({
       received,
@@ -47,8 +47,10 @@ function recipientsOf({ transport }: { transport?: Json }, data: unknown): Recor
   return transport === 'email' ? Object.fromEntries(lists.map(([key, list]) => [key, list.join(', ')])) : {}
 }
 
-function timeOfDay(at: unknown): string {
-  return new Date(Number(at)).toISOString().slice(11, 23)
+/** The time of day (UTC), with the date unless it is that of `start`. */
+function timeFrom(start: string, at: unknown): string {
+  const [day = '', time = ''] = new Date(Number(at)).toISOString().slice(0, 23).split('T')
+  return start.startsWith(day) ? time : `${day} ${time}`
 }
 
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
