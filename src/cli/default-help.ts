@@ -1,11 +1,20 @@
 import type { Command } from 'commander'
 import { GLOBAL_NAMES } from './global-options.ts'
 
+/** Groups that do nothing without arguments. */
+const needingArguments = new WeakSet<Command>()
+
+/** Whether a group alone can only show its help, because its default command needs arguments. */
+export function needsArguments(group: Command): boolean {
+  return needingArguments.has(group)
+}
+
 /**
  * Adds the arguments and options of a command to the help of its group, which runs it by default:
  * `trivium message cli hello` is `trivium message send cli hello`.
  */
 export function showDefault(group: Command, command: Command): void {
+  if (command.registeredArguments.some(({ required }) => required)) needingArguments.add(group)
   group.addHelpText('after', () => {
     const help = command.createHelp()
     const style = { helpWidth: process.stdout.columns || 80 }

@@ -6,6 +6,7 @@ import { paint } from '../lib/paint.ts'
 import { paragraph } from '../lib/paragraph.ts'
 import { ownEnvironment, shareEnvironment } from '../lib/shared-environment.ts'
 import { type AddCommand, type CommandContext, type Environs, ownFile } from './command.ts'
+import { needsArguments } from './default-help.ts'
 import { environsOf, listGlobals, takeGlobals } from './global-options.ts'
 import { NARROW_HELP } from './narrow-help.ts'
 import { createTerminal, hintAt, type Streams, type Terminal, usageOutput } from './terminal.ts'
@@ -136,6 +137,7 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
     }
     if (isHelp(rest, name)) await listSkills(program)
     listGlobals(program)
+    if (isAlone(program, rest)) rest.push('--help')
     await program.parseAsync(rest, { from: 'user' })
     return code
   } catch (error) {
@@ -143,6 +145,12 @@ export async function main(argv: string[], environment: ProcessEnvironment = THI
       terminal.err(verbHint(program, rest))
     return report(error, terminal)
   }
+}
+
+/** Whether the only word is a command group that needs arguments. */
+function isAlone(program: Command, rest: readonly string[]): boolean {
+  const [noun] = rest
+  return rest.length === 1 && program.commands.some((group) => group.name() === noun && needsArguments(group))
 }
 
 /** For a mistyped verb, which the default command of a group took for an argument. */

@@ -105,5 +105,8 @@ describe('the details of invalid input', { timeout: 120_000 }, () => {
     for (const option of ['--conversation <id>', '--explain', '--wait <ms>', '<command>'])
       assert.ok(out.includes(option), `${option} in ${out}`)
     assert.match((await site.run(['dead-letter', '--help'])).out, /--route <name>/)
+    const alone = await site.run(['message'])
+    assert.equal(alone.code, 0)
+    assert.match(alone.out, /Without a command, it is message send/)
   })
 })
