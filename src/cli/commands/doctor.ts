@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { readDotenv } from '../../config/environment.ts'
 import { missingParts, type Needs } from '../../config/needed-parts.ts'
+import { isDiskLow } from '../../core/disk-space.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn } from '../../core/json.ts'
 import { outdatedPackages, PART_NAMES, partMissing } from '../../core/parts.ts'
@@ -58,23 +59,21 @@ function uncheckedWithoutPart(error: unknown): JsonObject[] {
   return [{ name: 'daemon', ok: false, detail: 'not checked, because of the missing part' }]
 }
 
-const MIN_FREE = GIB
-
 async function checkConfig(environs: Environs): Promise<JsonObject[]> {
   const config = await loadFor(environs)
   const { file, included, daemon } = config
   const others = included.map((one) => relative(dirname(file), one)).join(', ')
   // The folder does not exist before the first start.
-  const { bavail, bsize } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
+  const { bavail, bsize, blocks } = await statfs(daemon.dataDir).catch(() => statfs(environs.cwd))
   const free = bavail * bsize
   const space = `${(free / GIB).toFixed(1)} GiB free`
-  const ok = free > MIN_FREE
+  const ok = !isDiskLow({ free, size: blocks * bsize })
   return [
     { name: 'configuration', ok: true, detail: others ? `${file}, with ${others}` : file },
     ...(await checkDotenv(environs)),
     ...checkPrefixFile(dirname(file)),
     ...checkParts(await needsOf(config)),
-    { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}; less than 1 GiB is too little` },
+    { name: `disk of ${daemon.dataDir}`, ok, detail: ok ? space : `${space}, which is too little` },
   ]
 }
 

@@ -1,5 +1,6 @@
+import { isDiskLow } from '../../core/disk-space.ts'
 import type { Trouble } from '../../core/trouble.ts'
-import { GIB, MIB } from '../../core/units.ts'
+import { MIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
 import { pauseTroubles } from './pause-troubles.ts'
 import { peopleTroubles } from './people-troubles.ts'
@@ -7,13 +8,6 @@ import type { TroubleReadings } from './readings.ts'
 import { refusalTroubles } from './refusal-troubles.ts'
 import { roadTroubles } from './road-troubles.ts'
 import { error, firstLine, warning } from './trouble-parts.ts'
-
-/**
- * Less free space (bytes) for the data directory is a trouble; on a small disk, less than a part of
- * its size.
- */
-const LOW_DISK = 1 * GIB
-const LOW_PART = 1 / 20
 
 /** Order of the list. */
 const RANK = { error: 0, warning: 1, info: 2 }
@@ -50,7 +44,7 @@ function daemonTroubles({ store, disk, draining, configuration, stored }: Troubl
       ),
     )
   }
-  if (disk && disk.free < Math.min(LOW_DISK, disk.size * LOW_PART)) {
+  if (disk && isDiskLow(disk)) {
     found.push(
       warning(
         'disk-low',
