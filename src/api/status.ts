@@ -2,6 +2,7 @@ import { reasonOf } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { Trouble } from '../core/trouble.ts'
 import { isStoreAway } from '../engine/attempts.ts'
+import { withPauses } from '../features/troubles/pause-troubles.ts'
 import { withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { prefixSkillsIn, routedPrefixSkills } from '../runtime/prefix-skills.ts'
 import { roadsOf } from './metrics/roads.ts'
@@ -26,7 +27,7 @@ export async function readStatus(deps: OperatorDeps, troubles: () => Promise<Tro
     pid: process.pid,
     startedAt: deps.startedAt,
     store: { kind: store.kind, address: store.address, ...ping },
-    gateways: withRefusals(gateways.list(), current),
+    gateways: withPauses(withRefusals(gateways.list(), current), current),
     subscriptions,
     disabled: disabled.map(({ name, transport, why = '' }) => ({ name, transport, why })),
     queues: deps.queues.list(),

@@ -10,6 +10,7 @@ import type {
 import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
+import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
 import { NO_GATEWAY } from '../http/missed.ts'
@@ -26,6 +27,7 @@ export function createGatewayService(deps: {
   gateways: Pick<Gateways, 'list' | 'reconnect' | 'get'>
   refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
   journal: Pick<Journal, 'search'>
+  pauses(): Parameters<typeof pauseTroubles>[0]
   /** The gateways of routes.yaml. */
   known(): readonly string[]
   /** Names this daemon. */
@@ -41,7 +43,10 @@ export function createGatewayService(deps: {
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
 
   return {
-    list: async (_, call) => withRefusals(visibleGateways(call), refusalTroubles(refusals.counts())),
+    async list(_, call) {
+      const listed = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts()))
+      return withPauses(listed, pauseTroubles(deps.pauses()))
+    },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
       return gateways.reconnect(name)

@@ -87,7 +87,14 @@ export function createRoadServices(
         newKey,
       }),
       ...gateways.installs,
-      ...createGatewayService({ gateways, refusals, journal: store.journal, known: gatewayNames, owner }),
+      ...createGatewayService({
+        gateways,
+        refusals,
+        journal: store.journal,
+        pauses: parts.pauses.view.list,
+        known: gatewayNames,
+        owner,
+      }),
     },
   } satisfies Partial<Omit<OperationServices, 'pauses'>> & {
     pauses: PauseService

@@ -138,9 +138,10 @@ export function gatewayTable(
   return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
 }
 
-function gatewayState({ ok, detail, refuses, warning }: JsonObject): string {
+function gatewayState({ ok, detail, refuses, warning, paused }: JsonObject): string {
   if (!ok) return `${paint('red', 'FAILING')}: ${detail ?? ''}`
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
+  if (paused) return paint('yellow', 'paused')
   return warning ? `${paint('yellow', 'warning')}: ${warning}` : paint('green', 'ok')
 }
 

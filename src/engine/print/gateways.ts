@@ -87,8 +87,9 @@ function refusedRecipients(result: Json): string {
   return refused.map(([address, outcome]) => `\n  ${address}: ${outcome}`).join('')
 }
 
-function stateOfGateway({ ok, detail, refuses, warning }: JsonObject): string {
+function stateOfGateway({ ok, detail, refuses, warning, paused }: JsonObject): string {
   if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
+  if (ok && paused) return paint('yellow', 'paused')
   if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
   return stateText(ok, 'ok', detail)
 }

@@ -35,6 +35,15 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
   return [...found, takenOver]
 }
 
+/** Adds `paused: true` to paused gateways. `troubles`: may contain others. */
+export function withPauses<T extends { name: string }>(
+  gateways: readonly T[],
+  troubles: readonly Trouble[],
+): (T & { paused?: true })[] {
+  const paused = new Set(troubles.filter(({ code }) => code === 'paused').map(({ where }) => where.gateway))
+  return gateways.map((gateway) => (paused.has(gateway.name) ? { ...gateway, paused: true } : gateway))
+}
+
 function waitingText(waiting: number | undefined): string {
   if (waiting === undefined) return 'Its messages are accepted, but wait.'
   if (waiting === 0) return 'No message waits yet; its messages are accepted, but wait.'
