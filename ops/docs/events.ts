@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../src/core/json.ts'
 import { code, page, table } from './markdown.ts'
+import { objectAt } from './object-at.ts'
 
 const INTRODUCTION = `The events of topics, and the frames of WebSocket gateways. A running daemon serves this description as
 \`/asyncapi.json\` (AsyncAPI 3), with its own gateways and topics. [Events](../events.md) shows how to read events,
@@ -96,12 +97,4 @@ function meaningOf({ description }: JsonObject): string {
   if (typeof description !== 'string')
     throw new Error('a field or frame of /asyncapi.json has no description')
   return description
-}
-
-/** The object at a path; an empty one if there is none. */
-function objectAt(value: JsonObject, ...path: string[]): JsonObject {
-  return path.reduce((parent: JsonObject, key) => {
-    const child = parent[key]
-    return isJsonObject(child) ? child : {}
-  }, value)
 }

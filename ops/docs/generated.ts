@@ -28,7 +28,7 @@ export async function generatedPages(): Promise<Record<string, string>> {
   }
 }
 
-/** The committed text of a generated file of docs/; empty if there is none. */
+/** Returns the committed text of a generated file of docs/, or an empty text. */
 export function committedPage(name: string): string {
   try {
     return readFileSync(join(root, 'docs', name), 'utf8')

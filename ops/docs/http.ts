@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
 import { code, page, table } from './markdown.ts'
+import { objectAt } from './object-at.ts'
 
 const INTRODUCTION = `Every call of the control API (\`http://127.0.0.1:8787\`). A running daemon serves this description as
 \`/openapi.json\` and, for people, at \`/docs\`; [the control API](../api.md) explains tokens, results and errors.`
@@ -47,12 +48,4 @@ function argumentsOf(openapi: JsonObject, operation: JsonObject): string {
   const required = Array.isArray(schema.required) ? schema.required : []
   const names = Object.keys(objectAt(schema, 'properties'))
   return names.map((name) => `${code(name)}${required.includes(name) ? '*' : ''}`).join(', ') || '–'
-}
-
-/** The object at a path; an empty one if there is none. */
-function objectAt(value: JsonObject, ...path: string[]): JsonObject {
-  return path.reduce((parent: JsonObject, key) => {
-    const child = parent[key]
-    return isJsonObject(child) ? child : {}
-  }, value)
 }

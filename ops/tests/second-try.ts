@@ -1,6 +1,6 @@
 import type { Failed } from './failed.ts'
 
-/** With more failures than this, none is retried: so many are not caused by a slow machine. */
+/** With more failures than this, none is retried: a slow machine does not cause that many. */
 const MAX_RETRIED = 3
 
 type Try = (file: string) => Promise<Failed | undefined>

@@ -37,7 +37,7 @@ async function makeDaemon(environs: Environs, options: Parameters<typeof createO
   const { lock, now } = options
   const first = change(await loadFor(environs))
   let { secrets } = first
-  // Before skills are loaded, whose code may read it at once.
+  // Set before skills are loaded: their code may read it while it loads.
   environs.share?.(first.environment)
   let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {

@@ -46,7 +46,7 @@ export function searchOf(
   return { ...query, outcomes: outcome, gateways: gateway === undefined ? caller.gateways : [gateway] }
 }
 
-/** The fields of which a message has one value. */
+/** Filter fields that have exactly one value per message, so two different values match nothing. */
 const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation', 'event'] as const
 
 /** Whether no message can match both the filter and the search words. */

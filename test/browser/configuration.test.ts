@@ -101,6 +101,6 @@ describe('the configuration in the console', { timeout: 120_000 }, async () => {
     assert.deepEqual(await faultsOf(page), [])
     await shots('route')
     await show('configuration/nothing')
-    await page.getByText('There is no route of this name.').waitFor()
+    await page.getByText('There is no route with this name.').waitFor()
   })
 })

@@ -1,7 +1,7 @@
 /** A part of a picture: SVG elements. */
 export type Part = string
 
-/** Fills of boxes: what comes from outside, what Trivium does, what is stored, a good end, a bad end. */
+/** Fills of boxes, by meaning: from outside, done by Trivium, stored, good end, bad end. */
 export type Kind = 'outside' | 'step' | 'store' | 'good' | 'bad'
 
 type Point = readonly [x: number, y: number]

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 
-/** How long (ms) rows wait for others, to be asked for in one call, and for how many at once. */
+/** Rows are requested together: how long (ms) one waits for others, and the most in one call. */
 const [WAIT, BATCH] = [60, 100]
 /** Maximum number of attempts kept. */
 const MAX_KNOWN = 5_000

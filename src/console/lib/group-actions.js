@@ -72,7 +72,7 @@ export function resumePush({ name, url, waiting }) {
   })
 }
 
-/** Tries a failing push at once, instead of at its next pause. */
+/** Tries a failing push immediately, without waiting for its next attempt. */
 export function tryPush({ name }) {
   return act(async () => {
     await invoke('subscription-resume', { name })

@@ -54,7 +54,7 @@ function changed(name) {
  * the stream has sent meanwhile.
  */
 async function loadHistory() {
-  // A minute less than the points kept, so that the newer ones push none of these out at once.
+  // A minute less than the points kept, so that the next new points do not push these out.
   const history = await call('GET', '/v1/history?since=59m')
   const last = history.points.at(-1)?.at ?? 0
   points.value = [...history.points, ...points.peek().filter(({ at }) => at > last)]

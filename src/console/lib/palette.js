@@ -178,7 +178,7 @@ function wordsIn(text) {
 /** The begin of an id, which is the begin of a time in hexadecimal. */
 const BEGIN = /^([0-9a-f]{8})(?:-([0-9a-f]{0,4})(?:-[0-9a-f-]*)?)?$/i
 const TIME_DIGITS = 12
-/** A short begin is of messages of a minute: only so many of them are searched. */
+/** The beginning of an id is the time of its message. A short one fits many messages: at most this many are searched. */
 const SEARCHED = 200
 
 /** Messages whose ids begin with the text. */

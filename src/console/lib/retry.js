@@ -13,7 +13,7 @@ const [MOST, SHOWN] = [500, 6]
 
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks first if there are several.
- * Resolves with whether they are being retried. `done`: called when it is known what became of them.
+ * Resolves with whether they are being retried. `done`: called when their outcome is known.
  */
 export async function retryLetters(letters, done) {
   const many = letters.length

@@ -49,7 +49,7 @@ function waitingOf({ kind, name, gateway }) {
   return kind === 'skill' ? {} : { [kind]: name }
 }
 
-/** The daemon counts up to so many. */
+/** The daemon stops counting here. */
 const MOST_READ = 1_000
 
 function Paused({ pause, done }) {

@@ -128,7 +128,7 @@ function Progress({ of }) {
 
 const FEW = 5
 
-/** The newest messages of a person, which are there at once. */
+/** The newest messages of a person. They load before the counts, which take longer. */
 function LastMessages({ who }) {
   const search = fromWords(who)
   const { value } = useLoaded((signal) => invoke('message-search', { search, limit: FEW }, signal), [search])

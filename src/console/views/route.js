@@ -23,7 +23,7 @@ export function RoutePage({ name }) {
   return html`<section class="page" aria-labelledby="title">
     <${Back} to="configuration" title="Configuration" />
     <${Wait} of=${loaded} what="the configuration" />
-    ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route of this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
+    ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
     ${route && html`<${Shown} route=${route} place=${place} since=${value.countedSince} />`}
   </section>`
 }
@@ -77,7 +77,7 @@ function Figure({ name, value }) {
   return html`<div class="figure"><span class="dim">${name}</span><b>${value}</b></div>`
 }
 
-/** The last messages that the route took, with what became of them. */
+/** The last messages of the route, with their outcomes. */
 function LastMessages({ route, isPaused }) {
   const loaded = useLoaded((signal) => invoke('message-search', { route, limit: FEW }, signal), [route])
   const { messages: found = [], next } = loaded.value ?? {}

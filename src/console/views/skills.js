@@ -175,7 +175,7 @@ function Row({ skill: { name, description, usage }, range, currency, routes = []
   </tr>`
 }
 
-/** Who has called a skill, most first, then the routes that would. */
+/** The callers of a skill, most frequent first, then the routes that have not called it yet. */
 function callersOf(name, callers, routes) {
   const own = routes.filter(({ to }) => to === name).map((route) => ({ by: `route ${route.name}` }))
   return [...callers, ...own.filter(({ by }) => !callers.some((each) => each.by === by))]
