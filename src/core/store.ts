@@ -170,6 +170,8 @@ export type Topics = {
   nack(topic: string, group: string, ids: readonly string[], delay: number): Promise<number>
   /** Extends leases to `lease` ms from now. Returns how many; expired leases are not extended. */
   extend(topic: string, group: string, ids: readonly string[], lease: number): Promise<number>
+  /** Counts the positions in (`after`, `last`] that a group has not consumed: unread, returned or leased. Undefined: no such group. */
+  unread(topic: string, group: string, range: PositionRange): Promise<number | undefined>
   /** Redelivers an event that the group has read in a new `round`, with its delivery count reset. False: the group or the event is gone. */
   restore(topic: string, group: string, id: string, round: number): Promise<boolean>
   /** Reads without a group: events after a position (0: the start), with their positions. */
@@ -197,6 +199,7 @@ export type GroupRead = {
   withRounds?: boolean
 }
 
+export type PositionRange = { after: number; last: number; partition?: number }
 export type AckOptions = { areRead?: boolean; round?: number }
 
 /** `missed`: events that expired before this group read them. Reported once; peeks report it until acknowledged. */

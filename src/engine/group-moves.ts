@@ -24,8 +24,13 @@ export function createGroupMoves(topics: Store['topics'], replay: ReplayEvents) 
       }
       return { count }
     },
-    async seek({ topic, queue, to }, call) {
+    async seek({ topic, queue, to, dryRun }, call) {
       groupOf({ topic, queue }, call)
+      if (dryRun) {
+        const { redelivered, unread } = await replay.count({ topic, group: queue, range: {} })
+        const isStart = to === 'start'
+        return { dryRun, redelivered: isStart ? redelivered : 0, skipped: isStart ? 0 : unread, unread }
+      }
       if (!(await topics.seek(topic, queue, to)))
         throw new TriviumError('group_not_found', { group: queue, topic })
       return { ok: true }
@@ -33,9 +38,7 @@ export function createGroupMoves(topics: Store['topics'], replay: ReplayEvents) 
     async replay({ topic, queue, dryRun, ...range }, call) {
       groupOf({ topic, queue }, call)
       if (!dryRun) return { job: await replay.begin({ topic, group: queue, range }, call) }
-      if (!(await hasGroup(topics, topic, queue)))
-        throw new TriviumError('group_not_found', { group: queue, topic })
-      return { ...(await replay.count(topic, range)), dryRun }
+      return { ...(await replay.count({ topic, group: queue, range })), dryRun }
     },
   } satisfies Pick<ServiceOf<typeof events>, 'ack' | 'extend' | 'seek' | 'replay'>
 }

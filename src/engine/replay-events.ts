@@ -31,14 +31,25 @@ const dataSchema = z.object({
   parts: z.array(z.object({ after: z.number(), last: z.number() })),
   /** Number of redelivered events. */
   shown: z.number(),
+  /** Number of events of the range that the group had not read when the replay came to them. */
+  unread: z.number().default(0),
   /** The round of the redelivered events. A step that is repeated after a crash has the same. */
   round: z.number().default(1),
 })
 type Data = z.infer<typeof dataSchema>
 type Topics = Store['topics']
 
-/** The events that a replay would examine, and the times of the first and the last one (Unix ms). */
-export type ReplayCount = { events: number; firstAt?: number; lastAt?: number }
+/**
+ * What a replay of a range would do. `events`: all retained events of the range; `redelivered`: those that the group has consumed,
+ * which it gets again; `unread`: the others, which it gets anyway. The times of the first and the last one are Unix ms.
+ */
+export type ReplayCount = {
+  events: number
+  redelivered: number
+  unread: number
+  firstAt?: number
+  lastAt?: number
+}
 
 /** Redelivers consumed events of a range to a consumer group, as a job with progress. Unread events are delivered anyway. */
 export function createReplayEvents(deps: { topics: Topics; work: LongWork; now(): number }) {
@@ -55,7 +66,7 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
       requireRange(range)
       await requireGroup(topics, topic, group)
       const parts = await partsOf(topic, range)
-      const data: Data = { topic, group, parts, shown: 0, round: now() }
+      const data: Data = { topic, group, parts, shown: 0, unread: 0, round: now() }
       const { since, until, from, to } = range
       const asked = defined({ subscription, since: isoOf(since), until: isoOf(until), from, to })
       const target = { topic, group, ...asked }
@@ -63,10 +74,11 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
     },
     /**
      * Counts the retained events of a range without a change. Events that were deleted from the middle of
-     * the topic count too. Throws `bad_request` as `begin` does.
+     * the topic count too. Throws as `begin` does.
      */
-    async count(topic: string, range: EventRange): Promise<ReplayCount> {
+    async count({ topic, group, range }: Omit<ReplayTarget, 'subscription'>): Promise<ReplayCount> {
       const parts = await partsOf(topic, range)
+      const unread = await unreadOf(topics, topic, group, parts)
       const times = await Promise.all(
         parts.map(async ({ after, last }, partition) => {
           const [first] = (await topics.tail(topic, after, 1, partition)).items
@@ -75,8 +87,10 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
         }),
       )
       const known = times.flat().filter((time) => time !== undefined)
-      if (known.length === 0) return { events: 0 }
-      return { events: leftOf(parts), firstAt: Math.min(...known), lastAt: Math.max(...known) }
+      if (known.length === 0) return { events: 0, redelivered: 0, unread: 0 }
+      const events = leftOf(parts)
+      const counts = { events, redelivered: events - unread, unread }
+      return { ...counts, firstAt: Math.min(...known), lastAt: Math.max(...known) }
     },
   }
 }
@@ -84,6 +98,15 @@ export function createReplayEvents(deps: { topics: Topics; work: LongWork; now()
 /** Positions that are not done. */
 function leftOf(parts: Data['parts']): number {
   return parts.reduce((sum, { after, last }) => sum + last - after, 0)
+}
+
+/** The events of all parts that a group has not consumed. Throws `group_not_found`. */
+async function unreadOf(topics: Topics, topic: string, group: string, parts: Data['parts']): Promise<number> {
+  const counts = await Promise.all(
+    parts.map((part, partition) => topics.unread(topic, group, { ...part, partition })),
+  )
+  if (counts.includes(undefined)) throw new TriviumError('group_not_found', { group, topic })
+  return counts.reduce<number>((sum, count = 0) => sum + count, 0)
 }
 
 function isoOf(time: number | undefined): string | undefined {
@@ -138,31 +161,36 @@ function replayKind(topics: Topics): WorkKind {
       for (const [partition, part] of data.parts.entries()) {
         while (part.after < part.last) {
           signal.throwIfAborted()
-          data.shown += await redeliver(topics, data, part, partition)
+          const { redelivered, unread } = await redeliver(topics, data, part, partition)
+          data.shown += redelivered
+          data.unread += unread
           await save({ data, done: job.total - leftOf(data.parts) })
         }
       }
-      return { events: data.shown }
+      return { events: data.shown, unread: data.unread }
     },
   }
 }
 
-/** Redelivers the next events of a part and advances its position. Returns the number of redelivered events. */
+/** Redelivers the next events of a part and advances its position. Unread ones are only counted. */
 async function redeliver(
   topics: Topics,
   { topic, group, round }: Pick<Data, 'topic' | 'group' | 'round'>,
   part: Data['parts'][number],
   partition: number,
-): Promise<number> {
+): Promise<{ redelivered: number; unread: number }> {
   const max = Math.min(STEP, part.last - part.after)
   const { items: found } = await topics.tail(topic, part.after, max, partition)
   const wanted = found.filter(({ position }) => position <= part.last)
+  const isEnd = wanted.length === 0 || wanted.length < found.length
+  const last = isEnd ? part.last : (wanted.at(-1)?.position ?? part.last)
+  const unread = (await topics.unread(topic, group, { after: part.after, last, partition })) ?? 0
   const restored = await Promise.all(wanted.map(({ event }) => topics.restore(topic, group, event.id, round)))
   // Retention may have deleted an event, or somebody the group.
   if (!restored.every(Boolean)) await requireGroup(topics, topic, group)
-  const isEnd = wanted.length === 0 || wanted.length < found.length
-  part.after = isEnd ? part.last : (wanted.at(-1)?.position ?? part.last)
-  return restored.filter(Boolean).length
+  part.after = last
+  const there = restored.filter(Boolean).length
+  return { redelivered: Math.max(0, there - unread), unread: Math.min(there, unread) }
 }
 
 async function requireGroup(topics: Topics, topic: string, group: string): Promise<void> {

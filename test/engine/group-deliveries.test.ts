@@ -31,7 +31,7 @@ async function stage(t: TestContext, store: Store) {
   return {
     id,
     wait,
-    seek: () => events.seek({ ...GROUP, to: 'start' }, callOf()),
+    seek: () => events.seek({ ...GROUP, to: 'start', dryRun: false }, callOf()),
     /** Reads the event and returns it once too often. Resolves with the id of its dead letter. */
     async exceed(): Promise<string> {
       await until(async () => (await wait())[0] === id, 'the delivery')

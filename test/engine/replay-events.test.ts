@@ -117,16 +117,35 @@ for (const { kind, place, open } of storeKinds()) {
       const daemon = daemonOn(t, store, 'a')
       const ids = await addConsumed(store, 'orders', 9)
       const times = ids.map(timeOf)
-      assert.deepEqual(await daemon.replay.count('orders', { from: ids[2], to: ids[6] }), {
-        events: 5,
-        firstAt: times[2],
-        lastAt: times[6],
-      })
-      assert.deepEqual(await daemon.replay.count('orders', { since: (times[8] ?? 0) + 1 }), { events: 0 })
-      assert.deepEqual(await daemon.replay.count('unknown', {}), { events: 0 })
-      await assert.rejects(daemon.replay.count('orders', { since: 5, until: 5 }), /ends before it begins/)
+      const count = (range: EventRange, of = 'orders') =>
+        daemon.replay.count({ topic: of, group: 'analytics', range })
+      const [firstAt, lastAt] = [times[2], times[6]]
+      const range = { from: ids[2], to: ids[6] }
+      const none = { events: 0, redelivered: 0, unread: 0 }
+      assert.deepEqual(await count(range), { events: 5, redelivered: 5, unread: 0, firstAt, lastAt })
+      assert.deepEqual(await count({ since: (times[8] ?? 0) + 1 }), none)
+      await assert.rejects(count({}, 'unknown'), { code: 'group_not_found' })
+      await assert.rejects(count({ since: 5, until: 5 }), /ends before it begins/)
       assert.deepEqual(await daemon.service.list({ limit: 10 }), [])
       assert.deepEqual(await read(store, 'orders'), [])
+    })
+
+    test('tells events that come again from those that the group has not read or is reading', async (t) => {
+      const store = await open(t, await place(t))
+      const daemon = daemonOn(t, store, 'a')
+      const ids = await addConsumed(store, 'orders', 6)
+      const more = Array.from({ length: 4 }, (_, n) => ({ type: 'order', source: 'test', data: { n } }))
+      await store.topics.publish('orders', more)
+      await store.topics.read('orders', [{ group: 'analytics', max: 1, mode: 'lease', lease: 60_000 }])
+      const count = () =>
+        daemon.replay.count({ topic: 'orders', group: 'analytics', range: { from: ids[4] } })
+      assert.partialDeepStrictEqual(await count(), { events: 6, redelivered: 2, unread: 4 })
+      const job = await daemon.replay.begin(
+        { topic: 'orders', group: 'analytics', range: { from: ids[4] } },
+        BY,
+      )
+      assert.deepEqual((await daemon.ended(job.id)).result, { events: 2, unread: 4 })
+      assert.partialDeepStrictEqual(await count(), { redelivered: 0, unread: 6 })
     })
 
     test('refuses an unknown group and a range that ends before it begins', async (t) => {

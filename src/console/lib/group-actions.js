@@ -1,19 +1,16 @@
+import { signal } from '@preact/signals'
 import { invoke } from './api.js'
 import { act, ask } from './parts.js'
 import { replayRange } from './replay.js'
 import { count } from './troubles.js'
 
 /** Replays a range of a topic to a consumer group. */
-export function replayGroup({ topic, group, lag = 0 }) {
-  const unread =
-    lag > 0
-      ? ` ${count(lag, 'event')} that it has not read yet ${lag === 1 ? 'comes' : 'come'} only once.`
-      : ''
+export function replayGroup({ topic, group }) {
   return replayRange({
     skill: 'event-replay',
     of: { topic, queue: group },
     title: `Replay events of ${topic} to ${group}?`,
-    effect: `The group gets what it has read in that time once more.${unread} Other groups get nothing.`,
+    effect: 'The group gets what it has read in that time once more. Other groups get nothing.',
   })
 }
 
@@ -29,29 +26,45 @@ export function replayPush({ name, url }) {
 
 /** Delivers one event to a group or push once more, with the same id. */
 export async function replayEvent({ topic, name, id, push }) {
-  const title = `Deliver this event to ${name} again?`
-  const body = push
-    ? `It goes to ${push.url} once more with the same id, if it was sent before. Other receivers do not get it.`
-    : 'The group gets it once more, if it has read it. Other groups do not.'
-  if (!(await ask({ title, body, action: 'Deliver again' }))) return
+  const skill = push ? 'subscription-replay' : 'event-replay'
+  const of = { ...(push ? { name } : { topic, queue: name }), from: id, to: id }
   await act(async () => {
-    const of = push ? { name } : { topic, queue: name }
-    await invoke(push ? 'subscription-replay' : 'event-replay', { ...of, from: id, to: id })
+    const { events, redelivered } = await invoke(skill, { ...of, dryRun: true })
+    const title = `Deliver this event to ${name} again?`
+    const isReady = signal(redelivered > 0)
+    const why = events === 0 ? GONE : `${name} has not read it yet: it comes anyway, once.`
+    const body = redelivered > 0 ? effectOf(push) : why
+    if (!(await ask({ title, body, action: 'Deliver again', isReady }))) return undefined
+    await invoke(skill, of)
     return `${name} gets it again.`
   })
 }
 
-/** Lets a group leave out what it has not read. */
-export async function skipGroup({ topic, group, lag }) {
-  const isYes = await ask({
-    title: `Skip what ${group} has not read of ${topic}?`,
-    body: `${count(lag, 'event')} will never be read by it. Other groups keep theirs.`,
-    action: `Skip ${count(lag, 'event')}`,
-    danger: true,
-  })
-  if (!isYes) return
+const GONE = 'It is not retained any more.'
+
+function effectOf(push) {
+  return push
+    ? `It goes to ${push.url} once more, with the same id. Other receivers do not get it.`
+    : 'The group gets it once more. Other groups do not.'
+}
+
+/** Lets a group leave out what it has not read, also what it is reading. */
+export async function skipGroup({ topic, group }) {
+  const of = { topic, queue: group, to: 'now' }
   await act(async () => {
-    await invoke('event-seek', { topic, queue: group, to: 'now' })
+    const { skipped } = await invoke('event-seek', { ...of, dryRun: true })
+    const isYes = await ask({
+      title: `Skip what ${group} has not read of ${topic}?`,
+      body:
+        skipped > 0
+          ? `${count(skipped, 'event')} will never be read by it. Other groups keep theirs.`
+          : 'Nothing to skip: it has read everything.',
+      action: skipped > 0 ? `Skip ${count(skipped, 'event')}` : 'Skip',
+      danger: true,
+      isReady: signal(skipped > 0),
+    })
+    if (!isYes) return undefined
+    await invoke('event-seek', of)
     return `${group} goes on with what comes now.`
   })
 }

@@ -4,6 +4,7 @@ import { invoke } from './api.js'
 import { html } from './html.js'
 import { Age, act, ask, Badge, dateTime, span, useLoaded, Wait } from './parts.js'
 import { link } from './router.js'
+import { count } from './troubles.js'
 
 /** Polling interval in ms, while something runs and otherwise. */
 const POLL_INTERVAL = { running: 1_000, idle: 10_000 }
@@ -113,7 +114,10 @@ function shownTime(text) {
 }
 
 function resultOf({ result, target }) {
-  if (result.events !== undefined) return `${result.events.toLocaleString('en')} events were replayed`
+  if (result.events !== undefined) {
+    const unread = result.unread > 0 && `, ${count(result.unread, 'event')} not read yet left in place`
+    return `${count(result.events, 'event')} replayed${unread || ''}`
+  }
   if (result.records !== undefined)
     return [`${result.records.toLocaleString('en')} records were erased`, ...laterOf(result)].join('; ')
   if (result.count !== undefined)

@@ -201,11 +201,12 @@ let questions = 0
 
 /**
  * Asks for confirmation. Resolves with true if confirmed. `title` names the action and its object; `action`
- * is the label of the button, `leave` of the other; `danger` marks irreversible actions.
+ * is the label of the button, `leave` of the other; `danger` marks irreversible actions. `isReady`: a signal that is false while
+ * there is nothing to confirm, which the body explains.
  */
-export function ask({ title, body, action, leave = 'Cancel', danger = false }) {
+export function ask({ title, body, action, leave = 'Cancel', danger = false, isReady }) {
   return new Promise((resolve) => {
-    question.value = { key: questions++, title, body, action, leave, danger, resolve }
+    question.value = { key: questions++, title, body, action, leave, danger, isReady, resolve }
   })
 }
 
@@ -248,18 +249,19 @@ export function Question() {
     asked.resolve(answer)
   }
   // Enter confirms in a field, where something irreversible follows only in a field marked for it.
+  const isReady = asked.isReady?.value ?? true
   const confirms = asked.danger ? '[data-confirms]' : 'input'
   const confirm = (event) => {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches(confirms)) return
     event.preventDefault()
-    end(true)
+    if (isReady) end(true)
   }
   return html`<${Modal} key=${asked.key} class="question" aria-labelledby="question-title" onKeyDown=${confirm} leave=${() => end(false)}>
     <h2 id="question-title">${asked.title}</h2>
     <div class="question-body">${asked.body}</div>
     <div class="buttons">
-      <button type="button" onClick=${() => end(false)}>${asked.leave}</button>
-      <button type="button" class=${asked.danger ? 'danger' : 'primary'} autofocus=${!asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}</button>
+      <button type="button" autofocus=${!isReady} onClick=${() => end(false)}>${asked.leave}</button>
+      <button type="button" class=${asked.danger ? 'danger' : 'primary'} disabled=${!isReady} autofocus=${isReady && !asked.danger && typeof asked.body === 'string'} onClick=${() => end(true)}>${asked.action}</button>
     </div>
   <//>`
 }

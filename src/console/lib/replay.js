@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { timeRangeIn } from '../../lib/time-range.ts'
 import { invoke } from './api.js'
@@ -18,40 +18,40 @@ const QUIET = 250
  * `of` its arguments.
  */
 export async function replayRange({ skill, of, title, effect }) {
-  /** The range in the dialog, and the number of its events; undefined while it is unknown. */
+  /** The range in the dialog, and its counts; undefined while they are unknown. */
   const range = signal(timeRangeIn('1h'))
-  const events = signal()
+  const counts = signal()
+  const isReady = computed(() => range.value !== undefined && (counts.value?.redelivered ?? 0) > 0)
   const body = html`<p>${effect} It runs as a job that goes on when this page is closed.</p>
-    <${RangeField} ...${{ skill, of, range, events }} />`
-  if (!(await ask({ title, body, action: html`<${Action} events=${events} />` }))) return
+    <${RangeField} ...${{ skill, of, range, counts }} />`
+  if (!(await ask({ title, body, action: html`<${Action} counts=${counts} />`, isReady }))) return
   await act(async () => {
-    if (range.value === undefined) throw new Error('That is no range of time. Nothing is replayed.')
     const { job } = await invoke(skill, { ...of, ...argumentsOf(range.value) })
     startedJobs.value++
-    if (job.total === 0) return 'Nothing was kept in that time: no event is replayed.'
     return `Replay started: ${count(job.total, 'event')} to examine.`
   })
 }
 
 /** The label of the button. */
-function Action({ events }) {
-  return events.value === undefined ? 'Replay' : `Replay ${count(events.value, 'event')}`
+function Action({ counts }) {
+  const { redelivered = 0 } = counts.value ?? {}
+  return redelivered > 0 ? `Replay ${count(redelivered, 'event')}` : 'Replay'
 }
 
-function RangeField({ skill, of, range, events }) {
+function RangeField({ skill, of, range, counts }) {
   const [words, setWords] = useState('1h')
   const [counted, setCounted] = useState({})
   useEffect(() => {
     const asked = timeRangeIn(words)
     range.value = asked
-    events.value = undefined
+    counts.value = undefined
     setCounted({})
     if (asked === undefined) return undefined
     const end = new AbortController()
     const timer = setTimeout(() => {
       invoke(skill, { ...of, ...argumentsOf(asked), dryRun: true }, end.signal).then(
         (result) => {
-          events.value = result.events
+          counts.value = result
           setCounted(result)
         },
         (error) => !end.signal.aborted && setCounted({ error }),
@@ -68,15 +68,27 @@ function RangeField({ skill, of, range, events }) {
     <p class="hint">Or words such as <code>yesterday 10-11</code>, <code>monday 9:30-10</code>, <code>2026-11-27 8-9:30</code>, in the time of this browser (${Intl.DateTimeFormat().resolvedOptions().timeZone}).</p>`
 }
 
-/** What the range has, in words. */
-function found(words, { error, events, firstAt, lastAt }) {
+/** What the range has, in words: how many events come again, and why not the others. */
+function found(words, { error, ...counts }) {
+  const { events, redelivered, firstAt, lastAt } = counts
   const asked = timeRangeIn(words)
   if (asked === undefined) return html`<span class="error">This is no range of time.</span>`
   if (error) return html`<span class="error">${error.message}</span>`
   const span = html`<span class="dim">${spanOf(asked)}</span>`
   if (events === undefined) return html`Counting … ${span}`
   if (events === 0) return html`<b>No events</b> are kept of that time. ${span}`
-  return html`<b>${count(events, 'event')}</b>, from ${shown(firstAt)} to ${shown(lastAt)}`
+  const times = `${shown(firstAt)} to ${shown(lastAt)}`
+  const again =
+    redelivered === 0
+      ? html`<b>Nothing to replay.</b> ${count(events, 'event')} from ${times}`
+      : html`<b>${count(redelivered, 'event')}</b> of ${events.toLocaleString('en')}, from ${times}`
+  return html`${again}<${Others} ...${counts} />`
+}
+
+/** The events of the range that a replay does not deliver again, or delivers twice. */
+function Others({ unread, queued = 0 }) {
+  return html`${unread > 0 && html`<br /><span class="dim">${count(unread, 'event')} not read yet: delivered anyway, once.</span>`}
+    ${queued > 0 && html`<br /><span class="warn-text">${count(queued, 'event')} waiting for an attempt: those in the range are sent twice.</span>`}`
 }
 
 function spanOf({ since, until }) {

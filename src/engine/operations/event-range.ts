@@ -12,5 +12,8 @@ const eventRange = {
 /** The arguments of a replay besides its receiver. */
 export const replayArguments = {
   ...eventRange,
-  dryRun: z.boolean().default(false).describe('Only count the events of the range'),
+  dryRun: z
+    .boolean()
+    .default(false)
+    .describe('Only count: `redelivered` events come again, `unread` ones come anyway'),
 }

@@ -42,6 +42,10 @@ export const events = {
     topic: name.describe('The topic'),
     queue: name.describe('The consumer group'),
     to: z.enum(['start', 'now']).describe('start: all retained events again; now: skip unread events'),
+    dryRun: z
+      .boolean()
+      .default(false)
+      .describe('Only count the events that would come again (`redelivered`) or be `skipped`'),
   }).describe('Moves a consumer group to the start or the end of its topic.'),
   /** Throws `group_not_found`, and `bad_request` for a range that ends before it begins. */
   replay: closed({

@@ -1,5 +1,6 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
+import { counted } from '../../lib/counted.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { listTable, tableOr } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
@@ -8,6 +9,7 @@ export const printers: Printers = {
   'event-list': humanEvents,
   'event-groups': (result) => humanGroups(objectsIn(result)),
   'event-replay': humanStartedJob,
+  'event-seek': humanSeek,
 }
 
 /** Maximum characters of the data in a list. */
@@ -23,6 +25,15 @@ function humanEvents(found: Json): string {
   if (rows.length === 0) return 'No events are retained.'
   const list = listTable(['id', 'age', 'type', 'source', 'data'], rows)
   return next === undefined ? list : `${list}\nOlder ones: --before ${next}`
+}
+
+/** `event-seek`. */
+function humanSeek(result: Json): string {
+  const { dryRun, redelivered, skipped } = Object(result)
+  if (!dryRun) return 'The group was moved.'
+  const isSkip = Number(skipped) > 0
+  const many = counted(Number(isSkip ? skipped : redelivered), 'event')
+  return `${many} would be ${isSkip ? 'skipped' : 'delivered again'}. Without --dry-run, the group is moved.`
 }
 
 /** `event-groups`. */

@@ -36,11 +36,18 @@ export function humanStartedJob(result: Json): string {
 }
 
 /** The dry run of a replay. */
-function humanCount({ events, firstAt, lastAt }: JsonObject): string {
+function humanCount({ events, redelivered, unread, queued, firstAt, lastAt }: JsonObject): string {
   if (typeof events !== 'number') return 'No job was started.'
-  if (events === 0) return 'Nothing is retained of that time: no event would be replayed.'
+  if (events === 0) return 'Nothing is retained of that time: no event would be delivered again.'
   const times = `from ${secondOf(firstAt)} to ${secondOf(lastAt)}`
-  return `${counted(events, 'event')}, ${times}. Without --dry-run, they are replayed.`
+  const anyway = Number(unread) > 0 && ` ${counted(Number(unread), 'event')} not read yet: delivered anyway.`
+  const twice =
+    Number(queued) > 0 &&
+    ` ${counted(Number(queued), 'event')} waiting for an attempt: those in the range are sent twice.`
+  const more = [anyway, twice].filter(Boolean).join('')
+  if (redelivered === 0) return `${counted(events, 'event')}, ${times}. None would be delivered again.${more}`
+  const again = `${counted(Number(redelivered), 'event')} would be delivered again`
+  return `${again}, of ${events} ${times}.${more} Without --dry-run, they are.`
 }
 
 function humanBegun(job: JsonObject): string {

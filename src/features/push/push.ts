@@ -75,8 +75,12 @@ export function createPush(deps: PushDeps) {
       return { ok: true }
     },
     async replay({ name, dryRun, ...range }, call) {
-      const { topic } = find(name)
-      if (dryRun) return { ...(await deps.replay.count(topic, range)), dryRun }
+      const { topic, subscription } = find(name)
+      if (dryRun) {
+        const [info] = await list([subscription])
+        const counts = await deps.replay.count({ topic, group: name, range })
+        return { ...counts, queued: info?.queued ?? 0, dryRun }
+      }
       await store.topics.subscribe(topic, name, 'now')
       const job = await deps.replay.begin({ topic, group: name, subscription: name, range }, call)
       return { ok: true, job }

@@ -1,3 +1,4 @@
+import type { PositionRange } from '../../core/store.ts'
 import { createGroupRounds, type RoundsOfGroup } from './group-rounds.ts'
 import type { Parts } from './parts.ts'
 import type { TopicLog, TopicRow } from './topic-log.ts'
@@ -55,6 +56,15 @@ function createPendingRows({ sql }: Pick<Parts, 'sql'>) {
   return {
     isPending: ({ id }: Group, position: number) =>
       sql.get`SELECT 1 FROM pending WHERE consumer = ${id} AND position = ${position}` !== undefined,
+    /** The number of positions in (`after`, `last`] that are not consumed. */
+    countUnread(group: Group | undefined, { after, last: to }: PositionRange): number | undefined {
+      if (!group) return undefined
+      const { id, consumed } = group
+      const last = Math.min(to, group.topic.last)
+      const row = sql.get<{ pending: number }>`SELECT count(*) AS pending FROM pending
+        WHERE consumer = ${id} AND position > ${after} AND position <= ${last}`
+      return Math.max(0, last - Math.max(after, consumed)) + (row?.pending ?? 0)
+    },
     /** The first positions after one that are visible. */
     visible: ({ id }: Group, after: number, now: number, max: number) =>
       sql.all<{ position: number }>`SELECT position FROM pending INDEXED BY pending_hidden

@@ -26,6 +26,7 @@ type GroupMethod =
   | 'nack'
   | 'extend'
   | 'restore'
+  | 'unread'
 
 /** The methods without a consumer group. */
 function createTopicAccess({ writer, read }: Parts, log: TopicLog): Omit<Topics, GroupMethod> {
@@ -112,6 +113,7 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
         const positions = log.positionsOf(group.topic, ids)
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
       }),
+    unread: (topic, name, range) => read(() => rows.countUnread(rows.find(log.find(topic), name), range)),
     restore: (topic, name, id, round) =>
       within(topic, name, false, (group) => {
         const [position] = log.positionsOf(group.topic, [id])

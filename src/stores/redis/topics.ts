@@ -68,6 +68,10 @@ export function createTopics(
       return (await Promise.all(lists)).flat()
     },
 
+    unread: async (topic, group, { after, last }) =>
+      (await run<number | null>('topic-groups', roots.topic(topic), 'unread', group, after, last)) ??
+      undefined,
+
     read: readGroups,
 
     ...createTopicSettle({ run, roots, places }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MESSAGE_TOPIC } from '../../../src/core/event.ts'
 import { positionOf } from '../../../src/core/message-id.ts'
+import type { Topics } from '../../../src/core/store.ts'
 import fc from '../../fixtures/fast-check.ts'
 import { acceptAll, MINUTE, publishAll, type StoreFactory, withStore } from './kit.ts'
 
@@ -121,10 +122,29 @@ export function groupModel(factory: StoreFactory): void {
                 for (const id of unconsumed) hidden.set(id, now() + delay)
               }
             }
+            const [first, last] = [each.after, each.after + each.max * 3]
+            assert.equal(
+              await unreadBetween(bench.store.topics, topic, first, last),
+              ids.filter((id) => !consumed.has(id) && isBetween(bench.store.topics, topic, id, first, last))
+                .length,
+            )
           }
         })
       }),
       { numRuns: 40 },
     )
   })
+}
+
+/** The unread events of the group in the same range of each partition. */
+async function unreadBetween(topics: Topics, topic: string, after: number, last: number): Promise<number> {
+  const counts = Array.from({ length: topics.partitions(topic) }, (_, partition) =>
+    topics.unread(topic, 'g', { after, last, partition }),
+  )
+  return (await Promise.all(counts)).reduce<number>((sum, count) => sum + (count ?? Number.NaN), 0)
+}
+
+function isBetween(topics: Topics, topic: string, id: string, after: number, last: number): boolean {
+  const { position = 0 } = topics.placeOf(topic, id) ?? {}
+  return position > after && position <= last
 }

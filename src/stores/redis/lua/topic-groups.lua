@@ -6,6 +6,8 @@
 --          `subscribe` group, `now` or `start`. Returns 1 if it was created, else 0
 --          `unsubscribe` group. Returns 1, or 0 if there is no such group
 --          `seek` group, `now` or `start`, topic. Returns 1, or 0 if there is no such group
+--          `unread` group, position, position. Returns how many positions after the first, up to the second, are not consumed;
+--          false if there is no such group
 --          `expire` age in ms. Removes groups that were unused for so long. Returns the number of remaining groups
 local what, group = ARGV[3], ARGV[4]
 
@@ -50,6 +52,24 @@ local function seek()
   return 1
 end
 
+-- Hidden positions from the next one on are in `ahead` too, and count once, as hidden ones.
+local function unread()
+  local next_position = tonumber(redis.call('HGET', root .. 'groups', group) or nil)
+  if not next_position then return false end
+  local keys = keys_of(group)
+  local after, last = tonumber(ARGV[5]), math.min(tonumber(ARGV[6]), last_position())
+  local from = math.max(after + 1, next_position)
+  local found = math.max(0, last + 1 - from)
+  if found > 0 then found = found - redis.call('ZCOUNT', keys.ahead, from, last) end
+  found = found + redis.call('ZCOUNT', keys.back, '(' .. after, last)
+  for _, text in ipairs(redis.call('ZRANGE', keys.hidden, 0, -1)) do
+    local position = tonumber(text)
+    if position > after and position <= last then found = found + 1 end
+  end
+  return found
+end
+
+if what == 'unread' then return unread() end
 if what == 'subscribe' then return subscribe() end
 if what == 'unsubscribe' then return remove(group) end
 if what == 'seek' then return seek() end

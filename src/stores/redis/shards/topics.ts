@@ -78,6 +78,7 @@ export function createShardedTopics(
     extend: (topic, group, ids, lease) =>
       settle(topic, group, ids, false, (topics, some) => topics.extend(topic, group, some, lease)),
     restore: (topic, group, id, round) => at(partitionOf(layout, topic, id)).restore(topic, group, id, round),
+    unread: (topic, group, range) => at(range.partition).unread(topic, group, range),
     tail: (topic, after, max, partition) => at(partition).tail(topic, after, max),
     end: (topic, partition) => at(partition).end(topic),
   }
