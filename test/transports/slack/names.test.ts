@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
-import { callback, command, type SlackSetup, startSlackGateway } from './harness.ts'
+import { callback, command, deliverEvent, type SlackSetup, startSlackGateway } from './harness.ts'
 
 const limited = (seconds: number) => ({ status: 429, headers: { 'retry-after': String(seconds) } })
 /** Time in which Slack expects an acknowledgement (ms). */
@@ -69,3 +69,17 @@ test('a channel whose name Slack permanently refuses has only its id, and does n
   assert.deepEqual(channels(setup), [['C0GEN'], ['C0GEN']])
   assert.equal(setup.server.calls.filter(({ method }) => method === 'conversations.info').length, 1)
 })
+
+for (const subtype of ['message_changed', 'message_deleted']) {
+  test(`a person mentioned only before a ${subtype} has a name in the previous text`, async (t) => {
+    const setup = await connected(t)
+    const before = { user: 'U1ANN', ts: setup.server.nextTs(), text: 'ask <@U2BOB>' }
+    const message = subtype === 'message_changed' ? { ...before, text: 'solved' } : undefined
+    const { data } = await deliverEvent(setup, {
+      subtype,
+      previous_message: before,
+      ...(message ? { message } : { deleted_ts: before.ts }),
+    })
+    assert.equal(data.previousText, 'ask @name-U2BOB')
+  })
+}

@@ -37,11 +37,11 @@ const LAST_RETRY = 3
  * How long (ms) a payload may wait for data from Slack, and whether Slack delivers it again after a
  * refusal.
  */
-export function lookupLimits({ payload, retry }: Delivery): { timeout: number; isRetried: boolean } {
-  if (payload.event === undefined) return { timeout: INTERACTION_TIMEOUT_MS, isRetried: false }
+export function lookupLimits({ payload, retry }: Delivery): { timeout: number; willBeRetried: boolean } {
+  if (payload.event === undefined) return { timeout: INTERACTION_TIMEOUT_MS, willBeRetried: false }
   // Only deliveries by Slack have an id.
-  if (payload.event_id === undefined) return { timeout: READ_BACK_TIMEOUT_MS, isRetried: false }
-  return { timeout: EVENT_TIMEOUT_MS, isRetried: retry < LAST_RETRY }
+  if (payload.event_id === undefined) return { timeout: READ_BACK_TIMEOUT_MS, willBeRetried: false }
+  return { timeout: EVENT_TIMEOUT_MS, willBeRetried: retry < LAST_RETRY }
 }
 
 /**

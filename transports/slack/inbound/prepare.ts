@@ -12,15 +12,14 @@ import { isDirect } from './read-event.ts'
 
 type Files = ReturnType<typeof createFileFetcher>
 
-/**
- * Data that a draft needs from Slack. `thread`: undefined if it could not be looked up. `isMine`: it is
- * in a thread with the bot.
- */
+/** Data that a draft needs from Slack. */
 type Lookups = {
   names: ReadonlyMap<string, string>
   areNamesKnown: boolean
   files: Awaited<ReturnType<Files['fetch']>> | undefined
+  /** Empty if its message is in none, or if no look-up was needed; undefined if the look-up failed. */
   thread: string | undefined
+  /** It is in a thread with the bot. */
   isMine: boolean
   context: Awaited<ReturnType<Workspace['threads']['context']>>
 }
@@ -35,7 +34,7 @@ export function createPreparation(
   groupsOf: (user: string) => string[] | undefined,
 ) {
   const refuse = ({ channel, ts, user, content }: Draft): never => {
-    const reason = 'names or files of the event could not be read in time'
+    const reason = 'names, files or the thread of the event could not be read in time'
     deps.refused('incomplete', { from: user, why: reason, body: content?.text })
     deps.log.info({ channel, ts, reason }, 'a Slack event is refused for now; Slack delivers it again')
     throw new TriviumError('store_unavailable', { store: 'Slack', reason })
@@ -43,9 +42,9 @@ export function createPreparation(
 
   return async (draft: Draft, delivery: Delivery): Promise<NewMessage> => {
     const isWanted = draft.unwanted === undefined
-    const { timeout, isRetried } = lookupLimits(delivery)
+    const { timeout, willBeRetried } = lookupLimits(delivery)
     const lookups = await lookUp(draft, delivery.workspace, files, timeout)
-    if (isRetried && isWanted && !isComplete(lookups)) refuse(draft)
+    if (willBeRetried && isWanted && !isComplete(lookups)) refuse(draft)
     const placed = { ...draft, thread: lookups.thread || draft.thread }
     // Already now, because the person may write again before the bot has answered.
     if (draft.mention && isWanted) void delivery.workspace.threads.join(draft.channel, placed.thread)
@@ -83,7 +82,8 @@ async function lookUp(draft: Draft, workspace: Workspace, files: Files, timeout:
  * affect routing, were found within `timeout` ms. Does not wait if all names are cached.
  */
 async function namesFor(draft: Draft, { directory, botUser }: Workspace, timeout: number) {
-  const ids = idsIn(draft.content?.text ?? '')
+  const texts = [draft.content?.text, previousTextOf(draft)]
+  const ids = idsIn(texts.filter(Boolean).join(' '))
   ids.delete(botUser)
   if (draft.userName === undefined && /^[UW]/.test(draft.user)) ids.add(draft.user)
   if (/^[CG]/.test(draft.channel)) ids.add(draft.channel)
@@ -108,13 +108,14 @@ function messageOf(
 ): Omit<NewMessage, 'gateway'> {
   const { channel, user, content, extra } = draft
   const { workspace, payload } = delivery
-  // Commands and clicks contain names too, but not display names, and a placeholder for private channels.
+  // Commands and clicks contain names too: user names instead of display names, and a placeholder
+  // instead of the name of a private channel.
   const nameIn = (kind: string) => textAt(payload, `${kind}_name`) ?? textAt(payload, `${kind}.name`)
   const name = draft.userName ?? names.get(user) ?? nameIn('user')
   const isPlaceholder = /^(privategroup|directmessage)$/.test(nameIn('channel') ?? '')
   const channelName = names.get(channel) ?? (isPlaceholder ? undefined : nameIn('channel'))
   const external = isExternal(delivery) || undefined
-  const previous = textAt(extra, 'previousText')
+  const previous = previousTextOf(draft)
   return {
     transport: 'slack',
     conversation: conversationOf(draft),
@@ -142,4 +143,9 @@ function messageOf(
       payload,
     }),
   }
+}
+
+/** The text before an edit or a deletion, in Slack's markup. */
+function previousTextOf({ extra }: Draft): string | undefined {
+  return textAt(extra, 'previousText')
 }
