@@ -1,32 +1,37 @@
 /**
- * Collects items without a waiting caller. Passes them to `run` together every `every` ms, or as soon as there are `max`. `run` reports
+ * Collects items into batches. `add` returns at once, and nobody waits for the result. A batch is
+ * passed to `run` `delay` ms after its first item, or as soon as it has `max` items. `run` reports
  * its own failures.
  */
 export function createGatherer<Item>(options: {
-  every: number
+  delay: number
   max: number
   run(items: Item[]): Promise<unknown>
 }) {
   let gathered: Item[] = []
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<unknown> = Promise.resolve()
+  let runsSoFar: Promise<void> = Promise.resolve()
 
-  const flush = () => {
+  const flush = (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
-    const items = gathered
+    const batch = gathered
     gathered = []
-    if (items.length > 0) running = Promise.all([running, options.run(items)])
-    return running
+    if (batch.length > 0) {
+      const settled = Promise.all([runsSoFar, options.run(batch)])
+      // The results are dropped: each promise would otherwise hold those of all runs before it.
+      runsSoFar = settled.then(() => undefined)
+    }
+    return runsSoFar
   }
 
   return {
     add(item: Item): void {
       gathered.push(item)
       if (gathered.length >= options.max) void flush()
-      else timer ??= setTimeout(() => void flush(), options.every)
+      else timer ??= setTimeout(() => void flush(), options.delay)
     },
-    /** Resolves when all items have been passed to `run`. */
-    flush: async (): Promise<void> => void (await flush()),
+    /** Passes the rest to `run`. Resolves when all runs have ended. */
+    flush,
   }
 }

@@ -9,7 +9,7 @@ import type { Logs } from './logs.ts'
 export type Transcript = ReturnType<typeof createTranscript>
 
 /** Maximum delay (ms) and number of lines of a batch. */
-const BATCH_INTERVAL = 50
+const BATCH_DELAY = 50
 const MAX_BATCH = 500
 /** Maximum characters of a text in a line. The journal has the complete message. */
 const LONGEST = 64_000
@@ -48,7 +48,7 @@ export function createTranscript(
   }
 
   const batches = createGatherer<() => Promise<void> | undefined>({
-    every: BATCH_INTERVAL,
+    delay: BATCH_DELAY,
     max: MAX_BATCH,
     run: (writes) => Promise.all(writes.map((write) => write())),
   })
