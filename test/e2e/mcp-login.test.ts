@@ -54,6 +54,7 @@ mcp:
     const callback = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
     callback.search = 'code=forged&state=guessed'
     assert.equal((await fetch(callback)).status, 400)
+    assert.equal((await fetch(`${callback.origin}//`)).status, 400, 'a path that is no address')
     await fetch(address)
     const [code] = await once(login, 'exit')
     assert.equal(code, 0, output)

@@ -69,7 +69,9 @@ async function logIn(name: string, port: number, context: CommandContext): Promi
     await consent(server, daemon.dataDir, port, environs, (text) => terminal.err(text))
   } catch (cause) {
     if (cause instanceof TriviumError) throw cause
-    throw new TriviumError('login_failed', { reason: reasonOf(pathGet(cause, 'cause') ?? cause) }, { cause })
+    // `fetch` puts the reason of a failure into the cause of its error.
+    const reason = reasonOf(pathGet(cause, 'cause') ?? cause)
+    throw new TriviumError('login_failed', { reason }, { cause })
   }
   await connect(environs)
     .then((running) => running.reload())
@@ -77,7 +79,10 @@ async function logIn(name: string, port: number, context: CommandContext): Promi
   terminal.out(`Logged in to ${name}.\n`)
 }
 
-/** Opens a page for the redirect, shows the address to consent at, and stores the tokens. Throws if there is no consent. */
+/**
+ * Listens for the redirect on 127.0.0.1, prints the address to consent at, and stores the tokens.
+ * Throws if there is no consent.
+ */
 async function consent(
   server: McpServer,
   dataDir: string,
@@ -90,22 +95,25 @@ async function consent(
     () => import('@modelcontextprotocol/client'),
   )
   const state = randomBytes(16).toString('base64url')
-  /** The parameters of the redirect. */
+  /** The query of the redirect. */
   const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>()
   const listener = createServer((request, response) => {
-    const { searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1')
-    const isOurs = searchParams.get('state') === state
+    // Undefined for a path that is no address, such as `//`.
+    const query = URL.parse(request.url ?? '/', 'http://127.0.0.1')?.searchParams
+    const isOurs = query?.get('state') === state
     response.writeHead(isOurs ? 200 : 400, { 'content-type': 'text/plain', connection: 'close' })
     response.end(isOurs ? 'Done. This page can be closed.\n' : 'This login was not started here.\n')
-    if (isOurs) resolve(searchParams)
+    if (isOurs) resolve(query)
   })
   listener.listen(port, '127.0.0.1')
   await once(listener, 'listening')
   const timer = setTimeout(() => reject(new Error('there was no consent within 10 minutes')), CONSENT_TIMEOUT)
   try {
     const redirectUrl = `http://127.0.0.1:${Object(listener.address()).port}/callback`
-    const show = (address: URL) => tell(`Open this in a browser on this machine, and consent:\n${address}\n`)
-    const authProvider = await createMcpLogins(dataDir).begin(server, { redirectUrl, state, show })
+    const tellAddress = (address: URL) =>
+      tell(`Open this in a browser on this machine, and consent:\n${address}\n`)
+    const logins = createMcpLogins(dataDir)
+    const authProvider = await logins.begin(server, { redirectUrl, state, show: tellAddress })
     const url = new URL(server.url ?? '')
     const transport = new StreamableHTTPClientTransport(url, {
       authProvider,
