@@ -1,7 +1,7 @@
 import type { Caller } from './call.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
-import { compileExactPattern, compilePattern } from './pattern.ts'
+import { compileExactPattern, compilePattern, isRegex } from './pattern.ts'
 import { VIEWER } from './viewer-role.ts'
 
 /**
@@ -35,8 +35,13 @@ export function withoutTag(address: string): string {
 
 const EXTERNAL = 'external:'
 const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
+/** A member with a glob before the first colon, such as `sup*:ann`. */
+const PATTERN_OF_GATEWAYS = /^[\w.-]*[*?[{][^:]*:./s
 
-/** Holders of the control token, the command line, and the daemon's own code may do everything. */
+/**
+ * Whether a caller may do everything: holders of the control token, the command line, the daemon's own
+ * code, and everyone in the role `operator`.
+ */
 export function isOperator({ kind, roles, skills }: Caller): boolean {
   const isProgram = skills !== undefined
   return (kind !== 'route' && !isProgram) || (roles?.includes('operator') ?? false)
@@ -62,10 +67,11 @@ export function requireMayInvoke(caller: Omit<Caller, 'kind'>, skill: string): v
 }
 
 /**
- * Compiles a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where each part may be `*` or a glob;
- * `<gateway>:group:ID` for a group of the provider; `role:NAME`; or `*` for everyone, including unverified senders.
- * Only members with `external` match people of another workspace. Identities compare exactly, so look-alikes differ;
- * callers of a case-insensitive transport (`caseless`) compare in lower case. Throws an Error that lists the accepted
+ * Compiles a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where the gateway
+ * may be `*`, and the identity a glob or a regex; `<gateway>:group:ID` for a group of the provider;
+ * `role:NAME`; or `*` for everyone, including unverified senders. Only members with `external` match
+ * people of another workspace. Identities compare exactly, so look-alikes differ; callers of a
+ * case-insensitive transport (`caseless`) compare in lower case. Throws an Error that lists the accepted
  * forms, built from `prefixes`.
  */
 export function compileMember(
@@ -80,6 +86,8 @@ export function compileMember(
   }
   const wanted = partsOf(source)
   if (wanted.gateway === '') {
+    if (PATTERN_OF_GATEWAYS.test(source))
+      throw new Error(`the gateway of "${source}" is a pattern; write its name, or * for all gateways`)
     const forms = prefixes.map((prefix) => `${prefix}:${source}`).join(' or ')
     throw new Error(`"${source}" has no gateway; write ${forms}`)
   }
@@ -91,8 +99,7 @@ export function compileMember(
     return ({ id = '', groups = [] }) => isHere(partsOf(id)) && groups.some((one) => pattern.test(one))
   }
   const exact = compileExactPattern(wanted.name)
-  const isRegex = /^\/.*\/\w*$/s.test(wanted.name)
-  const folded = isRegex ? exact : compileExactPattern(withoutCase(wanted.name))
+  const folded = isRegex(wanted.name) ? exact : compileExactPattern(withoutCase(wanted.name))
   return ({ id = '', caseless = false }) => {
     const parts = partsOf(id)
     return isHere(parts) && (caseless ? folded : exact).test(parts.name)

@@ -48,9 +48,14 @@ function compileFolded(source: string, fold: Fold): Pattern {
 
 const REGEX = /^\/(.*)\/(\w*)$/s
 
+/** Whether a pattern is written as a regex, `/…/flags`, rather than as a glob. */
+export function isRegex(source: string): boolean {
+  return REGEX.test(source)
+}
+
 /** Whether a pattern needs RE2, which takes longer than all other conditions of a route together. */
 export function needsRe2(source: string): boolean {
-  return REGEX.test(source) || /[\\?[{]/.test(source)
+  return isRegex(source) || /[\\?[{]/.test(source)
 }
 
 /** Most patterns are plain names or contain only stars. They are tested for every message, so they skip RE2. */

@@ -55,6 +55,16 @@ describe('members', () => {
       assert.equal(matches(member, id).caseless, false, `${member} is not ${id}`)
   })
 
+  test('a gateway that is a pattern is refused with the two accepted forms', () => {
+    for (const member of ['sup*:ann', '{a,b}:ann', 'team-?:group:S1'])
+      assert.throws(
+        () => compileMember(member),
+        /the gateway of .* is a pattern; write its name, or \*/,
+        member,
+      )
+    assert.throws(() => compileMember('ann*'), /"ann\*" has no gateway/)
+  })
+
   test('roles compare exactly', () => {
     const rolesOfAda = ['admin']
     for (const isMatch of Object.values(matches('role:Admin', 'chat:ada', rolesOfAda)))

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../core/json.ts'
-import { patternText } from '../../core/pattern.ts'
+import { isRegex, patternText } from '../../core/pattern.ts'
 import { createLogs, type LogQuery } from '../../features/transcript/logs.ts'
 import { headOf } from '../../lib/head-of.ts'
 import { didYouMean } from '../../lib/nearest.ts'
@@ -24,7 +24,7 @@ export const addHistory: AddCommand = (program, context) => {
     .description('conversations on all channels; with --events, the operational trace')
     .option('--channel <glob>', 'only these channels (gateways)', patternOf('--channel'))
     .option('--grep <text>', 'only lines with this text, or /regex/', (text) =>
-      /^\/.*\/\w*$/.test(text) ? patternOf('--grep')(text) : text,
+      isRegex(text) ? patternOf('--grep')(text) : text,
     )
     .option('--events', 'the operational trace (events.jsonl) instead of the conversation (messages.jsonl)')
     .option('--follow', 'keep following until interrupted')

@@ -5,7 +5,7 @@ import { check, findingsOf } from '../../config/checker.ts'
 import { formatProblems, readYaml } from '../../config/yaml-file.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { jsonObjectSchema, parseJson } from '../../core/json.ts'
-import { compilePattern, patternText } from '../../core/pattern.ts'
+import { compilePattern, isRegex, patternText } from '../../core/pattern.ts'
 import { CASES_FILE, RECORD_FILE } from '../../core/skill.ts'
 import { writeAtomically } from '../../lib/disk.ts'
 import { withoutSecrets } from '../../lib/secrets.ts'
@@ -17,8 +17,7 @@ const textPattern = z
   .min(1)
   .transform((source) => {
     const glob = `*${source.replaceAll(/[\\*?[\]{}]/g, '\\$&')}*`
-    const isRegex = /^\/.*\/\w*$/s.test(source)
-    return { source, pattern: isRegex ? source : glob }
+    return { source, pattern: isRegex(source) ? source : glob }
   })
   .pipe(z.object({ source: z.string(), pattern: patternText }))
   .transform(({ source, pattern }) => ({ source, test: compilePattern(pattern).test }))

@@ -2,6 +2,7 @@ import type { Approval } from '../../core/approval.ts'
 import { partsOf, withoutCase } from '../../core/identity.ts'
 import { pathGet } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
+import { isRegex } from '../../core/pattern.ts'
 import type { Store } from '../../core/store.ts'
 import type { Gateways } from '../../engine/gateways.ts'
 import type { Outbox } from '../../engine/outbox.ts'
@@ -30,13 +31,14 @@ export function createApprovalAsking(deps: {
   const askInConversation = async (approval: Approval, message: Message) => {
     const { id, title, by, skill, approvers } = approval
     const members = [...approvers, 'role:operator'].flatMap(access.expand)
-    const buttons = members.some((member) => mayBeOn(message.gateway, member))
+    const isApproverHere = members.some((member) => mayBeOn(message.gateway, member))
+    const args = shortArguments(approval)
     const data = {
-      approval: { id, title, status: 'pending', by, skill, args: shortArguments(approval), buttons },
+      approval: { id, title, status: 'pending', by, skill, args, buttons: isApproverHere },
     }
     // On Slack, people decide by the buttons.
     const offersWords = message.transport !== BUTTON_TRANSPORT && mayDecideByWords(message)
-    const byWords = offersWords && (buttons || message.transport === 'cli')
+    const byWords = offersWords && (isApproverHere || message.transport === 'cli')
     const text = approvalQuestion(approval, { byWords })
     await outbox.reply(message, { key: `approval:${id}`, text, data })
   }
@@ -48,7 +50,7 @@ export function createApprovalAsking(deps: {
       const spec = gateways.spec(gateway)
       const address = withoutCase(name)
       const identity = `${gateway}:${address}`
-      if (spec?.transport !== 'email' || !LITERAL_ADDRESS.test(address) || asked.has(identity)) continue
+      if (spec?.transport !== 'email' || !isAddress(address) || asked.has(identity)) continue
       asked.add(identity)
       const byWords = pathGet(spec.options, 'allowed-senders') !== undefined
       const link = await createLink(deps, approval, identity)
@@ -76,8 +78,10 @@ export function createApprovalAsking(deps: {
   }
 }
 
-/** An address without the characters of a glob. */
-const LITERAL_ADDRESS = /^[^\s*?[\]{}!]+@[^\s*?[\]{}!]+$/
+/** Whether the name of an approver is one address, rather than a glob, a regex or a group. */
+function isAddress(name: string): boolean {
+  return !isRegex(name) && /^[^\s*?[\]{}!\\:]+@[^\s*?[\]{}!\\:]+$/.test(name)
+}
 
 /** Whether a member of `approvers` can match people of a gateway. */
 function mayBeOn(gateway: string, member: string): boolean {

@@ -4,7 +4,7 @@ import type { ActivityEntry, LogEntry } from '../../core/activity.ts'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
-import { compilePattern } from '../../core/pattern.ts'
+import { compilePattern, isRegex } from '../../core/pattern.ts'
 import { MIB } from '../../core/units.ts'
 import { createBatcher } from '../../lib/batch.ts'
 import { defined } from '../../lib/defined.ts'
@@ -221,7 +221,7 @@ function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry:
 
 /** A search for `/regex/`, or for a text. */
 function finder(source: string): (text: string) => boolean {
-  if (/^\/.*\/\w*$/.test(source)) {
+  if (isRegex(source)) {
     const pattern = compilePattern(source)
     return (text) => pattern.test(text)
   }
