@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { patternText } from '../../src/core/pattern.ts'
-import { DAY, duration, HOUR, rate, size, timerDuration } from '../../src/core/units.ts'
+import { DAY, duration, HOUR, MINUTE, rate, size, timerDuration } from '../../src/core/units.ts'
 import { mailApi } from './api-options.ts'
 import { mailWebhook } from './webhook-options.ts'
 
@@ -114,7 +114,7 @@ const handover = z
           .union([z.literal('resume').transform(() => undefined), timerDuration])
           .default(DAY)
           .describe(
-            'How long the conversation is theirs after the last such mail; resume: until it is resumed. Default: 24h.',
+            'How long the conversation stays paused after the last mail of a person; `resume`: until someone resumes it. Default: 24h.',
           ),
         drop: z
           .boolean()
@@ -158,12 +158,12 @@ const options = z.strictObject({
     .default(25 * 1024 * 1024)
     .describe('Larger mail is accepted without its body and attachments.'),
   sweep: timerDuration
-    .default(60_000)
+    .default(MINUTE)
     .describe('How often the folders are read in full, in addition to IDLE.'),
   'max-silence': duration
-    .default(300_000)
+    .optional()
     .describe(
-      'The gateway is reported as down if the mailbox could not be read for this long. Longer than `sweep`.',
+      'The gateway is reported as down if the mailbox could not be read for this long. Must be longer than `sweep`. Default: 5m, or twice `sweep` if that is longer.',
     ),
 
   'allowed-senders': z
@@ -200,10 +200,10 @@ const options = z.strictObject({
     .describe('The folder with sent mail.'),
   handover: handover.optional(),
   'rate-limit': rate
-    .default({ count: 60, per: 60_000 })
+    .default({ count: 60, per: MINUTE })
     .describe('Maximum rate of sent mail, such as 60/min.'),
   'reply-budget': replyBudget.describe(
-    'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops. A rate applies to the first three, twice to a domain and 100 times to the gateway.',
+    'How often one address, conversation, thread, domain and the whole gateway is answered; the protection against mail loops. A rate applies to the first three, twice as much (at least 20) to a domain, and 100 times as much (at least 1000) to the gateway.',
   ),
   'reply-max-age': duration.default(DAY).describe('Older mail is not answered.'),
   'thread-window': duration
@@ -215,8 +215,8 @@ const options = z.strictObject({
 
 /** The options of a gateway with `transport: email`; `docs/email.md` explains each. */
 export const emailOptions = options.superRefine((values, context) => {
-  for (const [path, message] of faultsOf(values))
-    context.addIssue({ code: 'custom', path: [path], message, input: values })
+  for (const { option, message } of faultsOf(values))
+    context.addIssue({ code: 'custom', path: [option], message, input: values })
   const { folders, after, quarantine } = values
   const read = new Set(folders.map((folder) => folder.toLowerCase()))
   const move = typeof after === 'object' ? after.move : ''
@@ -229,31 +229,43 @@ export const emailOptions = options.superRefine((values, context) => {
   }
 })
 
-/** Finds options that `inbound` and `outbound` require, and options that belong to their other values. */
-function faultsOf(values: z.output<typeof options>): [path: string, message: string][] {
+type Values = z.output<typeof options>
+type Fault = { option: keyof Values; message: string }
+
+/**
+ * Finds options that are missing, and options that contradict each other. An unused `smtp`, and an
+ * unused `imap`, are accepted.
+ */
+function faultsOf(values: Values): Fault[] {
   const { inbound, outbound, imap, webhook, smtp, api, sent, quarantine, after, handover } = values
-  const faults: [string, string | false][] = [
-    [
-      'imap',
-      inbound === 'imap' && !imap && 'missing key "imap": the server of the mailbox, or set inbound: webhook',
-    ],
-    ['webhook', inbound === 'webhook' && !webhook && 'missing key "webhook": who posts the mail, and where'],
-    ['webhook', inbound === 'imap' && webhook !== undefined && 'mail is read by imap: set inbound: webhook'],
-    [
-      'smtp',
-      outbound === 'smtp' && !smtp && 'missing key "smtp": the server that sends, or set outbound: api',
-    ],
-    ['api', outbound === 'api' && !api && 'missing key "api": the provider that sends'],
-    ['api', outbound === 'smtp' && api !== undefined && 'mail is sent by smtp: set outbound: api'],
-    [
-      'handover',
-      handover !== undefined && !sent && 'needs `sent: { folder }`, where the answers of people are',
-    ],
-    ['sent', sent !== undefined && !imap && 'a folder with sent mail needs `imap`, where it is'],
-    ['quarantine', inbound === 'webhook' && quarantine !== undefined && 'mail of a webhook is in no folder'],
-    ['after', inbound === 'webhook' && after !== 'keep' && 'mail of a webhook is in no folder'],
-  ]
-  return faults.flatMap(([path, message]) => (message === false ? [] : [[path, message]]))
+  const { sweep, 'max-silence': maxSilence } = values
+  const faults: Fault[] = []
+  const addIf = (isFault: boolean, option: keyof Values, message: string) => {
+    if (isFault) faults.push({ option, message })
+  }
+  if (inbound === 'imap') {
+    addIf(!imap, 'imap', 'missing key "imap": the server of the mailbox, or set inbound: webhook')
+    addIf(webhook !== undefined, 'webhook', 'mail is read by imap: set inbound: webhook')
+  } else {
+    addIf(!webhook, 'webhook', 'missing key "webhook": who posts the mail, and where')
+    addIf(quarantine !== undefined, 'quarantine', 'mail of a webhook is in no folder')
+    addIf(after !== 'keep', 'after', 'mail of a webhook is in no folder')
+  }
+  if (outbound === 'smtp') {
+    addIf(!smtp, 'smtp', 'missing key "smtp": the server that sends, or set outbound: api')
+    addIf(api !== undefined, 'api', 'mail is sent by smtp: set outbound: api')
+  } else addIf(!api, 'api', 'missing key "api": the provider that sends')
+  const answers = 'needs `sent: { folder }`, where the answers of people are'
+  addIf(handover !== undefined && !sent, 'handover', answers)
+  addIf(sent !== undefined && !imap, 'sent', 'a folder with sent mail needs `imap`, where it is')
+  const isTooShort = maxSilence !== undefined && maxSilence <= sweep
+  addIf(isTooShort, 'max-silence', 'must be longer than `sweep`: the mailbox is read that often')
+  return faults
+}
+
+/** How long (ms) the mailbox may be unread before the gateway is reported as down. */
+export function maxSilenceOf(values: Pick<Values, 'max-silence' | 'sweep'>): number {
+  return values['max-silence'] ?? Math.max(5 * MINUTE, 2 * values.sweep)
 }
 
 export type EmailOptions = z.output<typeof emailOptions>

@@ -13,7 +13,7 @@ import { type ConnectImap, imapConnector } from './mailbox/imap-connection.ts'
 import { createReader, READER_TIMING, type ReaderTiming } from './mailbox/reader.ts'
 import type { FolderReading } from './mailbox/reading.ts'
 import { createTokenSource } from './oauth.ts'
-import type { EmailOptions, ServerOptions } from './options.ts'
+import { type EmailOptions, maxSilenceOf, type ServerOptions } from './options.ts'
 import { createLoginCheck } from './outbound/login-check.ts'
 import { createSender } from './outbound/sender.ts'
 import { createSmtp } from './outbound/smtp.ts'
@@ -144,7 +144,8 @@ type InboundParts = Omit<EndpointParts, 'webhook'> & {
 /** The receiving part, which also reads the answers of people. */
 function createInbound({ connect, replies, timing = READER_TIMING, ...parts }: InboundParts) {
   const { options, deps, ingest, decisionTimeout } = parts
-  const { inbound, webhook, 'max-silence': maxSilence } = options
+  const { inbound, webhook } = options
+  const maxSilence = maxSilenceOf(options)
   const endpoint = inbound === 'webhook' && webhook && createMailEndpoint({ ...parts, webhook })
   const mailbox = endpoint ? [] : options.folders.map((folder) => ({ folder, options, ingest }))
   const folders = [...mailbox, ...replies]

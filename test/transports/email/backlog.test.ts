@@ -107,3 +107,15 @@ describe('a backlog', () => {
     assert.equal(daemon.transport.health().ok, false)
   })
 })
+
+test('a mailbox that is rarely read is not reported as down between two sweeps', async () => {
+  let time = Date.now()
+  const options = { address: 'quiet@example.com', sweep: '10m' }
+  const daemon = await mailServer.daemon(options, { start: 'later', now: () => time })
+  await daemon.transport.start()
+  await until(() => daemon.transport.health().detail === 'reading INBOX', 'the first sweep')
+  time += 11 * 60_000
+  assert.equal(daemon.transport.health().ok, true)
+  time += 10 * 60_000
+  assert.equal(daemon.transport.health().ok, false)
+})
