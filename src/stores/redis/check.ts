@@ -1,16 +1,19 @@
 import { Cluster, type Redis } from 'ioredis'
 import { reasonOf } from '../../core/errors.ts'
-import type { Log } from '../../core/log.ts'
 import type { Check } from '../../core/transport.ts'
 import { type ConnectOptions, connect } from './connect.ts'
+import { parseInfo } from './server-info.ts'
 
 /** The oldest Redis that has every command the scripts use (SMISMEMBER, XTRIM MINID). */
 const OLDEST = [6, 2] as const
 
 /** Maximum difference (ms) between the clocks of the server and of this machine. */
-const SKEW = 2_000
+const MAX_SKEW = 2_000
 
-/** For `trivium doctor`: whether this Redis is reachable and durable. Findings never throw. */
+/**
+ * For `trivium doctor`: whether this Redis is reachable and durable. Never rejects: problems are in the
+ * result.
+ */
 export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
   const { connectTimeout = 5_000 } = options
   const reached = (ok: boolean, detail: string) => ({ name: 'Redis: connection', ok, detail })
@@ -25,101 +28,104 @@ export async function checkRedis(options: ConnectOptions): Promise<Check[]> {
 
 /** Checks each server of an open connection: every master of a cluster. */
 export async function checkServers(client: Redis | Cluster, replicas = 0): Promise<Check[]> {
-  const servers = client instanceof Cluster ? client.nodes('master') : [client]
+  const isCluster = client instanceof Cluster
+  const servers = isCluster ? client.nodes('master') : [client]
   const checks: Check[] = []
-  if (client instanceof Cluster) {
+  if (isCluster) {
     const state = parseInfo(await client.cluster('INFO')).get('cluster_state') ?? 'unknown'
     checks.push({ name: 'Redis: cluster', ok: state === 'ok', detail: `cluster_state is ${state}` })
   }
   for (const server of servers) {
     const where = servers.length > 1 ? ` (${server.options.host}:${server.options.port})` : ''
-    for (const [name, good, bad] of await look(server, client instanceof Cluster, replicas))
-      checks.push({ name: `Redis: ${name}${where}`, ok: !bad, detail: bad || good })
+    const findings = await findingsOf(server, replicas)
+    if (isCluster) findings.push(await slotsFinding(server))
+    for (const { name, value, problem } of findings)
+      checks.push({ name: `Redis: ${name}${where}`, ok: !problem, detail: problem || value })
   }
   return checks
 }
 
-/** Checks a server: a summary if it is healthy, and the problems, if any. */
-async function look(server: Redis, isCluster: boolean, replicas: number) {
-  const [text, fsync, seconds, nodes] = await Promise.all([
+/** A check of a server: `value` is shown if there is no `problem`. */
+type Finding = { name: string; value: string; problem: string | false }
+
+async function findingsOf(server: Redis, replicas: number): Promise<Finding[]> {
+  const [text, fsync, time] = await Promise.all([
     server.info(),
     // Not every user may read the configuration.
     server.config('GET', 'appendfsync').catch(() => []),
     server.time(),
-    isCluster ? server.cluster('NODES') : '',
   ])
   const info = parseInfo(text)
+  return [
+    versionFinding(info),
+    roleFinding(info),
+    replicasFinding(info, replicas),
+    evictionFinding(info),
+    persistenceFinding(info),
+    fsyncFinding(fsync[1]),
+    clockFinding(time),
+  ]
+}
+
+type Info = ReturnType<typeof parseInfo>
+
+function versionFinding(info: Info): Finding {
   const version = info.get('redis_version') ?? '0'
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])
+  const problem = `${version} is too old; install Redis ${OLDEST.join('.')} or newer`
+  return { name: 'version', value: version, problem: isOld && problem }
+}
+
+function roleFinding(info: Info): Finding {
   const role = info.get('role') ?? 'master'
-  const deposed = `it is a replica of ${info.get('master_host')}:${info.get('master_port')} and takes no messages; name its master, or its Sentinels, in REDIS_URL`
-  const online = [...info].filter(
-    ([key, value]) => /^slave\d/.test(key) && value.includes('state=online'),
-  ).length
-  const few = `${online} replicas; \`redis: { replicas: ${replicas} }\` acknowledges nothing with fewer than ${replicas}`
+  const master = `${info.get('master_host')}:${info.get('master_port')}`
+  const problem = `it is a replica of ${master} and takes no messages; name its master, or its Sentinels, in REDIS_URL`
+  return { name: 'role', value: role, problem: role !== 'master' && problem }
+}
+
+/** `wanted`: the number of replicas that `redis: { replicas }` waits for. */
+function replicasFinding(info: Info, wanted: number): Finding {
+  const isOnline = ([key, value]: [string, string]) => /^slave\d/.test(key) && value.includes('state=online')
+  const online = [...info].filter(isOnline).length
+  const problem = `${online} replicas; \`redis: { replicas: ${wanted} }\` acknowledges nothing with fewer than ${wanted}`
+  return { name: 'replicas', value: `${online}`, problem: online < wanted && problem }
+}
+
+function evictionFinding(info: Info): Finding {
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  const evicts = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
-  const failed = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')].includes('err')
-  const lost =
-    info.get('aof_enabled') === '1'
-      ? failed && 'the append-only file could not be written; check the disk'
-      : 'appendonly is off: a restart loses messages; set `appendonly yes`'
-  const synced = String(fsync[1] ?? 'not shown: the user may not run CONFIG GET')
-  const neverSynced = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
-  const skew = Math.abs(Number(seconds[0]) * 1_000 + Number(seconds[1]) / 1_000 - Date.now())
-  const apart = `the clock differs by ${Math.round(skew / 1_000)} s from that of this machine; leases and ages depend on it`
-  const [open] = /\[\d+-[<>]-\w+\]/.exec(String(nodes)) ?? []
-  const stuck = `slot ${open} is being moved; unless somebody is moving it now, run \`redis-cli --cluster fix\``
-  const found: [name: string, good: string, bad: string | false][] = [
-    ['version', version, isOld && `${version} is too old; install Redis ${OLDEST.join('.')} or newer`],
-    ['role', role, role !== 'master' && deposed],
-    ['replicas', `${online}`, online < replicas && few],
-    ['eviction', policy, policy !== 'noeviction' && evicts],
-    ['persistence', 'append-only file', lost],
-    ['appendfsync', synced, synced === 'no' && neverSynced],
-    ['clock', 'same as this machine', skew > SKEW && apart],
-  ]
-  if (isCluster) found.push(['slots', 'no slot is being moved', open !== undefined && stuck])
-  return found
+  const problem = `maxmemory-policy is ${policy}, which deletes messages when memory is full; set it to noeviction`
+  return { name: 'eviction', value: policy, problem: policy !== 'noeviction' && problem }
 }
 
-/** The fields of an INFO or CLUSTER INFO reply, by name. */
-function parseInfo(text: string): Map<string, string> {
-  const lines = text.split(/\r?\n/).filter((line) => line.includes(':'))
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]))
+function persistenceFinding(info: Info): Finding {
+  const finding = { name: 'persistence', value: 'append-only file' }
+  if (info.get('aof_enabled') !== '1')
+    return { ...finding, problem: 'appendonly is off: a restart loses messages; set `appendonly yes`' }
+  const statuses = [info.get('aof_last_write_status'), info.get('aof_last_bgrewrite_status')]
+  const problem = 'the append-only file could not be written; check the disk'
+  return { ...finding, problem: statuses.includes('err') && problem }
 }
 
-/**
- * Makes a restarted Redis rewrite its append-only file at once. A crash can leave the last transaction of that file incomplete: the
- * next load treats later writes as part of it, and drops or reorders them, so that a second crash loses acknowledged messages
- * (seen on Redis 7.0.15; valkey-io/valkey#4342). A rewrite repairs the file.
- *
- * Resolves once every master was checked and the rewrites were requested; later repeats this after each reconnect, and calls
- * `back`. Never rejects: a server that forbids it is logged.
- */
-export async function watchTornLogs(client: Redis | Cluster, log: Log, back: () => void): Promise<void> {
-  const tend = (server: Redis) =>
-    heal(server).catch((error) => {
-      log.warn(
-        { server: `${server.options.host}:${server.options.port}`, reason: reasonOf(error) },
-        'it is unknown whether Redis was restarted; after a crash of Redis, run BGREWRITEAOF',
-      )
-    })
-  const follow = (server: Redis) => server.on('ready', back).on('ready', () => tend(server))
-  if (client instanceof Cluster) client.on('+node', follow)
-  const servers = client instanceof Cluster ? client.nodes('master') : [client]
-  await Promise.all(servers.map((server) => tend(follow(server))))
+/** `setting`: undefined if the user may not read the configuration. */
+function fsyncFinding(setting: unknown): Finding {
+  const value = String(setting ?? 'not shown: the user may not run CONFIG GET')
+  const problem = 'appendfsync is no: a loss of power loses up to 30 s; set it to everysec or always'
+  return { name: 'appendfsync', value, problem: value === 'no' && problem }
 }
 
-/** Requests a rewrite if none has succeeded since the server started. */
-async function heal(server: Redis): Promise<void> {
-  const info = parseInfo(await server.info())
-  if (info.get('role') !== 'master' || info.get('aof_enabled') !== '1') return
-  const isWhole = info.get('aof_last_rewrite_time_sec') !== '-1'
-  if (isWhole && info.get('aof_last_bgrewrite_status') === 'ok') return
-  await server.bgrewriteaof().catch((error: unknown) => {
-    // Another daemon was first.
-    if (!reasonOf(error).includes('already in progress')) throw error
-  })
+/** Checks the clock of a server by its reply to TIME. */
+function clockFinding([seconds, microseconds]: readonly unknown[]): Finding {
+  const serverTime = Number(seconds) * 1_000 + Number(microseconds) / 1_000
+  const skew = Math.abs(serverTime - Date.now())
+  const problem = `the clock differs by ${Math.round(skew / 1_000)} s from that of this machine; leases and ages depend on it`
+  return { name: 'clock', value: 'same as this machine', problem: skew > MAX_SKEW && problem }
+}
+
+/** Finds a slot that a node of a cluster is importing or migrating: `[93->-<node id>]` in CLUSTER NODES. */
+async function slotsFinding(server: Redis): Promise<Finding> {
+  const nodes = String(await server.cluster('NODES'))
+  const [, slot] = /\[(\d+)-[<>]-\w+\]/.exec(nodes) ?? []
+  const problem = `slot ${slot} is being moved; unless somebody is moving it now, run \`redis-cli --cluster fix\``
+  return { name: 'slots', value: 'no slot is being moved', problem: slot !== undefined && problem }
 }

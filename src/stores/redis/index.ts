@@ -6,7 +6,7 @@ import type { Message } from '../../core/message.ts'
 import type { Store } from '../../core/store.ts'
 import { inTime } from '../../lib/pause.ts'
 import { createLeases } from '../shared/leases.ts'
-import { checkServers, watchTornLogs } from './check.ts'
+import { checkServers } from './check.ts'
 import { watchClocks } from './clock-watch.ts'
 import { type Connection, type ConnectOptions, connect } from './connect.ts'
 import { createBlobs, createKeyValues } from './key-values.ts'
@@ -16,6 +16,7 @@ import { createServer } from './scripts.ts'
 import { openShards } from './shards/index.ts'
 import { asStore, createShard } from './shards/shard.ts'
 import { createSignals } from './signals.ts'
+import { watchTornLogs } from './torn-logs.ts'
 
 /** Version of the key format, incremented with each change that older versions cannot read. */
 export const FORMAT = 2
