@@ -17,13 +17,14 @@ import { compressForBrowsers } from './compress.ts'
 import { createConsoleFiles } from './console-files.ts'
 import type { ControlDeps } from './control-deps.ts'
 import { addOpenCalls } from './open-calls.ts'
-import { OPEN, RAW } from './openapi.ts'
+import { OPEN, OPEN_RESULT } from './openapi.ts'
 import { addOperatorCalls } from './operator-calls.ts'
 import { addProgramCalls } from './program-calls.ts'
 
 /**
- * The control API. Everything except health, metrics, the API description and sign-in needs a token
- * or the console's cookie. Which calls a caller may use follows from the order of the middleware.
+ * The control API. Calls need a token or the console's cookie, except health, metrics, the API
+ * description, the files of the console, sign-in, and the proof for the command line. Which calls a
+ * caller may use follows from the order of the middleware.
  */
 export function createControlApi(deps: ControlDeps): Express {
   const app = express()
@@ -65,15 +66,19 @@ export function createControlApi(deps: ControlDeps): Express {
 function addSessionCalls({ serve }: Calls, signIn: SignIn): void {
   const { start, show, end, toProvider, fromProvider } = signIn
   const signsIn = 'Signs a browser in: expects the control token as bearer token, and sets a cookie.'
-  serve('post /v1/session', signsIn, RAW, [express.json({ limit: '4kb' }), start])
-  serve('get /v1/session', 'Returns who is signed in by the cookie, or else the ways to sign in.', OPEN, show)
-  serve('post /v1/session/end', 'Signs the browser out.', OPEN, end)
+  serve('post /v1/session', signsIn, {}, [express.json({ limit: '4kb' }), start])
+  const who = 'Returns the ways to sign in, and who is signed in by the cookie.'
+  serve('get /v1/session', who, OPEN_RESULT, show)
+  serve('post /v1/session/end', 'Signs the browser out.', OPEN_RESULT, end)
   serve('get /auth/sign-in?at', 'Redirects a browser to the identity provider.', OPEN, toProvider)
   const callback = `get ${CALLBACK}?code&state&iss&error`
   serve(callback, 'The callback of the identity provider.', OPEN, fromProvider)
 }
 
-/** All other sessions end, and so do the connections of all callers. */
+/**
+ * Rotates the control token. All sessions end; that of the caller begins anew (`signIn.keep`). Open
+ * connections are closed after the response.
+ */
 function addTokenCall({ serveResult }: Calls, deps: ControlDeps, signIn: SignIn): void {
   const rotate: ResultHandler = async (request) => {
     const renew = await signIn.keep(request)

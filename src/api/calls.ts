@@ -20,7 +20,7 @@ export function createCalls(app: Express) {
     more: JsonObject,
     handler: RequestHandler | RequestHandler[],
   ) => {
-    described.push([call, summary, more])
+    described.push({ call, summary, more })
     const [method, path = ''] = call.replaceAll(/\{(\w+)\}/g, ':$1').split(/[ ?]/)
     app[method === 'get' ? 'get' : 'post'](path, handler)
   }

@@ -2,7 +2,8 @@ import { TriviumError } from '../core/errors.ts'
 import { isLoopback } from '../lib/http.ts'
 import type { Calls } from './calls.ts'
 import type { ControlDeps } from './control-deps.ts'
-import { docsPage, OPEN, openApi } from './openapi.ts'
+import { docsPage } from './docs-page.ts'
+import { OPEN, OPEN_RESULT, openApi } from './openapi.ts'
 import { proofOf } from './token.ts'
 
 /**
@@ -26,7 +27,7 @@ export function addOpenCalls({ serve, described }: Calls, deps: ControlDeps): vo
     response.type('html').send(docsPage(description()))
   })
   const proof = 'Proves to a local program that the daemon knows the token.'
-  serve('get /v1/proof/{nonce}', proof, OPEN, (request, response) => {
+  serve('get /v1/proof/{nonce}', proof, OPEN_RESULT, (request, response) => {
     // For the local command line only: remote clients could brute-force a short token offline.
     const { localAddress, remoteAddress = '' } = request.socket
     const isFromThisMachine = isLoopback(remoteAddress) || remoteAddress === localAddress

@@ -1,4 +1,3 @@
-import { escapeUTF8 } from 'entities/escape'
 import { z } from 'zod'
 import { catalogue } from '../core/errors.ts'
 import { isJsonObject, type Json, type JsonObject, pathGet } from '../core/json.ts'
@@ -30,10 +29,12 @@ const RESPONSES = {
   200: answer('The result', { result: {} }),
   default: answer('The error, and what to do about it', { error: component('Error') }),
 }
-/** For calls that do not return a JSON result. */
+/** For calls whose response is not `{ "result": … }`. */
 export const RAW = { responses: { ...RESPONSES, 200: { description: 'OK' } } }
-/** For calls that need no token either. */
+/** For such calls that need no token. */
 export const OPEN = { ...RAW, security: [] }
+/** For calls that return a JSON result and need no token. */
+export const OPEN_RESULT = { security: [] }
 /** For event streams. */
 export const EVENTS = {
   responses: {
@@ -45,11 +46,8 @@ export const EVENTS = {
 export const BYTES = { requestBody: { required: true, content: { '*/*': {} } } }
 export const MESSAGE = withBody(component('Submission'))
 
-/**
- * A call such as `get /v1/messages/{id}?one&two`, its summary, and additions to its OpenAPI
- * description.
- */
-export type DescribedCall = [call: string, summary: string, more: JsonObject]
+/** A call such as `get /v1/messages/{id}?one&two`. `more`: additions to its OpenAPI description. */
+export type DescribedCall = { call: string; summary: string; more: JsonObject }
 
 /** The OpenAPI 3.1 description of the control API, with calls and skills. */
 export function openApi(version: string, calls: readonly DescribedCall[], skills: Json) {
@@ -60,7 +58,7 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     Submission: asComponent('Submission', submission),
     Troubles: asComponent('Troubles', z.toJSONSchema(troublesSchema)),
   }
-  const add = (call: string, summary: string, more: JsonObject) => {
+  const add = ({ call, summary, more }: DescribedCall) => {
     const [method = '', path = '', query] = call.split(/[ ?]/)
     const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): JsonObject => {
       return { name, in: 'path', required: true, schema: STRING }
@@ -68,7 +66,7 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     for (const name of query?.split('&') ?? []) parameters.push({ name, in: 'query', schema: STRING })
     paths[path] = { ...paths[path], [method]: { summary, parameters, responses: RESPONSES, ...more } }
   }
-  for (const call of calls) add(...call)
+  for (const call of calls) add(call)
   for (const skill of [skills].flat()) {
     const name = String(pathGet(skill, 'name'))
     schemas[name] = asComponent(name, pathGet(skill, 'args'))
@@ -76,8 +74,8 @@ export function openApi(version: string, calls: readonly DescribedCall[], skills
     const output = pathGet(skill, 'output')
     if (output !== undefined) schemas[`${name}-result`] = asComponent(`${name}-result`, output)
     const result = output === undefined ? {} : component(`${name}-result`)
-    const responses = { ...RESPONSES, 200: answer('The result', { result }) }
-    add(`post /v1/skills/${name}`, summary, { operationId: name, ...withBody(component(name)), responses })
+    const more = { operationId: name, ...withBody(component(name)), ...withResult(result) }
+    add({ call: `post /v1/skills/${name}`, summary, more })
   }
   const token = { type: 'http', scheme: 'bearer' }
   const info = { title: 'Trivium', version, description: DESCRIPTION }
@@ -117,16 +115,17 @@ const UNNAMED = /^(#\/\$defs\/)?__schema\d+$/
 function asComponent(name: string, schema: unknown): Json {
   const { $schema: _dialect, $defs, ...rest } = Object(schema)
   const hasNamed = Object.keys(Object($defs)).some((key) => !UNNAMED.test(key))
-  const text = JSON.stringify(hasNamed ? { ...rest, $defs } : rest, (key, value) =>
-    UNNAMED.test(key === '$ref' ? value : key) ? undefined : value,
-  )
+  const text = JSON.stringify(hasNamed ? { ...rest, $defs } : rest, (key, value) => {
+    const isReference = key === '$ref'
+    return UNNAMED.test(isReference ? value : key) ? undefined : value
+  })
   return withFreeProperties(JSON.parse(text.replaceAll('"$ref":"#', `"$ref":"#/components/schemas/${name}`)))
 }
 
 /**
- * Client generators turn `additionalProperties` into an index signature that all properties must
- * fit. Objects whose properties may hold objects, such as `match` with `not`, therefore allow any
- * additional property.
+ * Client generators turn `additionalProperties` into an index signature that all properties must fit.
+ * A schema with a property that does not, such as `not` of `match`, therefore allows any additional
+ * property.
  */
 function withFreeProperties(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withFreeProperties)
@@ -136,47 +135,11 @@ function withFreeProperties(schema: Json): Json {
   )
   const { properties, additionalProperties } = schema
   if (!isJsonObject(properties) || !isJsonObject(additionalProperties)) return all
-  const mayHoldObjects = Object.values(properties).some((one) =>
-    /"type":"object"|"not":/.test(JSON.stringify(one)),
-  )
-  return mayHoldObjects ? { ...all, additionalProperties: {} } : all
+  const areFree = Object.values(properties).some(isObjectOrForbidden)
+  return areFree ? { ...all, additionalProperties: {} } : all
 }
 
-/**
- * The API description as an HTML page: a heading per call, a row per argument. Loads nothing from
- * elsewhere.
- */
-export function docsPage(document: ReturnType<typeof openApi>): string {
-  const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(Object(operations)).map(([method, operation]) => {
-      const reference = pathGet(operation, 'requestBody.content.application/json.schema.$ref')
-      const schema = pathGet(document.components, `schemas.${String(reference).split('/').at(-1)}`)
-      const id = escapeUTF8(`${method}${path}`)
-      return `<h2 id="${id}"><a href="#${id}"><code>${method.toUpperCase()} ${escapeUTF8(path)}</code></a></h2>
-<p>${escapeUTF8(String(pathGet(operation, 'summary')))}</p>${argumentsTable(schema)}`
-    }),
-  )
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Trivium: the control API</title><link rel="stylesheet" href="console.css"><link rel="icon" href="data:,"></head>
-<body><header><h1>The control API of Trivium ${escapeUTF8(document.info.version)}</h1></header>
-<p>Send <code>authorization: Bearer TOKEN</code>, with the token from <code>&lt;data dir&gt;/control-token</code>, and arguments as
-JSON. An answer is <code>{"result"}</code> or <code>{"error":{"code","message"}}</code>. For programs: <a href="openapi.json">openapi.json</a>.</p>
-${calls.join('\n')}
-</body></html>`
-}
-
-function argumentsTable(schema: unknown): string {
-  const properties = pathGet(schema, 'properties')
-  if (!isJsonObject(properties) || Object.keys(properties).length === 0) return ''
-  const required = new Set([pathGet(schema, 'required')].flat())
-  const rows = Object.entries(properties).map(([name, property]) => {
-    const { type, enum: values, default: fallback, description = '' } = Object(property)
-    const shownType = type ?? (values ? JSON.stringify(values) : 'any')
-    const shownDefault = fallback === undefined ? '' : JSON.stringify(fallback)
-    const need = required.has(name) ? 'required' : shownDefault
-    const cells = [shownType, need, description].map((text) => `<td>${escapeUTF8(String(text))}</td>`)
-    return `<tr><td><code>${escapeUTF8(name)}</code></td>${cells.join('')}</tr>`
-  })
-  return `<table><tr><th>argument</th><th>type</th><th>default</th><th></th></tr>${rows.join('')}</table>`
+/** Whether a property may be an object, or is forbidden: `{ "not": {} }`, the type `never` of clients. */
+function isObjectOrForbidden(property: Json): boolean {
+  return /"type":"object"|"not":\{\}/.test(JSON.stringify(property))
 }

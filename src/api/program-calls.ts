@@ -47,7 +47,8 @@ export function addProgramCalls(
     await pipeline(content, response)
   })
   app.use(express.text({ limit: BODY_LIMIT, type: 'application/json' }), parseBody, refuseDeep)
-  described.push(['post /mcp', 'Model Context Protocol over streamable HTTP.', { ...withBody({}), ...RAW }])
+  const mcp = 'Model Context Protocol over streamable HTTP.'
+  described.push({ call: 'post /mcp', summary: mcp, more: { ...withBody({}), ...RAW } })
   app.all('/mcp', async (request, response) => {
     const bearer = bearerIn(response)
     await deps.mcp(request, response, { kind: 'mcp', ...(bearer.skills && bearer) })

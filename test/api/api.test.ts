@@ -106,7 +106,15 @@ describe('the OpenAPI document', () => {
   const hostile = {
     name: 'hostile',
     description: '<script src="https://elsewhere.example/x.js">',
-    args: { type: 'object', properties: { '<b>': { default: '"</td>' } } },
+    args: {
+      type: 'object',
+      properties: {
+        '<b>': { default: '"</td>' },
+        choice: { type: 'string', enum: ['a', 2] },
+        optional: { type: ['string', 'null'] },
+        several: { anyOf: [{ type: 'string' }, { type: 'array' }, { type: 'string' }, {}] },
+      },
+    },
   }
   const builtIns = builtInSkills.map((skill) => ({ ...skill, args: skillJsonSchema(skill) }))
   const skills = () => toJson([...builtIns, hostile])
@@ -121,6 +129,13 @@ describe('the OpenAPI document', () => {
     }
     const { text, messageId } = document.components.schemas['gateway-send'].properties
     assert.deepEqual([text.type, messageId.type], ['string', 'string'])
+    for (const call of [
+      '/v1/session.get',
+      '/v1/session.post',
+      '/v1/session/end.post',
+      '/v1/proof/{nonce}.get',
+    ])
+      assert.ok(pathGet(document.paths, `${call}.responses.200.content`), `the result of ${call}`)
     for (const { route } of app.router.stack) {
       if (!route) continue
       const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
@@ -136,6 +151,8 @@ describe('the OpenAPI document', () => {
     assert.match(String(headers.get('content-type')), /^text\/html/)
     for (const { name } of builtIns) assert.ok(body.includes(`POST /v1/skills/${name}<`), name)
     assert.doesNotMatch(body, /<script|<b>|"<\/td>|(src|href)="http/)
+    for (const type of ['&quot;a&quot; | 2', 'string | null', 'string | array | any'])
+      assert.ok(body.includes(`<td>${type}</td>`), type)
   })
 })
 
