@@ -16,14 +16,14 @@ const LONGEST_TARGET = 200
  */
 export function audited(action: string, { record }: Deps, handle: ResultHandler): ResultHandler {
   return async (request, bearer) => {
-    const recordOutcome = (outcome: string) =>
-      record({ ...auditFields(request, bearer), action, outcome, ...targetOf(request) })
+    const common = { ...auditFields(request, bearer), action, ...targetOf(request) }
     try {
       const result = await handle(request, bearer)
-      await recordOutcome('ok')
+      await record({ ...common, outcome: 'ok' })
       return result
     } catch (error) {
-      await recordOutcome(toTriviumError(error).code)
+      const { code } = toTriviumError(error)
+      await record({ ...common, outcome: code })
       throw error
     }
   }

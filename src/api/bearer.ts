@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Caller, InvokeOptions } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { isViewer } from '../core/identity.ts'
-import { isLocalName, isLoopback } from '../lib/http.ts'
+import { isLocalName, isLoopback, peerOf } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import type { ControlDeps } from './control-deps.ts'
 
@@ -29,7 +29,7 @@ export function callerOf(
       ? { kind: 'http', ...bearer }
       : { kind: client ? 'cli' : 'http', id: client ?? 'control', ...bearer },
     signal: abort.signal,
-    nonlocals: { request: { headers } },
+    nonlocals: { request: { headers, address: peerOf(request) } },
   }
 }
 

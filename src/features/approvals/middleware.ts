@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Approval } from '../../core/approval.ts'
 import { renderTitle, titleFault } from '../../core/approval-title.ts'
+import { SYSTEM } from '../../core/audit.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -106,10 +107,10 @@ function letCallerDecide(
   decide().catch((err: unknown) => log.debug({ err, approval: id }, 'the caller did not decide'))
 }
 
-/** Denies a request in the name of its requester, who disconnected. */
-async function withdraw({ id, by }: Approval, { services, log }: SkillContext): Promise<void> {
+/** Denies a request whose requester disconnected. */
+async function withdraw({ id }: Approval, { services, log }: SkillContext): Promise<void> {
   const denial = { id, approve: false, reason: 'the requester disconnected' }
-  await services.approvals.decide(denial, { caller: { kind: 'code', id: by } }).catch((err: unknown) => {
+  await services.approvals.decide(denial, { caller: { kind: 'code', id: SYSTEM } }).catch((err: unknown) => {
     // For example because someone decided at the same moment; that decision counts.
     log.debug({ err, approval: id }, 'an approval request could not be withdrawn')
   })

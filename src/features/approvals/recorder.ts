@@ -4,15 +4,21 @@ import type { RecordAudit } from '../../core/audit.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
+/** Maximum characters of a reason in the audit log. */
+const LONGEST_REASON = 200
+
 /** Returns the function that records the steps of approvals in events.jsonl, and decisions in the audit log. */
 export function createApprovalRecorder(activity: Activity, recordAudit: RecordAudit) {
   return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
-    const { skill, title, status, decidedBy: by, decidedVia: via = 'code' } = rest
+    const { skill, title, status, decidedBy: by, decidedVia: via = 'code', reason } = rest
     const source = defined({ channel: message?.gateway, messageId: message?.id, by })
     const state = status === 'pending' ? { title } : { status }
     await activity.event({ event, ...source, approval, skill, ...state })
     if (event !== 'approval_decided' || by === undefined) return
     const target = defined({ id: approval, skill, messageId: message?.id, status })
-    await recordAudit({ by, via, action: 'approval-decide', target, outcome: 'ok' })
+    // In a gateway, the reason is a part of the text of a message.
+    const why = via === 'gateway' ? undefined : reason
+    const entry = { by, via, action: 'approval-decide', target, outcome: 'ok' }
+    await recordAudit({ ...entry, ...defined({ reason: why?.slice(0, LONGEST_REASON) }) })
   }
 }

@@ -1,4 +1,13 @@
-import { AUDIT_TOPIC, type AuditEntry, auditEntrySchema } from '../../core/audit.ts'
+import {
+  type Actor,
+  AUDIT_TOPIC,
+  type AuditEntry,
+  type AuditResult,
+  actorOf,
+  auditEntrySchema,
+  resultOf,
+} from '../../core/audit.ts'
+import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import { compilePattern } from '../../core/pattern.ts'
@@ -16,12 +25,16 @@ const MAX_READ = 20_000
 /** Maximum age (ms) and number of entries, unless `retention: { topics }` has others. */
 const DEFAULT_RETENTION = { maxAge: 365 * DAY, maxCount: 100_000 }
 
+/** An entry as it is listed: with its id, the kind of its author, and what its outcome means. */
+type Listed = AuditEntry & { id: string; kind: Actor; status: AuditResult }
+type Placed = { position: number; entry: Listed }
+
 /** The audit log: a topic of the store, written by all daemons and trimmed only by retention. */
 export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }) {
   const { topics, log } = deps
 
   /** The entries up to and including a position, newest first. */
-  async function* newestFirst(last: number): AsyncGenerator<{ position: number; entry: AuditEntry }> {
+  async function* newestFirst(last: number): AsyncGenerator<Placed> {
     for (let end = last; end > 0; end -= PAGE_SIZE) {
       const start = Math.max(0, end - PAGE_SIZE)
       const page = await readEntries(topics, start, end)
@@ -40,9 +53,10 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
       })
     },
     service: {
-      async list({ before, limit, ...filter }) {
+      async list({ before, limit, id, ...filter }) {
+        if (id !== undefined) return { entries: await readOne(topics, id) }
         const matches = createMatcher(filter)
-        const entries: AuditEntry[] = []
+        const entries: Listed[] = []
         // The newest position that is not read yet.
         let next = before ?? (await topics.end(AUDIT_TOPIC))
         let read = 0
@@ -61,17 +75,32 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 
 /** Entries after position `start`, up to and including `end`, oldest first. The store may return fewer at a time. */
 async function readEntries(topics: Topics, start: number, end: number) {
-  const found: { position: number; entry: AuditEntry }[] = []
+  const found: Placed[] = []
   for (let after = start; after < end; ) {
     const { items, more } = await topics.tail(AUDIT_TOPIC, after, end - after)
     for (const { position, event } of items) {
-      const entry = auditEntrySchema.safeParse(event.data).data
-      if (entry && position <= end) found.push({ position, entry: withOneName(entry) })
+      const entry = listedEntry(event)
+      if (entry && position <= end) found.push({ position, entry })
     }
     if (!more) break
     after = items.at(-1)?.position ?? end
   }
   return found
+}
+
+/** The entry with an id, or none. */
+async function readOne(topics: Topics, id: string): Promise<Listed[]> {
+  const { position = 0 } = topics.placeOf(AUDIT_TOPIC, id) ?? {}
+  const { items } = await topics.tail(AUDIT_TOPIC, Math.max(0, position - 1), 1)
+  const entry = items[0]?.event.id === id ? listedEntry(items[0].event) : undefined
+  return entry ? [entry] : []
+}
+
+function listedEntry({ id, data }: Event): Listed | undefined {
+  const { data: stored } = auditEntrySchema.safeParse(data)
+  if (!stored) return undefined
+  const entry = withOneName(stored)
+  return { ...entry, id, kind: actorOf(entry), status: resultOf(entry) }
 }
 
 /** The control token without a name, whichever way it came: `control` by HTTP, `http control` by a call of code. */
@@ -86,12 +115,14 @@ type Filter = {
   by?: string
   action?: string
   what?: string
+  kind?: Actor
   outcome?: string
   since?: number
   until?: number
 }
 
-function createMatcher({ by, action, what, outcome, since, until }: Filter): (entry: AuditEntry) => boolean {
+function createMatcher(filter: Filter): (entry: Listed) => boolean {
+  const { by, action, what, kind, outcome, since, until } = filter
   const actions = action === undefined ? undefined : compilePattern(action)
   const partOfName = by?.toLowerCase()
   const partOfTarget = what?.toLowerCase()
@@ -99,13 +130,14 @@ function createMatcher({ by, action, what, outcome, since, until }: Filter): (en
     (partOfName === undefined || entry.by.toLowerCase().includes(partOfName)) &&
     (partOfTarget === undefined || valuesOf(entry).some((value) => value.includes(partOfTarget))) &&
     (actions?.test(entry.action) ?? true) &&
-    (outcome === undefined || entry.outcome === outcome) &&
+    (kind === undefined || entry.kind === kind) &&
+    (outcome === undefined || entry.outcome === outcome || entry.status === outcome) &&
     (since === undefined || entry.at >= since) &&
     (until === undefined || entry.at < until)
 }
 
-function valuesOf({ target = {} }: AuditEntry): string[] {
-  return Object.values(target).map((value) =>
+function valuesOf({ target = {}, reason = '' }: AuditEntry): string[] {
+  return [...Object.values(target), reason].map((value) =>
     (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
   )
 }

@@ -1,9 +1,8 @@
 import { type AuditEntry, type RecordAudit, viaOf } from '../../core/audit.ts'
-import type { Call } from '../../core/call.ts'
-import { toTriviumError } from '../../core/errors.ts'
-import { isJsonObject, type Json, pathGet, toJson } from '../../core/json.ts'
-import { defineMiddleware, type Middleware, type Skill } from '../../core/skill.ts'
+import { pathGet } from '../../core/json.ts'
+import { defineMiddleware, type Middleware, type Skill, type SkillContext } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
+import { cameOf, failureOf, givenIn } from './recorded.ts'
 
 /** Built-in skills that make permanent changes or decisions. */
 const AUDITED = createNameMatcher(
@@ -36,16 +35,20 @@ export function createAuditMiddleware(deps: {
         const isBuiltIn = deps.isBuiltIn(skill.name)
         // A dry run changes nothing.
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
-        const target = isBuiltIn ? targetOf(ctx.args) : undefined
-        const record = (outcome: string) =>
-          deps.record({ ...authorOf(call), action: skill.name, outcome, ...(target && { target }) })
+        const { record } = deps
+        const common = {
+          ...authorOf(ctx),
+          action: skill.name,
+          ...(isBuiltIn && givenIn(skill.name, ctx.args)),
+        }
         try {
           const result = await next()
           // The approval service itself records every decision.
-          if (skill.name !== 'approval-decide') await record('ok')
+          if (skill.name !== 'approval-decide')
+            await record({ ...common, outcome: 'ok', ...(isBuiltIn && cameOf(result)) })
           return result
         } catch (error) {
-          await record(toTriviumError(error).code)
+          await record({ ...common, ...failureOf(error, isBuiltIn) })
           throw error
         }
       }
@@ -64,35 +67,7 @@ function isDryRun(skill: string, args: unknown): boolean {
   return dryRun === true || (skill === 'person-erase' && confirm !== true)
 }
 
-function authorOf({ caller }: Call): Pick<AuditEntry, 'by' | 'via'> {
-  return { by: caller.id ?? 'control', via: viaOf(caller) }
-}
-
-/** Arguments that are recorded: names, ids, times and flags. Texts, reasons and addresses are not. */
-const RECORDED_ARGUMENTS =
-  'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm dryRun force'.split(
-    ' ',
-  )
-/** Flags that are recorded only if they are true. */
-const FLAGS = new Set(['dryRun', 'force'])
-/** Maximum characters of a recorded argument. */
-const MAX_LENGTH = 200
-/** Maximum number of recorded elements of an array. */
-const MAX_ITEMS = 20
-
-function targetOf(args: unknown): Record<string, Json> | undefined {
-  if (!isJsonObject(args)) return undefined
-  const recorded = RECORDED_ARGUMENTS.flatMap((key) => {
-    const value = Object.hasOwn(args, key) ? shorten(args[key]) : undefined
-    return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
-  })
-  return recorded.length > 0 ? Object.fromEntries(recorded) : undefined
-}
-
-function shorten(value: unknown): Json | undefined {
-  if (typeof value === 'string') return value.slice(0, MAX_LENGTH)
-  if (typeof value === 'number' || typeof value === 'boolean') return value
-  if (!Array.isArray(value)) return undefined
-  const items = value.slice(0, MAX_ITEMS).map((item) => String(item).slice(0, MAX_LENGTH))
-  return toJson(value.length > MAX_ITEMS ? [...items, `and ${value.length - MAX_ITEMS} more`] : items)
+function authorOf({ call: { caller }, nonlocals }: SkillContext): Pick<AuditEntry, 'by' | 'via' | 'from'> {
+  const from = pathGet(nonlocals, 'request.address')
+  return { by: caller.id ?? 'control', via: viaOf(caller), ...(typeof from === 'string' && { from }) }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { closed, limit, optional, time } from '../../core/arguments.ts'
+import { ACTORS } from '../../core/audit.ts'
 
 /** `audit-list`. */
 export const audit = {
@@ -7,7 +8,9 @@ export const audit = {
     by: optional('Only by this person or program; part of the name is enough'),
     action: optional('Only this action, or a glob such as dead-letter-*'),
     what: optional('Only with this in a name or id that it applied to; case is ignored'),
-    outcome: optional('Only with this outcome: ok, or the code of an error'),
+    kind: z.enum(ACTORS).exactOptional().describe('Only by persons, by tokens, or by Trivium itself'),
+    outcome: optional('Only with this outcome: done, denied, cancelled, failed, ok, or the code of an error'),
+    id: optional('Only the entry with this id'),
     since: time.exactOptional().describe('Only since a time, or an age such as 2h'),
     until: time.exactOptional().describe('Only before a time, or older than an age such as 2h'),
     before: z.int().min(0).exactOptional().describe('Only older entries: `next` of the previous page'),

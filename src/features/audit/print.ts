@@ -1,5 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import { type Printers, secondOf } from '../../core/readable.ts'
+import { fields, type Printers, secondOf } from '../../core/readable.ts'
+import { actionInWords } from '../../lib/audit-words.ts'
+import { defined } from '../../lib/defined.ts'
 import { paint } from '../../lib/paint.ts'
 import { shorten, shortId } from '../../lib/short-text.ts'
 import { listTable } from '../../lib/text-table.ts'
@@ -8,19 +10,21 @@ export const printers: Printers = {
   'audit-list': humanAudit,
 }
 
-/** The result of `audit-list` as a table. */
-export function humanAudit(answer: Json): string {
+/** The result of `audit-list` as a table; one entry by its `id` whole. */
+export function humanAudit(answer: Json, args: JsonObject): string {
   const entries = objectsIn(pathGet(answer, 'entries'))
+  const [one] = entries
+  if (args.id !== undefined) return one ? humanEntry(one) : 'There is no entry with this id.'
   const next = pathGet(answer, 'next')
   const titles = Object(pathGet(answer, 'titles'))
   const isNarrow = (process.stdout.columns || Number.POSITIVE_INFINITY) < NARROW
-  const rows = entries.map(({ at, by, via, action, target, outcome }) => [
-    new Date(Number(at)).toISOString().slice(0, 19).replace('T', ' '),
-    by,
-    ...(isNarrow ? [] : [via]),
-    action,
-    outcome === 'ok' ? paint('green', 'ok') : paint('red', String(outcome)),
-    shorten(targetOf(String(action), Object(target), titles), LONGEST_TARGET),
+  const rows = entries.map((entry) => [
+    new Date(Number(entry.at)).toISOString().slice(0, 19).replace('T', ' '),
+    entry.by,
+    ...(isNarrow ? [] : [entry.via]),
+    entry.action,
+    outcomeOf(entry),
+    shorten(aboutOf(entry, titles), LONGEST_TARGET),
   ])
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (rows.length === 0) return ['No entries.', ...more].join('\n')
@@ -28,6 +32,25 @@ export function humanAudit(answer: Json): string {
     listTable(['time (UTC)', 'who', ...(isNarrow ? [] : ['via']), 'action', 'outcome', 'what'], rows),
     ...more,
   ].join('\n')
+}
+
+/** `ok`, or what went wrong: the code, and whether the call was denied. */
+function outcomeOf({ outcome, status }: JsonObject): string {
+  if (status === 'done') return paint('green', 'ok')
+  const text = status === 'denied' && outcome !== 'forbidden' ? `denied: ${outcome}` : String(outcome)
+  return paint(status === 'failed' ? 'red' : 'yellow', text)
+}
+
+/** The objects of an entry, the reason, and the error. */
+function aboutOf({ action, target, reason, error }: JsonObject, titles: JsonObject): string {
+  const why = reason === undefined ? [] : [`reason: ${reason}`]
+  const fault = error === undefined ? [] : [String(error)]
+  return [targetOf(String(action), Object(target), titles), ...why, ...fault].filter(Boolean).join('; ')
+}
+
+function humanEntry({ status, target, result, changes, ...entry }: JsonObject): string {
+  const what = actionInWords({ action: String(entry.action), status: String(status), target: Object(target) })
+  return fields({ what, ...entry, ...defined({ target, result, changes }) })
 }
 
 /** Terminals with fewer columns have no room for the interface. */

@@ -1,4 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
+import { defined } from '../../lib/defined.ts'
 import type { Pauses } from './pauses.ts'
 import { gatewayOf, isSame, type Pause } from './records.ts'
 
@@ -8,8 +9,10 @@ const MAX_CONVERSATIONS = 1_000
 /** Starts and ends pauses in the store. A new pause replaces an existing one of the same object. */
 export function createPauseChanges(pauses: Pauses) {
   const begin = async (pause: Pause) => {
+    let replaced: Pause | undefined
     await pauses.change(({ pauses, cancels }) => {
       const others = pauses.filter((one) => !isSame(one, pause))
+      replaced = pauses.find((one) => isSame(one, pause))
       const conversations = others.filter(({ kind }) => kind === 'conversation').length
       if (conversations >= MAX_CONVERSATIONS && pause.kind === 'conversation') {
         throw new TriviumError('limit_reached', {
@@ -20,7 +23,7 @@ export function createPauseChanges(pauses: Pauses) {
       }
       return { pauses: [...others, pause], cancels }
     })
-    return { ok: true, paused: true, pause }
+    return { ok: true, paused: true, pause, changes: changeOf(replaced, pause) }
   }
   /**
    * Ends a pause, also of an object that no longer exists. Without a pause, the object must exist:
@@ -35,12 +38,23 @@ export function createPauseChanges(pauses: Pauses) {
       one.name === target.name &&
       (target.gateway === undefined || gatewayOf(one) === target.gateway)
     // This daemon may not know a new pause yet.
-    const isPaused =
-      pauses.view.state().pauses.some(isTarget) || (await pauses.records.load()).pauses.some(isTarget)
-    if (!isPaused) await requireObject()
+    const ended =
+      pauses.view.state().pauses.find(isTarget) ?? (await pauses.records.load()).pauses.find(isTarget)
+    if (!ended) await requireObject()
     else await pauses.change((state) => ({ ...state, pauses: state.pauses.filter((one) => !isTarget(one)) }))
-    return { ok: true, paused: false, existed: isPaused }
+    const changes = ended && { changes: changeOf(ended, undefined) }
+    return { ok: true, paused: false, existed: ended !== undefined, ...changes }
   }
 
   return { begin, end }
+}
+
+/** A pause before and after a change, for the audit log. */
+function changeOf(before: Pause | undefined, after: Pause | undefined) {
+  const shown = (pause: Pause | undefined) => {
+    if (!pause) return null
+    const { by, since, until, reason } = pause
+    return defined({ by, since, until, reason })
+  }
+  return { pause: { before: shown(before), after: shown(after) } }
 }

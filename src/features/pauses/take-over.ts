@@ -37,7 +37,7 @@ export function createTakeOver(deps: {
       if (error instanceof TriviumError && error.code === 'not_found') return false
       throw error
     }
-    await deps.record({ by, via: 'gateway', action: 'conversation-pause', outcome: 'ok', target })
+    await deps.record({ by, via: 'gateway', action: 'conversation-pause', outcome: 'ok', target, reason })
     return true
   }
 }

@@ -192,7 +192,8 @@ function topicsPlace({ topics, erasing }: Stores, withoutLater: LaterFilter): Pl
   /** Publishes audit entries without the person. The key prevents a repeated call from adding them again. */
   async function republishAnonymous(found: readonly FoundEvent[], { about }: Subject): Promise<void> {
     const entries = found.map(({ event: { id, type, data, timestamp } }) => {
-      const { by, from: _, target, ...entry } = isJsonObject(data) ? data : {}
+      const { by, from: _, target, ...others } = isJsonObject(data) ? data : {}
+      const entry = Object.fromEntries(Object.entries(others).filter(([, value]) => !isNamedIn(value, about)))
       const author = typeof by === 'string' && !about.mentions(by) ? by : ERASED
       const restOfTarget = target === undefined ? undefined : about.without(target)
       const rest: Json = {
@@ -213,8 +214,13 @@ function isEventAbout(
   { about, person }: Subject,
 ): boolean {
   if (topic === AUDIT_TOPIC) {
-    const { by = null, target = null } = Object(data)
-    return about.refersTo(by) || about.refersTo(target)
+    const { by = null, target = null, reason = null, error = null } = Object(data)
+    return [by, target, reason, error].some((value) => isNamedIn(value, about))
   }
   return person.messages.has(rootContextId) || about.mentions(source) || about.refersTo(data)
+}
+
+/** Whether a part of an audit entry is about the person, or a text in it names them. */
+function isNamedIn(value: Json, about: Subject['about']): boolean {
+  return about.refersTo(value) || (typeof value === 'string' && about.isInKey(value))
 }

@@ -5,6 +5,7 @@ import { MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { requireRoom } from '../../core/limits.ts'
 import type { ServiceOf } from '../../core/operation.ts'
+import { type Changes, changesOf } from '../../lib/changes.ts'
 import { didYouMean } from '../../lib/nearest.ts'
 import type { Ending } from './ending.ts'
 import type * as operations from './operations.ts'
@@ -12,6 +13,7 @@ import type { Control, Records } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import {
   type KnownNames,
+  maskedSettings,
   newSecret,
   requireMayChange,
   settingsIn,
@@ -57,15 +59,17 @@ export function createManaging(deps: {
       if (isInFile(name)) throw new TriviumError('subscription_in_file', { name })
       const changes = settingsIn(call)
       const secret = rotateSecret ? newSecret() : undefined
+      let changed: Changes = {}
       await stored.change((all) => {
         const before = find(all, name)
         const given = withChanges(before.given, changes)
         if (secret !== undefined) given.secret = [secret, ...newestOf(given.secret)]
         requireMayChange(call, validate('subscription-update', name, given, known()))
+        changed = changesOf(maskedSettings(before.given), maskedSettings(given))
         return { ...all, [name]: { ...before, given, updatedAt: now() } }
       })
       await deps.refresh()
-      return { name, ...(secret !== undefined && { secret }) }
+      return { name, changes: changed, ...(secret !== undefined && { secret }) }
     },
 
     async delete({ name, force, dryRun }, call) {

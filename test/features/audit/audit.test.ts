@@ -32,6 +32,13 @@ type Entry = {
   outcome: string
   target?: object
   from?: string
+  id: string
+  kind: string
+  status: string
+  reason?: string
+  error?: string
+  result?: object
+  changes?: object
 }
 
 for (const kind of ['embedded', 'redis'] as const) {
@@ -110,7 +117,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       const pending = async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))[0]
       const { id } = await until(pending, 'a request')
       assert.equal(
-        (await post('/v1/skills/approval-decide', { id, approve: true, reason: SECRET }, ada)).status,
+        (await post('/v1/skills/approval-decide', { id, approve: true, reason: 'ordered by Grace' }, ada))
+          .status,
         200,
       )
       assert.equal(await result, 'wiped')
@@ -119,15 +127,74 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal((await post('/v1/skills/approval-decide', { id, approve: false }, ada)).status, 409)
       const found = await list({ action: 'approval-decide' })
       assert.deepEqual(
-        found.map(({ by, via, outcome, target }) => [by, via, outcome, Object(target).status]),
+        found.map(({ by, via, outcome, target, reason }) => [
+          ...[by, via, outcome, Object(target).status, reason],
+        ]),
         [
-          ['control-token:Ada', 'console', 'approval_decided', undefined],
-          ['control-token:Ada', 'console', 'ok', 'approved'],
+          ['control-token:Ada', 'console', 'approval_decided', undefined, undefined],
+          ['control-token:Ada', 'console', 'ok', 'approved', 'ordered by Grace'],
         ],
       )
-      assert.ok(!JSON.stringify(found).includes(SECRET))
       const [wiped] = await list({ action: 'wipe' })
       assert.deepEqual([wiped?.outcome, wiped?.target], ['ok', undefined])
+    })
+
+    test('has the reason and the end of a pause, and an entry by its id', async () => {
+      const ada = await signIn('Ada')
+      await post('/v1/skills/route-pause', { route: 'fails', reason: 'pages everybody' }, ada)
+      await daemon.invoke('route-resume', { route: 'fails' })
+      const [resumed, paused] = await list({ action: 'route-*' })
+      assert.partialDeepStrictEqual(paused, {
+        ...{ by: 'control-token:Ada', kind: 'person', status: 'done', reason: 'pages everybody' },
+        ...{ from: '127.0.0.1', changes: { pause: { before: null, after: { by: 'control-token:Ada' } } } },
+      })
+      assert.partialDeepStrictEqual(resumed, {
+        ...{ by: 'control-token', kind: 'token', result: { existed: true } },
+        changes: { pause: { before: { by: 'control-token:Ada', reason: 'pages everybody' }, after: null } },
+      })
+      assert.deepEqual(await list({ id: paused?.id }), [paused])
+      assert.deepEqual(await list({ id: '00000000-0000-7000-8000-000000000000' }), [])
+      assert.deepEqual(await list({ what: 'PAGES' }), [resumed, paused].slice(1))
+      const { out } = await site.run(['audit', '--id', paused?.id ?? ''])
+      assert.match(out, /what: paused a route[\s\S]*reason: pages everybody/)
+    })
+
+    test('names Trivium itself where a caller went away, and tells denied, cancelled and failed calls apart', async () => {
+      const leaving = new AbortController()
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${daemon.token}` }
+      const url = `${daemon.control}/v1/skills/wipe`
+      const call = fetch(url, { method: 'POST', headers, body: '{}', signal: leaving.signal }).catch(String)
+      await until(
+        async () => Object(await daemon.invoke('approval-list', { status: 'pending' }))[0],
+        'a request',
+      )
+      leaving.abort()
+      await call
+      const denial = await until(async () => (await list({ kind: 'system' }))[0], 'the denial')
+      assert.partialDeepStrictEqual(denial, {
+        ...{ by: 'system', via: 'system', action: 'approval-decide', target: { status: 'denied' } },
+        reason: 'the requester disconnected',
+      })
+      const [cancelled] = await until(async () => {
+        const found = await list({ outcome: 'cancelled' })
+        return found.length > 0 ? found : undefined
+      }, 'the cancelled call')
+      assert.match(`${cancelled?.action} ${cancelled?.error}`, /^wipe .*the caller disconnected/)
+      const [denied] = await list({ outcome: 'denied' })
+      assert.match(`${denied?.action} ${denied?.outcome} ${denied?.error}`, /^dead-letter-drop forbidden ./)
+      const id = '00000000-0000-7000-8000-000000000000'
+      await assert.rejects(daemon.invoke('dead-letter-drop', { id }))
+      assert.partialDeepStrictEqual((await list({ outcome: 'failed' }))[0], {
+        ...{ outcome: 'dead_letter_not_found', status: 'failed', target: { id } },
+      })
+    })
+
+    test('is exported as CSV, all pages of it', async () => {
+      const { out } = await site.run(['audit', '--csv', '--action', 'sign-in'])
+      const [head, ...rows] = out.trimEnd().split(/\r?\n/)
+      assert.match(head ?? '', /^time,by,kind,via,action,/)
+      assert.equal(rows.length, (await list({ action: 'sign-in', limit: 1000 })).length)
+      assert.match(rows[0] ?? '', /^2\d{3}-[\dT:.-]+Z,control-token:Ada,person,console,sign-in,/)
     })
 
     test('cannot be read or written by events', async () => {

@@ -1,0 +1,78 @@
+import { type AuditEntry, auditEntrySchema } from '../../core/audit.ts'
+import { toTriviumError } from '../../core/errors.ts'
+import { isJsonObject, type Json, type JsonObject, pathGet, toJson } from '../../core/json.ts'
+import { defined } from '../../lib/defined.ts'
+
+/** Arguments that are recorded: names, ids, times and flags. Texts and addresses are not. */
+const RECORDED_ARGUMENTS =
+  'id ids gateway conversation name key topic queue group route skill subscription team messageId do code since until at happened all confirm for drop force'.split(
+    ' ',
+  )
+/** Arguments that are ids or places in these skills, and addresses in others. */
+const OF_EVENTS = /^(?:event|subscription)-/
+const EVENT_ARGUMENTS = ['from', 'to']
+/** Flags that are recorded only if they are true. */
+const FLAGS = new Set(['force', 'drop'])
+/** Parts of a result that are recorded: counts and flags. */
+const RECORDED_RESULTS = 'count routed existed created deleted waiting dead skipped rotated'.split(' ')
+const RECORDED_TYPES: ReadonlySet<string> = new Set(['number', 'boolean', 'string'])
+/** Maximum characters of a recorded text. */
+const MAX_LENGTH = 200
+/** Maximum number of recorded elements of an array. */
+const MAX_ITEMS = 20
+
+/** The objects of a call of a built-in skill, and the reason that its caller gave. */
+export function givenIn(skill: string, args: unknown): Pick<AuditEntry, 'target' | 'reason'> {
+  if (!isJsonObject(args)) return {}
+  const names = OF_EVENTS.test(skill) ? [...RECORDED_ARGUMENTS, ...EVENT_ARGUMENTS] : RECORDED_ARGUMENTS
+  const recorded = names.flatMap((key) => {
+    const value = Object.hasOwn(args, key) ? shorten(args[key]) : undefined
+    return value === undefined || (value === false && FLAGS.has(key)) ? [] : [[key, value] as const]
+  })
+  const { reason } = args
+  return {
+    ...(recorded.length > 0 && { target: Object.fromEntries(recorded) }),
+    ...(typeof reason === 'string' && reason !== '' && { reason: reason.slice(0, MAX_LENGTH) }),
+  }
+}
+
+/** What a built-in skill led to. A skill reports changed settings as `changes` in its result. */
+export function cameOf(result: unknown): Pick<AuditEntry, 'result' | 'changes'> {
+  const value = toJson(result)
+  if (!isJsonObject(value)) return {}
+  const facts = [...RECORDED_RESULTS.map((key) => [key, value[key]] as const), ['job', jobIn(value)] as const]
+  const known = facts.flatMap(([key, fact]): [string, Json][] =>
+    fact !== undefined && RECORDED_TYPES.has(typeof fact) ? [[key, fact]] : [],
+  )
+  const changes = auditEntrySchema.shape.changes.safeParse(value.changes).data
+  return {
+    ...(known.length > 0 && { result: Object.fromEntries(known) }),
+    ...(changes && Object.keys(changes).length > 0 && { changes }),
+  }
+}
+
+/** The id of the job that was begun, if any. */
+function jobIn(result: JsonObject): Json | undefined {
+  const id = pathGet(result, 'job.id')
+  return typeof id === 'string' ? id : undefined
+}
+
+/** Errors of skills that are not built in may quote messages, except these. */
+const OWN_WORDS = /^(?:forbidden|cancelled)$/
+/** Errors whose message contains that of another one, or arguments. */
+const QUOTING = /^(?:internal|skill_failed|invalid_arguments|approval_denied)$/
+
+/** Why a call failed. */
+export function failureOf(error: unknown, isBuiltIn: boolean): Pick<AuditEntry, 'outcome' | 'error'> {
+  const { code, message } = toTriviumError(error)
+  const isSafe = OWN_WORDS.test(code) || (isBuiltIn && !QUOTING.test(code))
+  return { outcome: code, ...defined({ error: isSafe ? message.slice(0, MAX_LENGTH) : undefined }) }
+}
+
+function shorten(value: unknown): Json | undefined {
+  if (typeof value === 'string') return value.slice(0, MAX_LENGTH)
+  if (typeof value === 'number' || typeof value === 'boolean') return value
+  if (!Array.isArray(value)) return undefined
+  const items = value.slice(0, MAX_ITEMS).map((item) => String(item).slice(0, MAX_LENGTH))
+  return toJson(value.length > MAX_ITEMS ? [...items, `and ${value.length - MAX_ITEMS} more`] : items)
+}
