@@ -231,16 +231,21 @@ describe('a push subscription whose receiver fails', { concurrency: 4 }, () => {
     assert.ok(ns().includes(3), 'the event that the receiver takes')
   })
 
-  test('tries immediately with changed settings, although the old receiver asked for a pause', async (t) => {
-    const store = await openStore(t)
-    const old = await startReceiver(t, (response) => response.writeHead(503, { 'retry-after': '3600' }).end())
-    const replacement = await startReceiver(t)
-    const { use, failure } = await startPush(t, store, [subscription(old.url)])
-    await emit(store, { n: 1 })
-    await failure()
-    await use([subscription(replacement.url)])
-    await replacement.wait(1)
-  })
+  for (const [wait, headers] of [
+    ['the old receiver asked for a pause', { 'retry-after': '3600' }],
+    ['the next attempt of the event is an hour away', {}],
+  ] as const) {
+    test(`tries immediately with changed settings, although ${wait}`, async (t) => {
+      const store = await openStore(t)
+      const old = await startReceiver(t, (response) => response.writeHead(503, headers).end())
+      const replacement = await startReceiver(t)
+      const { use, failure } = await startPush(t, store, [subscription(old.url, retryEvery(HOUR))])
+      await emit(store, { n: 1 })
+      await failure()
+      await use([subscription(replacement.url, retryEvery(HOUR))])
+      await replacement.wait(1)
+    })
+  }
 
   for (const { kind, place, open } of storeKinds()) {
     test(`is tried immediately when resumed, and fails until an attempt succeeds (${kind})`, async (t) => {

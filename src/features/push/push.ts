@@ -57,9 +57,9 @@ export function createPush(deps: PushDeps) {
     list: async () => (await list()).map(({ attempts: _, ...info }) => info),
     async show({ name }) {
       const [info] = await list([find(name).subscription])
-      const known = serving.isStored(name) ? (await stored.all())[name] : undefined
-      if (!known) return info ?? null
-      const { given, at: createdAt, by: createdBy, updatedAt } = known
+      const record = serving.isStored(name) ? (await stored.all())[name] : undefined
+      if (!record) return info ?? null
+      const { given, at: createdAt, by: createdBy, updatedAt } = record
       const settings = maskedSettings(given)
       return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
     },

@@ -25,6 +25,18 @@ export type SendingDeps = {
   now(): number
 }
 
+/** A subscription that is served from now on. */
+export type Start = {
+  subscription: PushSubscription
+  control: Control
+  /**
+   * When its settings changed on this daemon (Unix ms); 0 if they did not. Failures before then do
+   * not delay an event.
+   */
+  changedAt: number
+  records: Records
+}
+
 const jobSchema = z.object({
   event: z.custom<Event>((value) => typeof Object(value).id === 'string'),
   /** Why it was not pushed immediately. */
@@ -45,15 +57,11 @@ const PROBE_WAIT = 1_000
  * daemon reads the group, and it peeks, so that no event is hidden after a crash. Serves one
  * `control`: after a change, call `stop` and start again.
  */
-export async function startSending(
-  subscription: PushSubscription,
-  control: Control,
-  records: Records,
-  deps: SendingDeps,
-) {
-  const { topic } = subscription
+export async function startSending(start: Start, deps: SendingDeps) {
+  const { records } = start
+  const { topic } = start.subscription
   const { store } = deps
-  const parts = await makeParts(subscription, control, records, deps)
+  const parts = await makeParts(start, deps)
   const { state, reading, attempts, poster, failed } = parts
   const loop = createSendLoop(parts)
   parts.wake = loop.wake
@@ -88,12 +96,8 @@ export async function startSending(
 
 type Parts = Awaited<ReturnType<typeof makeParts>>
 
-async function makeParts(
-  subscription: PushSubscription,
-  control: Control,
-  records: Records,
-  deps: SendingDeps,
-) {
+async function makeParts(start: Start, deps: SendingDeps) {
+  const { subscription, control, records } = start
   const { name, topic, concurrency } = subscription
   const { store, now } = deps
   const queue = queueOf(name)
@@ -121,9 +125,7 @@ async function makeParts(
   }
   const failed = (err: unknown) => log.warn({ err }, 'the store is not responding; trying again')
   const parts = {
-    subscription,
-    control,
-    records,
+    ...start,
     deps,
     queue,
     log,
@@ -269,7 +271,7 @@ async function disable({ records, state, log }: Parts): Promise<void> {
 
 /** Makes the worker that retries failed events, which are jobs. */
 function createJobWorker(parts: Parts) {
-  const { subscription, control, deps, queue, log, state, lanes, circuit, reading } = parts
+  const { subscription, control, changedAt, deps, queue, log, state, lanes, circuit, reading } = parts
   const { name, concurrency, retry } = subscription
   const { store, now } = deps
 
@@ -288,7 +290,7 @@ function createJobWorker(parts: Parts) {
     retry,
     async run(job: ClaimedJob, signal: AbortSignal): Promise<RunOutcome> {
       const { event, failure, failedAt } = jobSchema.parse(job.data)
-      const mayWait = failedAt >= control.resumedAt
+      const mayWait = failedAt >= Math.max(control.resumedAt, changedAt)
       if (failure !== undefined && attemptOf(job) === 1 && mayWait) return failedJob(job, failure)
       if (!circuit.isClosed() && state.inFlight > 0) return { outcome: 'release', delay: PROBE_WAIT }
       const at = now()

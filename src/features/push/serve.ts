@@ -22,8 +22,11 @@ export type ServeDeps = SendingDeps & {
 
 type Sending = { stop(grace: number): Promise<void>; settledCount(): number }
 
-/** Serves a subscription as its control says, while this daemon holds the lease. */
-export function serve(subscription: PushSubscription, deps: ServeDeps) {
+/**
+ * Serves a subscription as its control says, while this daemon holds the lease. `changedAt`: see
+ * `Start`.
+ */
+export function serve(subscription: PushSubscription, deps: ServeDeps, changedAt = 0) {
   const { store, owner, log } = deps
   const lease = queueOf(subscription.name)
   const records = createRecords(store.kv, subscription.name)
@@ -47,7 +50,8 @@ export function serve(subscription: PushSubscription, deps: ServeDeps) {
       if (isOurs && !sending && !control.stopped) {
         // Loaded on first use: the HTTP client loads slowly, and most daemons push nothing.
         const { startSending } = await import('./sending.ts')
-        sending = { control, ...(await startSending(subscription, control, records, deps)) }
+        const started = await startSending({ subscription, control, changedAt, records }, deps)
+        sending = { control, ...started }
       }
       return RENEW_INTERVAL
     },

@@ -3,6 +3,7 @@ import { HOUR } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { Ending } from './ending.ts'
+import { queueOf } from './records.ts'
 import type { PushSubscription } from './schema.ts'
 import { GRACE, type ServeDeps, serve } from './serve.ts'
 import { STORED_KEY, type StoredByName, type StoredSubscriptions, usableOf } from './stored-subscriptions.ts'
@@ -41,8 +42,13 @@ export function createServing(
     serving.delete(name)
     await found?.stop(grace)
   }
-  const begin = () => {
-    for (const each of subscriptions) if (!serving.has(each.name)) serving.set(each.name, serve(each, deps))
+  /** `changed`: names of those that were served with other settings until now. */
+  const begin = (changed: ReadonlySet<string> = new Set()) => {
+    for (const each of subscriptions) {
+      if (serving.has(each.name)) continue
+      const changedAt = changed.has(each.name) ? deps.now() : 0
+      serving.set(each.name, serve(each, deps, changedAt))
+    }
   }
   const apply = async () => {
     ofCalls = await stored.all()
@@ -54,7 +60,11 @@ export function createServing(
     for (const { topic, name } of subscriptions) await store.topics.subscribe(topic, name, 'now')
     const old = [...serving].filter(([, { subscription }]) => !isAmong(subscription, subscriptions))
     await Promise.all(old.map(([name]) => end(name, ofCalls[name]?.isEnding ? DELETION_GRACE : GRACE)))
-    if (isStarted) begin()
+    const names = new Set(subscriptions.map(({ name }) => name))
+    const changed = new Set(old.map(([name]) => name)).intersection(names)
+    // The new settings may be the repair of what failed.
+    for (const name of changed) await store.jobs.hasten(queueOf(name))
+    if (isStarted) begin(changed)
   }
   const refresh = () => inTurn(apply)
 
