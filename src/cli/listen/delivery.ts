@@ -5,10 +5,10 @@ import type { Message } from '../../core/message.ts'
 export type Delivery = { event: JsonObject; message?: Message; attempt: number }
 
 /**
- * The outcome of a delivery. `summary`: a status, exit code or error to print; `fields`: the same as JSON. `drop`: do not deliver
- * the event again.
+ * The result of a delivery. `summary`: a status, exit code or error to print; `fields`: the same as
+ * JSON. `drop`: do not deliver the event again.
  */
-export type Outcome = { ok: boolean; summary: string; drop?: true; fields: JsonObject }
+export type Result = { ok: boolean; summary: string; drop?: true; fields: JsonObject }
 
 /** Delivers one event. Never rejects. `signal` ends running work. */
-export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>
+export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Result>

@@ -4,33 +4,41 @@ import { defined } from '../../lib/defined.ts'
 import { paint } from '../../lib/paint.ts'
 import { shorten } from '../../lib/short-text.ts'
 import type { Terminal } from '../terminal.ts'
-import type { Outcome } from './delivery.ts'
+import type { Result } from './delivery.ts'
 
-/** A delivery to print. `ms`: its duration. */
+/** A delivery to print. `ms`: its duration. `verdict`: what happens to the event. */
 export type Line = {
   event: JsonObject
   attempt: number
   ms: number
-  done: 'done' | 'retry' | 'dropped'
-  outcome: Outcome
+  verdict: 'done' | 'retry' | 'dropped'
+  result: Result
   /** Ms until the next attempt. */
   retryIn: number | undefined
 }
 
 /** Formats `10:31:07  200      12ms  hub         push        019…`; with `--json`, one JSON object. */
-export function lineOf({ json }: Terminal, { event, attempt, ms, done, outcome, retryIn }: Line): string {
+export function lineOf({ json }: Terminal, { event, attempt, ms, verdict, result, retryIn }: Line): string {
   const { id = null, source = null, type = null } = event
   const kind = pathGet(event, 'data.event') ?? type
   if (json) {
-    const fields = { type: 'delivery', id, source, event: kind, attempt, outcome: done, ms: Math.round(ms) }
-    return `${JSON.stringify({ ...fields, ...outcome.fields, ...defined({ retryIn }) })}\n`
+    const fields = {
+      type: 'delivery',
+      id,
+      source,
+      event: kind,
+      attempt,
+      outcome: verdict,
+      ms: Math.round(ms),
+    }
+    return `${JSON.stringify({ ...fields, ...result.fields, ...defined({ retryIn }) })}\n`
   }
-  const summary = outcome.summary.padEnd(12)
+  const summary = result.summary.padEnd(12)
   const retry = retryIn === undefined ? '' : `  attempt ${attempt}, again in ${formatDuration(retryIn)}`
-  const end = done === 'dropped' ? `  dropped after attempt ${attempt}` : retry
+  const end = verdict === 'dropped' ? `  dropped after attempt ${attempt}` : retry
   const columns = [
     new Date().toTimeString().slice(0, 8),
-    paint(outcome.ok ? 'green' : 'red', summary),
+    paint(result.ok ? 'green' : 'red', summary),
     `${Math.round(ms)}ms`.padStart(7),
     shorten(String(source), 16).padEnd(16),
     shorten(String(kind), 24).padEnd(24),

@@ -5,7 +5,7 @@ import { isJsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Message, messageSchema } from '../../core/message.ts'
 import { defined } from '../../lib/defined.ts'
 import type { Terminal } from '../terminal.ts'
-import type { Deliver, Outcome } from './delivery.ts'
+import type { Deliver, Result } from './delivery.ts'
 import { lineOf } from './lines.ts'
 import type { PatientCalls } from './patient-calls.ts'
 
@@ -50,17 +50,17 @@ export async function listen(
   const attemptsOf = new Map<string, number>()
   let left = max
 
-  const settle = async (event: JsonObject, outcome: Outcome, ms: number): Promise<void> => {
+  const settle = async (event: JsonObject, result: Result, ms: number): Promise<void> => {
     const id = String(event.id)
     const attempt = attemptsOf.get(id) ?? 1
-    const isDropped = !outcome.ok && (outcome.drop === true || attempt >= attempts)
-    const isSettled = outcome.ok || isDropped
+    const isDropped = !result.ok && (result.drop === true || attempt >= attempts)
+    const isSettled = result.ok || isDropped
     const delay = Math.min(RETRY.longest, RETRY.first * 2 ** (attempt - 1))
     const retryIn = isSettled || signal.aborted ? undefined : delay
     if (isSettled) attemptsOf.delete(id)
     const failure = isDropped ? 'dropped' : 'retry'
-    const done = outcome.ok ? 'done' : failure
-    terminal.out(lineOf(terminal, { event, attempt, ms, done, outcome, retryIn }))
+    const verdict = result.ok ? 'done' : failure
+    terminal.out(lineOf(terminal, { event, attempt, ms, verdict, result, retryIn }))
     if (isSettled) left -= 1
     const nack = isSettled ? {} : { nack: true, delay: retryIn ?? 0 }
     const args = { ...groupArgs, ids: [id], ...nack }
@@ -82,8 +82,8 @@ export async function listen(
     const began = performance.now()
     try {
       const message = topic === MESSAGE_TOPIC ? await messageOf(id, calls) : undefined
-      const outcome = await deliver({ event, attempt, ...defined({ message }) }, signal)
-      await settle(event, outcome, performance.now() - began)
+      const result = await deliver({ event, attempt, ...defined({ message }) }, signal)
+      await settle(event, result, performance.now() - began)
     } finally {
       clearInterval(extend)
     }
