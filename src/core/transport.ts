@@ -77,7 +77,7 @@ export type Transport = {
   /** Shows the progress of the queue job that produces a reply. Best effort, like `stream`; never awaited; must not throw. */
   progress?(step: ReplyPlace & { progress: Json }): void
   /** Runs the listeners of a file (a Bolt app) for a message. Rejects with their error, and soon after `signal` aborts or `timeout` ms pass. */
-  listen?(
+  runListeners?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
   ): Promise<void>

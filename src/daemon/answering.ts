@@ -29,25 +29,22 @@ export function createAnswering(parts: {
 }): Target {
   const { gateways, access, manager, queues, decide } = parts
   const callBolt: Target = ({ message, route: { bolt = '', name, timeout }, signal }) => {
+    const transport = gateways.get(message.gateway)
     // The gateway may be off briefly during a reload.
-    const listener = gateways.get(message.gateway)
-    if (!listener?.listen) throw noGateway(message.gateway, gateways.names())
-    return listener.listen(bolt, { message, route: name, signal, timeout })
+    if (!transport?.runListeners) throw noGateway(message.gateway, gateways.names())
+    return transport.runListeners(bolt, { message, route: name, signal, timeout })
   }
   const runTarget = (dispatched: Dispatch, caller: Caller): Promise<unknown> => {
     const { message, route } = dispatched
     const transport = route.reply === 'none' ? undefined : gateways.get(message.gateway)
     if (route.queue !== undefined) {
-      const progress = (progress: Json) => transport?.progress?.({ ...placeOf(message), progress })
-      return queues.run(route.queue, { ...dispatched, progress })
+      const show = (value: Json) => transport?.progress?.({ ...placeOf(message), progress: value })
+      return queues.run(route.queue, { ...dispatched, progress: show })
     }
     if (route.bolt !== undefined) return callBolt(dispatched)
+    const { skill = '' } = route
     const invoke = (more: Partial<InvokeOptions>) =>
-      manager.invoke(targetOf(route), skillArgs(dispatched), {
-        ...invokeOptions(dispatched),
-        ...more,
-        caller,
-      })
+      manager.invoke(skill, skillArgs(dispatched), { ...invokeOptions(dispatched), ...more, caller })
     const canShowProgress = transport?.working || transport?.stream
     return canShowProgress ? showProgress(transport, dispatched, invoke) : invoke({})
   }
@@ -75,8 +72,8 @@ function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
 }
 
 /**
- * Runs a skill, and shows in the conversation, if the transport supports it, that it is working,
- * and the answer of a model as it grows. The sender can cancel the run there.
+ * Runs a skill. Where the transport supports it, the conversation shows that the skill works, and the
+ * answer of a model as it grows. The sender can cancel the run there.
  */
 async function showProgress(
   transport: Pick<Transport, 'working' | 'stream'>,

@@ -77,7 +77,7 @@ export function createSlackTransport(options: SlackOptions, deps: SlackDeps): Tr
     probe: sender.probe,
     stream: sender.stream,
     working: parts.assistant.working,
-    listen: bolt.listen,
+    runListeners: bolt.runListeners,
     async stop() {
       stopping.abort()
       stopServing?.()

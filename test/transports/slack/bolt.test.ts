@@ -183,7 +183,7 @@ export default (app) => app.message('go', async ({ say }) => {
     const fixture = await startTransportFixture()
     const file = join(fixture.dir, 'app.mjs')
     writeFileSync(file, 'await new Promise((resolve) => setTimeout(resolve, 60_000))')
-    const { listen, close } = await kind.create(socketOptions(slack), fixture.deps)
+    const { runListeners, close } = await kind.create(socketOptions(slack), fixture.deps)
     const fields = { gateway: 'test', transport: 'slack', from: { id: 'U1', address: 'U1', verified: true } }
     const message = completeMessage(
       { id: 'M1', gateway: 'test', receivedAt: 0 },
@@ -191,7 +191,7 @@ export default (app) => app.message('go', async ({ say }) => {
     )
     const { signal } = new AbortController()
     await assert.rejects(
-      listen?.(file, { message, route: 'app', signal, timeout: 50 }) ?? Promise.resolve(),
+      runListeners?.(file, { message, route: 'app', signal, timeout: 50 }) ?? Promise.resolve(),
       {
         code: 'listener_failed',
       },

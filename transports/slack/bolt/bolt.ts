@@ -18,7 +18,7 @@ import { createInspection } from './try-app.ts'
 /** The `fetch` used by listeners. */
 const listenerFetch = waitingForLimits(fetchSlack)
 
-type Listening = Parameters<NonNullable<Transport['listen']>>[1]
+type Listening = Parameters<NonNullable<Transport['runListeners']>>[1]
 
 /**
  * Runs existing Bolt apps on a gateway (https://docs.slack.dev/tools/bolt-js), with Trivium as their
@@ -42,8 +42,8 @@ export function createBolt(
     async prepare(): Promise<void> {
       await Promise.allSettled(apps.files().map(apps.get))
     },
-    /** `Transport.listen`. */
-    async listen(file: string, { message, route, signal, timeout }: Listening): Promise<void> {
+    /** `Transport.runListeners`. */
+    async runListeners(file: string, { message, route, signal, timeout }: Listening): Promise<void> {
       const { id, data } = message
       const { payload } = data
       const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)])

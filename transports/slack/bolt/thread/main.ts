@@ -33,8 +33,8 @@ const handle = (message: ToThread) => {
   else void listening.process(message)
 }
 /**
- * Handled one per turn, as in plain Bolt: an event runs up to its first await before the next one
- * starts.
+ * Messages of the daemon that wait. One is handled per turn of the event loop, as in plain Bolt: an
+ * event runs up to its first await before the next one starts.
  */
 const waiting: ToThread[] = []
 const handleNext = () => {
