@@ -17,7 +17,7 @@ export type Services = {
   operation(part: string, method: string): OperationMethod
 }
 
-/** Exactly-once calls with external effects: the service behind `ctx.once`. */
+/** Calls with external effects that must not be repeated: the service behind `ctx.once`. */
 export type Calls = {
   /** See `SkillContext.once`; here `key` is the full key. `messageId`: the message the call is for. */
   once(key: string, run: () => Promise<Json> | Json, messageId?: string): Promise<Json>

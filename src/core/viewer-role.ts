@@ -1,4 +1,7 @@
-/** The role that can see everything in the console and change nothing. */
+/**
+ * The role that changes nothing, and sees the console without the state of skills and the records of
+ * persons.
+ */
 export const VIEWER = 'viewer'
 
 /**

@@ -11,6 +11,7 @@ export function createRouteTable(routes: Router['routes']) {
     inForce,
     byName: new Map(inForce.map((route) => [route.name, route])),
     limits: new Map(inForce.map((route) => [route.name, concurrencyOf(route)])),
+    // Routes of Bolt apps mostly wait, so they take no slot (see `WorkerOptions.withoutSlot`).
     withoutSlot: new Set(inForce.flatMap(({ name, bolt }) => (bolt === undefined ? [] : name))),
     busy: busyLanes(inForce),
   })
@@ -22,11 +23,17 @@ export function createRouteTable(routes: Router['routes']) {
   }
 }
 
-const MERGED_BY = { queue: undefined, steer: undefined, collect: 'collected', latest: 'superseded' } as const
+/** For each `while-busy`: the word in the history of the messages that are merged (`BusyLane.merge`). */
+const MERGE_WORDS = {
+  queue: undefined,
+  steer: undefined,
+  collect: 'collected',
+  latest: 'superseded',
+} as const
 
 function busyLanes(routes: readonly Route[]): Record<string, BusyLane> | undefined {
   const lanes = routes.flatMap(({ name, settle, 'while-busy': how = 'queue' }) => {
-    const merge = MERGED_BY[how]
+    const merge = MERGE_WORDS[how]
     return merge || settle ? [[name, defined({ merge, settle })] as const] : []
   })
   return lanes.length > 0 ? Object.fromEntries(lanes) : undefined

@@ -3,8 +3,9 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { formatDuration } from '../core/units.ts'
 
 /**
- * Runs `work` until `parent` aborts or `timeout` (ms) passes, and then rejects immediately with the abort reason or
- * `skill_timeout`, even if the work ignores its signal. While it runs, `running` contains a function that aborts it.
+ * Runs `work`. When `parent` aborts, it rejects immediately with the `abortError` of the reason, and
+ * after `timeout` ms with `skill_timeout`, even if the work ignores its signal. While it runs,
+ * `running` contains a function that aborts it.
  */
 export async function runBounded<T>(
   bounds: {

@@ -1,3 +1,4 @@
+// A process that uses a store directly, without a daemon.
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { Log } from '../../../src/core/log.ts'
@@ -6,13 +7,12 @@ import { openStore } from '../../../src/daemon/open-store.ts'
 import { sampleMessage } from '../lib/sample-message.ts'
 import { servePeer } from '../lib/serve-peer.ts'
 
-// A process that uses a store directly, without a daemon.
-const silent: Log = {
+const onlyErrors: Log = {
   debug() {},
   info() {},
   warn() {},
   error: (fields) => console.error(fields),
-  child: () => silent,
+  child: () => onlyErrors,
 }
 let store: Store | undefined
 
@@ -27,13 +27,13 @@ servePeer(
   {
     async open(params) {
       const { dir, redis } = openSchema.parse(params)
-      const daemon = {
+      const settings = {
         dataDir: dir,
         redisPrefix: 'trivium',
         redis: { replicas: 0 },
         ...(redis === undefined ? {} : { redisUrl: redis }),
       }
-      store = await openStore(daemon, { log: silent })
+      store = await openStore(settings, { log: onlyErrors })
       return {}
     },
 

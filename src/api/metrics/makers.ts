@@ -34,7 +34,7 @@ export function createMakers(registry: Registry) {
     gauge: (name: string, help: string, ...labelNames: string[]) =>
       new Gauge({ name: register(name, labelNames), help, labelNames, registers }),
     /** Like `seconds`, with one label, for frequent events. */
-    durations: (name: string, help: string, label: string) =>
+    fastSeconds: (name: string, help: string, label: string) =>
       createDurations(register(`${name}_seconds`, [label]), help, label, BUCKETS, registers),
     seconds: (name: string, help: string, ...labelNames: string[]) =>
       new Histogram({

@@ -6,7 +6,7 @@ import type { Makers } from './makers.ts'
  * Metrics of this daemon's work on messages, updated as it happens. Durations (`took`) are in
  * seconds.
  */
-export function createWorkMetrics({ counter, durations, seconds, tally }: Makers) {
+export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Makers) {
   const accepted = tally('accepted_total', 'Messages accepted.', 'gateway')
   const duplicates = tally(
     'duplicates_total',
@@ -20,9 +20,18 @@ export function createWorkMetrics({ counter, durations, seconds, tally }: Makers
     'reason',
   )
   const taken = counter('received_total', 'Messages received with gateway-receive.', 'gateway')
-  const dispatched = tally('dispatched_total', 'Attempts of dispatch, by outcome.', 'route', 'outcome')
-  const skillSeconds = durations('skill', 'Run time of the skill of a route.', 'route')
-  const latency = durations('dispatch_latency', 'Time from acceptance to the start of the skill.', 'gateway')
+  const dispatched = tally(
+    'dispatched_total',
+    'Attempts of dispatch, and messages without a route (unrouted), by outcome.',
+    'route',
+    'outcome',
+  )
+  const skillSeconds = fastSeconds('skill', 'Run time of the skill of a route.', 'route')
+  const latency = fastSeconds(
+    'dispatch_latency',
+    'Time from acceptance to the start of the skill.',
+    'gateway',
+  )
   const sent = counter('sent_total', 'Attempts to send from the outbox, by outcome.', 'gateway', 'outcome')
   const sendSeconds = seconds('send', 'Duration of successful sends.', 'gateway')
   const sendLatency = seconds(
@@ -31,7 +40,7 @@ export function createWorkMetrics({ counter, durations, seconds, tally }: Makers
     'gateway',
   )
   const pushed = tally('pushed_total', 'Attempts to push an event, by outcome.', 'subscription', 'outcome')
-  const pushSeconds = durations('push', 'Duration of successful pushes.', 'subscription')
+  const pushSeconds = fastSeconds('push', 'Duration of successful pushes.', 'subscription')
 
   return {
     accepted(gateway: string, fresh: number, repeated: number) {
@@ -58,7 +67,10 @@ export function createWorkMetrics({ counter, durations, seconds, tally }: Makers
       sendSeconds.observe({ gateway }, took.attempt)
       sendLatency.observe({ gateway }, took.total)
     },
-    /** The totals since the start, for charts. `failed` counts attempts, including final ones. */
+    /**
+     * The totals since the start, for charts. `failed`: failed attempts, both those that are tried
+     * again and those that made the message a dead letter (`dead`).
+     */
     async counts(): Promise<Counts> {
       const sum = async (counter: Counter, outcome?: string) =>
         (await counter.get()).values

@@ -12,8 +12,8 @@ const common = {
 }
 
 /**
- * One pause. With `drop`, the messages of a conversation do not wait but are recorded as handled by a
- * person.
+ * One pause. With `drop`, the messages of a conversation do not wait: they are recorded as handled by
+ * a person.
  */
 const pauseSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.enum(['gateway', 'route', 'skill']), name: z.string(), ...common }),
@@ -28,8 +28,8 @@ const pauseSchema = z.discriminatedUnion('kind', [
 export type Pause = z.infer<typeof pauseSchema>
 
 /**
- * A running attempt to be cancelled since `at` (Unix ms). Kept until the message is a dead letter, also if
- * a daemon is killed before.
+ * A request of `at` (Unix ms) to cancel the running attempt of a message. It is kept until the message
+ * is a dead letter, so that it survives the death of a daemon.
  */
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>
@@ -39,7 +39,10 @@ export type PauseState = z.infer<typeof stateSchema>
 
 /** The key of the value with all pauses. */
 export const PAUSES_KEY = 'pauses'
-/** The route and skill of clicks on take-over buttons. A pause of the conversation does not hold them. */
+/**
+ * Name of the route, and of the skill, that handle clicks on take-over buttons. These clicks are
+ * handled even while their conversation is paused.
+ */
 export const HANDOVER_CLICK = 'handover-click'
 export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 

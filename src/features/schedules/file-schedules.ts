@@ -11,28 +11,28 @@ export type FileSchedule = Pick<
   'name' | 'cron' | 'every' | 'step' | 'timezone' | 'skill' | 'args' | 'misfire' | 'overlap'
 >
 
-/** When a schedule of the file started (ISO 8601), and the times that it had then. */
+/** `since`: when a schedule of the file started (ISO 8601). `times`: its rule then (`ruleOf`). */
 const startSchema = z.object({ since: z.string(), times: z.string() })
 
 const PREFIX = 'schedule-file:'
 
 /**
  * The schedules of routes.yaml. The file defines them, and the store keeps their start, so that all
- * daemons compute the same planned times. A change of its times restarts a schedule; a change of
- * its skill or arguments does not.
+ * daemons compute the same planned times. A schedule restarts when its rule changes, and not when its
+ * skill or arguments do.
  */
 export function createFileSchedules(deps: {
   kv: KeyValues
   /** The schedules of the current configuration; a new list after each reload. */
   ofFile(): readonly FileSchedule[]
   /**
-   * Called for a schedule that was removed from the file (`isGone`), or whose times have changed.
+   * Called for a schedule that was removed from the file (`isGone`), or whose rule has changed.
    */
   ended(schedule: ScheduleKey, isGone: boolean): Promise<unknown>
   now(): number
 }) {
   const { kv, ofFile } = deps
-  /** The list after whose change the store was cleaned up. */
+  /** The list for which removed schedules were last deleted from the store. */
   let cleanedFor: readonly FileSchedule[] | undefined
 
   const readStart = async (name: string) => {
@@ -41,11 +41,11 @@ export function createFileSchedules(deps: {
     return { data, version: entry?.version ?? 0 }
   }
 
-  /** `starts`: stores the start of schedules that are new or have new times. */
+  /** `starts`: stores the start of schedules that are new or have a new rule. */
   const list = async ({ starts }: { starts: boolean }): Promise<Schedule[]> => {
     const found: Schedule[] = []
     for (const schedule of ofFile()) {
-      const times = timesOf(schedule)
+      const times = ruleOf(schedule)
       const { data, version } = await readStart(schedule.name)
       const isSame = data?.times === times
       const since = isSame ? data.since : new Date(deps.now()).toISOString()
@@ -86,7 +86,8 @@ export function createFileSchedules(deps: {
   }
 }
 
-function timesOf({ cron = '', every = 0, step = '', timezone }: FileSchedule): string {
+/** What determines the planned times of a schedule. */
+function ruleOf({ cron = '', every = 0, step = '', timezone }: FileSchedule): string {
   return JSON.stringify([cron, every, step, timezone])
 }
 
