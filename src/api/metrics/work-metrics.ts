@@ -67,30 +67,44 @@ export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Make
       sendSeconds.observe({ gateway }, took.attempt)
       sendLatency.observe({ gateway }, took.total)
     },
-    /**
-     * The totals since the start, for charts. `failed`: failed attempts, both those that are tried
-     * again and those that made the message a dead letter (`dead`).
-     */
-    async counts(): Promise<Counts> {
-      const sum = async (counter: Counter, outcome?: string) =>
-        (await counter.get()).values
-          .filter(({ labels }) => outcome === undefined || labels.outcome === outcome)
-          .reduce((total, { value }) => total + value, 0)
-      const [dead, retried] = await Promise.all([
-        sum(dispatched.counter, 'dead'),
-        sum(dispatched.counter, 'retry'),
-      ])
-      return {
-        accepted: await sum(accepted.counter),
-        done: await sum(dispatched.counter, 'done'),
-        failed: dead + retried,
-        dead,
-        unrouted: await sum(dispatched.counter, 'unrouted'),
-        sent: await sum(sent, 'sent'),
-        refused: await sum(refused),
-        latency: await bucketsOf(latency.histogram),
-      }
-    },
+    counts: createCounts({
+      accepted: accepted.counter,
+      dispatched: dispatched.counter,
+      sent,
+      refused,
+      latency: latency.histogram,
+    }),
+  }
+}
+
+/**
+ * The totals since the start, for charts. `failed`: failed attempts, both those that are tried again
+ * and those that made the message a dead letter (`dead`).
+ */
+function createCounts(metrics: {
+  accepted: Counter
+  dispatched: Counter
+  sent: Counter
+  refused: Counter
+  latency: Histogram
+}) {
+  const sum = async (counter: Counter, outcome?: string) =>
+    (await counter.get()).values
+      .filter(({ labels }) => outcome === undefined || labels.outcome === outcome)
+      .reduce((total, { value }) => total + value, 0)
+  return async (): Promise<Counts> => {
+    const { accepted, dispatched, sent, refused, latency } = metrics
+    const [dead, retried] = await Promise.all([sum(dispatched, 'dead'), sum(dispatched, 'retry')])
+    return {
+      accepted: await sum(accepted),
+      done: await sum(dispatched, 'done'),
+      failed: dead + retried,
+      dead,
+      unrouted: await sum(dispatched, 'unrouted'),
+      sent: await sum(sent, 'sent'),
+      refused: await sum(refused),
+      latency: await bucketsOf(latency),
+    }
   }
 }
 

@@ -29,7 +29,7 @@ export function createServing(
   let subscriptions: readonly PushSubscription[] = []
   let isStarted = false
   let loggedWarnings = ''
-  const serving = new Map<string, ReturnType<typeof serve>>()
+  const served = createServed(deps)
   const inTurn = createTurns()
 
   const isInFile = (name: string) => ofFile.some((each) => each.name === name)
@@ -37,19 +37,6 @@ export function createServing(
     Object.keys(ofCalls)
       .filter((name) => isInFile(name) && !ofCalls[name]?.isEnding)
       .map(shadowedWarning)
-  const end = async (name: string, grace: number) => {
-    const found = serving.get(name)
-    serving.delete(name)
-    await found?.stop(grace)
-  }
-  /** `changed`: names of those that were served with other settings until now. */
-  const begin = (changed: ReadonlySet<string> = new Set()) => {
-    for (const each of subscriptions) {
-      if (serving.has(each.name)) continue
-      const changedAt = changed.has(each.name) ? deps.now() : 0
-      serving.set(each.name, serve(each, deps, changedAt))
-    }
-  }
   const apply = async () => {
     ofCalls = await stored.all()
     deps.changed(ofCalls)
@@ -58,13 +45,13 @@ export function createServing(
     if (isStarted && current.join() !== loggedWarnings) for (const message of current) log.warn({}, message)
     loggedWarnings = current.join()
     for (const { topic, name } of subscriptions) await store.topics.subscribe(topic, name, 'now')
-    const old = [...serving].filter(([, { subscription }]) => !isAmong(subscription, subscriptions))
-    await Promise.all(old.map(([name]) => end(name, ofCalls[name]?.isEnding ? DELETION_GRACE : GRACE)))
+    const old = served.outdated(subscriptions)
+    await Promise.all(old.map((name) => served.end(name, ofCalls[name]?.isEnding ? DELETION_GRACE : GRACE)))
     const names = new Set(subscriptions.map(({ name }) => name))
-    const changed = new Set(old.map(([name]) => name)).intersection(names)
+    const changed = new Set(old).intersection(names)
     // The new settings may be the repair of what failed.
     for (const name of changed) await store.jobs.hasten(queueOf(name))
-    if (isStarted) begin(changed)
+    if (isStarted) served.begin(subscriptions, changed)
   }
   const refresh = () => inTurn(apply)
 
@@ -86,7 +73,7 @@ export function createServing(
     all: () => subscriptions,
     ofFile: () => ofFile,
     isStored: (name: string) => !isInFile(name),
-    settledCount: (name: string) => serving.get(name)?.settledCount() ?? 0,
+    settledCount: served.settledCount,
     refresh,
     warnings,
     async use(next: readonly PushSubscription[]): Promise<void> {
@@ -95,7 +82,7 @@ export function createServing(
     },
     start(): void {
       isStarted = true
-      begin()
+      served.begin(subscriptions)
       unsubscribe = store.onSignal(`kv:${STORED_KEY}`, loop.wake)
       loop.start()
     },
@@ -105,8 +92,35 @@ export function createServing(
       unsubscribe()
       ending.stop()
       await loop.stop()
-      await Promise.all([completing, ...[...serving.keys()].map((name) => end(name, grace))])
+      await Promise.all([completing, served.endAll(grace)])
     },
+  }
+}
+
+/** The subscriptions that this daemon serves, or would serve if it had the lease. */
+function createServed(deps: ServeDeps) {
+  const serving = new Map<string, ReturnType<typeof serve>>()
+  const end = async (name: string, grace: number): Promise<void> => {
+    const found = serving.get(name)
+    serving.delete(name)
+    await found?.stop(grace)
+  }
+  return {
+    /** `changed`: names of those that were served with other settings until now. */
+    begin(subscriptions: readonly PushSubscription[], changed: ReadonlySet<string> = new Set()): void {
+      for (const each of subscriptions) {
+        if (serving.has(each.name)) continue
+        const changedAt = changed.has(each.name) ? deps.now() : 0
+        serving.set(each.name, serve(each, deps, changedAt))
+      }
+    },
+    end,
+    endAll: async (grace: number): Promise<void> =>
+      void (await Promise.all([...serving.keys()].map((name) => end(name, grace)))),
+    /** The names of those that are served with settings which are not among `current`. */
+    outdated: (current: readonly PushSubscription[]): string[] =>
+      [...serving].flatMap(([name, { subscription }]) => (isAmong(subscription, current) ? [] : [name])),
+    settledCount: (name: string): number => serving.get(name)?.settledCount() ?? 0,
   }
 }
 
