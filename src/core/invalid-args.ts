@@ -41,13 +41,16 @@ export function problemText(path: string, message: string): string {
 }
 
 function detailsOfIssue(issue: z.core.$ZodIssue, given: unknown): ErrorDetail[] {
-  const path = issue.path.map(String).join('.')
+  // Names may contain dots, so the joined path does not lead to the value.
+  const steps = issue.path.map(String)
+  const value = pathGet(given, steps)
+  const path = steps.join('.')
   if (issue.code === 'unrecognized_keys' && issue.message.startsWith('Unrecognized'))
     return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: UNKNOWN }))
-  // Messages of the skill's own schema are more helpful.
-  const isPlain = issue.message.startsWith('Invalid input')
-  if (path && isPlain && pathGet(given, path) === undefined) return [{ path, message: MISSING }]
-  const message = boundOf(issue) ?? choiceOf(issue, pathGet(given, path)) ?? plain(issue.message)
+  // A schema may have a message of its own, which is more helpful.
+  const isMessageOfZod = issue.message.startsWith('Invalid input')
+  if (path && isMessageOfZod && value === undefined) return [{ path, message: MISSING }]
+  const message = boundOf(issue) ?? choiceOf(issue, value) ?? withoutPrefix(issue.message)
   return [{ path, message }]
 }
 
@@ -70,7 +73,7 @@ function choiceOf(issue: z.core.$ZodIssue, given: unknown): string | undefined {
 }
 
 /** Removes the prefix that zod puts before its messages. */
-function plain(message: string): string {
+function withoutPrefix(message: string): string {
   return message.replace(/^Invalid input: /, '')
 }
 
