@@ -25,7 +25,7 @@ export function parseMcp(raw: unknown, checker: Checker): McpConfig {
     }
     const parsed = checker.parse(mcpServerSchema, one, path)
     if (!parsed) continue
-    const { enabled, ...server } = parsed
+    const { enabled, cwd = '.', ...server } = parsed
     const unset = new Set(checker.missing(path).map((variable) => variable.name))
     if (String(enabled) === 'false') {
       config.off.push({ name, why: 'enabled: false' })
@@ -33,7 +33,7 @@ export function parseMcp(raw: unknown, checker: Checker): McpConfig {
       config.off.push({ name, why: `${[...unset].join(', ')} not set (enabled: auto)` })
     } else {
       checker.reportMissing(path)
-      const folder = resolve(dirname(checker.fileOf(path)), server.cwd ?? '.')
+      const folder = resolve(dirname(checker.fileOf(path)), cwd)
       config.servers.push({ ...server, name, folder })
     }
   }

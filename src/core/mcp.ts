@@ -8,16 +8,16 @@ type McpOAuth = {
 }
 
 /**
- * Another MCP server, as configured. It has either a `command` or a `url`. `folder`: the working directory of its command. Times in ms,
+ * An MCP server whose tools become skills, as configured. It has either a `command` or a `url`. Times in ms,
  * sizes in bytes.
  */
 export type McpServer = {
   name: string
+  /** The working directory of its command. */
   folder: string
   command?: string
   args?: string[]
   env?: Record<string, string>
-  cwd?: string
   url?: string
   headers?: Record<string, string>
   oauth?: McpOAuth
@@ -36,8 +36,8 @@ export const MCP_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
 /** The server that a skill belongs to; undefined for other skills. */
 export function mcpServerOf(skill: string): string | undefined {
-  const [server, tool] = skill.split(/\.(.*)/s)
-  return tool === undefined ? undefined : server
+  const dot = skill.indexOf('.')
+  return dot < 0 ? undefined : skill.slice(0, dot)
 }
 
 /**

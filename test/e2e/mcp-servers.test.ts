@@ -39,7 +39,7 @@ const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: 
 const WORDS = { type: 'object', properties: { words: { type: 'string' } }, required: ['words'] }
 const TOOLS = [
   tool('say', { inputSchema: WORDS }),
-  ...['huge', 'large', 'silent', 'junk', 'image', 'die', 'mutter'].map((name) => tool(name)),
+  ...['huge', 'large', 'cyrillic', 'silent', 'junk', 'image', 'die', 'mutter'].map((name) => tool(name)),
   tool('die-again', { annotations: { readOnlyHint: true } }),
   tool('say it/now'),
   tool('say it now'),
@@ -101,7 +101,8 @@ describe('MCP servers over stdio', { timeout: 300_000 }, async () => {
 
   test('that misbehave fail within their limits, with the reason', async () => {
     assert.equal(await daemon.invoke('hand.junk'), 'after the junk')
-    await fails('hand.large', {}, /mcp_failed.*over the limit of 20480 bytes/)
+    for (const name of ['hand.large', 'hand.cyrillic'])
+      await fails(name, {}, /mcp_failed.*over the limit of 20480 bytes/)
     await fails('hand.silent', {}, /skill_timeout.*3s/)
     await fails('hand.huge', {}, /mcp_unknown.*max-result/)
     assert.equal(await daemon.invoke('hand.say', { words: 'I am back' }), 'I am back')

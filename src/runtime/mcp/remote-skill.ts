@@ -69,7 +69,7 @@ function remoteSkill(name: string, server: McpServer, tool: RemoteTool, call: Mc
       })
       const failed = (reason: string) =>
         new TriviumError('mcp_failed', { server: server.name, tool: tool.name, reason })
-      if (JSON.stringify(result).length > maxResult) {
+      if (Buffer.byteLength(JSON.stringify(result)) > maxResult) {
         throw failed(`its result is over the limit of ${maxResult} bytes (max-result)`)
       }
       if (result.isError) throw failed(textOf(result) || 'it gave no reason')
