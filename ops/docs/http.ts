@@ -19,27 +19,27 @@ export function httpPage(openapi: JsonObject): string {
   type Call = (typeof calls)[number]
   const row = ({ call, operation }: Call) => [code(call), String(operation.summary ?? '')]
   const skillRow = (call: Call) => [...row(call), argumentsOf(openapi, call.operation)]
-  const [skills, others] = [calls.filter(isSkill), calls.filter((call) => !isSkill(call))]
+  const skills = calls.filter((each) => isSkill(each) && !INTERNAL.test(each.call))
+  const others = calls.filter((each) => !isSkill(each))
   return page('HTTP calls', INTRODUCTION, [
     '## The daemon',
     table(['Call', 'What it does'], others.map(row)),
     '## Skills',
     `The body is a JSON object with the arguments; \`*\` marks required ones. [The commands](commands.md) and \`/docs\` explain
-them. Skills that only Trivium itself calls, such as the handlers of buttons, are left out.
-\`trivium message list\` calls \`message-search\`, which has more filters than \`message-list\`.`,
-    table(
-      ['Call', 'What it does', 'Arguments'],
-      skills.filter(({ call }) => !INTERNAL.test(call)).map(skillRow),
-    ),
+them. The skills behind the buttons and words of approvals and handovers are left out.
+The command \`trivium message list\` calls the skill \`message-search\`, which has more filters than the
+skill \`message-list\`.`,
+    table(['Call', 'What it does', 'Arguments'], skills.map(skillRow)),
   ])
 }
 
+/** Whether it is a call of one skill. The calls for any skill have `{name}` in their path. */
 function isSkill({ call }: { call: string }): boolean {
-  return call.includes('/v1/skills/')
+  return /^POST \/v1\/skills\/[^{]+$/.test(call)
 }
 
-/** Skills that handle clicks on buttons and words in messages. */
-const INTERNAL = /(approval|handover)-(click|words)$/
+/** The skills behind the buttons and words of approvals and handovers. */
+const INTERNAL = /\/(approval-click|approval-words|handover-click)$/
 
 /** The names of the arguments, required ones with a star. */
 function argumentsOf(openapi: JsonObject, operation: JsonObject): string {
