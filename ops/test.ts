@@ -46,7 +46,7 @@ for (const key of Object.keys(process.env)) {
 
 // Test processes share a compile cache. Files in temporary folders add entries that are never used again.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'trivium-tests', COMPILE_CACHE)
-await trimCompileCache(join(process.env.NODE_COMPILE_CACHE, process.version), MAX_CACHED)
+await trimCompileCache(process.env.NODE_COMPILE_CACHE, MAX_CACHED)
 
 if (values.seed !== undefined) process.env.PROPERTY_SEED = values.seed
 
@@ -54,8 +54,13 @@ const limits = isLong
   ? { timeout: 120 * MINUTE, deadline: 150 * MINUTE }
   : { timeout: 5 * MINUTE, deadline: 30 * MINUTE }
 const testOptions = {
-  ...{ files, namePatterns: values.name, ...limits, jobs: Number(values.jobs) || undefined },
-  ...{ isVerbose: isLong, printsUsage: values.report, retriesFailures: isWholeRun },
+  files,
+  namePatterns: values.name,
+  ...limits,
+  jobs: Number(values.jobs) || undefined,
+  isVerbose: isLong,
+  printsUsage: values.report,
+  retriesFailures: isWholeRun,
 }
 // In parallel: the slowest tests run first, and they mostly wait.
 const [failedChecks, tests] = await Promise.all([isWholeRun ? runSteps() : [], runTests(testOptions)])

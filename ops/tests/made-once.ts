@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -17,17 +17,17 @@ const SOURCES = [
   'project/**/*',
   '{src,transports,skills}/**/*',
 ]
-/** How long results of other states of the sources stay, since another run of the tests may use them. */
+/** How long (ms) a result stays after its last use, since a test run on other sources may still need it. */
 const RETENTION_MS = 60 * 60_000
 
 type Make = (folder: string) => Promise<void> | void
 
-/** The calls of this process, by name: opening the file of a lock a second time would release it. */
+/** The calls of this process, by name. Two locks on one file in a process would release each other (POSIX). */
 const pending = new Map<string, Promise<string>>()
 
 /**
  * A folder in node_modules/.cache that `make` fills once for each state of the sources. All processes that run tests share it.
- * `make` gets an empty folder. If it fails, the folder is not used.
+ * `make` gets an empty folder, which is used only if it succeeds.
  */
 export function madeOnce(name: string, make: Make): Promise<string> {
   const made = pending.get(name) ?? makeAlone(name, make)
@@ -37,14 +37,15 @@ export function madeOnce(name: string, make: Make): Promise<string> {
 
 async function makeAlone(name: string, make: Make): Promise<string> {
   const folder = join(CACHE, `${name}-${fingerprint()}`)
-  if (existsSync(folder)) return folder
+  if (isReused(folder)) return folder
   const lock = createFileLock(join(CACHE, `${name}.lock`), (code, cause) => new Error(code, { cause }))
   while (!lock.tryAcquire()) await pause(50)
   try {
-    if (existsSync(folder)) return folder
+    if (isReused(folder)) return folder
     removeOld(name)
     const fresh = `${folder}.unfinished`
     rmSync(fresh, { recursive: true, force: true })
+    mkdirSync(fresh)
     await make(fresh)
     renameSync(fresh, folder)
     return folder
@@ -53,9 +54,17 @@ async function makeAlone(name: string, make: Make): Promise<string> {
   }
 }
 
+/** Whether the folder exists already. Records the use. */
+function isReused(folder: string): boolean {
+  if (!existsSync(folder)) return false
+  const now = new Date()
+  utimesSync(folder, now, now)
+  return true
+}
+
 let known: string | undefined
 
-/** Names the state of the sources by their times and sizes, since reading them all would take as long as a start. */
+/** Identifies the sources by times and sizes: reading them all would take as long as starting a daemon from them. */
 function fingerprint(): string {
   if (known !== undefined) return known
   const hash = createHash('sha256').update(process.version)
@@ -70,7 +79,7 @@ function fingerprint(): string {
 function removeOld(name: string): void {
   for (const entry of readdirSync(CACHE).filter((entry) => entry.startsWith(`${name}-`))) {
     const folder = join(CACHE, entry)
-    const age = Date.now() - statSync(folder).mtimeMs
-    if (age > RETENTION_MS) rmSync(folder, { recursive: true, force: true })
+    const lastUse = statSync(folder).mtimeMs
+    if (Date.now() - lastUse > RETENTION_MS) rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,4 +1,5 @@
 import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Config } from '../config/load-config.ts'
@@ -43,7 +44,7 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
     await systemd.ready(`listening on http://${addresses.listen}`)
     await served.writeSchema()
     collectGarbage()
-    void trimCompileCache(getCompileCacheDir()).catch((err) =>
+    void trimCompileCache(dirname(getCompileCacheDir() ?? '')).catch((err) =>
       log.debug({ err }, 'the compile cache was not trimmed'),
     )
     return await exitCode

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { getCompileCacheDir } from 'node:module'
+import { basename, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** The folder of Node's compile cache, in that for temporary files. Must be the same in bin/trivium.js. */
@@ -15,12 +16,12 @@ const BATCH = 500
 
 /**
  * Removes the entries of Node's compile cache that were not used for longest. Node never removes any, and each reloaded file adds one,
- * as its address is new. `used`: `module.getCompileCacheDir()`, which is in `COMPILE_CACHE`; a folder that Trivium did not choose is left
- * alone. Several processes may do this at the same time.
+ * as its address is new. `cache` is the folder above `module.getCompileCacheDir()`; one that Trivium did not choose is left alone.
+ * Several processes may do this at the same time.
  */
-export async function trimCompileCache(used: string | undefined, maxEntries = MAX_ENTRIES): Promise<void> {
-  const cache = dirname(used ?? '')
-  if (used === undefined || basename(cache) !== COMPILE_CACHE) return
+export async function trimCompileCache(cache: string, maxEntries = MAX_ENTRIES): Promise<void> {
+  if (basename(cache) !== COMPILE_CACHE) return
+  const used = getCompileCacheDir()
   // One for each version of Node and set of its flags.
   for (const name of await namesIn(cache)) {
     const dir = join(cache, name)

@@ -55,11 +55,11 @@ function render(...args: string[]): KubernetesObject[] {
 
 describe('the Helm chart', { skip, timeout: 300_000 }, () => {
   test('has no fault that helm finds', () => {
-    const { status, stdout } = spawnSync(tools?.helm ?? '', ['lint', '--strict', 'ops/helm'], {
+    const { status, stdout, stderr } = spawnSync(tools?.helm ?? '', ['lint', '--strict', 'ops/helm'], {
       cwd: root,
       encoding: 'utf8',
     })
-    assert.equal(status, 0, stdout)
+    assert.equal(status, 0, `${stdout}${stderr}`)
   })
 
   test('renders right Kubernetes objects with each of its values', (t) => {
