@@ -56,7 +56,9 @@ export async function createDaemon(options: DaemonOptions) {
   const notify = createNotify({ ...base, outbox })
   const roads = createRoads(base, { outbox, permit: manager.permit, pushed: push.attemptsOf })
   const durable = createDurableParts(base, {
-    ...{ manager, outbox, isPaused: roads.pauses.view.holdsSkill },
+    manager,
+    outbox,
+    isPaused: roads.pauses.view.holdsSkill,
     ended: (rootId) => Promise.all([roads.events.releaseOwn(rootId), runs.end(rootId)]),
   })
   const people = makePeople(base, { ...durable.personalData, values: skills.services.values })
@@ -67,10 +69,15 @@ export async function createDaemon(options: DaemonOptions) {
   const answer = createAnswering({ ...base, manager, queues, decide: approvals.decide })
   const workers = createRoadWorkers(base, { roads, manager, runs, answer, voice })
   const reloading = createReload(base, { load: options.load, manager, mcp, queues, push, notify, workers })
+  const { reload, reread } = reloading
   const history = createHistory({ counts: metrics.counts, stats: store.stats, now })
+  const services = { history, approvals: approvals.service, queues, messaging: roads }
   const housekeeping = createHousekeeping({
-    ...{ ...base, history, groups: samplingOf(roads.events.past, push.service.list), accept: roads.accept },
-    ...{ approvals: approvals.service, runtime: skills.services },
+    ...base,
+    ...services,
+    groups: samplingOf(roads.events.past, push.service.list),
+    accept: roads.accept,
+    runtime: skills.services,
     retention: () => withAuditLog(withSharedLogs(config().daemon.retention)),
   })
   const draining = { isDraining: false }
@@ -78,10 +85,10 @@ export async function createDaemon(options: DaemonOptions) {
   const operator = createOperator({
     ...state,
     ...createDoctor({ ...state, checkDocuments: durable.check, now: Date.now }),
-    ...{ history, approvals: approvals.service, queues, messaging: roads },
+    ...services,
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),
-    reload: reloading.reload,
+    reload,
     previous: reloading.previous,
     subscriptions: push.service.list,
     running: workers.running,
@@ -93,7 +100,7 @@ export async function createDaemon(options: DaemonOptions) {
   const { troubles } = operator
   const notifier = createNotifier({ ...base, notify, approvals: approvals.service, troubles })
   const working = { http, control, workers, durable, people, push, notifier }
-  const life = createLife(base, { ...working, skills, queues, housekeeping, reloading, draining })
+  const { start, stop } = createLife(base, { ...working, skills, queues, housekeeping, reloading, draining })
 
   // Connect: parts that depend on each other.
   manager.connect({
@@ -106,14 +113,8 @@ export async function createDaemon(options: DaemonOptions) {
   approvals.mount(http)
   await manager.reload()
 
-  return {
-    ...{ config, operator, manager, gateways, store },
-    reload: reloading.reload,
-    reread: reloading.reread,
-    notices: () => noticesOf(reloading, manager),
-    start: life.start,
-    stop: life.stop,
-  }
+  const notices = () => noticesOf(reloading, manager)
+  return { config, operator, manager, gateways, store, reload, reread, notices, start, stop }
 }
 
 /** Leaves built-in routes out of explanations unless they match. */

@@ -36,7 +36,9 @@ export function sendResult(counts: Counts): void {
   const { file, began, usage } = current
   const now = usageSoFar()
   const result: FileResult = {
-    ...{ file, ...counts, passed: counts.failures.length === 0 },
+    file,
+    ...counts,
+    passed: counts.failures.length === 0,
     ms: performance.now() - began,
     user: now.user - usage.user,
     system: now.system - usage.system,

@@ -29,7 +29,11 @@ function asMessage({ topic, type, source, data, timestamp }: Event): Matched {
   const fields = isJsonObject(data) ? data : {}
   const text = String(fields.text ?? fields.body ?? '')
   return {
-    ...{ gateway: source, transport: topic, from: { id: source }, receivedAt: timestamp },
-    ...{ text, data: { ...fields, event: type } },
+    gateway: source,
+    transport: topic,
+    from: { id: source },
+    receivedAt: timestamp,
+    text,
+    data: { ...fields, event: type },
   }
 }

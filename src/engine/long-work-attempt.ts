@@ -94,7 +94,9 @@ async function holdLease(id: string, { store, owner, log }: AttemptDeps) {
 
 async function saveProgress(records: Records, id: string, progress: JobProgress): Promise<void> {
   const { state } = await records.change(id, ({ retryAt: _, ...job }) => ({
-    ...{ ...job, ...defined({ ...progress }), failures: 0 },
+    ...job,
+    ...defined({ ...progress }),
+    failures: 0,
   }))
   if (state !== 'running') throw new TriviumError('job_cancelled', { id })
 }

@@ -48,7 +48,11 @@ export function createRecords(kv: Store['kv'], now: () => number) {
     },
     end: (id: string, how: Pick<LongJob, 'state'> & Partial<Pick<LongJob, 'result' | 'error'>>) =>
       change(id, ({ error: _, at: __, retryAt: ___, ...job }) => ({
-        ...{ ...job, ...how, data: null, failures: 0, endedAt: now() },
+        ...job,
+        ...how,
+        data: null,
+        failures: 0,
+        endedAt: now(),
       })),
     drop: (id: string) => kv.delete(PREFIX + id),
   }

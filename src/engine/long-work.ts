@@ -61,12 +61,8 @@ export function createLongWork(deps: {
     offer: (kind: WorkKind) => void kinds.set(kind.kind, kind),
     start,
     /** Throws `limit_reached` for a caller with many running jobs. */
-    async begin({ kind, target, data, total = 0 }: NewLongJob, { caller }: Pick<Call, 'caller'>) {
-      const at = now()
-      const job: StoredJob = {
-        ...{ id: `${kind}-${randomUUID()}`, kind, state: 'running', by: caller.id ?? caller.kind },
-        ...{ startedAt: at, updatedAt: at, target, done: 0, total, data, failures: 0 },
-      }
+    async begin(wanted: NewLongJob, { caller }: Pick<Call, 'caller'>) {
+      const job = storedJob(wanted, caller.id ?? caller.kind, now())
       await room.take(job.id, job.by)
       await records.add(job)
       start()
@@ -94,6 +90,22 @@ export function createLongWork(deps: {
       await loop.stop()
       await Promise.all(running.values())
     },
+  }
+}
+
+function storedJob({ kind, target, data, total = 0 }: NewLongJob, by: string, startedAt: number): StoredJob {
+  return {
+    id: `${kind}-${randomUUID()}`,
+    kind,
+    state: 'running',
+    by,
+    startedAt,
+    updatedAt: startedAt,
+    target,
+    done: 0,
+    total,
+    data,
+    failures: 0,
   }
 }
 

@@ -32,7 +32,8 @@ describe('the package in an empty folder', { timeout: 300_000 }, () => {
   const run = async (...args: string[]) => {
     const output = { out: '', err: '' }
     const io = {
-      ...{ cwd: dir, env },
+      cwd: dir,
+      env,
       out(text: string) {
         output.out += text
       },

@@ -7,7 +7,9 @@ import { counted } from '../../src/lib/counted.ts'
 const trouble = (title: string, text: string) => ({ title, text })
 const road = { messages: 12_345, waiting: 4, running: 2, dead: 1, oldestAt: Date.now() - 3_600_000 }
 const NOW = {
-  ...{ daemon: 'host-with-a-long-name', store: 'embedded', at: Date.now() },
+  daemon: 'host-with-a-long-name',
+  store: 'embedded',
+  at: Date.now(),
   rates: { accepted: 12.5, done: 12, failed: 0.5, sent: 3, refused: 0 },
   roads: ['journal', 'dispatch', 'receive', 'outbox'].map((name) => ({ road: name, ...road })),
   deadLetters: { total: 1 },

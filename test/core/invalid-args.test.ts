@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { detailsOf } from '../../src/core/invalid-args.ts'
 
-const schema = z.object({ headers: z.record(z.string(), z.string()), mode: z.record(z.string(), z.enum(['on', 'off'])) })
+const schema = z.object({
+  headers: z.record(z.string(), z.string()),
+  mode: z.record(z.string(), z.enum(['on', 'off'])),
+})
 
 function problemsOf(given: unknown): Record<string, string> {
   const { error } = schema.safeParse(given)

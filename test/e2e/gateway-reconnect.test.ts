@@ -62,7 +62,8 @@ routes: [{ name: all, skill: echo }]
   test('continues a mailbox at its position', async () => {
     const put = (text: string) =>
       deliver(dovecot.lmtpPort, {
-        ...{ from: 'anna@example.net', to: ['support@example.com'] },
+        from: 'anna@example.net',
+        to: ['support@example.com'],
         raw: Buffer.from(mail({ text })),
       })
     const isReading = async () =>

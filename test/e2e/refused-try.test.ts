@@ -54,7 +54,9 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     const [stranger, rotated] = refusals
     assert.equal((await attempt({ gateway: 'hub', id: rotated.id, secret: OLD })).ok, false)
     assert.partialDeepStrictEqual(await attempt({ gateway: 'hub', id: rotated.id, secret: NEW }), {
-      ...{ ok: true, fits: 2, tried: 3 },
+      ok: true,
+      fits: 2,
+      tried: 3,
     })
     const other = await attempt({ gateway: 'hub', id: stranger.id, secret: NEW })
     assert.partialDeepStrictEqual(other, { ok: false, fits: 2, tried: 3 })

@@ -18,8 +18,10 @@ export default {
 
 describe('the environment of skills', { timeout: 300_000 }, () => {
   const site = createSite({
-    ...{ routes: ROUTES, skills: { show: SHOW } },
-    ...{ env: { BOTH: 'of-the-process' }, ownProcess: true },
+    routes: ROUTES,
+    skills: { show: SHOW },
+    env: { BOTH: 'of-the-process' },
+    ownProcess: true,
   })
   let daemon: DaemonProcess
   before(async () => {

@@ -109,8 +109,13 @@ routes:
     const answers = () =>
       slack.calls.filter(({ method }) => method === 'response_url').map(({ args }) => args.text)
     await slack.sockets.deliver('slash_commands', {
-      ...{ command: '/deploy', text: '', user_id: 'U1ANN', channel_id: 'C0GEN', team_id: 'T0TEAM' },
-      ...{ trigger_id: '4.1', response_url: slack.apiUrl.replace('/api/', '/respond/1') },
+      command: '/deploy',
+      text: '',
+      user_id: 'U1ANN',
+      channel_id: 'C0GEN',
+      team_id: 'T0TEAM',
+      trigger_id: '4.1',
+      response_url: slack.apiUrl.replace('/api/', '/respond/1'),
     })
     const asked = await until(question, 'the question')
     assert.deepEqual([asked.channel, asked.ephemeralTo, answers()], ['C0GEN', undefined, []])

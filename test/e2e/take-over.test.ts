@@ -165,13 +165,12 @@ routes: [{ name: answer, match: { gateway: team, event: message }, skill: answer
   const click = (on: Posted, user: string, trigger: string, action: string) => {
     const value = new RegExp(`"action_id":"${action}","value":"([^"]+)"`).exec(JSON.stringify(on.blocks))?.[1]
     return slack.sockets.deliver('interactive', {
-      ...{
-        type: 'block_actions',
-        team: { id: 'T0TEAM' },
-        user: { id: user, team_id: 'T0TEAM' },
-        channel: { id: 'C0GEN' },
-      },
-      ...{ trigger_id: trigger, container: { type: 'message', message_ts: on.ts, channel_id: 'C0GEN' } },
+      type: 'block_actions',
+      team: { id: 'T0TEAM' },
+      user: { id: user, team_id: 'T0TEAM' },
+      channel: { id: 'C0GEN' },
+      trigger_id: trigger,
+      container: { type: 'message', message_ts: on.ts, channel_id: 'C0GEN' },
       message: { ts: on.ts, thread_ts: on.thread_ts ?? '' },
       actions: [{ action_id: action, value: value ?? '', action_ts: trigger }],
     })

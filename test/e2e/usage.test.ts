@@ -90,8 +90,12 @@ for (const kind of ['embedded', 'redis'] as const) {
       }
       assert.deepEqual(byModel.rows, [tiny, free])
       assert.deepEqual(byModel.total, {
-        ...{ name: 'total', inputTokens: 23_000, outputTokens: 4_600, steps: 23 },
-        ...{ money: 0.132, unpriced: 1_200 },
+        name: 'total',
+        inputTokens: 23_000,
+        outputTokens: 4_600,
+        steps: 23,
+        money: 0.132,
+        unpriced: 1_200,
       })
       assert.equal(byModel.currency, 'EUR')
       const names = async (by: string) =>

@@ -27,8 +27,16 @@ async function start(t: TestContext) {
     async request(text: string, { conversation = 'c1', approvers = ['chat:ada'] } = {}): Promise<string> {
       const message = { id: `m-${text}`, gateway: 'chat', conversation, from: 'bob' }
       const { id } = await approvals.request({
-        ...{ key: text, skill: 'deploy', args: { text }, title: `Run deploy`, by: 'chat:bob', message },
-        ...{ approvers, timeout: MINUTE, onTimeout: 'deny', trace: 't' },
+        key: text,
+        skill: 'deploy',
+        args: { text },
+        title: `Run deploy`,
+        by: 'chat:bob',
+        message,
+        approvers,
+        timeout: MINUTE,
+        onTimeout: 'deny',
+        trace: 't',
       })
       return id
     },
@@ -39,8 +47,12 @@ async function start(t: TestContext) {
 /** A verified message of Ada in the conversation c1. */
 function fromAda(text: string, parts: Partial<Message> = {}): Message {
   return messageOf({
-    ...{ id: `${text} ${JSON.stringify(parts)}`, text, conversation: 'c1', receivedAt: Date.now() },
-    ...{ from: VERIFIED, ...parts },
+    id: `${text} ${JSON.stringify(parts)}`,
+    text,
+    conversation: 'c1',
+    receivedAt: Date.now(),
+    from: VERIFIED,
+    ...parts,
   })
 }
 

@@ -43,7 +43,10 @@ describe('an artifact', () => {
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     const saved = await artifacts.save('big.csv', 'text/csv', Readable.from([bytes]), 1_000_000)
     assert.deepEqual(saved, {
-      ...{ name: 'big.csv', type: 'text/csv', size: 300_000, sha256 },
+      name: 'big.csv',
+      type: 'text/csv',
+      size: 300_000,
+      sha256,
       path: `artifacts/${sha256.slice(0, 2)}/${sha256}`,
     })
     assert.deepEqual(readFileSync(join(dir, saved.path)), bytes)

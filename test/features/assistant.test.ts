@@ -44,7 +44,14 @@ function openAssistant(t: TestContext, dir = temporaryDir(t), scope: Scope = 'pe
   const schedules = { create: unused, list: unused, delete: unused, next: unused }
   const { kv } = createMemoryStore()
   const parts = createAssistant({
-    ...{ state, logs, index, now, log: silent, kv, context: unknownContext, schedules },
+    state,
+    logs,
+    index,
+    now,
+    log: silent,
+    kv,
+    context: unknownContext,
+    schedules,
     scope: () => scope,
   })
   const stateOf = () => JSON.parse(readFileSync(join(dir, 'state.json'), 'utf8'))
@@ -92,7 +99,12 @@ const notes = (count: number, channel: string) => ({
 })
 const work = (count: number, status: string) =>
   Array.from({ length: count }, (_, i) => ({
-    ...{ id: `${status}-${i + 1}`, kind: 'task', worker: 'ada', task: 'dig', channel: 'cli', time },
+    id: `${status}-${i + 1}`,
+    kind: 'task',
+    worker: 'ada',
+    task: 'dig',
+    channel: 'cli',
+    time,
     status,
   }))
 
@@ -332,7 +344,11 @@ test('a state.json of version 1 is migrated: its notes belong to their channels,
   }
   const by = { id: 'ada', roles: [] }
   const old = {
-    ...{ schema_version: 1, assistant_name: 'trivium', searches: [], delegations: [], next_ids: {} },
+    schema_version: 1,
+    assistant_name: 'trivium',
+    searches: [],
+    delegations: [],
+    next_ids: {},
     memory: [note('of-cli', 'cli'), note('of-team', 'team'), note('of-open', 'open/c-1')],
     schedules: [{ id: 'schedule-1', channel: 'chat', by, ...every }],
   }

@@ -13,8 +13,13 @@ import { callFrom, silent, temporaryDir, toEvent } from './kit.ts'
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 1, 12)
 const digest: FileSchedule = {
-  ...{ name: 'digest', cron: '0 * * * *', timezone: 'UTC', skill: 'digest', args: {} },
-  ...{ misfire: 'once', overlap: 'queue' },
+  name: 'digest',
+  cron: '0 * * * *',
+  timezone: 'UTC',
+  skill: 'digest',
+  args: {},
+  misfire: 'once',
+  overlap: 'queue',
 }
 const operator = callFrom()
 const timeOf = ({ planned }: Occasion) => new Date(planned).toISOString().slice(11, 16)

@@ -14,7 +14,11 @@ export const SECRET: string = `whsec_${Buffer.from('a secret of 24 bytes and mor
 /** The subscription `crm` of the topic `orders`, which gives up after four quick attempts. */
 export function subscription(url: string, parts: object = {}): PushSubscription {
   return pushSchema.parse({
-    ...{ name: 'crm', topic: 'orders', secret: SECRET, url, 'allow-private': true },
+    name: 'crm',
+    topic: 'orders',
+    secret: SECRET,
+    url,
+    'allow-private': true,
     retry: { attempts: 4, delay: 5, 'max-delay': 10 },
     ...parts,
   })
@@ -37,7 +41,11 @@ export async function startPush(
   cleanup(t, () => work.stop())
   const replay = createReplayEvents({ topics: store.topics, work, now: Date.now })
   const push = createPush({
-    ...{ store, replay, owner, log, now },
+    store,
+    replay,
+    owner,
+    log,
+    now,
     pushed: (_name, outcome) => void outcomes.push(outcome),
     known: () => ({ gateway: ['support'], transport: ['webhook'] }),
     hide: (secrets) => void hidden.push(...secrets),
@@ -47,7 +55,12 @@ export async function startPush(
   cleanup(t, () => push.stop(0))
   const show = async (name = 'crm') => Object(await push.service.show({ name }))
   return {
-    ...{ ...push, work, replay, outcomes, hidden, show },
+    ...push,
+    work,
+    replay,
+    outcomes,
+    hidden,
+    show,
     /** Waits for a failed attempt, and returns why it failed. */
     failure: (name?: string): Promise<string> =>
       until(async () => (await show(name)).attempts[0]?.reason, 'a failed attempt'),

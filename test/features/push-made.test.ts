@@ -72,7 +72,10 @@ for (const { kind, place, open } of storeKinds()) {
 
       await until(async () => (await next.show('crm')).waiting === 0, 'an empty group')
       assert.deepEqual(await next.call('delete', { name: 'crm' }), {
-        ...{ name: 'crm', deleted: true, waiting: 0, dead: 0 },
+        name: 'crm',
+        deleted: true,
+        waiting: 0,
+        dead: 0,
       })
       assert.deepEqual(await next.names(), [])
       assert.deepEqual(await store.topics.groups('orders'), [])
@@ -115,7 +118,10 @@ for (const { kind, place, open } of storeKinds()) {
         message: /1 waiting and 1 dead events/,
       })
       assert.deepEqual(await daemon.call('delete', { name: 'crm', dryRun: true }), {
-        ...{ name: 'crm', deleted: false, waiting: 1, dead: 1 },
+        name: 'crm',
+        deleted: false,
+        waiting: 1,
+        dead: 1,
       })
       assert.deepEqual(await daemon.names(), ['crm'])
       await daemon.call('delete', { name: 'crm', force: true })
@@ -312,7 +318,8 @@ describe('a call that makes a push subscription', () => {
     assert.deepEqual(daemon.warnings(), [])
     await daemon.use([ofFile('https://file.example.com')])
     assert.partialDeepStrictEqual(await daemon.show('crm'), {
-      ...{ url: 'https://file.example.com', source: 'routes.yaml' },
+      url: 'https://file.example.com',
+      source: 'routes.yaml',
     })
     assert.match(daemon.warnings().join(), /push subscription crm is in routes.yaml and was also created/)
     await assert.rejects(() => daemon.call('update', given), { code: 'subscription_in_file' })

@@ -29,7 +29,11 @@ describe('a push subscription', { concurrency: 4 }, () => {
       const event = HTTP.toEvent({ headers: push.headers, body: push.body })
       assert.ok(event instanceof CloudEvent && event.validate())
       assert.partialDeepStrictEqual(event.toJSON(), {
-        ...{ id: push.id, type: 'paid', source: 'shop', topic: 'orders', data: { n: 7 } },
+        id: push.id,
+        type: 'paid',
+        source: 'shop',
+        topic: 'orders',
+        data: { n: 7 },
       })
       const subject = String(event.subject)
       assert.equal(format === 'cloudevents' ? subject : decodeURIComponent(subject), 'Zoë "1"')

@@ -10,7 +10,9 @@ for (const { kind, place, open } of storeKinds()) {
     const { kv } = await open(t, await place(t))
     const refused: string[] = []
     const budgets = createBudgets({
-      ...{ kv, log: silent, now: Date.now },
+      kv,
+      log: silent,
+      now: Date.now,
       budget: () =>
         budgetSchema.parse({ skill: { helper: ['100 tokens/1d', '5 EUR/7d'], other: '1k tokens/1d' } }),
       prices: () => ({ 'x:*': { input: 1_000_000, output: 0 } }),

@@ -20,8 +20,12 @@ async function planned(text: string, { now = NOW, timezone = BERLIN, count = 3 }
   if (!found) return 'refused'
   const { next } = plannedTimes({ ...found, created: new Date(now).toISOString() })
   const format = new Intl.DateTimeFormat('sv-SE', {
-    ...{ timeZone: found.timezone, year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit' },
+    timeZone: found.timezone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
   })
   const times: string[] = []
   for (let at = next(now); at !== undefined && times.length < count; at = next(at))

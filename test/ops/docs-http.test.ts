@@ -13,7 +13,7 @@ test('the page of HTTP calls has the calls for any skill among those of the daem
     },
   })
   const [daemon = '', skills = ''] = page.split('## Skills')
-  assert.match(daemon, /`GET \/v1\/skills\/\{name\}`[^]*`POST \/v1\/skills\/\{name\}`/)
+  assert.match(daemon, /`GET \/v1\/skills\/\{name\}`[\s\S]*`POST \/v1\/skills\/\{name\}`/)
   assert.match(skills, /`POST \/v1\/skills\/echo`/)
   assert.doesNotMatch(skills, /\{name\}|approval-click/)
 })

@@ -63,7 +63,11 @@ describe('on Node 24', { timeout: 600_000 }, () => {
     for (const file of FILES) assert.ok(existsSync(file), file)
     const { NODE_TEST_CONTEXT: _, ...env } = process.env
     const args = ['--test', '--test-force-exit', '--test-isolation=none', ...FILES]
-    const { status, stdout, stderr } = spawnSync(node, args, { env, encoding: 'utf8', maxBuffer: 100_000_000 })
+    const { status, stdout, stderr } = spawnSync(node, args, {
+      env,
+      encoding: 'utf8',
+      maxBuffer: 100_000_000,
+    })
     assert.equal(status, 0, `${stdout}${stderr}`)
     assert.match(stdout, /tests [1-9]/)
   })

@@ -261,7 +261,9 @@ routes: [{ name: rest, skill: echo }]`
   test('has a part after a yes at a terminal', { skip: !HAS_TERMINAL }, async () => {
     const site = openSite({ routes: 'model: "openai:gpt"\nroutes: [{ name: rest, skill: echo }]\n', bin })
     const { code, shown } = await atTerminal(`'${process.execPath}' '${bin}' doctor`, {
-      ...{ question: 'Install now? (y/N)', answer: 'y', cwd: site.dir },
+      question: 'Install now? (y/N)',
+      answer: 'y',
+      cwd: site.dir,
       env: { ...environment(), OPENAI_API_KEY: 'sk-0123456789' },
     })
     assert.match(shown, /The part model is not installed .*npm install ai@.*added \d+ packages/s)
@@ -315,7 +317,9 @@ routes: [{ name: rest, skill: echo }]`
         accept: 'application/json, text/event-stream',
       },
       body: JSON.stringify({
-        ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
         params: {
           protocolVersion: '2025-06-18',
           capabilities: {},

@@ -69,9 +69,14 @@ describe('a proxy of ops/', { timeout: 300_000 }, () => {
       const ask = (path: string, token?: string, body?: string) =>
         send(
           {
-            ...{ port, servername: host, path, method: body === undefined ? 'GET' : 'POST' },
+            port,
+            servername: host,
+            path,
+            method: body === undefined ? 'GET' : 'POST',
             headers: {
-              ...{ host, connection: 'close', 'content-type': 'application/json' },
+              host,
+              connection: 'close',
+              'content-type': 'application/json',
               ...(token && { authorization: `Bearer ${token}` }),
             },
           },

@@ -94,8 +94,13 @@ export function clientOptions(
         : fetch(url, { ...init, signal: AbortSignal.timeout(UPLOAD_TIMEOUT) }),
     allowAbsoluteUrls: false,
     logger: {
-      ...{ debug: silent, info: debug, warn: debug, error: debug },
-      ...{ setLevel: silent, getLevel: () => LogLevel.INFO, setName: silent },
+      debug: silent,
+      info: debug,
+      warn: debug,
+      error: debug,
+      setLevel: silent,
+      getLevel: () => LogLevel.INFO,
+      setName: silent,
     },
   }
 }

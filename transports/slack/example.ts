@@ -26,20 +26,32 @@ export function exampleData({ text, from, data }: ExampleMessage, identity = EXA
   const now = Date.now()
   const ts = (now / 1000).toFixed(6)
   const fields: JsonObject = {
-    ...{ event: mention === true ? ['app_mention', 'message'] : 'message' },
-    ...{ ...place, channel: [channel ?? CHANNEL], ts, direct, mention },
+    event: mention === true ? ['app_mention', 'message'] : 'message',
+    ...place,
+    channel: [channel ?? CHANNEL],
+    ts,
+    direct,
+    mention,
     ...data,
   }
   const slackEvent = {
     type: event ?? 'message',
-    ...{ user: from, text: mention === true ? `<@${identity.user}> ${text}` : text },
-    ...{ ts: fields.ts ?? ts, event_ts: fields.ts ?? ts, team: fields.team ?? identity.team },
-    ...{ channel: channel ?? CHANNEL, channel_type: direct === true ? 'im' : 'channel' },
+    user: from,
+    text: mention === true ? `<@${identity.user}> ${text}` : text,
+    ts: fields.ts ?? ts,
+    event_ts: fields.ts ?? ts,
+    team: fields.team ?? identity.team,
+    channel: channel ?? CHANNEL,
+    channel_type: direct === true ? 'im' : 'channel',
     ...(data.thread === undefined ? {} : { thread_ts: data.thread }),
   }
   const payload = {
-    ...{ type: 'event_callback', team_id: slackEvent.team, api_app_id: 'A0EXAMPLE', event: slackEvent },
-    ...{ event_id: `Ev${randomUUID()}`, event_time: Math.floor(now / 1000) },
+    type: 'event_callback',
+    team_id: slackEvent.team,
+    api_app_id: 'A0EXAMPLE',
+    event: slackEvent,
+    event_id: `Ev${randomUUID()}`,
+    event_time: Math.floor(now / 1000),
   }
   return { ...fields, payload: isJsonObject(data.payload) ? data.payload : payload }
 }

@@ -18,7 +18,10 @@ const clientFrame = z.object(
     type: z.literal('message', 'not known; send "message"'),
     id: frameId.optional(),
     text: z.string(),
-    ...{ format: reserved, respond: reserved, replyTarget: reserved, body: reserved },
+    format: reserved,
+    respond: reserved,
+    replyTarget: reserved,
+    body: reserved,
   },
   'a frame must be text with a JSON object such as {"type":"message","text":"hi"}',
 )

@@ -14,7 +14,9 @@ servePeer({
     const receiver = new HTTPReceiver({ signingSecret, logLevel: LogLevel.ERROR })
     const connection = mode === 'http' ? { receiver } : { socketMode: true, appToken }
     const app = new App({
-      ...{ ...connection, token, logLevel: LogLevel.ERROR },
+      ...connection,
+      token,
+      logLevel: LogLevel.ERROR,
       clientOptions: { slackApiUrl: apiUrl },
     })
     app.message(async () => {})

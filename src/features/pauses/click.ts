@@ -46,7 +46,10 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
       const action = click.action === 'take' ? 'conversation-pause' : 'conversation-resume'
       const recordOutcome = (outcome: string) =>
         deps.record({
-          ...{ by: call.caller.id ?? 'unknown', via: 'gateway', action, outcome },
+          by: call.caller.id ?? 'unknown',
+          via: 'gateway',
+          action,
+          outcome,
           target: { gateway, conversation: click.conversation },
         })
       if (!options || !mayTakeOver(options, call)) {
@@ -64,7 +67,10 @@ export function handOverClick(deps: { gateways: Pick<Gateways, 'spec'>; record: 
 /** The result of `pause-list`. */
 const pausesSchema = z.array(
   z.object({
-    ...{ kind: z.string(), name: z.string(), by: z.string(), since: z.number() },
+    kind: z.string(),
+    name: z.string(),
+    by: z.string(),
+    since: z.number(),
     gateway: z.string().exactOptional(),
   }),
 )

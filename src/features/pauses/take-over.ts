@@ -45,7 +45,10 @@ export function createTakeOver(deps: {
 /** The call of the person who was noticed. It needs no right, because they have already acted. */
 function callOf(by: string): Call {
   return {
-    ...{ rootId: '', trace: '', skill: 'conversation-pause', depth: 0 },
+    rootId: '',
+    trace: '',
+    skill: 'conversation-pause',
+    depth: 0,
     caller: { kind: 'code', id: by },
     sends: createSendCounter(),
     signal: new AbortController().signal,

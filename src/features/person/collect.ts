@@ -37,7 +37,9 @@ export async function collectPerson(
 ): Promise<Person> {
   const { store, signal } = deps
   const found: Found = {
-    ...{ messages: new Set(), conversations: new Set(), files: new Set() },
+    messages: new Set(),
+    conversations: new Set(),
+    files: new Set(),
     identities: new Set(identities),
   }
   for (const { gateway, name } of who.wanted) {

@@ -52,8 +52,12 @@ export function createCounting(deps: {
   }
   const start = (key: string, identities: readonly string[]): Counting => {
     const shown: PersonCount = {
-      ...{ counts: {}, total: 0, done: false, startedAt: now() },
-      ...{ places: { read: 0, all: places.length }, at: 'the messages of the person' },
+      counts: {},
+      total: 0,
+      done: false,
+      startedAt: now(),
+      places: { read: 0, all: places.length },
+      at: 'the messages of the person',
     }
     const counting: Counting = { shown, askedAt: now(), end: new AbortController(), wake: new Set() }
     all.set(key, counting)

@@ -83,7 +83,9 @@ export function createIdentities(identities: readonly string[], isCaseless: (gat
         identity.name === (identity.caseless ? withoutCase(name) : name),
     )
   return {
-    ...{ wanted, unambiguous, isName },
+    wanted,
+    unambiguous,
+    isName,
     /** Whether an address or id on a gateway is the person's. `isExternal`: it is of another workspace. */
     isOn,
     isSender: ({ gateway, from }: Pick<Message, 'gateway' | 'from'>) =>
@@ -101,11 +103,7 @@ export function createReferences(
   person: Person,
   { wanted, unambiguous, isName, isOn, isSender }: Identities,
 ) {
-  /** The identities with their gateways, as `email:ada@example.com` or `email/ada@example.com`. */
-  const identityPatterns = wanted.map(({ gateway, name, external, caseless }) => {
-    const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
-    return wordPattern(`${gatewaySource}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`, caseless)
-  })
+  const identityPatterns = wanted.map(identityPattern)
   const namePatterns = unambiguous
     .filter(({ name }) => name.includes('@') || name.length >= MIN_NAME_LENGTH)
     .map(({ name, caseless }) => wordPattern(RegExp.escape(name), caseless))
@@ -170,7 +168,13 @@ export function createReferences(
   }
 
   return {
-    ...{ isOn, isSender, isName, mentions, refersTo, without, partsAbout },
+    isOn,
+    isSender,
+    isName,
+    mentions,
+    refersTo,
+    without,
+    partsAbout,
     /** Like `mentions`, but also if a key contains a name without its gateway. */
     isInKey: (key: string) => mentions(key) || namePatterns.some((pattern) => pattern.test(key)),
   }
@@ -178,6 +182,12 @@ export function createReferences(
 
 /** A shorter id is too likely to be a part of something else. */
 const MIN_NAME_LENGTH = 8
+
+/** A pattern for an identity with its gateway, as `email:ada@example.com` or `email/ada@example.com`. */
+function identityPattern({ gateway, name, external, caseless }: Identities['wanted'][number]): RegExp {
+  const gatewaySource = gateway === ANY_GATEWAY ? String.raw`[\w.-]+` : RegExp.escape(gateway)
+  return wordPattern(`${gatewaySource}[:/]${external ? 'external:' : ''}${RegExp.escape(name)}`, caseless)
+}
 
 /** A pattern for a name that is not a part of a longer one. */
 function wordPattern(source: string, isCaseless: boolean): RegExp {

@@ -12,8 +12,17 @@ import { updateKv } from '../../core/update-kv.ts'
 const states = ['waiting', 'sending', 'sent', 'unsent', 'cancelled'] as const
 
 const sendingSchema = replySchema.pick({
-  ...{ key: true, text: true, subject: true, attachments: true, data: true, by: true, moreTo: true },
-  ...{ cc: true, bcc: true, replyAll: true, calendar: true },
+  key: true,
+  text: true,
+  subject: true,
+  attachments: true,
+  data: true,
+  by: true,
+  moreTo: true,
+  cc: true,
+  bcc: true,
+  replyAll: true,
+  calendar: true,
 })
 
 /**

@@ -44,8 +44,12 @@ describe('a bullmq gateway', { timeout: 300_000 }, async () => {
 
   test('accepts a job as a message, and completes it with the id of the message', async () => {
     const { value } = await add('incoming', {
-      ...{ text: 'new order', sender: 'shop', conversation: 'c7', subject: 'O' },
-      ...{ data: { total: 3 }, urgent: true },
+      text: 'new order',
+      sender: 'shop',
+      conversation: 'c7',
+      subject: 'O',
+      data: { total: 3 },
+      urgent: true,
     })
     const { id } = await value()
     const message = Object(await daemon.invoke('message-show', { id })).message

@@ -26,7 +26,11 @@ describe('an email gateway', () => {
     return daemon.message(count)
   }
   const to = (address: string, key: string, text = key) => ({
-    ...{ key, gateway: 'support', conversation: 'c', to: address, text },
+    key,
+    gateway: 'support',
+    conversation: 'c',
+    to: address,
+    text,
   })
   const hasCode = (expected: string, retryable: boolean) => (error: unknown) => {
     assert.ok(error instanceof Error && 'code' in error && 'retryable' in error)

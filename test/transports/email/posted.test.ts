@@ -120,7 +120,10 @@ describe('mail posted by a provider', () => {
 
     const form = new FormData()
     const pieces = {
-      ...{ ...common, ...proof(token(2)), 'body-plain': 'In pieces.', 'stripped-text': 'In pieces.' },
+      ...common,
+      ...proof(token(2)),
+      'body-plain': 'In pieces.',
+      'stripped-text': 'In pieces.',
       'message-headers': JSON.stringify([
         ['From', 'Anna <anna@example.net>'],
         ['To', 'support@example.com'],

@@ -17,8 +17,11 @@ export async function startPosted(
   const { overrides, ...rest } = more
   const fixture = await startTransportFixture({ gateway: 'support', ...rest })
   const given = emailOptions.parse({
-    ...{ address: 'support@example.com', inbound: 'webhook', webhook: { path: PATH, ...webhook } },
-    ...{ outbound: 'api', api: { provider: 'resend', token: 're_x', url: 'http://127.0.0.1:9' } },
+    address: 'support@example.com',
+    inbound: 'webhook',
+    webhook: { path: PATH, ...webhook },
+    outbound: 'api',
+    api: { provider: 'resend', token: 're_x', url: 'http://127.0.0.1:9' },
     ...options,
   })
   const transport = createEmailTransport(given, fixture.deps, { resolver: dnsOf(), ...overrides })

@@ -18,7 +18,11 @@ const receive = async (daemon: Daemon, raw: string): Promise<Message> => {
   return daemon.message(count)
 }
 const sendOf = (to: string | readonly string[], more: object = {}) => ({
-  ...{ key: `k:${Math.random()}`, gateway: 'support', conversation: 'c', text: 'hello', subject: 'News' },
+  key: `k:${Math.random()}`,
+  gateway: 'support',
+  conversation: 'c',
+  text: 'hello',
+  subject: 'News',
   ...(typeof to === 'string' ? { to } : { to: to[0] ?? '', moreTo: to.slice(1) }),
   ...more,
 })

@@ -140,7 +140,9 @@ describe('the budget of automatic replies', () => {
   test('is configurable', async () => {
     const tenPerHour = { count: 10, per: HOUR }
     const defaults = {
-      ...{ address: tenPerHour, conversation: tenPerHour, thread: tenPerHour },
+      address: tenPerHour,
+      conversation: tenPerHour,
+      thread: tenPerHour,
       domain: { count: 20, per: HOUR },
     }
     assert.deepEqual(parsed()['reply-budget'], { ...defaults, gateway: { count: 1000, per: HOUR } })

@@ -96,8 +96,13 @@ export default (app) => app.assistant(new Assistant({
   const click = (thread: string, action: object) => {
     const { ts = '', channel = '' } = postIn(thread) ?? {}
     return slack.sockets.deliver('interactive', {
-      ...{ type: 'block_actions', team: { id: 'T0TEAM' }, user: { id: 'U1ANN' }, channel: { id: channel } },
-      ...{ trigger_id: ts, message: { ts, thread_ts: thread }, actions: [{ ...action, action_ts: ts }] },
+      type: 'block_actions',
+      team: { id: 'T0TEAM' },
+      user: { id: 'U1ANN' },
+      channel: { id: channel },
+      trigger_id: ts,
+      message: { ts, thread_ts: thread },
+      actions: [{ ...action, action_ts: ts }],
     })
   }
   const isStopped = (thread: string) =>

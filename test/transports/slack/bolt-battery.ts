@@ -62,21 +62,17 @@ export function battery(slack: SlackServer, names: Names): Delivery[] {
   const url = () => slack.apiUrl.replace('/api/', `/respond/${trigger()}`)
   const values = { sample_block_id: { sample_input_id: { type: 'plain_text_input', value: 'text' } } }
   const view = (callback_id: string): JsonObject => ({
-    ...{
-      id: 'V1',
-      hash: 'h',
-      type: 'modal',
-      callback_id,
-      private_metadata: '{"channel":"C0GEN"}',
-      team_id: 'T0TEAM',
-    },
-    ...{
-      state: { values },
-      app_id: 'A0APP',
-      bot_id: 'B0BOT',
-      blocks: [],
-      title: { type: 'plain_text', text: 'T' },
-    },
+    id: 'V1',
+    hash: 'h',
+    type: 'modal',
+    callback_id,
+    private_metadata: '{"channel":"C0GEN"}',
+    team_id: 'T0TEAM',
+    state: { values },
+    app_id: 'A0APP',
+    bot_id: 'B0BOT',
+    blocks: [],
+    title: { type: 'plain_text', text: 'T' },
   })
   const element = (action_id: string, fields: JsonObject): JsonObject => ({
     action_id,
@@ -95,28 +91,22 @@ export function battery(slack: SlackServer, names: Names): Delivery[] {
     { type: 'plain_text_input', value: 'typed' },
   ]
   const inMessage = {
-    ...{ container: { type: 'message', message_ts: '1.1', channel_id: 'C0GEN', is_ephemeral: false } },
-    ...{
-      channel: { id: 'C0GEN', name: 'general' },
-      message: { type: 'message', user: 'U0BOT', ts: '1.1', text: 'hi' },
-    },
+    container: { type: 'message', message_ts: '1.1', channel_id: 'C0GEN', is_ephemeral: false },
+    channel: { id: 'C0GEN', name: 'general' },
+    message: { type: 'message', user: 'U0BOT', ts: '1.1', text: 'hi' },
   }
   const run = (callback_id: string): JsonObject => ({
-    ...{
-      type: 'function_executed',
-      function: { id: 'Fn1', callback_id },
-      function_execution_id: 'Fx1',
-      workflow_execution_id: 'Wx1',
-    },
-    ...{
-      bot_access_token: 'xwfp-test',
-      inputs: {
-        user_id: 'U1ANN',
-        user_context: { id: 'U1ANN' },
-        query: 'a',
-        manager: 'U2BOB',
-        employee: 'U1ANN',
-      },
+    type: 'function_executed',
+    function: { id: 'Fn1', callback_id },
+    function_execution_id: 'Fx1',
+    workflow_execution_id: 'Wx1',
+    bot_access_token: 'xwfp-test',
+    inputs: {
+      user_id: 'U1ANN',
+      user_context: { id: 'U1ANN' },
+      query: 'a',
+      manager: 'U2BOB',
+      employee: 'U1ANN',
     },
   })
   const inFunction = {

@@ -42,7 +42,8 @@ const template = (name: string, rest: Omit<Sample, 'repository'>): Sample => ({
 })
 
 const example = (name: string, rest: Omit<Sample, 'repository'>): Sample => ({
-  ...{ repository: 'slackapi/bolt-js', folder: `examples/${name}` },
+  repository: 'slackapi/bolt-js',
+  folder: `examples/${name}`,
   ...rest,
 })
 

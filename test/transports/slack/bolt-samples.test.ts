@@ -71,7 +71,8 @@ app.event('app_home_opened', ({ event, client, context }) => client.views.publis
 const started = (thread_ts: string, context: JsonObject, type = 'assistant_thread_started') => ({
   ...callback({}),
   event: {
-    ...{ type, event_ts: thread_ts },
+    type,
+    event_ts: thread_ts,
     assistant_thread: { user_id: 'U1ANN', context, channel_id: 'D1ANN', thread_ts },
   },
 })
@@ -80,7 +81,9 @@ const question = (text: string, ts: string, thread_ts: string) =>
   callback({ text, ts, thread_ts, channel: 'D1ANN', channel_type: 'im' })
 
 const view = (type: string, value = '') => ({
-  ...{ type, trigger_id: trigger(), ...who },
+  type,
+  trigger_id: trigger(),
+  ...who,
   view: {
     id: 'V1',
     hash: 'h',
@@ -91,7 +94,10 @@ const view = (type: string, value = '') => ({
 })
 
 const click = (action_id: string, place: JsonObject) => ({
-  ...{ type: 'block_actions', trigger_id: trigger(), ...who, ...place },
+  type: 'block_actions',
+  trigger_id: trigger(),
+  ...who,
+  ...place,
   actions: [{ type: 'button', action_id, block_id: 'b', value: 'v', action_ts: '1' }],
 })
 

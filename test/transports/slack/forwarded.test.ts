@@ -33,7 +33,11 @@ const share = (text: string, more: JsonObject = {}): JsonObject => ({
 
 const fileOf = (name: string) => ({
   id: `F0${name.toUpperCase()}`,
-  ...{ name: `${name}.txt`, mimetype: 'text/plain', filetype: 'text', mode: 'hosted', size: 5 },
+  name: `${name}.txt`,
+  mimetype: 'text/plain',
+  filetype: 'text',
+  mode: 'hosted',
+  size: 5,
   url_private: server.file(name, `it is ${name}`),
 })
 

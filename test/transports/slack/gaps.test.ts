@@ -24,7 +24,7 @@ const callsOf = (method = 'conversations.history') =>
 const health = () => setup.transport.health().detail ?? ''
 
 /** Writes a message in Slack, without delivering it. */
-function written(text: string, more: Partial<Posted> & object = {}): Posted {
+function written(text: string, more: Partial<Posted> & Record<string, unknown> = {}): Posted {
   const message = { ts: ts(), channel: 'C0GEN', user: 'U1ANN', text, ...more }
   setup.server.write(message)
   return message
@@ -286,7 +286,7 @@ describe('a message that was refused', () => {
     artifacts.save = async (...args) => download.promise.then(() => save(...args))
     const file = { id: 'F9', name: 'notes.txt', mimetype: 'text/plain', url_private: server.file('f', 'top') }
     await deliver(written('first', { channel: 'C0B' }))
-    const slow = written('slow', { channel: 'C0A', ...{ subtype: 'file_share', files: [file] } })
+    const slow = written('slow', { channel: 'C0A', subtype: 'file_share', files: [file] })
     assert.equal((await deliver(slow)).acked, false)
     await until(() => callsOf().length > 0, 'an attempt that waits for the file')
     server.sockets.cut()

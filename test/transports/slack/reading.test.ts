@@ -150,7 +150,9 @@ test('an organisation with the app is answered with its token, and its people ar
   const posted = callback({ text: 'hi', ts: '7.1', user_team: 'T1' })
   const event = {
     ...posted,
-    ...{ team_id: 'T1', enterprise_id: 'E1', is_ext_shared_channel: true },
+    team_id: 'T1',
+    enterprise_id: 'E1',
+    is_ext_shared_channel: true,
     authorizations: [{ team_id: null, ...installed }],
   }
   const user = { id: 'U1ANN', team_id: 'T1' }
@@ -173,7 +175,8 @@ test('a modal submitted from a shared channel by a user of another workspace is 
   const view = { id: 'V1', hash: 'h', callback_id: 'c', state: { values: {} } }
   const submission = (app_installed_team_id: string) => ({
     type: 'view_submission',
-    ...{ team: { id: 'T9OTHER' }, user: { id: 'U9', team_id: 'T9OTHER' } },
+    team: { id: 'T9OTHER' },
+    user: { id: 'U9', team_id: 'T9OTHER' },
     view: { ...view, app_installed_team_id },
   })
   const [message] = await messagesFrom(setup, 'interactive', submission('T0TEAM'))

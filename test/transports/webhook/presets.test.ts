@@ -75,7 +75,10 @@ const signers: Record<string, (body: string) => Headers | Promise<Headers>> = {
 const OK = '{"id":'
 const TWIML = '<?xml version="1.0" encoding="UTF-8"?><Response></Response>'
 const answers: Record<string, [status: number, text: string]> = {
-  ...{ mailgun: [200, OK], meta: [200, OK], zoom: [200, OK], twilio: [200, TWIML] },
+  mailgun: [200, OK],
+  meta: [200, OK],
+  zoom: [200, OK],
+  twilio: [200, TWIML],
 }
 
 const token = 'e0b5477167110d68991efc6b9f89f0a11066af27834600e123'

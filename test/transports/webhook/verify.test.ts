@@ -73,8 +73,13 @@ const schemes: Record<string, Scheme> = {
   },
   'hmac, with a time': {
     options: {
-      ...{ scheme: 'hmac', header: 'x-sig', algorithm: 'sha512', encoding: 'base64url', prefix: 'v9=' },
-      ...{ 'timestamp-header': 'X-Time', template: '{header.x-id}|{timestamp}|{body}|end' },
+      scheme: 'hmac',
+      header: 'x-sig',
+      algorithm: 'sha512',
+      encoding: 'base64url',
+      prefix: 'v9=',
+      'timestamp-header': 'X-Time',
+      template: '{header.x-id}|{timestamp}|{body}|end',
     },
     timed: true,
     sign(secret, body, at) {

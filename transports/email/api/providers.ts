@@ -34,7 +34,9 @@ const POSTMARK_ACCOUNT = new Set(['10', '100', '400', '401', '405', '412', '413'
 function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Options<'postmark'>): MailApi {
   const headers = { ...JSON_BODY, 'x-postmark-server-token': token }
   return {
-    ...{ provider: 'Postmark', replacesMessageId: false, repeatableMs: 0 },
+    provider: 'Postmark',
+    replacesMessageId: false,
+    repeatableMs: 0,
     async request(mail) {
       const files = await mail.files()
       // Otherwise Postmark would replace the Message-ID.
@@ -45,7 +47,9 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
         Cc: mail.cc.map(formatMailbox).join(', ') || undefined,
         Bcc: mail.bcc.map(formatMailbox).join(', ') || undefined,
         ReplyTo: mail.replyTo.map(formatMailbox).join(', ') || undefined,
-        ...{ Subject: mail.subject, TextBody: mail.text, HtmlBody: mail.html || undefined },
+        Subject: mail.subject,
+        TextBody: mail.text,
+        HtmlBody: mail.html || undefined,
         Headers: Object.entries(own).map(([Name, Value]) => ({ Name, Value })),
         Attachments: files.map(({ name, type, base64 }) => ({
           Name: name,
@@ -73,7 +77,9 @@ function postmark({ token, stream, url = 'https://api.postmarkapp.com' }: Option
 function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>, domain: string): MailApi {
   const authorization = `Basic ${Buffer.from(`api:${token}`).toString('base64')}`
   return {
-    ...{ provider: 'Mailgun', replacesMessageId: false, repeatableMs: 0 },
+    provider: 'Mailgun',
+    replacesMessageId: false,
+    repeatableMs: 0,
     async request(mail) {
       const form = new FormData()
       form.set('to', mail.recipients.join(','))
@@ -96,15 +102,22 @@ function mailgun({ token, url = 'https://api.mailgun.net' }: Options<'mailgun'>,
  */
 function resend({ token, url = 'https://api.resend.com' }: Options<'resend'>): MailApi {
   return {
-    ...{ provider: 'Resend', replacesMessageId: true, repeatableMs: 23 * HOUR },
+    provider: 'Resend',
+    replacesMessageId: true,
+    repeatableMs: 23 * HOUR,
     async request(mail, key) {
       const files = await mail.files()
       const body = {
-        ...{ from: formatMailbox(mail.from), subject: mail.subject, text: mail.text, headers: mail.headers },
+        from: formatMailbox(mail.from),
+        subject: mail.subject,
+        text: mail.text,
+        headers: mail.headers,
         ...recipientsOf(mail),
         ...(mail.html === '' ? {} : { html: mail.html }),
         attachments: files.map(({ name, type, base64 }) => ({
-          ...{ filename: name, content_type: type, content: base64 },
+          filename: name,
+          content_type: type,
+          content: base64,
         })),
       }
       const headers = {
@@ -142,7 +155,9 @@ function ses(options: Options<'ses'>, now: () => number): MailApi {
   // The host in new Message-IDs.
   const host = region === 'us-east-1' ? 'email' : region
   return {
-    ...{ provider: 'SES', replacesMessageId: true, repeatableMs: 0 },
+    provider: 'SES',
+    replacesMessageId: true,
+    repeatableMs: 0,
     async request(mail) {
       const address = new URL(`${url.replace(/\/+$/, '')}/v2/email/outbound-emails`)
       const body = JSON.stringify({

@@ -40,7 +40,11 @@ export function readyMail(mail: SendMailOptions, replacesMessageId: boolean): Re
   const visible = new Set([...to, ...cc].map(({ address }) => address))
   const [from = { name: '', address: '' }] = mailboxes(mail.from)
   return {
-    ...{ messageId, from, to, cc, subject },
+    messageId,
+    from,
+    to,
+    cc,
+    subject,
     bcc: recipients.filter((each) => !visible.has(each)).map((address) => ({ name: '', address })),
     replyTo: mailboxes(mail.replyTo),
     text: typeof text === 'string' ? text : '',

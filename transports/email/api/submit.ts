@@ -49,7 +49,10 @@ export function createMailApi(
   }
 
   return {
-    ...{ name: provider, isApi: true, replacesMessageId, repeatableMs },
+    name: provider,
+    isApi: true,
+    replacesMessageId,
+    repeatableMs,
     async send(mail, key, beforeEnd) {
       const { url, ...request } = await api.request(readyMail(mail, replacesMessageId), key)
       await beforeEnd?.()

@@ -91,7 +91,11 @@ async function draftOf(
     maxAge: options['reply-max-age'],
   })
   const facts = {
-    ...{ gateway: deps.gateway, incoming, identity, auto, own },
+    gateway: deps.gateway,
+    incoming,
+    identity,
+    auto,
+    own,
     key: await keyOf(incoming, deps),
     allowed: isProven(identity),
     fingerprint: await answeredFingerprint(sent, mail),

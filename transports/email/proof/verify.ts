@@ -80,7 +80,9 @@ async function gather(claim: Claim, resolver: DNSResolver) {
     headerFrom: [address],
     spfDomains: spf?.status.result === 'pass' ? [spf.domain] : [],
     dkimDomains: signatures.filter(hasPassed).map(({ id = '', signingDomain = '', status }) => ({
-      ...{ id, domain: signingDomain, aligned: status.aligned ?? false },
+      id,
+      domain: signingDomain,
+      aligned: status.aligned ?? false,
     })),
     resolver: newResolver(),
   })

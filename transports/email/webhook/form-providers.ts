@@ -90,7 +90,9 @@ function filesIn({ files = [] }: DecodedBody, fields: JsonObject, ids: string): 
   const map = parseJson(textAt(fields, ids) ?? '')
   const contentIds = new Map(isJsonObject(map) ? Object.entries(map).map(([id, field]) => [field, id]) : [])
   return files.map(({ field, name, type, bytes }) => ({
-    ...{ name, type, bytes },
+    name,
+    type,
+    bytes,
     ...defined({ contentId: contentIds.get(field) }),
   }))
 }

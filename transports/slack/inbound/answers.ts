@@ -14,6 +14,7 @@ const TIMEOUT_MS = 2_500
 /** https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
 const MAX_OPTIONS = 100
 const MAX_TEXT = 75
+const NO_OPTIONS = { options: [] }
 
 /**
  * Answers of Bolt apps, to option requests of selects and to accepted payloads. Undefined if no app
@@ -48,7 +49,11 @@ export function createAnswers(
     const name = textAt(payload, 'user.name') ?? textAt(payload, 'user.username')
     const view = objectAt(payload, 'view')
     const args = defined({
-      ...{ gateway, team: textAt(payload, 'team.id'), user, userName: name, ...question },
+      gateway,
+      team: textAt(payload, 'team.id'),
+      user,
+      userName: name,
+      ...question,
       blockId: textAt(payload, 'block_id'),
       channel: textAt(payload, 'channel.id'),
       values: view.state === undefined ? undefined : objectAt(view, 'state.values'),
@@ -75,13 +80,12 @@ export function createAnswers(
     const action = textAt(delivery.payload, 'action_id') ?? ''
     const typed = textAt(delivery.payload, 'value') ?? ''
     const skill = skillFor(action)
-    const noOptions = { options: [] }
     if (skill !== undefined)
-      return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => noOptions)
+      return ask(skill, delivery, { asks: 'options', action, typed }, optionsSchema).catch(() => NO_OPTIONS)
     const options = await bolt.suggest(delivery)
     if (!options)
       deps.log.warn({ action }, 'a Slack select menu asks for options; set a skill for it in `answers`')
-    return options ?? noOptions
+    return options ?? NO_OPTIONS
   }
 
   /**

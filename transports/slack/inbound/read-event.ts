@@ -98,8 +98,13 @@ function readNotice(event: JsonObject, { workspace: { team }, options, isOwnBot,
   const threadUnknown = itemTs !== undefined && threadsIn(channel, options) === 'reply'
   const item = { reaction: textAt(event, 'reaction'), itemUser: textAt(event, 'item_user') }
   return {
-    ...{ team, channel, thread: threadUnknown ? itemTs : textAt(event, 'thread_ts'), threadUnknown },
-    ...{ key, user: actor ?? team, ts: itemTs ?? textAt(event, 'ts') },
+    team,
+    channel,
+    thread: threadUnknown ? itemTs : textAt(event, 'thread_ts'),
+    threadUnknown,
+    key,
+    user: actor ?? team,
+    ts: itemTs ?? textAt(event, 'ts'),
     event: type,
     content: contentOf(event),
     ...defined({ unwanted }),
@@ -126,8 +131,13 @@ function draftOf(event: JsonObject, message: JsonObject, context: Context): Draf
   const isThreadReply = root !== undefined && root !== ts && message.bot_id === undefined
   const isWithBot = mention || message.parent_user_id === workspace.botUser
   return {
-    ...{ team: workspace.team, channel, thread: startsThread ? ts : root },
-    ...{ key, user, userName: textAt(message, 'username'), ts },
+    team: workspace.team,
+    channel,
+    thread: startsThread ? ts : root,
+    key,
+    user,
+    userName: textAt(message, 'username'),
+    ts,
     event: 'message',
     mention,
     ...(isThreadReply && { inThread: isWithBot ? ('mine' as const) : ('unknown' as const) }),

@@ -16,7 +16,9 @@ export function readCommand({ payload, workspace: { team } }: Delivery, options:
   if (!command || !user || !channel) return 'it names no command, user or channel'
   const triggerId = textAt(payload, 'trigger_id')
   return {
-    ...{ team, channel, user },
+    team,
+    channel,
+    user,
     key: `${team}:command:${triggerId ?? randomUUID()}`,
     event: 'slash_command',
     content: contentOf({ text: textAt(payload, 'text') ?? '' }),

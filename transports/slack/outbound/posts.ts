@@ -87,7 +87,12 @@ async function upload(url: string, file: Readable, length: number): Promise<void
   const signal = AbortSignal.timeout(UPLOAD_TIMEOUT)
   try {
     const response = await fetch(url, {
-      ...{ method: 'POST', headers, body: file, duplex: 'half', redirect: 'error', signal },
+      method: 'POST',
+      headers,
+      body: file,
+      duplex: 'half',
+      redirect: 'error',
+      signal,
     })
     await response.body?.cancel()
     if (!response.ok) throw new Error(`Slack answered ${response.status} to the upload of a file`)

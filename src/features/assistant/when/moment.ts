@@ -118,7 +118,11 @@ function requireWeekday(phrase: string, date: Date): void {
   const [, name] = NAMED_DAY.exec(phrase) ?? []
   if (name === undefined || date.getUTCDay() === DAY_NAMES.indexOf(name.toLowerCase())) return
   const day = new Intl.DateTimeFormat('en-GB', {
-    ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' },
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
   }).format(date)
   throw notPossible(phrase, `the day would be ${day}`)
 }

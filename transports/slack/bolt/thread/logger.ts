@@ -17,7 +17,10 @@ export function createLogger(link: Link): NonNullable<AppOptions['logger']> {
     }
   }
   return {
-    ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
     setLevel(level) {
       minLevel = level
     },
