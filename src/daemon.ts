@@ -48,7 +48,7 @@ export async function createDaemon(options: DaemonOptions) {
     ...base,
     outbox,
     publicUrl: () => config().daemon.publicUrl,
-    resumeDispatch: (message, approvalId) => resumeDispatch(store, message, approvalId),
+    resumeDispatch: (message, approval) => resumeDispatch(store, message, approval),
   })
   const skills = makeSkills(base, approvals)
   const { manager, mcp, runs, budgets } = skills

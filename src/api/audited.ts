@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { type RecordAudit, viaOf } from '../core/audit.ts'
+import { authorOf } from '../core/author.ts'
 import { toTriviumError } from '../core/errors.ts'
 import { pathGet } from '../core/json.ts'
 import { peerOf } from '../lib/http.ts'
@@ -50,7 +51,7 @@ export function auditBoard(
 
 function auditFields(request: Request, bearer: Bearer) {
   const { caller } = callerOf(request, bearer)
-  return { by: caller.id ?? 'control', via: viaOf(caller), from: peerOf(request) }
+  return { by: authorOf(caller), via: viaOf(caller), from: peerOf(request) }
 }
 
 /** The gateway of a submitted message, and nothing else of the body. */

@@ -13,6 +13,8 @@ export type ApprovalService = {
   list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
   /** Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms. */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
+  /** Stores how a run after the approval ended. */
+  ran(id: string, run: NonNullable<Approval['run']>): Promise<void>
 }
 
 /** An approval request and its state. Times are Unix ms. */
@@ -45,10 +47,20 @@ export const approvalSchema = z.object({
   /** The approver's interface: `console`, `cli`, … */
   decidedVia: auditEntrySchema.shape.via.exactOptional(),
   reason: z.string().exactOptional(),
+  /** The last run after the approval: when it ended, and its result or error, cut to 2,000 characters. */
+  run: z
+    .object({
+      at: z.number(),
+      ms: z.number(),
+      result: z.string().exactOptional(),
+      error: z.string().exactOptional(),
+      code: z.string().exactOptional(),
+    })
+    .exactOptional(),
 })
 
 export type Approval = z.infer<typeof approvalSchema>
 export type ApprovalRequest = Omit<
   Approval,
-  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'decidedVia' | 'reason'
+  'id' | 'status' | 'requestedAt' | 'expiresAt' | 'decidedAt' | 'decidedBy' | 'decidedVia' | 'reason' | 'run'
 >

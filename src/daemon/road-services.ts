@@ -17,6 +17,7 @@ import { createResend } from '../engine/resend.ts'
 import { createRetryNow } from '../engine/retry-now.ts'
 import { createSearch } from '../engine/search.ts'
 import { createSend, type SendLater } from '../engine/send.ts'
+import type { Holding } from '../features/pauses/holding.ts'
 import type { Pauses } from '../features/pauses/pauses.ts'
 import { createPauseService, type PauseService } from '../features/pauses/service.ts'
 import type { sends } from '../features/send-later/operations.ts'
@@ -34,6 +35,7 @@ export function createRoadServices(
     outbox: Outbox
     later: { plan: SendLater; service: ServiceOf<typeof sends> }
     pauses: Pauses
+    holding: Holding
     /** Throws if the call may not invoke a skill. */
     permit(skill: string, call: Call): Promise<void>
     pushed(messageId: string): Promise<readonly object[]>
@@ -55,7 +57,7 @@ export function createRoadServices(
       listedRoutes: () => config().routes,
     }),
     messages: {
-      ...createMessages({ ...base, pushed: parts.pushed, traceUrl }),
+      ...createMessages({ ...base, ...parts, match: router.match, traceUrl }),
       ...createSearch(store),
       ...createLastAttempts(base),
       ...createHistogram(store, now),

@@ -7,6 +7,7 @@ import { createListeners } from '../engine/listeners.ts'
 import { createMaxDeliveries } from '../engine/max-deliveries.ts'
 import type { Outbox } from '../engine/outbox.ts'
 import { createReplyLog } from '../engine/submit.ts'
+import { createHolding } from '../features/pauses/holding.ts'
 import { createPauses } from '../features/pauses/pauses.ts'
 import { SCHEDULES_QUEUE } from '../features/schedules/schedules.ts'
 import { createSendLater } from '../features/send-later/send-later.ts'
@@ -60,6 +61,7 @@ export function createRoads(
   const { outbox } = parts
   const later = createSendLater({ store, outbox, unanswerable: gateways.unanswerable, log, now })
   const pauses = createPauses({ store, routes: router.routes, queues: PAUSABLE_QUEUES, log, now })
+  const holding = createHolding({ view: pauses.view, routes: router.routes, now })
   return {
     listeners: createListeners({ router, store, now }),
     accept: { ...acceptance, accept },
@@ -72,8 +74,9 @@ export function createRoads(
     groups,
     later,
     pauses,
+    holding,
     refusals,
-    services: createRoadServices(base, { ...parts, accept, events, deliveries, later, pauses }),
+    services: createRoadServices(base, { ...parts, accept, events, deliveries, later, pauses, holding }),
   }
 }
 

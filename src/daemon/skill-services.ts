@@ -1,5 +1,6 @@
 import type { Services } from '../core/services.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
+import { withPauses } from '../features/approvals/with-pauses.ts'
 import { withPauseList } from '../features/pauses/pause-list.ts'
 import type { createPush } from '../features/push/push.ts'
 import { type OperationServices, operationsOf } from './built-in-skills.ts'
@@ -32,7 +33,7 @@ export function skillServices(
     pauses: withPauseList(roads.services.pauses, { roads, jobs: base.store.jobs, push, durable }),
     sessions: skills.services.sessions,
     callbacks: skills.services.callbacks,
-    approvals: approvals.service,
+    approvals: withPauses(approvals.service, roads.holding.pausesOf, base.store.journal),
     audit: base.audit.service,
     usage: skills.usage.service,
     subscriptions: push.service,

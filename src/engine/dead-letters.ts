@@ -1,8 +1,10 @@
+import { authorOf } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import { LARGE_READ } from '../core/message.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { resumedJobs } from '../core/resumed-job.ts'
 import type { DeadLetter, Store } from '../core/store.ts'
 import { defined } from '../lib/defined.ts'
 import { headOf } from '../lib/head-of.ts'
@@ -69,10 +71,19 @@ export function createDeadLetters(deps: {
     return done.filter(Boolean).length
   }
 
+  /** A letter by its id, or by that of its message: a run after an approval has another id. Throws `dead_letter_not_found`. */
+  async function find(id: string, queue?: string): Promise<DeadLetter> {
+    let found = await deadLetters.get(id, queue)
+    const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
+    const jobs = mayBeResumed ? resumedJobs(id, await deps.store.journal.history(id)) : []
+    for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
+    return orThrow(id, found)
+  }
+
   async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
-    const by = authorOf(call)
+    const by = authorOf(call.caller)
     if (id !== undefined) {
-      const letter = orThrow(id, await deadLetters.get(id, filter.queue))
+      const letter = await find(id, filter.queue)
       return { ok: orThrow(id, (await act(verb, [keyOf(letter)], by)) > 0) }
     }
     const { found, total } = await oldest(filter, limit)
@@ -97,7 +108,7 @@ export function createDeadLetters(deps: {
       return Promise.all(groups.map(({ messageId, ...group }) => withRetry(group, messageId)))
     },
     async show({ id, queue }) {
-      const letter = orThrow(id, await deadLetters.get(id, queue))
+      const letter = await find(id, queue)
       return withRetry(letter, keyOf(letter).messageId)
     },
     retry: (args, call) => oneOrAll('retry', args, call),
@@ -124,11 +135,6 @@ function createRetryReader(journal: Pick<Store['journal'], 'history'>) {
 
 function keyOf({ id, queue, message }: DeadLetter): LetterKey {
   return { id, queue, messageId: queue === DISPATCH_QUEUE ? message?.id : undefined }
-}
-
-/** The person or program of a call, for the history. */
-function authorOf({ caller }: Call): string {
-  return caller.id ?? caller.kind
 }
 
 /** The cursor of a page, or the end of the filter if that is earlier. */

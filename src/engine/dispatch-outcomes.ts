@@ -1,6 +1,7 @@
 import { TriviumError, toTriviumError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { ClaimedJob, Note } from '../core/store.ts'
+import { defined } from '../lib/defined.ts'
 import { failedAttempt, isStoreAway, pauseOf, type RunOutcome } from './attempts.ts'
 import type { Dispatch, DispatchOptions } from './dispatch-options.ts'
 import { STORE_PAUSE } from './worker-settler.ts'
@@ -74,13 +75,15 @@ export function createOutcomes(
     },
     /** The outcome of an attempt whose target threw. */
     async thrown(job: ClaimedJob, dispatch: Dispatch, started: number, thrown: unknown): Promise<RunOutcome> {
-      const { message, route, sends } = dispatch
+      const { message, route, attempt, sends } = dispatch
       if (thrown instanceof TriviumError && thrown.code === 'approval_pending') {
         // Dispatched again after the decision; see `resumeDispatch`.
         log.info({ messageId: message.id, job: job.id }, thrown.message)
         // A caller who waits for replies gets the question.
         const result = { outcome: 'done', replies: sends.count + 1 }
-        return { outcome: 'done', result, notes: [note(WAITS, { message: thrown.message })] }
+        const approval = pendingApproval(thrown)
+        const detail = { ...defined({ approval }), route: route.name, attempt, ms: now() - started }
+        return { outcome: 'done', result, notes: [note(WAITS, detail)] }
       }
       if (isStoreAway(thrown)) {
         const fields = { messageId: message.id, route: route.name, err: toTriviumError(thrown) }
@@ -93,6 +96,11 @@ export function createOutcomes(
         : paused(dispatch, toTriviumError(thrown), delay)
     },
   }
+}
+
+/** The id of the approval that `approval_pending` names. */
+function pendingApproval({ message }: TriviumError): string | undefined {
+  return /approval (\S+)\.$/.exec(message)?.[1]
 }
 
 /** With several approvals of one message, an earlier one may have completed it. */

@@ -1,18 +1,22 @@
 import { pathGet } from '../core/json.ts'
 import type { Message } from '../core/message.ts'
+import { resumedJobId } from '../core/resumed-job.ts'
 import type { Store } from '../core/store.ts'
 import { waitForEnd } from './outbox.ts'
 
 export const DISPATCH_QUEUE = 'dispatch'
 
-/** Dispatches a message again after the approval decision for its skill, once per `reason`. */
+/**
+ * Dispatches a message again after the decision about an approval, once per approval. With the route that asked, it also waits for
+ * a pause of that route or its skill.
+ */
 export async function resumeDispatch(
   store: Pick<Store, 'jobs'>,
   message: Pick<Message, 'id' | 'gateway' | 'conversation'>,
-  reason: string,
+  { id: approval, route = '' }: { id: string; route?: string },
 ): Promise<void> {
   const lane = `${message.gateway}/${message.conversation}`
-  const job = { id: `${message.id}:${reason}`, lane, group: '', messageId: message.id }
+  const job = { id: resumedJobId(message.id, approval), lane, group: route, messageId: message.id }
   await store.jobs.add(DISPATCH_QUEUE, [job])
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { authorOf } from '../core/author.ts'
 import type { Call } from '../core/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
@@ -62,7 +63,7 @@ export function createLongWork(deps: {
     start,
     /** Throws `limit_reached` for a caller with many running jobs. */
     async begin(wanted: NewLongJob, { caller }: Pick<Call, 'caller'>) {
-      const job = storedJob(wanted, caller.id ?? caller.kind, now())
+      const job = storedJob(wanted, authorOf(caller), now())
       await room.take(job.id, job.by)
       await records.add(job)
       start()

@@ -2,6 +2,8 @@ import { requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
 import { isOperator } from '../core/identity.ts'
+import { textAt } from '../core/json.ts'
+import type { Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
@@ -12,6 +14,17 @@ import type { messages } from './operations/messages.ts'
 import { isDead, roundOf } from './receive-round.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 
+/** The dispatch of a message so far. `runningSince` (Unix ms): an attempt runs. */
+export type Dispatched = { outcome: Outcome | undefined; history: readonly Note[]; runningSince?: number }
+
+/** Finds the pauses of messages. */
+type Holding = {
+  /** The pauses that hold a message of a route. */
+  pausesOf(message: Message, route: string | undefined): readonly object[]
+  /** History entries of the times in which pauses held a message. */
+  notesOf(message: Message, dispatched: Dispatched, route: string | undefined): readonly Note[]
+}
+
 /** Reads messages and their history on the three roads. */
 export function createMessages(deps: {
   store: Pick<Store, 'journal' | 'topics'>
@@ -19,6 +32,9 @@ export function createMessages(deps: {
   logged(messageId: string): readonly object[]
   pushed(messageId: string): Promise<readonly object[]>
   attempts: Pick<RunningAttempts, 'of'>
+  holding: Holding
+  /** The route that takes a message by the current routes. */
+  match(message: Message): { name: string } | undefined
   /** The URL of a trace, if configured. */
   traceUrl(trace: string): string | undefined
   now(): number
@@ -35,6 +51,15 @@ export function createMessages(deps: {
     }))
   }
 
+  /** `held`: history entries of pauses that held the message; `now.pausedBy`: pauses that hold it, or will after its approval. */
+  const holdsOf = (message: Message, dispatched: Dispatched) => {
+    const { outcome, history } = dispatched
+    const route = routeIn(history) ?? deps.match(message)?.name
+    const held = deps.holding.notesOf(message, dispatched, route)
+    const pausedBy = HELD.test(outcome ?? '') ? deps.holding.pausesOf(message, route) : []
+    return { held, now: pausedBy.length > 0 ? { pausedBy } : {} }
+  }
+
   return {
     async show({ id }, { caller }) {
       const message = await store.journal.get(id)
@@ -47,10 +72,15 @@ export function createMessages(deps: {
         groupsPast(id),
         deps.pushed(id),
       ])
-      const { gateway, transport, key, from } = message
-      const detail = defined({ gateway, transport, from: from.address ?? from.id, key })
+      const running = deps.attempts.of(id)
+      const holds = holdsOf(message, {
+        outcome,
+        history: notes,
+        ...defined({ runningSince: running?.since }),
+      })
+      const detail = acceptedDetail(message)
       const accepted = { at: timeOf(id), road: 'accept', what: 'accepted', detail }
-      const history = [accepted, ...unrouted(id, outcome, notes), ...notes]
+      const history = [accepted, ...withHeld([...unrouted(id, outcome, notes), ...notes], holds.held)]
       const receive = receiveState(notes, now())
       const logs = isOperator(caller) && { logs: deps.logged(id) }
       const traceUrl = deps.traceUrl(message.trace)
@@ -63,10 +93,34 @@ export function createMessages(deps: {
         events,
         pushes,
         ...logs,
-        ...defined({ summary, traceUrl, running: deps.attempts.of(id) }),
+        ...holds.now,
+        ...defined({ summary, traceUrl, running }),
       }
     },
   } satisfies Pick<ServiceOf<typeof messages>, 'show'>
+}
+
+/** Adds the entries of pauses at their times. The others keep the order in which they were stored. */
+function withHeld(notes: readonly Note[], held: readonly Note[]): Note[] {
+  const all = [...notes]
+  for (const note of held) {
+    const next = all.findIndex(({ at }) => at > note.at)
+    all.splice(next < 0 ? all.length : next, 0, note)
+  }
+  return all
+}
+
+/** Outcomes of messages that dispatch has yet to run. */
+const HELD = /^(waiting|retrying|approval)$/
+
+/** The route of the last attempt. */
+function routeIn(history: readonly Note[]): string | undefined {
+  const last = history.findLast(({ road, detail }) => road === 'dispatch' && textAt(detail, 'route'))
+  return textAt(last?.detail, 'route')
+}
+
+function acceptedDetail({ gateway, transport, key, from }: Message) {
+  return defined({ gateway, transport, from: from.address ?? from.id, key })
 }
 
 /** An `unrouted` note if the dispatch cursor has passed the message; older versions stored that note. */

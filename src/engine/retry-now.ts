@@ -3,6 +3,7 @@ import { TriviumError } from '../core/errors.ts'
 import { textAt } from '../core/json.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { ServiceOf } from '../core/operation.ts'
+import { resumedJobs } from '../core/resumed-job.ts'
 import type { Note, Store } from '../core/store.ts'
 import type { messages } from './operations/messages.ts'
 import { OUTBOX_QUEUE, outboxId } from './outbox.ts'
@@ -18,7 +19,7 @@ export function createRetryNow({
       if (!message) throw new TriviumError('message_not_found', { id })
       requireGateway(caller, message.gateway)
       const [[outcome], history] = await Promise.all([journal.outcomes([id]), journal.history(id)])
-      const skills = await jobs.hasten('dispatch', [id])
+      const skills = await jobs.hasten('dispatch', [id, ...resumedJobs(id, history)])
       const replies = await jobs.hasten(OUTBOX_QUEUE, unsentReplies(history))
       if (skills + replies === 0)
         throw new TriviumError('not_retrying', { id, outcome: outcome ?? 'gone', hint: hintFor(outcome) })

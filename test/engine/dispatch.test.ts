@@ -301,8 +301,8 @@ describe('dispatch', () => {
     assert.deepEqual([replies.length, ended.length], [0, 0])
     isApproved = true
     const message = { id, gateway: 'demo', conversation: 'c1' }
-    await resumeDispatch(store, message, 'ap1')
-    await resumeDispatch(store, message, 'ap1')
+    await resumeDispatch(store, message, { id: 'ap1' })
+    await resumeDispatch(store, message, { id: 'ap1' })
     await untilNoted(id, 'done')
     await untilEmpty(store, DISPATCH_QUEUE)
     assert.equal(attempts.length, 2)
@@ -324,7 +324,7 @@ describe('dispatch', () => {
     await untilNoted(id, 'waits for an approval')
     isApproved = true
     for (const approval of ['ap1', 'ap2'])
-      await resumeDispatch(store, { id, gateway: 'demo', conversation: 'c1' }, approval)
+      await resumeDispatch(store, { id, gateway: 'demo', conversation: 'c1' }, { id: approval })
     await untilNoted(id, 'done')
     await untilEmpty(store, DISPATCH_QUEUE)
     assert.deepEqual(

@@ -8,6 +8,8 @@ const REST = {
   logged: () => [],
   pushed: async () => [],
   attempts: { of: () => undefined },
+  holding: { pausesOf: () => [], notesOf: () => [] },
+  match: () => undefined,
   traceUrl: () => undefined,
   now: () => 1_000,
 }

@@ -15,11 +15,12 @@ test('pause-list shows a caller with some gateways only their pauses, and others
   const listing = withPauseList(Object({}), {
     roads: {
       pauses: {
-        view: { list: () => pauses, pauseOf: ({ group }) => pauses.find(({ name }) => name === group) },
+        view: { list: () => pauses, pausesOf: ({ group, lane }) =>
+            pauses.filter(({ name }) => name === group || lane.startsWith(`${name}/`)), },
       },
     },
     jobs: {
-      held: async () => ({ items: [{ id: 'a', lane: 'shop/1', group: 'of-the-bank' }], more: false }),
+      held: async () => ({ items: [{ id: 'a:approval', lane: 'shop/1', group: 'of-the-bank' }], more: false }),
     },
     push: { service: { list: async () => [] } },
     durable: { services: { schedules: { list: async () => [] } } },
@@ -29,7 +30,8 @@ test('pause-list shows a caller with some gateways only their pauses, and others
     const found = [await listing['pause-list']({}, call)].flat().map(Object)
     return found.map(({ name, waiting, messageIds }) => ({ name, waiting, messageIds }))
   }
-  const shop = { name: 'shop', waiting: 0, messageIds: [] }
+  // Two pauses hold the message, and each counts it.
+  const shop = { name: 'shop', waiting: 1, messageIds: ['a'] }
   assert.deepEqual(await list(['shop']), [shop])
   assert.deepEqual(await list(), [
     shop,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Approval, ApprovalService } from '../../core/approval.ts'
 import { viaOf } from '../../core/audit.ts'
+import { authorOf } from '../../core/author.ts'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -97,6 +98,10 @@ export function createApprovalService(deps: ApprovalDeps) {
       return decided
     },
 
+    async ran(id, run) {
+      await change(id, (current) => ({ ...current, run }))
+    },
+
     /**
      * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few
      * seconds.
@@ -122,5 +127,5 @@ function requireRight(approval: Approval, { caller }: Pick<Call, 'caller'>): voi
 }
 
 function deciderOf({ caller }: Pick<Call, 'caller'>) {
-  return { decidedBy: caller.id ?? caller.kind, decidedVia: viaOf(caller) }
+  return { decidedBy: authorOf(caller), decidedVia: viaOf(caller) }
 }

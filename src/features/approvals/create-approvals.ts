@@ -26,17 +26,17 @@ export function createApprovals(deps: {
   /** The public URL of the listener. */
   publicUrl(): string | undefined
   /** Dispatches a parked message again. */
-  resumeDispatch(message: NonNullable<Approval['message']>, approvalId: string): Promise<void>
+  resumeDispatch(message: NonNullable<Approval['message']>, approval: Approval): Promise<void>
   now: () => number
 }) {
   const { store, access, logs, now } = deps
   const asking = createApprovalAsking(deps)
   const service = createApprovalService({
     store,
-    onEvent: createApprovalRecorder(logs, deps.audit.record),
+    onEvent: createApprovalRecorder(logs, deps.audit.record, store.journal),
     async resume(approval) {
       await asking.showDecision(approval)
-      if (approval.message) await deps.resumeDispatch(approval.message, approval.id)
+      if (approval.message) await deps.resumeDispatch(approval.message, approval)
     },
     now,
   })

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { Approval } from '../../core/approval.ts'
 import { renderTitle, titleFault } from '../../core/approval-title.ts'
 import { SYSTEM } from '../../core/audit.ts'
-import type { Call } from '../../core/call.ts'
-import { TriviumError } from '../../core/errors.ts'
+import { type Call, willResume } from '../../core/call.ts'
+import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
 import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
@@ -58,7 +58,7 @@ export function createApprovalMiddleware(
         const decided = isPending ? await awaitDecision(requested, ctx) : requested
         if (decided.status === 'approved') {
           await call.guard?.onStart()
-          return next()
+          return recorded(requested.id, ctx, next)
         }
         const denied = new TriviumError('approval_denied', { name: skill.name, reason: reasonFor(decided) })
         // A reply to the author of the message: a denial is an outcome, not a failure that becomes a dead letter.
@@ -67,6 +67,37 @@ export function createApprovalMiddleware(
       }
     },
   })
+}
+
+/** Maximum characters of a result or error that an approval keeps. */
+const MAX_RESULT = 2_000
+
+/** Runs the approved skill, and stores with the approval how the run ended. A run that will be resumed has not ended. */
+async function recorded(id: string, ctx: SkillContext, next: () => Promise<unknown>): Promise<unknown> {
+  const { services, log, call } = ctx
+  const began = Date.now()
+  const record = async (end: { result?: string; error?: string; code?: string }) => {
+    const at = Date.now()
+    await services.approvals
+      .ran(id, { at, ms: at - began, ...end })
+      .catch((err: unknown) => log.warn({ err, approval: id }, 'the end of an approved run was not stored'))
+  }
+  try {
+    const result = await next()
+    await record(defined({ result: resultText(result) }))
+    return result
+  } catch (error) {
+    if (!willResume(error, call)) {
+      const { code, message } = toTriviumError(error)
+      await record({ code, error: headOf(message, MAX_RESULT) })
+    }
+    throw error
+  }
+}
+
+function resultText(result: unknown): string | undefined {
+  if (result === undefined || result === null) return undefined
+  return headOf(typeof result === 'string' ? result : (JSON.stringify(result) ?? ''), MAX_RESULT)
 }
 
 /** Resolves with the decided request. Throws `approval_pending` for a dispatched call, and if the request is still pending at its timeout. */

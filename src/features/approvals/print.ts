@@ -1,4 +1,5 @@
-import { type Json, objectsIn } from '../../core/json.ts'
+import { shownAuthor } from '../../core/author.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten } from '../../lib/short-text.ts'
@@ -13,9 +14,9 @@ export const printers: Printers = {
 function humanApprovals(result: Json): string {
   const approvals = objectsIn(result)
   if (approvals.length === 0) return 'No approvals.'
-  const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title }) => [
+  const rows = approvals.map(({ id, status, requestedAt, by, skill, args, title, ...rest }) => [
     id,
-    coloured(String(status)),
+    [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
     age(requestedAt),
     by,
     skill,
@@ -29,8 +30,28 @@ function humanApprovals(result: Json): string {
 
 /** `approval-decide`. */
 function humanDecision(result: Json): string {
-  const { id, status, title, skill } = Object(result)
-  return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})`
+  const { id, status, title, skill, pausedBy } = Object(result)
+  const waits = status === 'approved' ? whenResumed(pausedBy) : undefined
+  const next = waits === undefined ? '' : `\nIt ${waits}. See: trivium pause list`
+  return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})${next}`
+}
+
+/** Beside the status: what an approved call waits for, or how it ended. */
+function stateOf({ decidedBy, pausedBy = null, run = null }: JsonObject, status: string): string[] {
+  const waits = whenResumed(pausedBy)
+  if (status === 'pending') return waits === undefined ? [] : [waits]
+  const by = decidedBy === undefined ? [] : [`by ${shownAuthor(decidedBy)}`]
+  if (status !== 'approved') return by
+  if (waits !== undefined) return [...by, waits]
+  if (run === null) return by
+  return [...by, pathGet(run, 'code') === undefined ? 'ran' : `failed: ${pathGet(run, 'code')}`]
+}
+
+/** `runs when gateway shop is resumed`; undefined if nothing is paused. */
+function whenResumed(pausedBy: unknown): string | undefined {
+  const pauses = objectsIn(pausedBy).map(({ kind, name }) => `${kind} ${name}`)
+  if (pauses.length === 0) return undefined
+  return `runs when ${pauses.join(' and ')} ${pauses.length === 1 ? 'is' : 'are'} resumed`
 }
 
 function coloured(status: string): string {

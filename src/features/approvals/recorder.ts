@@ -1,19 +1,29 @@
 import type { Activity } from '../../core/activity.ts'
 import type { Approval } from '../../core/approval.ts'
 import type { RecordAudit } from '../../core/audit.ts'
+import type { Journal, Note } from '../../core/store.ts'
 import { defined } from '../../lib/defined.ts'
 import type { ApprovalEvent } from './approval-records.ts'
 
 /** Maximum characters of a reason in the audit log. */
 const LONGEST_REASON = 200
 
-/** Returns the function that records the steps of approvals in events.jsonl, and decisions in the audit log. */
-export function createApprovalRecorder(activity: Activity, recordAudit: RecordAudit) {
+/**
+ * Returns the function that records the steps of approvals in events.jsonl, and decisions in the history of the message and in the
+ * audit log.
+ */
+export function createApprovalRecorder(
+  activity: Activity,
+  recordAudit: RecordAudit,
+  journal: Pick<Journal, 'note'>,
+) {
   return async (event: ApprovalEvent, { id: approval, message, ...rest }: Approval): Promise<void> => {
     const { skill, title, status, decidedBy: by, decidedVia: via = 'code', reason } = rest
     const source = defined({ channel: message?.gateway, messageId: message?.id, by })
     const state = status === 'pending' ? { title } : { status }
     await activity.event({ event, ...source, approval, skill, ...state })
+    if (message && status !== 'pending')
+      await journal.note(message.id, [decisionNote({ id: approval, message, ...rest })])
     if (event !== 'approval_decided' || by === undefined) return
     const target = defined({ id: approval, skill, messageId: message?.id, status })
     // In a gateway, the reason is a part of the text of a message.
@@ -21,4 +31,10 @@ export function createApprovalRecorder(activity: Activity, recordAudit: RecordAu
     const entry = { by, via, action: 'approval-decide', target, outcome: 'ok' }
     await recordAudit({ ...entry, ...defined({ reason: why?.slice(0, LONGEST_REASON) }) })
   }
+}
+
+/** The entry of a decision in the history of its message. Without a decider, nobody decided in time. */
+function decisionNote({ id, status, decidedAt, expiresAt, decidedBy, decidedVia, reason }: Approval): Note {
+  const detail = { approval: id, ...defined({ by: decidedBy, via: decidedVia, reason }) }
+  return { at: decidedAt ?? expiresAt, road: 'dispatch', what: status, detail }
 }

@@ -7,6 +7,7 @@ import {
   auditEntrySchema,
   resultOf,
 } from '../../core/audit.ts'
+import { authorName } from '../../core/author.ts'
 import type { Event } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { ServiceOf } from '../../core/operation.ts'
@@ -46,7 +47,7 @@ export function createAuditLog(deps: { topics: Topics; now(): number; log: Log }
 
   return {
     async record(entry: Omit<AuditEntry, 'at'>): Promise<void> {
-      const full: AuditEntry = withOneName({ at: deps.now(), ...entry })
+      const full: AuditEntry = { at: deps.now(), ...entry, by: authorName(entry.by) }
       const event = { type: entry.action, source: entry.by, data: full }
       await topics.publish(AUDIT_TOPIC, [event]).catch((err) => {
         log.error({ err, audit: full }, 'an entry of the audit log could not be stored')
@@ -99,16 +100,9 @@ async function readOne(topics: Topics, id: string): Promise<Listed[]> {
 function listedEntry({ id, data }: Event): Listed | undefined {
   const { data: stored } = auditEntrySchema.safeParse(data)
   if (!stored) return undefined
-  const entry = withOneName(stored)
+  // Entries of older versions have other names of the control token.
+  const entry = { ...stored, by: authorName(stored.by) }
   return { ...entry, id, kind: actorOf(entry), status: resultOf(entry) }
-}
-
-/** The control token without a name, whichever way it came: `control` by HTTP, `http control` by a call of code. */
-const CONTROL_TOKEN = /^(?:http )?control$/
-
-/** An entry whose author has the same name as in the console. Entries of older versions have others. */
-function withOneName(entry: AuditEntry): AuditEntry {
-  return CONTROL_TOKEN.test(entry.by) ? { ...entry, by: 'control-token' } : entry
 }
 
 type Filter = {

@@ -1,4 +1,5 @@
 import { type AuditEntry, type RecordAudit, viaOf } from '../../core/audit.ts'
+import { authorOf } from '../../core/author.ts'
 import { pathGet } from '../../core/json.ts'
 import { defineMiddleware, type Middleware, type Skill, type SkillContext } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
@@ -37,7 +38,7 @@ export function createAuditMiddleware(deps: {
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
         const { record } = deps
         const common = {
-          ...authorOf(ctx),
+          ...recordedAuthor(ctx),
           action: skill.name,
           ...(isBuiltIn && givenIn(skill.name, ctx.args)),
         }
@@ -67,7 +68,10 @@ function isDryRun(skill: string, args: unknown): boolean {
   return dryRun === true || (skill === 'person-erase' && confirm !== true)
 }
 
-function authorOf({ call: { caller }, nonlocals }: SkillContext): Pick<AuditEntry, 'by' | 'via' | 'from'> {
+function recordedAuthor({
+  call: { caller },
+  nonlocals,
+}: SkillContext): Pick<AuditEntry, 'by' | 'via' | 'from'> {
   const from = pathGet(nonlocals, 'request.address')
-  return { by: caller.id ?? 'control', via: viaOf(caller), ...(typeof from === 'string' && { from }) }
+  return { by: authorOf(caller), via: viaOf(caller), ...(typeof from === 'string' && { from }) }
 }

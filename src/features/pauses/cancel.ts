@@ -1,3 +1,4 @@
+import { authorOf } from '../../core/author.ts'
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { Journal } from '../../core/store.ts'
@@ -43,7 +44,7 @@ export function createRunCancel(deps: {
     requireGateway(call.caller, message.gateway)
     const outcome = await outcomeOf(messageId)
     if (outcome !== 'running') throw new TriviumError('run_not_running', { id: messageId, outcome })
-    const by = call.caller.id ?? call.caller.kind
+    const by = authorOf(call.caller)
     await pauses.change(({ cancels, ...state }) => {
       const others = cancels.filter((one) => one.messageId !== messageId)
       return { ...state, cancels: [...others, { messageId, reason, by, at: now() }] }

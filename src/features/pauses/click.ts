@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { routeSchema } from '../../config/route-schema.ts'
 import type { RecordAudit } from '../../core/audit.ts'
+import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -98,7 +99,7 @@ async function takeOver({
   recordOutcome,
 }: ClickContext) {
   const { gateway, receivedAt } = message
-  const by = call.caller.id ?? call.caller.kind
+  const by = authorOf(call.caller)
   const all = pausesSchema.parse(await pauses('pause-list')({}, call))
   const existing = all.find(
     (pause) => pause.kind === 'conversation' && pause.gateway === gateway && pause.name === conversation,
@@ -115,7 +116,7 @@ async function takeOver({
 }
 
 async function handBack({ message, click: { conversation }, call, pauses, recordOutcome }: ClickContext) {
-  const by = call.caller.id ?? call.caller.kind
+  const by = authorOf(call.caller)
   try {
     const result = await pauses('conversation-resume')({ conversation, gateway: message.gateway }, call)
     const { existed } = z.object({ existed: z.boolean() }).parse(result)

@@ -1,3 +1,4 @@
+import { authorOf } from '../../core/author.ts'
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
@@ -46,7 +47,8 @@ export function createConversationPauses(
       const pause = pauses.view.list().find((one) => one.kind === 'conversation' && one.name === name)
       const gateway = ofArgs ?? (pause && gatewayOf(pause)) ?? (await findGateway(name))
       requireGateway(call.caller, gateway)
-      return end({ kind: 'conversation', name, gateway }, () => findGateway(name, gateway))
+      const requireObject = () => findGateway(name, gateway)
+      return end({ kind: 'conversation', name, gateway }, requireObject, authorOf(call.caller))
     },
   }
 }

@@ -1,3 +1,4 @@
+import { messageOfJob } from '../../core/resumed-job.ts'
 import type { Jobs } from '../../core/store.ts'
 import { isSame, type Pause } from './records.ts'
 import type { Held } from './view.ts'
@@ -5,11 +6,14 @@ import type { Held } from './view.ts'
 /** Held jobs read at most, and ids per pause. */
 const [MOST_READ, MOST_IDS] = [1_000, 20]
 
-/** `waiting`: held messages of a pause, without those behind them in their conversations. `messageIds`: the oldest ones. */
+/**
+ * `waiting`: messages that a pause holds, alone or with others, without those behind them in their conversations. `messageIds`: the
+ * oldest ones.
+ */
 export type HeldCount = { waiting: number; messageIds: string[] }
 
 /** The pauses known to this daemon. */
-export type PauseView = { list(): readonly Pause[]; pauseOf(job: Held): Pause | undefined }
+export type PauseView = { list(): readonly Pause[]; pausesOf(job: Held): readonly Pause[] }
 
 /** The count of a pause; undefined for a pause that began after the counting. */
 export type CountOf = (pause: Pause) => HeldCount | undefined
@@ -23,11 +27,12 @@ export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Pro
   const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
   const { items } = await jobs.held('dispatch', '', MOST_READ)
   for (const job of items) {
-    const pause = view.pauseOf(job)
-    const count = pause && find(pause)
-    if (!count) continue
-    count.waiting++
-    if (count.messageIds.length < MOST_IDS) count.messageIds.push(job.id)
+    for (const pause of view.pausesOf(job)) {
+      const count = find(pause)
+      if (!count) continue
+      count.waiting++
+      if (count.messageIds.length < MOST_IDS) count.messageIds.push(messageOfJob(job.id))
+    }
   }
   return (pause) => {
     const found = find(pause)

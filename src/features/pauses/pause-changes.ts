@@ -6,13 +6,15 @@ import { gatewayOf, isSame, type Pause } from './records.ts'
 /** Maximum number of paused conversations. */
 const MAX_CONVERSATIONS = 1_000
 
-/** Starts and ends pauses in the store. A new pause replaces an existing one of the same object. */
+/** Starts and ends pauses in the store. A new pause replaces an existing one of the same object, or extends one of the same author. */
 export function createPauseChanges(pauses: Pauses) {
-  const begin = async (pause: Pause) => {
+  const begin = async (begun: Pause) => {
+    let pause = begun
     let replaced: Pause | undefined
     await pauses.change(({ pauses, cancels }) => {
+      replaced = pauses.find((one) => isSame(one, begun))
+      pause = replaced?.by === begun.by ? { ...begun, since: replaced.since } : begun
       const others = pauses.filter((one) => !isSame(one, pause))
-      replaced = pauses.find((one) => isSame(one, pause))
       const conversations = others.filter(({ kind }) => kind === 'conversation').length
       if (conversations >= MAX_CONVERSATIONS && pause.kind === 'conversation') {
         throw new TriviumError('limit_reached', {
@@ -22,7 +24,7 @@ export function createPauseChanges(pauses: Pauses) {
         })
       }
       return { pauses: [...others, pause], cancels }
-    })
+    }, begun.by)
     return { ok: true, paused: true, pause, changes: changeOf(replaced, pause) }
   }
   /**
@@ -32,6 +34,7 @@ export function createPauseChanges(pauses: Pauses) {
   const end = async (
     target: Pick<Pause, 'kind' | 'name'> & { gateway?: string },
     requireObject: () => unknown,
+    by: string,
   ) => {
     const isTarget = (one: Pause) =>
       one.kind === target.kind &&
@@ -41,7 +44,8 @@ export function createPauseChanges(pauses: Pauses) {
     const ended =
       pauses.view.state().pauses.find(isTarget) ?? (await pauses.records.load()).pauses.find(isTarget)
     if (!ended) await requireObject()
-    else await pauses.change((state) => ({ ...state, pauses: state.pauses.filter((one) => !isTarget(one)) }))
+    else
+      await pauses.change((state) => ({ ...state, pauses: state.pauses.filter((one) => !isTarget(one)) }), by)
     const changes = ended && { changes: changeOf(ended, undefined) }
     return { ok: true, paused: false, existed: ended !== undefined, ...changes }
   }

@@ -4,6 +4,7 @@ import type { Log } from '../../core/log.ts'
 import type { Jobs, Store } from '../../core/store.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
 import { createLoop } from '../../lib/loop.ts'
+import { withEnded } from './ended.ts'
 import { type Cancel, createPauseRecords, PAUSES_KEY, type PauseState } from './records.ts'
 import { createPauseView, type Held } from './view.ts'
 
@@ -60,10 +61,11 @@ export function createPauses(deps: {
     await apply(state)
     const isOld = ({ at }: Cancel) => at < now() - CANCEL_TTL
     if (state.pauses.some(view.isExpired) || state.cancels.some(isOld))
-      await records.change(({ pauses, cancels }) => ({
-        pauses: pauses.filter((one) => !view.isExpired(one)),
-        cancels: cancels.filter((one) => !isOld(one)),
-      }))
+      await records.change((before) => {
+        const pauses = before.pauses.filter((one) => !view.isExpired(one))
+        const cancels = before.cancels.filter((one) => !isOld(one))
+        return withEnded(before, { pauses, cancels }, now())
+      })
     const timesLeft = state.pauses
       .map(({ until }) => (until === undefined ? 0 : until - now()))
       .filter((ms) => ms > 0)
@@ -78,9 +80,13 @@ export function createPauses(deps: {
   return {
     view,
     records,
-    /** Writes a change and applies it here immediately. */
-    async change(change: (state: PauseState) => PauseState | undefined): Promise<void> {
-      await apply(await records.change(change))
+    /** Writes a change and applies it here immediately. `by`: who made it. */
+    async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
+      const changed = await records.change((before) => {
+        const after = change(before)
+        return after && withEnded(before, after, now(), by)
+      })
+      await apply(changed)
     },
     /** Called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {

@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
@@ -29,7 +30,7 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
     `${route.target} ${route.to}`,
     route.paused === undefined
       ? ''
-      : paint('yellow', `paused by ${Object(route.paused).by}${reasonIn(Object(route.paused))}`),
+      : paint('yellow', `paused by ${shownAuthor(Object(route.paused).by)}${reasonIn(Object(route.paused))}`),
   ])
   return others === 0 ? rows : `${rows}\n\n${counted(others, 'route')} of the assistant: --json lists all`
 }
@@ -38,15 +39,16 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
 function humanPauses(pauses: readonly JsonObject[]): string {
   return tableOr(
     'Nothing is paused.',
-    ['what', 'name', 'since', 'until', 'by', 'reason'],
+    ['what', 'name', 'since', 'until', 'by', 'reason', 'waiting'],
     pauses,
     (pause) => [
       pause.kind,
       pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
       timeOf(pause.since),
       pause.until === undefined ? 'it is resumed' : timeOf(pause.until),
-      pause.by ?? '',
+      pause.by === undefined ? '' : shownAuthor(pause.by),
       pause.reason ?? '',
+      pause.waiting ?? '',
     ],
   )
 }

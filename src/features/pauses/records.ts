@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import { authorName } from '../../core/author.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const common = {
   /** Unix ms. */
   since: z.number(),
-  by: z.string(),
+  by: z.string().transform(authorName),
   reason: z.string().exactOptional(),
   /** When it ends by itself (Unix ms). */
   until: z.number().exactOptional(),
@@ -34,7 +35,19 @@ export type Pause = z.infer<typeof pauseSchema>
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>
 
-const stateSchema = z.object({ pauses: z.array(pauseSchema), cancels: z.array(cancelSchema) })
+/** A pause that has ended, and who resumed it; absent if it ended by itself. */
+const endedSchema = z.intersection(
+  pauseSchema,
+  z.object({ endedAt: z.number(), endedBy: z.string().exactOptional() }),
+)
+export type EndedPause = z.infer<typeof endedSchema>
+
+const stateSchema = z.object({
+  pauses: z.array(pauseSchema),
+  cancels: z.array(cancelSchema),
+  /** Oldest first. */
+  ended: z.array(endedSchema).exactOptional(),
+})
 export type PauseState = z.infer<typeof stateSchema>
 
 /** The key of the value with all pauses. */

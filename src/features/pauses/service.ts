@@ -1,3 +1,4 @@
+import { authorOf } from '../../core/author.ts'
 import { type Call, requireGateway } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
@@ -34,7 +35,7 @@ export function createPauseService(deps: {
   }
   const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => ({
     since: now(),
-    by: call.caller.id ?? call.caller.kind,
+    by: authorOf(call.caller),
     ...defined({ reason, until: ms === undefined ? undefined : now() + ms }),
   })
   const requireRoute = (name: string) => {
@@ -50,18 +51,20 @@ export function createPauseService(deps: {
     },
     async 'gateway-resume'({ gateway: name }, call) {
       requireGateway(call.caller, name)
-      return end({ kind: 'gateway', name }, () => requireKnown(name))
+      return end({ kind: 'gateway', name }, () => requireKnown(name), authorOf(call.caller))
     },
     async 'route-pause'({ route: name, ...fields }, call) {
       requireRoute(name)
       return begin({ kind: 'route', name, ...fieldsOf(call, fields) })
     },
-    'route-resume': ({ route: name }) => end({ kind: 'route', name }, () => requireRoute(name)),
+    'route-resume': ({ route: name }, call) =>
+      end({ kind: 'route', name }, () => requireRoute(name), authorOf(call.caller)),
     async 'skill-pause'({ skill: name, ...fields }, call) {
       await deps.permit(name, call)
       return begin({ kind: 'skill', name, ...fieldsOf(call, fields) })
     },
-    'skill-resume': ({ skill: name }, call) => end({ kind: 'skill', name }, () => deps.permit(name, call)),
+    'skill-resume': ({ skill: name }, call) =>
+      end({ kind: 'skill', name }, () => deps.permit(name, call), authorOf(call.caller)),
     ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnown }),
     'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
     'run-cancel': createRunCancel(deps),

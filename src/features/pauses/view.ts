@@ -24,16 +24,19 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     return find('conversation', conversation) ?? find('conversation', lane)
   }
 
-  /** The pause for which a dispatch job waits. */
-  const pauseOf = (job: Held): Pause | undefined => {
-    if (isEmpty) return undefined
+  /** The pauses for which a dispatch job waits: of its gateway, route, skill and conversation. */
+  const pausesOf = (job: Held): Pause[] => {
+    if (isEmpty) return []
     const gateway = job.lane.slice(0, job.lane.indexOf('/'))
-    const wide = find('gateway', gateway) ?? find('route', job.group)
-    if (wide || job.group === HANDOVER_CLICK) return wide
+    const wide = [find('gateway', gateway), find('route', job.group)]
+    if (job.group === HANDOVER_CLICK) return wide.filter((pause) => pause !== undefined)
     const conversation = findConversation(job)
-    if (conversation?.kind === 'conversation' && !conversation.drop) return conversation
+    const isHeld = conversation?.kind === 'conversation' && !conversation.drop
+    return [...wide, findSkill(job), isHeld ? conversation : undefined].filter((pause) => pause !== undefined)
+  }
+  const findSkill = ({ group }: Held) => {
     if (names.skill.size === 0) return undefined
-    const skill = routes().find(({ name }) => name === job.group)?.skill
+    const skill = routes().find(({ name }) => name === group)?.skill
     return skill === undefined ? undefined : find('skill', skill)
   }
 
@@ -47,8 +50,8 @@ export function createPauseView(routes: () => readonly Route[], now: () => numbe
     list: () => state.pauses.filter((pause) => !isExpired(pause)),
     isExpired,
     /** Whether a dispatch job waits. Messages of a conversation with `drop` do not wait, and end without their skill. */
-    holds: (job: Held): boolean => pauseOf(job) !== undefined,
-    pauseOf,
+    holds: (job: Held): boolean => !isEmpty && pausesOf(job).length > 0,
+    pausesOf,
     /** Whether a run of a schedule waits. */
     holdsSkill: (skill: string) => !isEmpty && find('skill', skill) !== undefined,
     /** The pause of a conversation, if it has `drop`. */

@@ -8,17 +8,19 @@ import { ERASED } from './store-places.ts'
  * in force without the person's name.
  */
 export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: Subject['about']): Json {
-  const { pauses = [], cancels = [] } = Object(value)
+  const { pauses = [], cancels = [], ended } = Object(value)
   const isOwn = ({ kind, gateway, name }: JsonObject) =>
     kind === 'conversation' && (own.has(`${gateway}/${name}`) || about.mentions(String(name)))
   const isOfOwnMessage = ({ messageId }: JsonObject) => about.mentions(String(messageId))
-  const rest = {
-    pauses: objectsIn(pauses).filter((pause) => !isOwn(pause)),
-    cancels: objectsIn(cancels).filter((cancel) => !isOfOwnMessage(cancel)),
-  }
+  const others = (list: Json) =>
+    objectsIn(list)
+      .filter((pause) => !isOwn(pause))
+      .map((pause) => withoutName(pause, about))
+  const ofOthers = objectsIn(cancels).filter((cancel) => !isOfOwnMessage(cancel))
   const anonymous = toJson({
-    pauses: rest.pauses.map((pause) => withoutName(pause, about)),
-    cancels: rest.cancels.map((cancel) => withoutName(cancel, about)),
+    pauses: others(pauses),
+    cancels: ofOthers.map((cancel) => withoutName(cancel, about)),
+    ...(ended !== undefined && { ended: others(ended) }),
   })
   return isDeepStrictEqual(anonymous, value) ? value : anonymous
 }
@@ -28,11 +30,12 @@ export function withoutOwnPauses(value: Json, own: ReadonlySet<string>, about: S
  * removed, because a cancellation requires them.
  */
 function withoutName(record: JsonObject, about: Subject['about']): JsonObject {
-  const { gateway = null, by = null, reason = null } = record
+  const { gateway = null, by = null, endedBy = null, reason = null } = record
   return {
     ...record,
     // The author may be an id of the gateway beside it.
     ...(about.refersTo({ gateway, by }) && { by: ERASED }),
+    ...(about.refersTo({ gateway, by: endedBy }) && { endedBy: ERASED }),
     ...(typeof reason === 'string' && about.isInKey(reason) && { reason: NAMING_REASON }),
   }
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { authorOf } from '../../core/author.ts'
 import type { Call } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
@@ -159,7 +160,7 @@ function newestOf(secrets: Json | undefined): Json[] {
 }
 
 function whoIs({ caller }: Pick<Call, 'caller'>): string {
-  return caller.id ?? caller.kind
+  return authorOf(caller)
 }
 
 function existsAlready(name: string, where: string, instead: string): TriviumError {

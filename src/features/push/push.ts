@@ -1,3 +1,4 @@
+import { authorOf } from '../../core/author.ts'
 import { TriviumError } from '../../core/errors.ts'
 import type { ServiceOf } from '../../core/operation.ts'
 import type { ReplayEvents } from '../../engine/replay-events.ts'
@@ -64,7 +65,7 @@ export function createPush(deps: PushDeps) {
       return { ...info, settings, createdAt, createdBy, ...(updatedAt !== undefined && { updatedAt }) }
     },
     async pause({ name }, { caller }) {
-      const stopped = { why: 'paused', by: caller.id ?? caller.kind, at: now() } as const
+      const stopped = { why: 'paused', by: authorOf(caller), at: now() } as const
       await find(name).records.change((control) => ({ ...control, stopped }))
       return { ok: true }
     },

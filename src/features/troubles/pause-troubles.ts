@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
@@ -14,7 +15,7 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     const { kind, name, since, by, reason, waiting } = pause
     return info('paused', whereOf(pause), {
       title: `${capitalised(kind)} ${name} is paused`,
-      text: `By ${by}${reason === undefined ? '' : `: ${reason}`}. ${waitingText(waiting)}`,
+      text: `By ${shownAuthor(by)}${reason === undefined ? '' : `: ${reason}`}. ${waitingText(waiting)}`,
       todo: `\`trivium ${kind} resume ${name}\` ends the pause.`,
       since,
       ...(waiting !== undefined && waiting > 0 && { count: waiting }),

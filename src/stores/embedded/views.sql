@@ -25,17 +25,29 @@ CREATE TEMP VIEW ready_of AS SELECT g.id AS gateway,
 -- Messages that no job needs.
 CREATE TEMP VIEW free_message AS SELECT * FROM journal j WHERE NOT EXISTS (SELECT 1 FROM job WHERE job.message = j.seq);
 
+-- How the dispatch of a message goes after the decision about an approval, whose job has the id `MESSAGE:APPROVAL`; null if that has
+-- ended.
+CREATE TEMP VIEW resumed AS SELECT j.seq, coalesce(
+    (SELECT 'dead' FROM queue q JOIN dead d ON d.queue = q.id AND d.id > j.id || ':' AND d.id < j.id || ';' WHERE q.name = 'dispatch'),
+    (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
+      FROM queue q JOIN job ON job.queue = q.id AND job.id > j.id || ':' AND job.id < j.id || ';' WHERE q.name = 'dispatch')) AS outcome
+  FROM journal j;
+
 -- The outcome of dispatch for each message: from its dead letter, its job, or its last relevant note. Without these, messages before
 -- the dispatch cursor had no route.
 CREATE TEMP VIEW dispatched AS SELECT j.seq, j.id, coalesce(
     (SELECT 'dead' FROM dead d JOIN queue q ON q.id = d.queue WHERE d.id = j.id AND q.name = 'dispatch'),
     (SELECT CASE WHEN job.state = 2 THEN 'running' WHEN job.failures > 0 THEN 'retrying' ELSE 'waiting' END
       FROM queue q JOIN job ON job.queue = q.id AND job.id = j.id WHERE q.name = 'dispatch'),
-    (SELECT CASE what WHEN 'dead' THEN 'dropped' WHEN 'handled by a person' THEN 'dropped'
+    (SELECT CASE what WHEN 'handled by a person' THEN 'dropped'
+        WHEN 'dead' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'dropped')
+        WHEN 'approved' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
+        WHEN 'denied' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
+        WHEN 'expired' THEN coalesce((SELECT outcome FROM resumed WHERE resumed.seq = j.seq), 'waiting')
         WHEN 'waits for an approval' THEN 'approval'
         WHEN 'collected' THEN 'merged' WHEN 'superseded' THEN 'merged' WHEN 'steered' THEN 'merged' ELSE what END
       FROM note WHERE note.seq = j.seq AND road = 0
-        AND what IN ('done', 'dead', 'handled by a person', 'unrouted', 'waits for an approval',
+        AND what IN ('done', 'dead', 'handled by a person', 'unrouted', 'waits for an approval', 'approved', 'denied', 'expired',
           'collected', 'superseded', 'steered')
       ORDER BY n DESC LIMIT 1),
     CASE WHEN j.seq <= (SELECT value FROM counter WHERE name = 'pump') THEN 'unrouted' ELSE 'waiting' END) AS outcome

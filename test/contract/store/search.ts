@@ -188,6 +188,48 @@ export function searchContract(factory: StoreFactory): void {
       ])
       assert.deepEqual(await findAll(store, { outcomes: ['waiting'] }), ['waiting'])
     },
+    'the outcome of a message follows its run after the decision about an approval': async ({ store }) => {
+      const texts = ['waiting', 'running', 'retrying', 'dead', 'dropped', 'done', 'asks again', 'retried']
+      const ids = await acceptAll(store, texts)
+      const { cursor } = await store.journal.unpumped(20)
+      const jobs = ids.map((id) => job(id, id, { messageId: id }))
+      assert.ok(await store.journal.pumped(cursor, ids.at(-1) ?? '', jobs))
+      const noted = (what: string, approval?: string) => [
+        { at: 1, road: 'dispatch' as const, what, ...(approval && { detail: { approval } }) },
+      ]
+      const asks = { outcome: 'done', notes: noted('waits for an approval', 'a1') } as const
+      const { items: first } = await store.jobs.claim('dispatch', { max: 8, lease: MINUTE })
+      await store.jobs.settle(
+        'dispatch',
+        first.map(({ id, token }) => ({ id, token, ...asks })),
+      )
+      for (const id of ids) await store.journal.note(id, noted('approved', 'a1'))
+      const outcomes = () => store.journal.outcomes(ids)
+      // The daemon that decided has not added the jobs yet.
+      assert.deepEqual(new Set(await outcomes()), new Set(['waiting']))
+      const resumed = ids.map((id) => job(`${id}:a1`, id, { messageId: id }))
+      await store.jobs.add('dispatch', resumed.slice(1))
+      const { items: claimed } = await store.jobs.claim('dispatch', { max: 8, lease: MINUTE })
+      const claim = (text: string) => {
+        const id = `${ids[texts.indexOf(text)]}:a1`
+        return { id, token: claimed.find((each) => each.id === id)?.token ?? '' }
+      }
+      const error = failure('no', 1)
+      const dead = { outcome: 'dead', error, reason: 'attempts', notes: noted('dead') } as const
+      await store.jobs.settle('dispatch', [
+        { ...claim('retrying'), outcome: 'retry', delay: MINUTE, error, notes: noted('failed') },
+        { ...claim('dead'), ...dead },
+        { ...claim('dropped'), ...dead },
+        { ...claim('retried'), ...dead },
+        { ...claim('done'), outcome: 'done', notes: noted('done') },
+        { ...claim('asks again'), outcome: 'done', notes: noted('waits for an approval', 'a2') },
+      ])
+      await store.jobs.deadLetters.drop(claim('dropped').id)
+      await store.jobs.deadLetters.retry(claim('retried').id)
+      const expected = ['waiting', 'running', 'retrying', 'dead', 'dropped', 'done', 'approval', 'waiting']
+      assert.deepEqual(await outcomes(), expected)
+      assert.deepEqual(await findAll(store, { outcomes: ['dead'] }), ['dead'])
+    },
     'finds nothing for a very long text': async ({ store }) => {
       await acceptAll(store, ['x'])
       assert.deepEqual(await findAll(store, { text: 'x'.repeat(60_000) }), [])

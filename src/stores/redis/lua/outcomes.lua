@@ -11,6 +11,7 @@ local OUTCOME_OF = {
   ['waits for an approval'] = 'approval', ['handled by a person'] = 'dropped',
   collected = 'merged', superseded = 'merged', steered = 'merged',
 }
+local DECIDED = { approved = true, denied = true, expired = true }
 local ENDING = { ['send failed'] = true, sent = true, suppressed = true, ['not sent'] = true, dead = true }
 -- Cache of lists: messages that are close together share one.
 local lists = {}
@@ -21,14 +22,30 @@ local function notes_near(position)
   return lists[key]
 end
 
-local function last_outcome(position)
-  local lines, mark = notes_near(position), position .. ' '
+-- The outcome of a job or dead letter of dispatch; nil if there is none.
+local function job_outcome(id)
+  if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then return 'dead' end
+  local job = redis.call('HMGET', base .. 'job:' .. id, 'l', 'k', 'f')
+  if job[2] then return 'running' end
+  if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
+end
+
+-- By the last note. After the decision about an approval, the message has another job, with the id `MESSAGE:APPROVAL`.
+local function last_outcome(id, position)
+  local lines, mark, wasDead = notes_near(position), position .. ' ', false
   for i = #lines, 1, -1 do
     if string.sub(lines[i], 1, #mark) == mark then
       local what = string.match(lines[i], '^%d+ %[[%d.e+-]+,"d","([^"]*)"')
-      if what and OUTCOME_OF[what] then return OUTCOME_OF[what] end
+      if what and DECIDED[what] then
+        local approval = string.match(lines[i], '"approval":"([^"]+)"')
+        local job = approval and job_outcome(id .. ':' .. approval)
+        return job or (wasDead and OUTCOME_OF.dead) or 'waiting'
+      end
+      if what == 'dead' then wasDead = true end
+      if what and not wasDead and OUTCOME_OF[what] then return OUTCOME_OF[what] end
     end
   end
+  return wasDead and OUTCOME_OF.dead or nil
 end
 
 -- The outcome of the reply. A bounce takes precedence over other replies; a failed attempt counts until a later one ends it.
@@ -48,12 +65,10 @@ local function answered(position)
 end
 
 local function outcome(id, position, time, tail)
-  if redis.call('EXISTS', base .. 'dead:' .. id) == 1 then return 'dead' end
-  local job = redis.call('HMGET', base .. 'job:' .. id, 'l', 'k', 'f')
-  if job[2] then return 'running' end
-  if job[1] then return (tonumber(job[3]) or 0) > 0 and 'retrying' or 'waiting' end
+  local job = job_outcome(id)
+  if job then return job end
   if not entry_with_id(position, time, tail) then return '' end
-  local dispatched = last_outcome(position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
+  local dispatched = last_outcome(id, position) or (tonumber(position) <= cursor and 'unrouted' or 'waiting')
   return (dispatched == 'done' or dispatched == 'unrouted') and answered(position) or dispatched
 end
 

@@ -1,0 +1,23 @@
+import type { Caller } from './call.ts'
+
+/** The control token without a name, in records. */
+const CONTROL_TOKEN = 'control-token'
+/** Its other names: of a call by HTTP, and in records of older versions. */
+const OTHER_NAMES = /^(?:http )?control$/
+
+/** The author of a record: the person or program of a call, or the way in which it came. */
+export function authorOf({ id, kind }: Pick<Caller, 'id' | 'kind'>): string {
+  return authorName(id ?? kind)
+}
+
+/** The name of an author, the same in all records. */
+export function authorName(by: string): string {
+  return OTHER_NAMES.test(by) ? CONTROL_TOKEN : by
+}
+
+/** An author as people read it: `control-token:ada` and `oidc:ada` are ada, and without a name it was the control token. */
+export function shownAuthor(by: unknown): string {
+  if (typeof by !== 'string' || by === '') return 'somebody'
+  const name = authorName(by.replace(/^(?:http|cli|mcp|console) /, ''))
+  return name === CONTROL_TOKEN ? 'control token' : name.replace(/^(?:oidc|control-token|token):/, '')
+}

@@ -1,0 +1,44 @@
+import type { Approval, ApprovalService } from '../../core/approval.ts'
+import type { ServiceOf } from '../../core/operation.ts'
+import type { Journal } from '../../core/store.ts'
+import type { approvals } from './operations.ts'
+
+/** A message as an approval knows it. */
+type Asking = NonNullable<Approval['message']>
+
+/**
+ * `approval-list` and `approval-decide` with `pausedBy`: the pauses that hold the message of a request, so that an approved call waits
+ * for them. Only of requests that are pending, or approved and not run yet.
+ */
+export function withPauses(
+  service: Pick<ApprovalService, 'list' | 'decide'>,
+  pausesOf: (message: Asking, route: string | undefined) => readonly object[],
+  journal: Pick<Journal, 'outcomes'>,
+): ServiceOf<typeof approvals> {
+  const withPausedBy = (request: Approval) => {
+    const { message, route } = request
+    const pausedBy = message ? pausesOf(message, route) : []
+    return pausedBy.length > 0 ? { ...request, pausedBy } : request
+  }
+  return {
+    async list(args) {
+      const requests = await service.list(args)
+      const asked = requests.flatMap(({ message, status }) =>
+        message && status === 'approved' ? [message.id] : [],
+      )
+      const outcomes = asked.length > 0 ? await journal.outcomes(asked) : []
+      const waiting = new Set(asked.filter((_, index) => WAITS.test(outcomes[index] ?? '')))
+      return requests.map((request) => {
+        const isOpen = request.status === 'pending' || waiting.has(request.message?.id ?? '')
+        return isOpen ? withPausedBy(request) : request
+      })
+    },
+    async decide(args, call) {
+      const decided = await service.decide(args, call)
+      return decided.status === 'approved' && !decided.run ? withPausedBy(decided) : decided
+    },
+  }
+}
+
+/** Outcomes of messages that dispatch has yet to run. */
+const WAITS = /^(waiting|retrying)$/

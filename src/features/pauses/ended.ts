@@ -1,0 +1,30 @@
+import { DAY } from '../../core/units.ts'
+import { defined } from '../../lib/defined.ts'
+import { type EndedPause, isSame, type Pause, type PauseState } from './records.ts'
+
+/** How long (ms) an ended pause is kept, and how many: of conversations, and of everything else. */
+const [RETENTION, MOST] = [30 * DAY, 100]
+
+/** The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed; undefined for pauses that ended by themselves. */
+export function withEnded(before: PauseState, after: PauseState, at: number, by?: string): PauseState {
+  const continues = (pause: Pause) =>
+    after.pauses.some((other) => isSame(other, pause) && other.since === pause.since)
+  const isOver = ({ until }: Pause) => until !== undefined && until <= at
+  const ended = before.pauses
+    .filter((pause) => !continues(pause))
+    .map((pause): EndedPause => {
+      const end = isOver(pause)
+        ? { endedAt: pause.until ?? at }
+        : { endedAt: at, ...defined({ endedBy: by }) }
+      return { ...pause, ...end }
+    })
+  const all = [...(before.ended ?? []), ...ended].filter(({ endedAt }) => endedAt > at - RETENTION)
+  return all.length === 0 ? after : { ...after, ended: newestOf(all) }
+}
+
+/** Handovers of a busy mailbox must not displace the pauses of gateways, routes and skills. */
+function newestOf(ended: readonly EndedPause[]): EndedPause[] {
+  const ofConversations = ended.filter(({ kind }) => kind === 'conversation').slice(-MOST)
+  const others = ended.filter(({ kind }) => kind !== 'conversation').slice(-MOST)
+  return [...others, ...ofConversations].sort((a, b) => a.endedAt - b.endedAt)
+}

@@ -1,0 +1,50 @@
+import type { Message } from '../../core/message.ts'
+import type { Note } from '../../core/store.ts'
+import type { Dispatched } from '../../engine/messages.ts'
+import { defined } from '../../lib/defined.ts'
+import { heldPeriods } from './held-periods.ts'
+import type { EndedPause, Pause } from './records.ts'
+import type { createPauseView } from './view.ts'
+
+/** A message, or what an approval knows of one. */
+type Place = Pick<Message, 'id' | 'gateway' | 'conversation'>
+
+export type Holding = ReturnType<typeof createHolding>
+
+/** Finds the pauses of messages. */
+export function createHolding(deps: {
+  view: Pick<ReturnType<typeof createPauseView>, 'pausesOf' | 'state' | 'list'>
+  routes(): readonly { name: string; skill?: string | undefined }[]
+  now(): number
+}) {
+  const { view, routes, now } = deps
+  return {
+    /** The pauses that hold a message now, or will hold it once its approval is decided. */
+    pausesOf: ({ id, gateway, conversation }: Place, route = ''): Pause[] =>
+      view.pausesOf({ id, lane: `${gateway}/${conversation}`, group: route }),
+    /** History entries `held`: the times in which pauses held a message, with their author. */
+    notesOf(message: Place & Pick<Message, 'receivedAt'>, dispatched: Dispatched, route?: string): Note[] {
+      const skill = routes().find(({ name }) => name === route)?.skill
+      const holds = (pause: Pause) => isOf(pause, message, route, skill)
+      const known: (Pause | EndedPause)[] = [...(view.state().ended ?? []), ...view.list()]
+      return heldPeriods(message, dispatched, known.filter(holds), now()).map(({ pause, from, to }) => ({
+        at: from,
+        road: 'dispatch',
+        what: 'held',
+        detail: {
+          pause: `${pause.kind} ${pause.name}`,
+          ...{ by: pause.by, ...defined({ reason: pause.reason }) },
+          ...(to !== undefined && { ms: to - from }),
+          ...(to !== undefined && 'endedAt' in pause && defined({ resumedBy: pause.endedBy })),
+        },
+      }))
+    },
+  }
+}
+
+/** Whether a pause holds messages of this place. With `drop`, they do not wait. */
+function isOf(pause: Pause, { id, gateway, conversation }: Place, route?: string, skill?: string): boolean {
+  if (pause.kind !== 'conversation') return pause.name === { gateway, route, skill }[pause.kind]
+  const isOwn = pause.name === conversation || pause.name === `${conversation}/${id}`
+  return pause.gateway === gateway && isOwn && !pause.drop
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Note } from '../../src/core/store.ts'
+import { withEnded } from '../../src/features/pauses/ended.ts'
+import { heldPeriods } from '../../src/features/pauses/held-periods.ts'
+import type { EndedPause, Pause } from '../../src/features/pauses/records.ts'
+
+const RECEIVED = 100
+const dispatch = (at: number, what: string, detail = {}): Note => ({ at, road: 'dispatch', what, detail })
+const pause = (since: number, until?: number): Pause => {
+  return { kind: 'gateway', name: 'shop', by: 'ada', since, ...(until !== undefined && { until }) }
+}
+const ended = (since: number, endedAt: number): EndedPause => ({ ...pause(since), endedAt })
+const periods = (history: Note[], outcome: 'waiting' | 'approval' | 'done', ...pauses: EndedPause[] | Pause[]) =>
+  heldPeriods({ receivedAt: RECEIVED }, { outcome, history }, pauses, 1_000).map(({ from, to }) => [from, to])
+
+test('a pause holds a message from its arrival to its attempt, however long the pause is', () => {
+  const done = [dispatch(310, 'done', { ms: 10 })]
+  assert.deepEqual(periods(done, 'done', ended(50, 400)), [[100, 300]])
+  assert.deepEqual(periods(done, 'done', ended(120, 250)), [[120, 250]])
+  assert.deepEqual(periods(done, 'done', ended(10, 90), ended(305, 400)), [])
+  assert.deepEqual(periods([], 'waiting', pause(50)), [[100, undefined]])
+})
+
+test('a pause during the back-off or before a decision holds a message only when an attempt is due', () => {
+  const failed = [dispatch(210, 'failed', { ms: 10, delay: 90 }), dispatch(510, 'done', { ms: 10 })]
+  assert.deepEqual(periods(failed, 'done', ended(220, 280)), [])
+  assert.deepEqual(periods(failed, 'done', ended(220, 450)), [[300, 450]])
+  const asked = [dispatch(110, 'waits for an approval', { ms: 10 })]
+  assert.deepEqual(periods(asked, 'approval', pause(200)), [])
+  assert.deepEqual(periods([...asked, dispatch(300, 'approved')], 'waiting', pause(200)), [[300, undefined]])
+})
+
+test('a state keeps the pauses that ended, with who resumed them; other changes of a pause end nothing', () => {
+  const state = (...pauses: Pause[]) => ({ pauses, cancels: [] })
+  const resumed = withEnded(state(pause(10)), state(), 50, 'bob')
+  assert.deepEqual(resumed, { ...state(), ended: [{ ...ended(10, 50), endedBy: 'bob' }] })
+  assert.deepEqual(withEnded(state(pause(10, 40)), state(), 50), {
+    ...state(),
+    ended: [{ ...pause(10, 40), endedAt: 40 }],
+  })
+  const extended = state({ ...pause(10), reason: 'still down' })
+  assert.deepEqual(withEnded(state(pause(10)), extended, 50, 'ada'), extended)
+  // Ended pauses of conversations do not displace others.
+  let all = withEnded(state(pause(10)), state(), 50, 'bob')
+  for (let at = 51; at < 351; at++) {
+    const talk: Pause = { kind: 'conversation', gateway: 'chat', name: `c${at}`, by: 'ada', since: at }
+    all = withEnded({ ...all, pauses: [talk] }, state(), at + 1, 'ada')
+  }
+  assert.equal(all.ended?.length, 101)
+  assert.equal(all.ended?.[0]?.name, 'shop')
+})
