@@ -33,6 +33,7 @@ export function createDeadLetters(deps: {
 }): Service {
   const { deadLetters } = deps.store.jobs
   const withRetry = createRetryReader(deps.store.journal)
+  const find = createFind(deps.store)
 
   /** The dead letters that match a filter, newest first. */
   async function* matching({ queue, group, error, code, pattern, since = 0, until }: Filter, from?: Place) {
@@ -71,15 +72,6 @@ export function createDeadLetters(deps: {
     return done.filter(Boolean).length
   }
 
-  /** A letter by its id, or by that of its message: a run after an approval has another id. Throws `dead_letter_not_found`. */
-  async function find(id: string, queue?: string): Promise<DeadLetter> {
-    let found = await deadLetters.get(id, queue)
-    const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
-    const jobs = mayBeResumed ? resumedJobs(id, await deps.store.journal.history(id)) : []
-    for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
-    return orThrow(id, found)
-  }
-
   async function oneOrAll(verb: 'retry' | 'drop', { id, all: _, limit, ...filter }: OneOrAll, call: Call) {
     const by = authorOf(call.caller)
     if (id !== undefined) {
@@ -100,8 +92,7 @@ export function createDeadLetters(deps: {
         size += letter.message?.text.length ?? 0
         if (found.length >= limit || size > LARGE_READ) break
       }
-      const rows = found.map((letter) => ({ ...letter, summary: headOf(textOf(letter), SHOWN) }))
-      return Promise.all(rows.map((row) => withRetry(row, keyOf(row).messageId)))
+      return Promise.all(found.map((letter) => withRetry(rowOf(letter), keyOf(letter).messageId)))
     },
     async groups(filter) {
       const groups = await countGroups(matching(filter))
@@ -113,6 +104,17 @@ export function createDeadLetters(deps: {
     },
     retry: (args, call) => oneOrAll('retry', args, call),
     drop: (args, call) => oneOrAll('drop', args, call),
+  }
+}
+
+/** Finds a letter by its id, or by that of its message: a run after an approval has another id. Throws `dead_letter_not_found`. */
+function createFind({ jobs: { deadLetters }, journal }: Pick<Store, 'jobs' | 'journal'>) {
+  return async (id: string, queue?: string): Promise<DeadLetter> => {
+    let found = await deadLetters.get(id, queue)
+    const mayBeResumed = !found && (queue === undefined || queue === DISPATCH_QUEUE)
+    const jobs = mayBeResumed ? resumedJobs(id, await journal.history(id)) : []
+    for (const job of jobs) found ??= await deadLetters.get(job, DISPATCH_QUEUE)
+    return orThrow(id, found)
   }
 }
 
@@ -240,6 +242,10 @@ function orHash(part: string, index: number): string {
 /** The parts of two errors with the same pattern. A number that both have, such as a status, stays. */
 function sharedParts(known: readonly string[], parts: readonly string[]): string[] {
   return known.map((part, index) => (index % 2 === 0 || part === parts[index] ? part : '…'))
+}
+
+function rowOf(letter: DeadLetter) {
+  return { ...letter, summary: headOf(textOf(letter), SHOWN) }
 }
 
 /** The text of the message, or of the unsent reply. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { objectsIn, type Json } from '../../src/core/json.ts'
+import { type Json, objectsIn } from '../../src/core/json.ts'
 import { openSite } from '../fixtures/daemon.ts'
 import { until } from '../fixtures/until.ts'
 

@@ -11,7 +11,11 @@ const pause = (since: number, until?: number): Pause => {
   return { kind: 'gateway', name: 'shop', by: 'ada', since, ...(until !== undefined && { until }) }
 }
 const ended = (since: number, endedAt: number): EndedPause => ({ ...pause(since), endedAt })
-const periods = (history: Note[], outcome: 'waiting' | 'approval' | 'done', ...pauses: EndedPause[] | Pause[]) =>
+const periods = (
+  history: Note[],
+  outcome: 'waiting' | 'approval' | 'done',
+  ...pauses: EndedPause[] | Pause[]
+) =>
   heldPeriods({ receivedAt: RECEIVED }, { outcome, history }, pauses, 1_000).map(({ from, to }) => [from, to])
 
 test('a pause holds a message from its arrival to its attempt, however long the pause is', () => {

@@ -15,12 +15,18 @@ test('pause-list shows a caller with some gateways only their pauses, and others
   const listing = withPauseList(Object({}), {
     roads: {
       pauses: {
-        view: { list: () => pauses, pausesOf: ({ group, lane }) =>
-            pauses.filter(({ name }) => name === group || lane.startsWith(`${name}/`)), },
+        view: {
+          list: () => pauses,
+          pausesOf: ({ group, lane }) =>
+            pauses.filter(({ name }) => name === group || lane.startsWith(`${name}/`)),
+        },
       },
     },
     jobs: {
-      held: async () => ({ items: [{ id: 'a:approval', lane: 'shop/1', group: 'of-the-bank' }], more: false }),
+      held: async () => ({
+        items: [{ id: 'a:approval', lane: 'shop/1', group: 'of-the-bank' }],
+        more: false,
+      }),
     },
     push: { service: { list: async () => [] } },
     durable: { services: { schedules: { list: async () => [] } } },

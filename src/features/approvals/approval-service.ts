@@ -78,9 +78,8 @@ export function createApprovalService(deps: ApprovalDeps) {
 
     async list({ id = '', status, limit }) {
       const found = await all(status === 'pending' ? OPEN_PREFIX : REQUEST_PREFIX, id)
-      return found
-        .filter((approval) => (!id || approval.id === id) && (!status || approval.status === status))
-        .slice(0, limit)
+      const isWanted = (one: Approval) => (!id || one.id === id) && (!status || one.status === status)
+      return found.filter(isWanted).slice(0, limit)
     },
 
     async wait(id, timeout, signal) {
@@ -98,9 +97,7 @@ export function createApprovalService(deps: ApprovalDeps) {
       return decided
     },
 
-    async ran(id, run) {
-      await change(id, (current) => ({ ...current, run }))
-    },
+    ran: async (id, run) => void (await change(id, (current) => ({ ...current, run }))),
 
     /**
      * Expires overdue requests, and resumes invocations that a crash left parked. Call it every few

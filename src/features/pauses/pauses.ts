@@ -82,11 +82,7 @@ export function createPauses(deps: {
     records,
     /** Writes a change and applies it here immediately. `by`: who made it. */
     async change(change: (state: PauseState) => PauseState | undefined, by?: string): Promise<void> {
-      const changed = await records.change((before) => {
-        const after = change(before)
-        return after && withEnded(before, after, now(), by)
-      })
-      await apply(changed)
+      await apply(await records.change(endingWith(change, now, by)))
     },
     /** Called for each run to be cancelled. */
     onCancel(listener: typeof onCancel): void {
@@ -109,6 +105,18 @@ export function createPauses(deps: {
 }
 
 export type Pauses = ReturnType<typeof createPauses>
+
+/** A change that also records the pauses that it ends. */
+function endingWith(
+  change: (state: PauseState) => PauseState | undefined,
+  now: () => number,
+  by: string | undefined,
+) {
+  return (before: PauseState) => {
+    const after = change(before)
+    return after && withEnded(before, after, now(), by)
+  }
+}
 
 /** Releases the jobs of a queue that are not to be held any more. */
 async function releaseJobs(
