@@ -9,7 +9,7 @@ import {
   isOperator,
   OPERATOR,
   refuseRebinding,
-  requireControlToken,
+  requireOperator,
   requireToken,
 } from './bearer.ts'
 import { type Calls, createCalls, type ResultHandler } from './calls.ts'
@@ -53,7 +53,7 @@ export function createControlApi(deps: ControlDeps): Express {
   app.use(QUEUES_PATH, auditBoard(deps, bearerOf), createQueuesPage(board))
   app.use(requireToken(bearerOf))
   addProgramCalls(app, calls, deps)
-  app.use(requireControlToken)
+  app.use(requireOperator)
   addOperatorCalls(calls, deps)
   addTokenCall(calls, deps, signIn)
   app.use((request) => {

@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Caller, InvokeOptions } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import { isViewer } from '../core/identity.ts'
+import { VIEWER_LIMIT } from '../core/viewer-role.ts'
 import { isLocalName, isLoopback, peerOf } from '../lib/http.ts'
 import { createSecretCheck } from '../lib/secrets.ts'
 import type { ControlDeps } from './control-deps.ts'
@@ -86,16 +87,18 @@ export function bearerIn(response: Response): Bearer {
 }
 
 /** Requires an operator. Viewers may only read. */
-export const requireControlToken: RequestHandler = (request, response, next) => {
+export const requireOperator: RequestHandler = (request, response, next) => {
   const bearer = bearerIn(response)
   const { skills, id } = bearer
   if (!skills || (isViewer(bearer) && isReading(request))) return next()
-  const what = `${request.method} ${request.path} for ${id}`
   throw new TriviumError('forbidden', {
-    what,
-    reason: 'it needs the control token; `tokens` can only call skills',
+    what: `${request.method} ${request.path} for ${id}`,
+    reason: isViewer(bearer) ? VIEWER_LIMIT : PROGRAM_LIMIT,
   })
 }
+
+/** Why a call of a program was refused. */
+const PROGRAM_LIMIT = 'it needs the control token; `tokens` can only call skills'
 
 /** An explanation has the message in its body, but changes nothing. */
 function isReading({ method, path }: Request): boolean {

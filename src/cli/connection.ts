@@ -243,7 +243,7 @@ function connectionError(url: string, cause: unknown): TriviumError {
 
 /** An error in an answer of the daemon, with the daemon's message. */
 function errorFrom({ code, message, details }: JsonObject): TriviumError {
-  const isKnown = (text: unknown): text is ErrorCode => Object.hasOwn(catalogue, String(text))
+  const isKnown = (given: unknown): given is ErrorCode => Object.hasOwn(catalogue, String(given))
   const parsed = objectsIn(details).map(({ path, message }) => ({
     path: String(path),
     message: String(message),

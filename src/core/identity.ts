@@ -2,7 +2,7 @@ import type { Caller } from './call.ts'
 import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 import { compileExactPattern, compilePattern, isRegex } from './pattern.ts'
-import { VIEWER } from './viewer-role.ts'
+import { VIEWER, VIEWER_LIMIT } from './viewer-role.ts'
 
 /**
  * Prefixes of identities that belong to no gateway: `role:admins`, a program `token:ci`, and people in the console,
@@ -61,7 +61,7 @@ export function mayInvoke({ skills }: Pick<Caller, 'skills'>, skill: string): bo
 export function requireMayInvoke(caller: Omit<Caller, 'kind'>, skill: string): void {
   if (mayInvoke(caller, skill)) return
   const reason = isViewer(caller)
-    ? 'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
+    ? VIEWER_LIMIT
     : `its token only allows the skills ${caller.skills?.join(', ')}`
   throw new TriviumError('forbidden', { what: `Skill ${skill} for ${caller.id}`, reason })
 }

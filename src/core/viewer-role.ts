@@ -4,6 +4,10 @@
  */
 export const VIEWER = 'viewer'
 
+/** Why a call of a viewer was refused, and what to do. */
+export const VIEWER_LIMIT =
+  'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
+
 /**
  * The skills that a viewer may invoke: built-in, read-only, listed by full name. State of skills is excluded,
  * because it may hold secrets.

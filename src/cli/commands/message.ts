@@ -195,10 +195,10 @@ async function reportRetries(
     if (paused) report(paused, paused)
     const shown = await daemon.invoke('message-show', { id }).catch(() => null)
     for (const { at, what, detail } of objectsIn(pathGet(shown, 'history'))) {
-      const { attempt, error, delay } = Object(detail)
+      const { attempt: number, error, delay } = Object(detail)
       if (delay === undefined) continue
       const seconds = Math.round(delay / 100) / 10
-      report(`${id} ${at}`, `${what}, attempt ${attempt}: ${error} (again in ${seconds} s)`)
+      report(`${id} ${at}`, `${what}, attempt ${number}: ${error} (again in ${seconds} s)`)
     }
   }
 }

@@ -67,7 +67,7 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
     if (left === 0) end()
   }
 
-  const message = (row: JsonObject) => {
+  const takeMessage = (row: JsonObject) => {
     const line = { row, ready: new AbortController(), isPrinted: false }
     open.set(String(row.id), line)
     const [oldest] = open.keys()
@@ -80,7 +80,7 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
       line.isPrinted = true
     })
   }
-  const outcome = ({ id, at = null, outcome = null }: JsonObject) => {
+  const takeOutcome = ({ id, at = null, outcome = null }: JsonObject) => {
     const line = open.get(String(id))
     if (!line) return
     if (!line.isPrinted) line.row.outcome = outcome
@@ -97,8 +97,8 @@ function createLines(terminal: Terminal, max: number | undefined, end: () => voi
         if (name === 'message') printMessage(line)
         else print(line)
       } else if (name === 'gap') print(`… ${data.missed} more arrived too fast to show`)
-      else if (name === 'message') message(data)
-      else outcome(data)
+      else if (name === 'message') takeMessage(data)
+      else takeOutcome(data)
     },
     /** Prints all waiting lines. */
     async close(): Promise<void> {

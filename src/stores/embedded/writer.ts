@@ -5,7 +5,8 @@ import { createTransactions } from './transactions.ts'
 
 export type Writer = ReturnType<typeof createWriter>
 
-type Call = Settled & { flush: boolean; run(): void }
+/** `isFlushed`: it settles once it is on disk. */
+type Call = Settled & { isFlushed: boolean; run(): void }
 
 /** `flush`: resolves once on disk. `soon`: in the next transaction. `later`: in the transaction after the current flush. */
 type Urgency = 'flush' | 'soon' | 'later'
@@ -24,19 +25,19 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
   let refusal: TriviumError | undefined
 
   function enter<T>(work: () => T, urgency: Urgency): Promise<T> {
-    const flush = urgency === 'flush'
+    const isFlushed = urgency === 'flush'
     if (refusal) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
       let result: T
       waiting.push({
-        flush,
+        isFlushed,
         run: () => {
           result = work()
         },
         resolve: () => resolve(result),
         reject,
       })
-      mustFlush ||= flush
+      mustFlush ||= isFlushed
       if (urgency !== 'later' || !flushes.isRunning()) schedule()
     })
   }
@@ -58,7 +59,7 @@ export function createWriter(db: DatabaseSync, address: string, flush: () => Pro
     if (calls.length === 0) return
     const settled: Settled[] = [...calls]
     transactions.committed((resolve) => settled.push({ resolve, reject: () => {} }))
-    if (calls.some(({ flush }) => flush)) flushes.add(settled)
+    if (calls.some(({ isFlushed }) => isFlushed)) flushes.add(settled)
     else for (const one of settled) one.resolve()
   }
 

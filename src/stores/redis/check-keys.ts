@@ -2,14 +2,16 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Check } from '../../core/transport.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 
-/** Keys per step, and how many steps at most, as a Redis of others may be large. */
+/** Keys per step, and maximum number of steps: a Redis that others use too may be large. */
 const STEP = 1_000
-const MOST_STEPS = 5_000
-const MOST_SHOWN = 5
+const MAX_STEPS = 5_000
+/** Maximum number of keys in the result. */
+const MAX_SHOWN = 5
 
 /**
- * For `trivium doctor`: the keys of the state (`{<prefix>:kv}:…`) whose type is wrong, because another program wrote them. Each call
- * that needs such a key fails. Findings never throw.
+ * For `trivium doctor`: the keys of the state (`{<prefix>:kv}:…`) whose type is wrong, because another
+ * program wrote them. Each call that needs such a key fails. Never rejects: problems are in the result,
+ * and `checkRedis` reports a Redis that cannot be reached.
  */
 export async function checkStateKeys(options: ConnectOptions & { prefix: string }): Promise<Check[]> {
   const name = 'Redis: keys'
@@ -19,15 +21,15 @@ export async function checkStateKeys(options: ConnectOptions & { prefix: string 
       const servers = client instanceof Cluster ? client.nodes('master') : [client]
       const found = await Promise.all(servers.map((server) => wrongKeys(server, `{${options.prefix}:kv}:`)))
       const wrong = found.flat()
-      const detail = `of another type than Trivium writes: ${wrong.slice(0, MOST_SHOWN).join(', ')}`
-      const more = wrong.length > MOST_SHOWN ? ` and ${wrong.length - MOST_SHOWN} more` : ''
+      const detail = `of another type than Trivium writes: ${wrong.slice(0, MAX_SHOWN).join(', ')}`
+      const more = wrong.length > MAX_SHOWN ? ` and ${wrong.length - MAX_SHOWN} more` : ''
       if (wrong.length === 0) return [{ name, ok: true, detail: 'those of the state have the right types' }]
       return [{ name, ok: false, detail: `${detail}${more}. Rename or delete them` }]
     } finally {
       close()
     }
   } catch {
-    // The check of the connection reports it.
+    // `checkRedis` reports it.
     return []
   }
 }
@@ -36,7 +38,7 @@ async function wrongKeys(server: Redis, root: string): Promise<string[]> {
   const wrong: string[] = []
   const match = `${root.replaceAll(/[\\*?[\]]/g, '\\$&')}*`
   let cursor = '0'
-  for (let step = 0; step < MOST_STEPS; step++) {
+  for (let step = 0; step < MAX_STEPS; step++) {
     const [next, keys] = await server.scan(cursor, 'MATCH', match, 'COUNT', STEP)
     const types = await Promise.all(keys.map((key) => server.type(key)))
     for (const [index, key] of keys.entries()) {

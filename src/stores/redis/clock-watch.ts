@@ -3,14 +3,15 @@ import type { Log } from '../../core/log.ts'
 import { createLoop } from '../../lib/loop.ts'
 import type { Server } from './scripts.ts'
 
-/** Ms between checks of a server's clock. */
-const EVERY = 2_000
-/** Topics have their own roots; they are checked in every 15th check. */
-const TOPICS_EVERY = 15
+/** Interval (ms) of the checks of a server's clock. */
+const CHECK_INTERVAL = 2_000
+/** Every 15th check includes the topics, which have roots of their own. */
+const CHECKS_PER_TOPIC_CHECK = 15
 
 /**
- * Watches the clocks of the Redis servers, on which all their waiting times are based. After one was set back, the first daemon to notice
- * moves these times back by the same amount, once (lua/clock.lua). Returns a function that stops the watch.
+ * Watches the clocks of the Redis servers, on which all their waiting times are based. After one was set
+ * back, the first daemon to notice moves these times back by the same amount, once (lua/clock.lua).
+ * Returns a function that stops the watch.
  */
 export function watchClocks(servers: readonly Server[], log: Log): () => Promise<void> {
   // An unreachable server must not delay the checks of the others.
@@ -22,22 +23,24 @@ export function watchClocks(servers: readonly Server[], log: Log): () => Promise
 }
 
 function watchClock({ run, call, roots }: Server, log: Log) {
-  let looks = 0
-  async function look(): Promise<void> {
+  let checks = 0
+  async function check(): Promise<void> {
     const back = await run<number>('clock', roots.main, MESSAGE_TOPIC)
-    if (back > 0) log.warn({ back }, 'the clock of Redis was set back; waiting times were moved back with it')
-    if (back === 0 && looks % TOPICS_EVERY !== 0) return
+    const wasSetBack = back > 0
+    if (wasSetBack)
+      log.warn({ back }, 'the clock of Redis was set back; waiting times were moved back with it')
+    if (!wasSetBack && checks % CHECKS_PER_TOPIC_CHECK !== 0) return
     for (const topic of await call<string[]>('SMEMBERS', `${roots.main}grouped-topics`))
       if (topic !== MESSAGE_TOPIC) await run('clock', roots.topic(topic), topic)
   }
   return createLoop({
     async step() {
-      await look()
-      looks++
-      return EVERY
+      await check()
+      checks++
+      return CHECK_INTERVAL
     },
     // An unreachable store is reported elsewhere.
     failed: () => {},
-    pause: EVERY,
+    pause: CHECK_INTERVAL,
   })
 }

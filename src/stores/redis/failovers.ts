@@ -35,9 +35,8 @@ export function watchFailovers(client: Redis | Cluster, log: Pick<Log, 'warn'>) 
     sentinel.on('message', onEvent)
     sentinel.subscribe(BEGINS, ABORTED).catch((error: unknown) => {
       if (!(error instanceof ReplyError)) return
-      const sentinel = `${host}:${port}`
       log.warn(
-        { sentinel, reason: reasonOf(error) },
+        { sentinel: `${host}:${port}`, reason: reasonOf(error) },
         `a Sentinel does not announce its failovers: ${WAY_OUT}`,
       )
     })

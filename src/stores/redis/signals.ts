@@ -33,7 +33,7 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
     missed: () => listeners.call(),
     log,
   })
-  /** When each was last used (Unix ms). */
+  /** When each was last used (ms, monotonic). */
   const wanted = new Map<Apart, number>()
 
   function want(name: Apart) {

@@ -57,7 +57,7 @@ export function isoOf(
   const [, part = ''] = /\b(?:to)?(morning|afternoon|evening|night)\b/i.exec(phrase) ?? []
   if (start.isCertain('hour') && !isHourOf(part.toLowerCase(), start.get('hour') ?? 0))
     throw notPossible(phrase, `that is not in the ${part.toLowerCase()}`)
-  const get = (part: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(part) ?? 0
+  const get = (unit: 'year' | 'month' | 'day' | 'hour' | 'minute') => start.get(unit) ?? 0
   requireWeekday(phrase, new Date(Date.UTC(get('year'), get('month') - 1, get('day'))))
   const localTime = (days: number, hour: number, minute: number) =>
     new Date(Date.UTC(get('year'), get('month') - 1, get('day') + days, hour, minute))
@@ -140,10 +140,10 @@ function requireOneReading(phrase: string): void {
   const [first, second] = [Number(firstDigits), Number(secondDigits)]
   const mayBeMonth = (number: number) => number >= 1 && number <= 12
   if (first === second || !mayBeMonth(first) || !mayBeMonth(second)) return
-  const day = (day: number, month: number) => `${day} ${MONTHS[month - 1]}${year && ` ${year}`}`
+  const inWords = (day: number, month: number) => `${day} ${MONTHS[month - 1]}${year && ` ${year}`}`
   throw notPossible(
     date,
-    `it can mean ${day(first, second)} or ${day(second, first)}; write the month as a word`,
+    `it can mean ${inWords(first, second)} or ${inWords(second, first)}; write the month as a word`,
   )
 }
 
