@@ -22,7 +22,7 @@ export type WorkKind = {
 
 /** Ms after which a daemon that has not renewed its lease counts as dead. */
 const LEASE = 10_000
-const RENEW_EVERY = 3_000
+const RENEW_INTERVAL = 3_000
 const RETRY = { first: 2_000, longest: 60_000 }
 /** Maximum number of unexpected errors in a row without progress. */
 const MAX_UNEXPECTED = 8
@@ -80,7 +80,7 @@ async function holdLease(id: string, { store, owner, log }: AttemptDeps) {
       // Another daemon may have taken over.
       if (performance.now() > heldUntil) lost.abort()
     })
-  }, RENEW_EVERY)
+  }, RENEW_INTERVAL)
   return {
     lost: lost.signal,
     async release(): Promise<void> {

@@ -20,7 +20,7 @@ export type NewLongJob = { kind: string; target: JsonObject; data: Json; total?:
 export type LongWork = ReturnType<typeof createLongWork>
 
 /** How often (ms) to look for jobs that have no worker. */
-const LOOK_EVERY = 2_000
+const LOOK_INTERVAL = 2_000
 
 /** Durable work with progress. A call starts it, one daemon at a time does it, and another one continues it after a crash. */
 export function createLongWork(deps: {
@@ -44,7 +44,7 @@ export function createLongWork(deps: {
         begin(id, known)
     }
   }
-  const loop = repeat(look, LOOK_EVERY, 'long jobs', deps.log)
+  const loop = repeat(look, LOOK_INTERVAL, 'long jobs', deps.log)
   const start = () => {
     if (isStarted || stopping.signal.aborted) return
     isStarted = true

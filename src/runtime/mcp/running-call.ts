@@ -14,7 +14,7 @@ export type CallPort = { signal: AbortSignal; askUser: AskUser; reportProgress(m
 /** How long (ms) a call is kept after the last request of its client for it. */
 export const RETENTION = 30 * MINUTE
 /** The polling interval (ms) suggested to clients. */
-const POLL_EVERY = 1_000
+const POLL_INTERVAL = 1_000
 
 /** Starts a tool call. `run` must not reject. */
 export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallToolResult>) {
@@ -43,7 +43,7 @@ export function startCall(caller: Caller, run: (port: CallPort) => Promise<CallT
     createdAt,
     // Counts from the creation, so each poll makes it longer.
     ttlMs: Date.now() - Date.parse(createdAt) + RETENTION,
-    pollIntervalMs: POLL_EVERY,
+    pollIntervalMs: POLL_INTERVAL,
     taskId: id,
     status: status(),
     lastUpdatedAt,

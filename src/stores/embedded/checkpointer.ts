@@ -6,7 +6,7 @@ import { LONG_LOG } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** Commits between two checkpoints. */
-const EVERY = 64
+const COMMITS_PER_CHECKPOINT = 64
 
 type Answer = { isLong: boolean } | { failure: string }
 
@@ -20,7 +20,7 @@ export function createCheckpointer(
   writer: Writer,
   path: string,
   log: Log,
-  { every = EVERY, long = LONG_LOG } = {},
+  { every = COMMITS_PER_CHECKPOINT, long = LONG_LOG } = {},
 ) {
   const finish = db.prepare('PRAGMA wal_checkpoint(PASSIVE)')
   let worker: Worker | undefined

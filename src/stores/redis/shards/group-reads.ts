@@ -38,9 +38,9 @@ export function createGroupReads(
     use()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
-      // A look (`until` below 0) is a peek, so that missed events are reported again.
-      const looks = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
-      const batch = await readShard(shard, { ...request, max: found.room(), until, ...looks })
+      // A call that only asks for a time (`until` below 0) peeks, so that missed events are reported again.
+      const asPeek = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
+      const batch = await readShard(shard, { ...request, max: found.room(), until, ...asPeek })
       found.learn(batch)
       const last = batch?.items.at(-1)
       if (batch && (last || batch.missed > 0)) return { value: batch, last: last ? timeOf(last.id) : 0 }

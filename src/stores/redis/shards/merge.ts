@@ -7,10 +7,13 @@ const TOLERANCE = 1_000
  * subscription was broken. Together with the duration of calls it must stay below the tolerance.
  */
 const QUIET = 500
-/** Maximum number of remembered consumers; others start with a look at every shard. */
+/** Maximum number of remembered consumers; others start by asking every shard. */
 const MAX_KNOWN = 1_000
 
-/** A shard's answer: a value, with the time of its last item; the time of the first item that was held back; undefined: it has nothing. */
+/**
+ * A shard's answer. Times are Unix ms. `last`: of the last item of `value`. `held`: of the first item,
+ * which is newer than was asked for. Undefined: it has nothing.
+ */
 export type Given<T> = { value: T; last: number } | { held: number } | undefined
 
 type State = {
@@ -62,7 +65,7 @@ async function takeOldest<T>(
   sure: boolean,
 ): Promise<T | undefined> {
   const all = Array.from(next.keys())
-  const looked = new Set<number>()
+  const asked = new Set<number>()
   const away = new Map<number, unknown>()
   /** Shards that were empty during this call; not asked again. */
   const empty = new Set<number>()
@@ -83,8 +86,8 @@ async function takeOldest<T>(
       return undefined
     }
   }
-  const look = async (shard: number) => {
-    looked.add(shard)
+  const askForTime = async (shard: number) => {
+    asked.add(shard)
     const given = await reach(shard, -1)
     if (given) next[shard] = 'held' in given ? given.held : 1
   }
@@ -92,7 +95,7 @@ async function takeOldest<T>(
     const since = quiet.get(shard)
     return since === undefined ? next[shard] === 0 : since + QUIET <= performance.now()
   }
-  await Promise.all(all.filter(isDue).map(look))
+  await Promise.all(all.filter(isDue).map(askForTime))
   for (;;) {
     const open = all.filter((shard) => !quiet.has(shard) && !empty.has(shard) && !away.has(shard))
     const [first, second] = open.toSorted((a, b) => (next[a] ?? 0) - (next[b] ?? 0))
@@ -108,9 +111,9 @@ async function takeOldest<T>(
       continue
     }
     // A signal of another daemon may still be on its way.
-    const left = sure ? all.filter((shard) => !looked.has(shard) && !away.has(shard)) : []
+    const left = sure ? all.filter((shard) => !asked.has(shard) && !away.has(shard)) : []
     if (left.length === 0 && away.size === all.length) throw away.get(0)
     if (left.length === 0) return undefined
-    await Promise.all(left.map(look))
+    await Promise.all(left.map(askForTime))
   }
 }

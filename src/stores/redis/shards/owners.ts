@@ -5,17 +5,18 @@ import type { KeyValues, Leases, Store } from '../../../core/store.ts'
 import { createLoop } from '../../../lib/loop.ts'
 import { LEASES } from '../../shared/leases.ts'
 
-/** Leases on shards last for `TTL` ms, and are renewed every `EVERY` ms. */
-const TTL = 4_000
-const EVERY = 1_300
+/** How long (ms) a lease on a shard lasts, and the interval (ms) of its renewals. */
+const LEASE_TIME = 4_000
+const RENEW_INTERVAL = 1_300
+/** Prefix of the leases that running daemons hold, to be counted. */
 const MEMBERS = 'shards/daemon/'
 /** Written when a daemon gives up shards, so that others take them at once. */
 const TURN = 'shards/turn'
 
 /**
- * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only decide who reads a shard. The shard's
- * own tokens ensure that a cursor moves once and a job is claimed once, so a slow daemon does no harm. `changed` gets the shards of
- * this daemon.
+ * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only
+ * decide who reads a shard. The shard's own tokens ensure that a cursor moves once and a job is claimed
+ * once, so a slow daemon does no harm. `changed` gets the shards of this daemon.
  */
 export function createOwners(options: {
   of: number
@@ -35,7 +36,7 @@ export function createOwners(options: {
   let reported = ''
   let off = () => {}
 
-  const look = async () => {
+  const takeShare = async () => {
     const { place, count } = await shareOf(options, me)
     const kept = await Promise.all([...own].map(async (shard) => ({ shard, lease: await take(shard) })))
     for (const { shard, lease } of kept) if (!lease) own.delete(shard)
@@ -48,30 +49,30 @@ export function createOwners(options: {
       const shard = (start + index) % of
       if (!own.has(shard) && (await take(shard))) own.add(shard)
     }
-    const now = [...own].join()
-    if (now !== reported) await options.changed(own)
-    reported = now
+    const current = [...own].join()
+    if (current !== reported) await options.changed(own)
+    reported = current
   }
-  const take = (shard: number) => leases.acquire(leaseOf(shard), me, TTL)
+  const take = (shard: number) => leases.acquire(leaseOf(shard), me, LEASE_TIME)
   const giveUp = async (shards: readonly number[]) => {
     for (const shard of shards) own.delete(shard)
     await Promise.all(shards.map((shard) => leases.release(leaseOf(shard), me)))
-    if (shards.length > 0) await kv.set(TURN, Date.now(), { ttl: TTL })
+    if (shards.length > 0) await kv.set(TURN, Date.now(), { ttl: LEASE_TIME })
   }
   const loop = createLoop({
     async step() {
-      await look()
-      return EVERY
+      await takeShare()
+      return RENEW_INTERVAL
     },
     failed: (err) => log.warn({ err }, 'the leases on shards cannot be renewed; trying again'),
-    pause: EVERY,
+    pause: RENEW_INTERVAL,
   })
 
   return {
     own: own as ReadonlySet<number>,
     /** Takes part from the first call on. Resolves when this daemon has its first shards. */
     begin(): Promise<void> {
-      begun ??= look().then(() => {
+      begun ??= takeShare().then(() => {
         off = options.onSignal(`kv:${TURN}`, loop.wake)
         loop.start()
       })
@@ -91,14 +92,18 @@ export function createOwners(options: {
   }
 }
 
-/** The number of shards for this daemon: as many as for any other, or one more. `place`: among the daemons, -1 if unknown. */
+/**
+ * `count`: the number of shards for this daemon, as many as for any other, or one more. `place`: its
+ * place among the daemons; -1 if unknown.
+ */
 async function shareOf(
   { of, kv, leases }: { of: number; kv: KeyValues; leases: Leases },
   me: string,
 ): Promise<{ place: number; count: number }> {
-  await leases.acquire(MEMBERS + me, me, TTL)
+  await leases.acquire(MEMBERS + me, me, LEASE_TIME)
   const daemons = await allKeys(kv, LEASES + MEMBERS)
   const place = daemons.indexOf(LEASES + MEMBERS + me)
-  const rest = place >= 0 && place < of % daemons.length ? 1 : 0
-  return { place, count: Math.floor(of / Math.max(1, daemons.length)) + rest }
+  const isOneMore = place >= 0 && place < of % daemons.length
+  const least = Math.floor(of / Math.max(1, daemons.length))
+  return { place, count: isOneMore ? least + 1 : least }
 }

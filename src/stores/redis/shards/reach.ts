@@ -2,8 +2,8 @@ import { TriviumError } from '../../../core/errors.ts'
 import { inTime, pause } from '../../../lib/pause.ts'
 import type { Shard } from './shard.ts'
 
-/** Ms between pings of an unreachable shard, so that it is used again within a second. */
-const PING_EVERY = 500
+/** Interval (ms) of pings of an unreachable shard, so that it is used again within a second. */
+const PING_INTERVAL = 500
 
 /** Whether a call failed because its server cannot be reached or accepts no writes. */
 export function isAway(error: unknown): boolean {
@@ -20,9 +20,9 @@ const TOGETHER = 300
 export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Shard[] {
   const away = new Map<Shard, unknown>()
 
-  async function lookUntilBack(): Promise<void> {
+  async function pingUntilBack(): Promise<void> {
     while (away.size > 0 && !stopped.aborted) {
-      await pause(PING_EVERY, stopped)
+      await pause(PING_INTERVAL, stopped)
       const back: Shard[] = []
       const pings = [...away.keys()].map((shard) => shard.ping().then(() => back.push(shard)))
       await inTime(Promise.allSettled(pings), AbortSignal.timeout(TOGETHER))
@@ -39,7 +39,7 @@ export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Sha
       } catch (error) {
         const isFirst = away.size === 0
         if (isAway(error)) away.set(shard, error)
-        if (isFirst && away.size > 0) void lookUntilBack()
+        if (isFirst && away.size > 0) void pingUntilBack()
         throw error
       }
     }
