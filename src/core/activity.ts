@@ -1,7 +1,11 @@
+import type { LogPosition } from '../lib/log-position.ts'
 import type { JsonObject } from './json.ts'
 
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
+
+/** A reading of a log, newest entry first. `end`: the position after the newest entry, once `entries` has begun; undefined without a log. */
+export type LogReading = { entries: AsyncIterable<LogEntry>; end(): LogPosition | undefined }
 
 /**
  * One event of the operational trace, such as `message_processed` or `schedule_fired`. `channel`: the

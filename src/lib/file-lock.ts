@@ -62,7 +62,7 @@ export function createFileLock(path: string, failure: LockFailure) {
 
 function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
-  // SQLite would apply the umask, and follow a link.
+  // SQLite would make it readable by others, and follow a link.
   disk.close(disk.open(path, 'a'))
   return new DatabaseSync(path, { timeout: 0 })
 }

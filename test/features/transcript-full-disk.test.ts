@@ -12,12 +12,12 @@ import { createTranscriptIndex } from ${source('features/assistant/transcript-in
 const words = Array.from({ length: 2_000 }, (_, n) => 'word' + n * 7919).join(' ')
 let count = 20_000
 const logs = {
-  hasMessages: () => true,
-  async *newestMessages(seen) {
-    for (let n = 0; n < count; n++)
-      yield { time: new Date(n).toISOString(), role: 'user', channel: 'desk', content: words, meta: { from: 'ada', messageId: 'm' + n } }
-    seen.offset += count
-  },
+  hasMessages: async () => true,
+  newestMessages: () => ({ entries: entries(), end: () => ({ inode: 1, start: 'first', offset: count }) }),
+}
+async function* entries() {
+  for (let n = 0; n < count; n++)
+    yield { time: new Date(n).toISOString(), role: 'user', channel: 'desk', content: words, meta: { from: 'ada', messageId: 'm' + n } }
 }
 const index = createTranscriptIndex({ dir: process.argv[1], logs })
 const find = async () => {

@@ -2,9 +2,10 @@ import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import type { LogEntry } from '../../core/activity.ts'
+import type { LogEntry, LogReading } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
 import { disk } from '../../lib/disk.ts'
+import type { LogPosition } from '../../lib/log-position.ts'
 import { rollBack } from '../../lib/roll-back.ts'
 import { createTurns } from '../../lib/turns.ts'
 
@@ -16,10 +17,10 @@ export type Line = Record<
 
 /** The log of messages: messages.jsonl. */
 export type MessageLog = {
-  /** All entries, or those after the position `seen`, which moves to the end; newest first. */
-  newestMessages(seen: { inode?: number; offset: number }): AsyncIterable<LogEntry>
-  /** Whether the file of a position still exists. */
-  hasMessages(inode: number): boolean
+  /** Entries after a position, or all of them. */
+  newestMessages(after?: LogPosition): LogReading
+  /** Whether the log still has the lines before a position. */
+  hasMessages(position: LogPosition): Promise<boolean>
 }
 
 /** Maximum number of indexed lines: the newest. */
@@ -30,11 +31,15 @@ const MAX_LENGTH = 16_000
 const LOCK_TIMEOUT = 10_000
 /** Lines added before other work gets a turn. */
 const BATCH = 500
-/** `place` has one row: the position in the log up to which lines are indexed. */
+/**
+ * `place` and `log_start` have one row: the position in the log up to which lines are indexed. They are two tables, since earlier
+ * versions of Trivium insert two values into `place`.
+ */
 const SCHEMA = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS place (inode INTEGER, offset INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS log_start (start TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS line (id INTEGER PRIMARY KEY, time TEXT, role TEXT, channel TEXT, conversation TEXT, message TEXT,
   sender TEXT, skill TEXT, text TEXT);
 CREATE INDEX IF NOT EXISTS line_time ON line (time);
@@ -56,60 +61,96 @@ const INSERT_LINE =
 /** The columns of a `Line` but its text; the table `line` is `l`. */
 export const COLUMNS = 'l.time, l.role, l.channel, l.conversation, l.message, l.sender'
 
+/** The fields of a line by which a person's lines are found. */
+type LineSource = Pick<Line, 'channel' | 'conversation' | 'message' | 'sender'>
+
 /** `search.db`, which follows the log of messages: each query sees the newest lines. */
 export function createTranscriptDatabase({ dir, logs }: { dir: string; logs: MessageLog }) {
-  const path = join(dir, 'search.db')
+  const file = createDatabaseFile(join(dir, 'search.db'))
   const inTurn = createTurns()
-  let opened: DatabaseSync | undefined
 
-  const database = () => {
-    if (opened) return opened
-    // Created here, because SQLite would apply the umask. Its other files get the mode of this one.
-    disk.close(disk.open(path, 'a'))
-    const db = new DatabaseSync(path, { timeout: LOCK_TIMEOUT })
-    db.exec(SCHEMA)
-    opened = db
-    return db
+  /** Repeats the work after removing the file if it is damaged. */
+  const repairing = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      if (!DAMAGED.has(Number(pathGet(error, 'errcode')))) throw error
+      file.remove()
+      return work()
+    }
   }
 
+  return {
+    /** Updates and queries the index. */
+    query: (statement: string, values: Record<string, string | number | null>): Promise<Line[]> =>
+      inTurn(() =>
+        repairing(async () => {
+          const db = file.open()
+          await update(db, logs)
+          return db.prepare(statement).all(values).map(toLine)
+        }),
+      ),
+    /** The number of indexed lines of a person. */
+    count: (isTheirs: (line: LineSource) => boolean): Promise<number> =>
+      inTurn(() =>
+        repairing(async () => {
+          if (!file.exists()) return 0
+          const rows = file.open().prepare(`SELECT ${COLUMNS} FROM line l`).all()
+          return rows.map(toLine).filter(isTheirs).length
+        }),
+      ),
+    /** Removes the file; the next query rebuilds it. */
+    remove: () => inTurn(async () => file.remove()),
+    close: file.close,
+  }
+}
+
+/** A database file, opened and created when it is first used. */
+function createDatabaseFile(path: string) {
+  let opened: DatabaseSync | undefined
   const close = () => {
     opened?.close()
     opened = undefined
   }
-  /** Updates and queries the index. Rebuilds it if it is damaged. */
-  const query = (statement: string, values: Record<string, string | number | null>): Promise<Line[]> =>
-    inTurn(async () => {
-      const attempt = async () => {
-        await update(database(), logs)
-        return database().prepare(statement).all(values).map(toLine)
-      }
-      try {
-        return await attempt()
-      } catch (error) {
-        if (!DAMAGED.has(Number(pathGet(error, 'errcode')))) throw error
-        removeFiles(path, close)
-        return attempt()
-      }
-    })
+  return {
+    exists: () => existsSync(path),
+    open(): DatabaseSync {
+      opened ??= openDatabase(path)
+      return opened
+    },
+    close,
+    remove(): void {
+      close()
+      for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+    },
+  }
+}
 
-  return { query, close, ...createRemoval({ path, inTurn, database, close }) }
+function openDatabase(path: string): DatabaseSync {
+  // SQLite would make it readable by others. Its other files get the mode of this one.
+  disk.close(disk.open(path, 'a'))
+  const db = new DatabaseSync(path, { timeout: LOCK_TIMEOUT })
+  try {
+    db.exec(SCHEMA)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** Adds the lines since the last update, atomically. */
 async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
   db.exec('BEGIN IMMEDIATE')
   try {
-    const row = db.prepare('SELECT inode, offset FROM place').get()
-    const seen = { inode: Number(row?.inode ?? 0), offset: Number(row?.offset ?? 0) }
-    // The log was removed, so its lines must not be found any more; a new log is read from its start.
-    if (row && !logs.hasMessages(seen.inode)) {
-      db.exec('DELETE FROM line')
-      seen.inode = 0
-    }
-    const before = { ...seen }
+    const position = positionOf(db)
+    const isContinued = position !== undefined && (await logs.hasMessages(position))
+    // Lines of a log that was removed must not be found any more.
+    if (!isContinued) db.exec('DELETE FROM line')
+    const reading = logs.newestMessages(isContinued ? position : undefined)
     const insert = db.prepare(INSERT_LINE)
     let added = 0
-    for await (const line of logs.newestMessages(seen)) {
+    for await (const line of reading.entries) {
       if (added++ >= MAX_LINES) break
       if (added % BATCH === 0) await setImmediate()
       insert.run(...columnsOf(line))
@@ -118,10 +159,7 @@ async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
       db.exec(
         `DELETE FROM line WHERE id IN (SELECT id FROM line ORDER BY time DESC LIMIT -1 OFFSET ${MAX_LINES})`,
       )
-    if (seen.offset !== before.offset || seen.inode !== before.inode) {
-      db.exec('DELETE FROM place')
-      db.prepare('INSERT INTO place VALUES (?, ?)').run(seen.inode, seen.offset)
-    }
+    if (added > 0 || !isContinued) savePosition(db, reading.end())
     db.exec('COMMIT')
   } catch (error) {
     rollBack(db)
@@ -129,32 +167,17 @@ async function update(db: DatabaseSync, logs: MessageLog): Promise<void> {
   }
 }
 
-function removeFiles(path: string, close: () => void): void {
-  close()
-  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+/** The position in the log up to which lines are indexed. */
+function positionOf(db: DatabaseSync): LogPosition | undefined {
+  const row = db.prepare('SELECT inode, offset, start FROM place, log_start').get()
+  return row && { inode: Number(row.inode), offset: Number(row.offset), start: String(row.start) }
 }
 
-/** The fields of a line by which a person's lines are found. */
-type LineSource = Pick<Line, 'channel' | 'conversation' | 'message' | 'sender'>
-
-function createRemoval(deps: {
-  path: string
-  inTurn<T>(work: () => Promise<T>): Promise<T>
-  database(): DatabaseSync
-  close(): void
-}) {
-  const { path, inTurn } = deps
-  return {
-    /** The number of indexed lines of a person. */
-    count: (isTheirs: (line: LineSource) => boolean) =>
-      inTurn(async () => {
-        if (!existsSync(path)) return 0
-        const rows = deps.database().prepare(`SELECT ${COLUMNS} FROM line l`).all()
-        return rows.map(toLine).filter(isTheirs).length
-      }),
-    /** Removes the file; the next query rebuilds it. */
-    remove: () => inTurn(async () => removeFiles(path, deps.close)),
-  }
+function savePosition(db: DatabaseSync, position: LogPosition | undefined): void {
+  db.exec('DELETE FROM place; DELETE FROM log_start')
+  if (!position) return
+  db.prepare('INSERT INTO place VALUES (?, ?)').run(position.inode, position.offset)
+  db.prepare('INSERT INTO log_start VALUES (?)').run(position.start)
 }
 
 /** Result codes of SQLite: SQLITE_CORRUPT, and SQLITE_NOTADB for a foreign file. */

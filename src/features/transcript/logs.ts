@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ActivityEntry, LogEntry } from '../../core/activity.ts'
+import type { ActivityEntry, LogEntry, LogReading } from '../../core/activity.ts'
 import { fileFailure, unwritable } from '../../core/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
@@ -11,6 +11,7 @@ import { defined } from '../../lib/defined.ts'
 import { disk, writeAtomically } from '../../lib/disk.ts'
 import { createFileLock } from '../../lib/file-lock.ts'
 import { appendLines, linesAfter, openIfThere, rotate, rotatedFiles } from '../../lib/line-file.ts'
+import { isIn, type LogPosition, positionIn } from '../../lib/log-position.ts'
 import { pause } from '../../lib/pause.ts'
 
 export type LogQuery = {
@@ -83,17 +84,19 @@ export function createLogs(options: LogsOptions) {
     history: (query: LogQuery = {}) => readLog(messages.path, query, (entry) => String(entry.content ?? '')),
     /** As `history`, for events. */
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
-    /** Newest first: all, or those after the position `seen`, which moves to the end. */
-    newestMessages: (seen?: Position) => newestFirst(messages.path, seen),
-    /** Whether the file of a position still exists. */
-    hasMessages: (inode: number) =>
-      [messages.path, ...rotatedFiles(messages.path)].some(
-        (path) => statSync(path, { throwIfNoEntry: false })?.ino === inode,
-      ),
+    newestMessages: (after?: LogPosition) => readNewest(messages.path, after),
+    /** Whether the log still has the lines before a position. */
+    async hasMessages(position: LogPosition): Promise<boolean> {
+      for (const path of [messages.path, ...rotatedFiles(messages.path)]) {
+        await using handle = await openIfThere(path)
+        if (handle && (await isIn(handle, position))) return true
+      }
+      return false
+    },
     /** Appends the outcome of a call to pending_calls.jsonl. */
     call: (record: LogEntry) => calls.append(record),
     /** Outcomes of calls, newest first. */
-    newestCalls: () => newestFirst(calls.path),
+    newestCalls: () => readNewest(calls.path).entries,
     /** The entries of each log, for code that removes some. */
     lines: { messages: messages.lines, events: events.lines, calls: calls.lines },
     async close() {
@@ -163,50 +166,46 @@ function entryOf(line: string): LogEntry[] {
 async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry) => string) {
   const { follow, signal } = query
   const accept = filterOf(query, textOf)
-  const seen: Position = { offset: 0 }
+  let position: LogPosition | undefined
   // Only the entries of the first round are limited; the others are new.
   let limit = query.limit ?? Number.POSITIVE_INFINITY
   for (;;) {
     const newest: LogEntry[] = []
-    for await (const entry of newestFirst(path, seen)) {
+    const reading = readNewest(path, position)
+    for await (const entry of reading.entries) {
       if (newest.length >= limit) break
       if (accept(entry)) newest.push(entry)
     }
     yield* newest.reverse()
     if (!follow) return
+    position = reading.end()
     await pause(FOLLOW_INTERVAL, signal)
     if (signal?.aborted) return
     limit = Number.POSITIVE_INFINITY
   }
 }
 
-/** A reading position: the file, and the offset in it (bytes). */
-type Position = { inode?: number; offset: number }
-
-/**
- * Reads entries that are not `seen` backwards from the end, with one file in memory. Moves `seen`
- * to the end.
- */
-async function* newestFirst(path: string, seen: Position = { offset: 0 }): AsyncGenerator<LogEntry> {
-  const before = { ...seen }
-  /** The file that is read first. */
-  let newest: number | undefined
-  // Opened before the rotated files are listed, so that a rotation in between loses nothing.
-  await using current = await openIfThere(path)
-  for (const file of [path, ...rotatedFiles(path).reverse()]) {
-    await using full = file === path ? undefined : await openIfThere(file)
-    const handle = file === path ? current : full
-    const inode = (await handle?.stat())?.ino
-    // It was rotated meanwhile.
-    if (!handle || inode === newest) continue
-    const position = inode === before.inode ? before : { offset: 0 }
-    // Moves `position` to the end.
-    const lines = await linesAfter(handle, position)
-    if (newest === undefined) Object.assign(seen, { inode, offset: position.offset })
-    newest ??= inode
-    for (const line of lines.reverse()) yield* entryOf(line)
-    if (position === before) return
+/** Reads the entries after a position backwards from the end, or all of them, with one file in memory. */
+function readNewest(path: string, after?: LogPosition): LogReading {
+  let end: LogPosition | undefined
+  async function* entries(): AsyncGenerator<LogEntry> {
+    // Opened before the rotated files are listed, so that a rotation in between loses nothing.
+    await using current = await openIfThere(path)
+    for (const file of [path, ...rotatedFiles(path).reverse()]) {
+      await using rotated = file === path ? undefined : await openIfThere(file)
+      const handle = file === path ? current : rotated
+      if (!handle) continue
+      // It was rotated meanwhile, and has been read as the current file.
+      if ((await handle.stat()).ino === end?.inode) continue
+      const wasReached = after !== undefined && (await isIn(handle, after))
+      const place = { offset: wasReached ? after.offset : 0 }
+      const lines = await linesAfter(handle, place)
+      end ??= await positionIn(handle, place.offset)
+      for (const line of lines.reverse()) yield* entryOf(line)
+      if (wasReached) return
+    }
   }
+  return { entries: entries(), end: () => end }
 }
 
 function filterOf(query: LogQuery, textOf: (entry: LogEntry) => string): (entry: LogEntry) => boolean {
