@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { createTranscriptIndex } from '../../src/features/assistant/transcript-index.ts'
@@ -18,15 +18,6 @@ function make(t: TestContext) {
   const say = (content: string) => logs.message({ channel: 'desk', role: 'user', content })
   const found = async (word: string) => (await index.find([word], {}, {})).length
   return { dir, log, say, found, index }
-}
-
-/** The path of an open file; undefined if it was closed meanwhile. */
-function linkOf(fd: string): string | undefined {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`)
-  } catch {
-    return undefined
-  }
 }
 
 describe('the index of the transcript', () => {
@@ -51,11 +42,5 @@ describe('the index of the transcript', () => {
     assert.equal(await index.count(() => true), 0)
     damage()
     assert.equal(await found('harvest'), 1)
-    index.close()
-    const open = readdirSync('/proc/self/fd').map((fd) => linkOf(fd))
-    assert.deepEqual(
-      open.filter((path) => path?.startsWith(dir) && path.includes('search.db')),
-      [],
-    )
   })
 })

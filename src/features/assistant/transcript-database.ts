@@ -1,11 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import type { LogEntry, LogReading } from '../../core/activity.ts'
 import { pathGet } from '../../core/json.ts'
-import { disk } from '../../lib/disk.ts'
 import type { LogPosition } from '../../lib/log-position.ts'
+import { openPrivateDatabase } from '../../lib/private-database.ts'
 import { rollBack } from '../../lib/roll-back.ts'
 import { createTurns } from '../../lib/turns.ts'
 
@@ -115,7 +115,7 @@ function createDatabaseFile(path: string) {
   return {
     exists: () => existsSync(path),
     open(): DatabaseSync {
-      opened ??= openDatabase(path)
+      opened ??= openPrivateDatabase(path, LOCK_TIMEOUT, SCHEMA)
       return opened
     },
     close,
@@ -123,19 +123,6 @@ function createDatabaseFile(path: string) {
       close()
       for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true })
     },
-  }
-}
-
-function openDatabase(path: string): DatabaseSync {
-  // SQLite would make it readable by others. Its other files get the mode of this one.
-  disk.close(disk.open(path, 'a'))
-  const db = new DatabaseSync(path, { timeout: LOCK_TIMEOUT })
-  try {
-    db.exec(SCHEMA)
-    return db
-  } catch (error) {
-    db.close()
-    throw error
   }
 }
 

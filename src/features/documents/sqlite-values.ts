@@ -1,12 +1,18 @@
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { unwritable } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { disk } from '../../lib/disk.ts'
+import { openPrivateDatabase } from '../../lib/private-database.ts'
 import type { Values } from './store-backend.ts'
 
 /** Maximum wait (ms) for the lock of another process. */
 const LOCK_TIMEOUT = 10_000
+const SCHEMA = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) STRICT;
+`
 
 /** Keys and values in an SQLite file, safe between processes. Writes are durable when they resolve. */
 export function createSqliteValues(path: string): Values & { close(): void } {
@@ -61,10 +67,5 @@ const SET = `INSERT INTO entry (key, value, version)
 
 function open(path: string): DatabaseSync {
   disk.makeDir(dirname(path))
-  // Created here, because SQLite would apply the umask. Its other files get the mode of this one.
-  disk.close(disk.open(path, 'a'))
-  const db = new DatabaseSync(path, { timeout: LOCK_TIMEOUT })
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-    CREATE TABLE IF NOT EXISTS entry (key TEXT PRIMARY KEY, value TEXT NOT NULL, version INTEGER NOT NULL) STRICT;`)
-  return db
+  return openPrivateDatabase(path, LOCK_TIMEOUT, SCHEMA)
 }

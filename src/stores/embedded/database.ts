@@ -21,7 +21,7 @@ const VERSION = 6
  */
 export function openDatabase(dir: string): DatabaseSync {
   const path = join(dir, 'trivium.db')
-  // SQLite would apply the umask, and gives its other files the mode of this one. It also reports why creation fails.
+  // SQLite would make it readable by others. Its other files get the mode of this one. If it cannot be created, SQLite reports why.
   attempt(() => closeSync(openSync(path, 'a', 0o600)))
   using opened = new DisposableStack()
   const db = opened.use(new DatabaseSync(path, { timeout: 5_000 }))

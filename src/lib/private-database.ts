@@ -1,0 +1,16 @@
+import { DatabaseSync } from 'node:sqlite'
+import { disk } from './disk.ts'
+
+/** Opens an SQLite file that only its owner can read. `timeout`: the maximum wait (ms) for the lock of another process. */
+export function openPrivateDatabase(path: string, timeout: number, schema: string): DatabaseSync {
+  // SQLite would make it readable by others, and follow a link. Its other files get the mode of this one.
+  disk.close(disk.open(path, 'a'))
+  const db = new DatabaseSync(path, { timeout })
+  try {
+    db.exec(schema)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
