@@ -7,12 +7,12 @@ import type { History, Point } from './history.ts'
 import type { Readers } from './readers.ts'
 import type { Reader } from './stream.ts'
 
-/** Maximum number of dead letters sent per poll. */
+/** Dead letters that a poll reads, newest first. If there are more new ones, the others are only counted in `now`. */
 const MAX_DEAD_LETTERS = 20
 const NO_RATES: Point = { at: 0, accepted: 0, done: 0, failed: 0, dead: 0, unrouted: 0, sent: 0, refused: 0 }
 
 export type OverviewDeps = {
-  store: Pick<Store, 'jobs'>
+  store: { jobs: { deadLetters: Pick<Store['jobs']['deadLetters'], 'list'> } }
   history: Pick<History, 'every' | 'points'>
   /** Data of the event `now`, besides rates, approvals, dead letters and troubles. */
   overview(): Promise<{ roads: readonly { road: string; dead?: number }[] } & object>
@@ -28,26 +28,28 @@ export type OverviewDeps = {
 /** Sends readers slowly changing data: daemon state (`now`, `point`), approvals and dead letters. */
 export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
   const { store, history, now } = deps
-  let pending = new Map<string, Approval>()
-  /** Times (Unix ms) of the newest dead letter and the newest point, and the JSON of `now`, as last sent. */
-  let newestDeadLetter = 0
+  /** The ids of the pending approvals that readers know. */
+  const pending = new Set<string>()
+  /** The newest dead letters, as of the last poll. */
+  let knownLetters: readonly DeadLetter[] = []
+  /** The time (Unix ms) of the newest point, and the JSON of `now`, as last sent. */
   let sentPoint = 0
   let sentNow = ''
-  const readPending = async () => new Map((await deps.approvals()).map((one) => [one.id, one]))
+  const readLetters = async () => (await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS })).items
   const overview = () => overviewWith(deps, pending.size)
 
   return {
     /** Starts with the current state: existing entries are not new. */
     async start(): Promise<void> {
-      pending = await readPending()
-      const { items } = await store.jobs.deadLetters.list({ limit: 1 })
-      newestDeadLetter = items[0]?.at ?? 0
+      for (const { id } of await deps.approvals()) pending.add(id)
+      knownLetters = await readLetters()
       sentPoint = history.points().at(-1)?.at ?? 0
     },
     /** Sends a new reader the current state. */
     async welcome(reader: Reader): Promise<void> {
       if (reader.wants('history')) reader.send('history', { every: history.every, points: history.points() })
       const data = await overview()
+      // Nobody else waits for this state, so `sendNow` need not repeat it.
       if (readers.count() === 1) sentNow = JSON.stringify(data)
       if (reader.wants('now')) reader.send('now', { at: now(), ...data })
     },
@@ -67,17 +69,22 @@ export function createOverviewChanges(deps: OverviewDeps, readers: Readers) {
       sentPoint = last?.at ?? 0
     },
     async sendApprovals(): Promise<void> {
-      const current = await readPending()
-      for (const [id, approval] of current) if (!pending.has(id)) readers.send('approval', approval)
-      const ended = [...pending.keys()].filter((id) => !current.has(id))
-      pending = current
-      for (const id of ended) readers.send('approval', (await deps.approval(id)) ?? { id, status: 'expired' })
+      const current = await deps.approvals()
+      for (const approval of current.filter(({ id }) => !pending.has(id))) {
+        readers.send('approval', approval)
+        pending.add(approval.id)
+      }
+      const ended = pending.difference(new Set(current.map(({ id }) => id)))
+      // Each is forgotten once it was sent, so that a failed read repeats only the others.
+      for (const id of ended) {
+        readers.send('approval', (await deps.approval(id)) ?? { id, status: 'expired' })
+        pending.delete(id)
+      }
     },
     async sendDeadLetters(): Promise<void> {
-      const { items: letters } = await store.jobs.deadLetters.list({ limit: MAX_DEAD_LETTERS })
-      for (const letter of letters.filter(({ at }) => at > newestDeadLetter).reverse())
-        readers.send('dead', summaryOf(letter))
-      newestDeadLetter = Math.max(newestDeadLetter, letters[0]?.at ?? 0)
+      const letters = await readLetters()
+      for (const letter of addedTo(knownLetters, letters).reverse()) readers.send('dead', summaryOf(letter))
+      knownLetters = letters
     },
   }
 }
@@ -95,6 +102,17 @@ async function overviewWith(deps: OverviewDeps, approvals: number): Promise<obje
   } catch (error) {
     return { error: reasonOf(error), troubles: await deps.troubles() }
   }
+}
+
+/**
+ * The letters that are new since the last poll. Their times do not tell, because two may have the same one, and the clock of a shard may
+ * be behind. Letters older than all known ones only take the places of removed ones.
+ */
+function addedTo(known: readonly DeadLetter[], letters: readonly DeadLetter[]): DeadLetter[] {
+  const identityOf = ({ queue, id, at }: DeadLetter) => `${queue} ${id} ${at}`
+  const identities = new Set(known.map(identityOf))
+  const oldestKnown = known.length < MAX_DEAD_LETTERS ? 0 : (known.at(-1)?.at ?? 0)
+  return letters.filter((letter) => letter.at >= oldestKnown && !identities.has(identityOf(letter)))
 }
 
 /** A summary of a dead letter. */
