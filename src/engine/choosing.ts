@@ -17,8 +17,9 @@ type Candidate = { position: number; message: Message }
 
 /** Number of remembered filters; others start at the oldest waiting message. */
 const MAX_WISHES = 1_000
-/** Size of the first look and of the largest one: each look without a match doubles the next. */
-const [FIRST, LARGEST] = [4, 128]
+/** Messages in the first read, and in the largest: each read without a match doubles the next. */
+const FIRST_READ = 4
+const LARGEST_READ = 128
 
 /**
  * Takes messages from the receive road by content, oldest first; others stay for other consumers. The position reached is
@@ -49,7 +50,7 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     signal: AbortSignal,
   ): Promise<Candidate | undefined> {
     const { gateway } = wish.filter
-    for (let max = FIRST; !signal.aborted; max = Math.min(LARGEST, max * 2)) {
+    for (let max = FIRST_READ; !signal.aborted; max = Math.min(LARGEST_READ, max * 2)) {
       const looked = await receive.look({ part, gateway, after: known.after, max })
       const back = await findBack(wish, part, known, looked.back)
       const fresh = await firstThatFits(looked.items, wish)
@@ -72,12 +73,12 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
     for (const position of refused) if (!there.has(position)) refused.delete(position)
     let open = back.filter((position) => !refused.has(position))
     while (open.length > 0) {
-      const { items, more } = await receive.lookAt(part, open.slice(0, LARGEST))
+      const { items, more } = await receive.lookAt(part, open.slice(0, LARGEST_READ))
       const found = await firstThatFits(items, wish)
       for (const { position } of items) if (!found || position < found.position) refused.add(position)
       if (found) return found
       const last = more ? items.at(-1)?.position : undefined
-      open = last === undefined ? open.slice(LARGEST) : open.filter((position) => position > last)
+      open = last === undefined ? open.slice(LARGEST_READ) : open.filter((position) => position > last)
     }
     return undefined
   }
@@ -90,8 +91,8 @@ export function createChoosing(store: Pick<Store, 'receive' | 'awayAt'>) {
   ): Promise<Taken | undefined> => {
     const known = knownOf(wish)
     for (;;) {
-      const looks = known.map((one, part) => findIn(wish, part, one, signal))
-      const [oldest] = (await answersOf(looks))
+      const searches = known.map((one, part) => findIn(wish, part, one, signal))
+      const [oldest] = (await answersOf(searches))
         .flatMap((candidate) => candidate ?? [])
         .sort((a, b) => (a.message.id < b.message.id ? -1 : 1))
       if (!oldest) return undefined
@@ -117,12 +118,12 @@ async function firstThatFits(messages: readonly Candidate[], { fits }: Wish): Pr
 }
 
 /** The results of all reachable parts. Rejects if none is reachable, and with any other failure. */
-async function answersOf<T>(looks: readonly Promise<T>[]): Promise<T[]> {
-  const settled = await Promise.allSettled(looks)
-  const failures = settled.flatMap((look) => (look.status === 'rejected' ? [look.reason] : []))
+async function answersOf<T>(searches: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(searches)
+  const failures = settled.flatMap((search) => (search.status === 'rejected' ? [search.reason] : []))
   const isAway = (failure: unknown) => failure instanceof TriviumError && failure.code === 'store_unavailable'
-  if (failures.length === looks.length || !failures.every(isAway)) {
-    if (failures.length > 0) throw failures[0]
-  }
-  return settled.flatMap((look) => (look.status === 'fulfilled' ? [look.value] : []))
+  const isOtherFailure = failures.some((failure) => !isAway(failure))
+  const isNoneReachable = failures.length > 0 && failures.length === searches.length
+  if (isOtherFailure || isNoneReachable) throw failures.find((failure) => !isAway(failure)) ?? failures[0]
+  return settled.flatMap((search) => (search.status === 'fulfilled' ? [search.value] : []))
 }

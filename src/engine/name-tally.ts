@@ -1,6 +1,9 @@
+import { DAY, HOUR, MINUTE } from '../core/units.ts'
+
 /** Messages are counted in spans of five minutes. */
-const SPAN = 5 * 60_000
-const [SPANS_PER_HOUR, SPANS_PER_DAY] = [12, 288]
+const SPAN = 5 * MINUTE
+const SPANS_PER_HOUR = HOUR / SPAN
+const SPANS_PER_DAY = DAY / SPAN
 
 /** Messages of a route or gateway in the last hour and in the last day. */
 export type NameCount = { name: string; hour: number; day: number; lastAt: number }

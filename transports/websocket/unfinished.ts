@@ -21,8 +21,9 @@ export const fragmentLimits = (maxFrame: number) => ({
   maxBufferedChunks: Math.max(MIN_BUFFERED_CHUNKS, Math.ceil(maxFrame / SMALL_CHUNK)),
 })
 
-/** Maximum and minimum size (bytes) of a frame header with mask. */
-const [HEADER, SHORT_HEADER] = [14, 6]
+/** The longest header of a frame with a mask, and that of a control frame (bytes). */
+const LONGEST_HEADER = 14
+const CONTROL_HEADER = 6
 
 /**
  * Limits the memory for unfinished messages of a gateway's connections to `limit` bytes. Returns a
@@ -55,9 +56,9 @@ export function createUnfinishedLimit(limit = MAX_BYTES) {
       if (totalCost > limit && totalCost > cost) exceeded()
     })
     // A message may have had one header or a thousand; control frames have exactly one, a short one.
-    socket.on('message', (data) => complete(lengthOf(data), HEADER, MAX_FRAGMENTS * HEADER))
+    socket.on('message', (data) => complete(lengthOf(data), LONGEST_HEADER, MAX_FRAGMENTS * LONGEST_HEADER))
     for (const event of ['ping', 'pong'] as const) {
-      socket.on(event, (data: Buffer) => complete(data.length, SHORT_HEADER, 0))
+      socket.on(event, (data: Buffer) => complete(data.length, CONTROL_HEADER, 0))
     }
     socket.once('close', () => setCost(0))
   }

@@ -2,10 +2,15 @@ import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { type EndedPause, isSame, type Pause, type PauseState } from './records.ts'
 
-/** How long (ms) an ended pause is kept, and how many: of conversations, and of everything else. */
-const [RETENTION, MOST] = [30 * DAY, 100]
+/** How long (ms) an ended pause is kept. */
+const RETENTION = 30 * DAY
+/** Maximum number of ended pauses: of conversations, and of everything else. */
+const MAX_ENDED = 100
 
-/** The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed; undefined for pauses that ended by themselves. */
+/**
+ * The state after a change `at` (Unix ms), with the pauses that it ended. `by`: who resumed; undefined
+ * for pauses that ended by themselves.
+ */
 export function withEnded(before: PauseState, after: PauseState, at: number, by?: string): PauseState {
   const continues = (pause: Pause) =>
     after.pauses.some((other) => isSame(other, pause) && other.since === pause.since)
@@ -24,7 +29,7 @@ export function withEnded(before: PauseState, after: PauseState, at: number, by?
 
 /** Handovers of a busy mailbox must not displace the pauses of gateways, routes and skills. */
 function newestOf(ended: readonly EndedPause[]): EndedPause[] {
-  const ofConversations = ended.filter(({ kind }) => kind === 'conversation').slice(-MOST)
-  const others = ended.filter(({ kind }) => kind !== 'conversation').slice(-MOST)
+  const ofConversations = ended.filter(({ kind }) => kind === 'conversation').slice(-MAX_ENDED)
+  const others = ended.filter(({ kind }) => kind !== 'conversation').slice(-MAX_ENDED)
   return [...others, ...ofConversations].sort((a, b) => a.endedAt - b.endedAt)
 }

@@ -3,12 +3,14 @@ import type { Jobs } from '../../core/store.ts'
 import { isSame, type Pause } from './records.ts'
 import type { Held } from './view.ts'
 
-/** Held jobs read at most, and ids per pause. */
-const [MOST_READ, MOST_IDS] = [1_000, 20]
+/** Maximum number of held jobs that are read. */
+const MAX_READ = 1_000
+/** Maximum number of message ids per pause. */
+const MAX_IDS = 20
 
 /**
- * `waiting`: messages that a pause holds, alone or with others, without those behind them in their conversations. `messageIds`: the
- * oldest ones.
+ * `waiting`: number of messages that a pause holds, alone or together with other pauses. Messages
+ * behind them in their conversations are not counted. `messageIds`: the oldest ones.
  */
 export type HeldCount = { waiting: number; messageIds: string[] }
 
@@ -19,19 +21,19 @@ export type PauseView = { list(): readonly Pause[]; pausesOf(job: Held): readonl
 export type CountOf = (pause: Pause) => HeldCount | undefined
 
 /**
- * Counts what waits for each pause. Reads up to 1,000 held messages: with more, the counts are of the oldest. A pause is
- * found by what it pauses, because its record is a new object after each load.
+ * Counts the messages that wait for each pause, among the oldest 1,000 held messages. A pause is found
+ * by what it pauses, because its record is a new object after each load.
  */
 export async function heldCounts(jobs: Pick<Jobs, 'held'>, view: PauseView): Promise<CountOf> {
   const counts = view.list().map((pause) => ({ pause, waiting: 0, messageIds: [] as string[] }))
   const find = (pause: Pause) => counts.find((each) => isSame(each.pause, pause))
-  const { items } = await jobs.held('dispatch', '', MOST_READ)
+  const { items } = await jobs.held('dispatch', '', MAX_READ)
   for (const job of items) {
     for (const pause of view.pausesOf(job)) {
       const count = find(pause)
       if (!count) continue
       count.waiting++
-      if (count.messageIds.length < MOST_IDS) count.messageIds.push(messageOfJob(job.id))
+      if (count.messageIds.length < MAX_IDS) count.messageIds.push(messageOfJob(job.id))
     }
   }
   return (pause) => {

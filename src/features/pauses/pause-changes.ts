@@ -11,10 +11,10 @@ export function createPauseChanges(pauses: Pauses) {
   const begin = async (begun: Pause) => {
     let pause = begun
     let replaced: Pause | undefined
-    await pauses.change(({ pauses, cancels }) => {
-      replaced = pauses.find((one) => isSame(one, begun))
+    await pauses.change((state) => {
+      replaced = state.pauses.find((one) => isSame(one, begun))
       pause = replaced?.by === begun.by ? { ...begun, since: replaced.since } : begun
-      const others = pauses.filter((one) => !isSame(one, pause))
+      const others = state.pauses.filter((one) => !isSame(one, pause))
       const conversations = others.filter(({ kind }) => kind === 'conversation').length
       if (conversations >= MAX_CONVERSATIONS && pause.kind === 'conversation') {
         throw new TriviumError('limit_reached', {
@@ -23,7 +23,7 @@ export function createPauseChanges(pauses: Pauses) {
           todo: 'Resume some with `conversation-resume`, or pause the gateway.',
         })
       }
-      return { pauses: [...others, pause], cancels }
+      return { ...state, pauses: [...others, pause] }
     }, begun.by)
     return { ok: true, paused: true, pause, changes: changeOf(replaced, pause) }
   }

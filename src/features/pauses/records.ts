@@ -29,8 +29,9 @@ const pauseSchema = z.discriminatedUnion('kind', [
 export type Pause = z.infer<typeof pauseSchema>
 
 /**
- * A request of `at` (Unix ms) to cancel the running attempt of a message. It is kept until the message
- * is a dead letter, so that it survives the death of a daemon.
+ * A request of `at` (Unix ms) to cancel the running attempt of a message. `run-cancel` removes it when
+ * the attempt has ended, or ignores its signal. If the daemon with the attempt is killed, it also ends
+ * the repetition of that attempt. If the daemon that made it is killed, it is kept for an hour.
  */
 const cancelSchema = z.object({ messageId: z.string(), reason: z.string(), by: z.string(), at: z.number() })
 export type Cancel = z.infer<typeof cancelSchema>

@@ -186,8 +186,9 @@ function createTopicRemoval(
 
 /** Pages of 16 KB that one transaction overwrites. */
 const SLICE = 256
-/** How often, and after how many ms, a checkpoint is retried while somebody reads the log. */
-const [TRIES, RETRY_MS] = [100, 50]
+/** Maximum number of checkpoints, and the pause (ms) between them, while somebody reads the log. */
+const MAX_CHECKPOINTS = 100
+const CHECKPOINT_PAUSE = 50
 
 /**
  * Overwrites erased data on the disk. SQLite overwrites removed rows (`secure_delete = FAST`), but not pages that became free. This
@@ -206,9 +207,9 @@ export function createOverwrite(
       await writer.write(() => db.exec(`INSERT INTO overwritten VALUES (zeroblob(${pages} * 16384))`))
     }
     await writer.write(() => db.exec('DROP TABLE overwritten'))
-    for (let attempt = 0; attempt < TRIES; attempt++) {
+    for (let attempt = 0; attempt < MAX_CHECKPOINTS; attempt++) {
       if (db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0) return
-      await setTimeout(RETRY_MS)
+      await setTimeout(CHECKPOINT_PAUSE)
     }
   }
 }

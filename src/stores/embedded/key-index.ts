@@ -2,8 +2,12 @@ import { KEY_TTL } from '../../core/lifetimes.ts'
 import { createKeyFilter } from './key-filter.ts'
 import type { Sql } from './sql.ts'
 
-/** Rows per sweep, the number of expired ones that suggests more, and rows read into the filter per transaction. */
-const [SWEEP, MANY, FILL] = [2_000, 100, 256]
+/** Rows per sweep. */
+const SWEEP_SIZE = 2_000
+/** So many expired rows in a sweep suggest that there are more. */
+const MANY_EXPIRED = 100
+/** Rows read into the filter per transaction. */
+const FILL_SIZE = 256
 
 type Hashed = { hash: Uint8Array }
 type Made = { id: Uint8Array }
@@ -31,13 +35,13 @@ export function createKeyIndex(sql: Sql) {
     /** Reads some more of the index into the filter, until all of it is there. */
     fillFilter(): void {
       if (!filledTo) return
-      const rows = slice(filledTo, FILL)
+      const rows = slice(filledTo, FILL_SIZE)
       for (const { hash } of rows) filter.add(hash)
-      filledTo = rows.length < FILL ? undefined : rows.at(-1)?.hash
+      filledTo = rows.length < FILL_SIZE ? undefined : rows.at(-1)?.hash
     },
-    /** Removes expired keys from a slice of the index. Returns their number, or 0 if few. */
+    /** Removes expired keys from a slice of the index. Returns their number; 0 if they were few. */
     sweep(now: number): number {
-      const end = slice(swept, SWEEP).at(-1)?.hash
+      const end = slice(swept, SWEEP_SIZE).at(-1)?.hash
       // An id starts with six bytes of time.
       const cutoff = Buffer.alloc(6)
       cutoff.writeUIntBE(Math.max(0, now - KEY_TTL), 0, 6)
@@ -45,7 +49,7 @@ export function createKeyIndex(sql: Sql) {
         ? sql.run`DELETE FROM key_index WHERE hash > ${swept} AND hash <= ${end} AND substr(id, 1, 6) <= ${cutoff}`
         : 0
       swept = end ?? Buffer.alloc(0)
-      return removed < MANY ? 0 : removed
+      return removed < MANY_EXPIRED ? 0 : removed
     },
   }
 }
