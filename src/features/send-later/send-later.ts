@@ -16,7 +16,10 @@ import { createPlannedSends, type Holder, type PlannedSend } from './records.ts'
 import { createSending } from './sending.ts'
 import { createSendService } from './service.ts'
 
-/** Sends at a later time, exactly once, regardless of crashes: `at` and `in` of `gateway-send`. */
+/**
+ * Puts messages into the outbox at a later time, each once, also after crashes: `at` and `in` of
+ * `gateway-send`.
+ */
 export function createSendLater(deps: {
   store: { kv: KeyValues; journal: Pick<Journal, 'note'>; jobs: Pick<Jobs, 'end'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
