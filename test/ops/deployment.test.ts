@@ -29,11 +29,13 @@ describe('the files in ops/', { timeout: 300_000 }, () => {
 
   test('have valid Kubernetes objects, whose probes and mounts exist in the same pod', (t) => {
     const dir = temporaryDir(t)
-    const files = ['', '-ingress', '-control', '-monitor', '-restore'].map((part) => `kubernetes${part}.yaml`)
+    const files = ['', '-ingress', '-control', '-monitor', '-restore', '-redis'].map(
+      (part) => `kubernetes${part}.yaml`,
+    )
     const all = files.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS()))
     // This kind is defined by the Prometheus operator.
     const objects = all.filter(({ kind }) => kind !== 'ServiceMonitor')
-    assert.deepEqual([all.length, objects.length], [8, 7])
+    assert.deepEqual([all.length, objects.length], [10, 9])
     assert.doesNotMatch(JSON.stringify(objects), /"sleep":\{/, 'needs Kubernetes 1.30')
     assert.equal(kubernetesProblem(all, dir), undefined)
     const policy = objects.find(({ kind }) => kind === 'NetworkPolicy').spec

@@ -91,6 +91,13 @@ describe('the Helm chart', { skip, timeout: 300_000 }, () => {
     assert.deepEqual(items.at(-1), { key: 'shout', path: 'skills/shout/index.ts' })
   })
 
+  test('lets no pod start without Redis, unless its data is in a volume', () => {
+    const needsRedis = ({ values }: (typeof VARIANTS)[number]) =>
+      podOf(render(...values)).container.env.some(({ name }) => name === 'REDIS_URL')
+    const withoutRedis = VARIANTS.filter((variant) => !needsRedis(variant)).map(({ name }) => name)
+    assert.deepEqual(withoutRedis, ['the embedded store in a volume'])
+  })
+
   test('runs the daemon as the manifest does', () => {
     const manifest = readFileSync(join(root, 'ops/kubernetes.yaml'), 'utf8')
     const own = podOf(parseAllDocuments(manifest).map((document) => document.toJS()))
