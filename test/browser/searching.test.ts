@@ -76,6 +76,34 @@ describe('searching in the console', { timeout: 120_000 }, async () => {
     assert.equal(await page.getByRole('alert').filter({ hasText: 'understood' }).count(), 0)
   })
 
+  test('suggests keys and their values while one types, in messages, conversations and dead letters', async () => {
+    const options = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option')
+    for (const [view, label] of [
+      ['messages', 'Search messages'],
+      ['conversations', 'Search in what they wrote'],
+    ] as const) {
+      await page.goto(`${daemon.control}/#/${view}`)
+      const field = page.getByLabel(label)
+      await until(async () => (await field.inputValue()) === '', 'the empty field')
+      await field.fill('blue gate')
+      await options.filter({ hasText: 'gateway:' }).click()
+      await options.filter({ hasText: 'bank' }).click()
+      await page.waitForURL(/search=blue\+gateway%3Abank/)
+    }
+    await page.goto(`${daemon.control}/#/dead-letters`)
+    const letters = page.getByLabel('Search in the errors')
+    await letters.fill('route:')
+    assert.deepEqual(await options.allTextContents(), ['lost'])
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/dead-letters\?group=lost/)
+    await letters.fill('code:skill_failed no such thing')
+    await page.getByText('Nothing matches.').waitFor()
+    await letters.fill('')
+    await page.waitForURL(/dead-letters$/)
+    await page.goto(`${daemon.control}/#/messages`)
+  })
+
   test('shows a histogram of the results, whose bars narrow the list to a time; the back button undoes that', async () => {
     await box.fill('blue')
     const histogram = page.getByRole('slider', { name: /Messages over time/ })

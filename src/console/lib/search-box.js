@@ -1,23 +1,17 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { html } from './html.js'
 import { Modal } from './modal.js'
+import { isUnfinished, suggestionsFor } from './suggest.js'
 
 /** Delay (ms) after the last key before searching. */
 const SETTLE = 250
+let boxes = 0
 
-const WORDS = [
-  ['refund "out of stock"', 'in the subject or the text, each of them'],
-  ['from:ada', 'part of the id, name or address of the sender'],
-  ['status:dead,retrying', 'how it stands'],
-  ['gateway:shop', 'its gateway'],
-  ['route:orders', 'the route that took it'],
-  ['event:order.paid', 'its event name of a webhook or Slack'],
-  ['after:2h', 'since a time or an age: after:2026-11-21T10:00'],
-  ['before:yesterday', 'before a time'],
-]
-
-/** The search field. Its text is added to the address once typing pauses, or at once when the field loses the focus. */
-export function SearchBox({ value, set, focus, label = 'Search messages' }) {
+/**
+ * A search field. Its text is passed to `set` once typing pauses, or at once when the field loses the focus. `fields`: the keys that it
+ * knows, `{ key, about, values() }`, which are suggested while one types; `words`: what to write besides, `[text, meaning]`, for the help.
+ */
+export function SearchBox({ value, set, focus, label, placeholder, fields, words = [], also }) {
   const [text, setText] = useState(value)
   const [isHelp, setHelp] = useState(false)
   const input = useRef()
@@ -39,20 +33,87 @@ export function SearchBox({ value, set, focus, label = 'Search messages' }) {
     latest.current(text)
   }
   useEffect(() => {
+    // What follows a key is about to be typed or selected.
+    if (isUnfinished(text) && document.activeElement === input.current) return undefined
     const timer = setTimeout(settle, SETTLE)
     return () => clearTimeout(timer)
   }, [text])
+  const suggest = useSuggestions({ input, text, setText, fields })
   return html`<div class="search-box">
-    <input ref=${input} type="search" aria-label=${label} placeholder="Search: words, from:, status: …  /" value=${text} spellcheck=${false} autocomplete="off"
-      onInput=${(event) => setText(event.target.value)} onBlur=${settle} onKeyDown=${(event) => event.key === 'Escape' && event.target.blur()} />
+    <input ref=${input} type="search" aria-label=${label} placeholder=${placeholder} value=${text} spellcheck=${false} autocomplete="off" ...${suggest.attributes}
+      onInput=${(event) => {
+        setText(event.target.value)
+        suggest.open()
+      }} onBlur=${() => {
+        suggest.close()
+        settle()
+      }} onKeyDown=${(event) => {
+        if (suggest.key(event)) event.preventDefault()
+        else if (event.key === 'Escape') event.target.blur()
+        else if (event.key === 'Enter') settle()
+      }} />
     <button type="button" class="small" aria-label="Help with search words" aria-haspopup="dialog" onClick=${() => setHelp(true)}>?</button>
-    ${
-      isHelp &&
-      html`<${Modal} class="search-words" aria-label="Search words" leave=${() => setHelp(false)} onClick=${(event) => event.target.localName === 'dialog' && setHelp(false)}><b>Search words</b>
-      <dl class="facts">${WORDS.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
-      <p class="dim">All of them must hold. The same words work in <code>trivium message list --search</code>.</p><//>`
-    }
+    <${Suggestions} of=${suggest} />
+    ${isHelp && html`<${Help} ...${{ fields, words, also }} leave=${() => setHelp(false)} />`}
   </div>`
+}
+
+function Help({ fields, words, also, leave }) {
+  const rows = [...words, ...fields.map(({ key, example, about }) => [`${key}:${example ?? ''}`, about])]
+  return html`<${Modal} class="search-words" aria-label="Search words" leave=${leave} onClick=${(event) => event.target.localName === 'dialog' && leave()}><b>Search words</b>
+    <dl class="facts">${rows.map(([word, what]) => html`<div key=${word}><dt><code>${word}</code></dt><dd>${what}</dd></div>`)}</dl>
+    <p class="dim">All of them must hold. Type <code>:</code> to see the keys, and a key to see its values.${also}</p><//>`
+}
+
+/** The suggestions for the word at the caret, and the keys that select one. */
+function useSuggestions({ input, text, setText, fields }) {
+  const [isOpen, setOpen] = useState(false)
+  const [active, setActive] = useState(-1)
+  const [id] = useState(() => `suggestions-${boxes++}`)
+  const caret = input.current?.selectionStart ?? text.length
+  const { options, hint } = isOpen ? suggestionsFor(text, caret, fields) : { options: [] }
+  const close = () => setOpen(false)
+  const open = () => {
+    setActive(-1)
+    setOpen(true)
+  }
+  const accept = ({ insert, start, end }) => {
+    setText(text.slice(0, start) + insert + text.slice(end).trimStart())
+    setActive(-1)
+    requestAnimationFrame(() => {
+      input.current?.focus()
+      input.current?.setSelectionRange(start + insert.length, start + insert.length)
+      // The values of the key that was selected.
+      setOpen(insert.endsWith(':'))
+    })
+  }
+  const key = ({ key }) => {
+    if (options.length === 0) return false
+    const move = { ArrowDown: 1, ArrowUp: -1 }[key]
+    if (move) setActive((active + move + options.length + (active < 0 && move < 0 ? 1 : 0)) % options.length)
+    else if (key === 'Escape') close()
+    else if ((key === 'Enter' || key === 'Tab') && options[active]) accept(options[active])
+    else return false
+    return true
+  }
+  const isShown = options.length > 0
+  const attributes = {
+    role: 'combobox',
+    'aria-autocomplete': 'list',
+    'aria-expanded': String(isShown),
+    'aria-controls': isShown ? id : undefined,
+    'aria-activedescendant': active >= 0 && isShown ? `${id}-${active}` : undefined,
+  }
+  return { id, options, hint, active, accept, key, open, close, attributes }
+}
+
+function Suggestions({ of: { id, options, hint, active, accept } }) {
+  if (options.length === 0) return hint ? html`<p class="suggestions hint">${hint}</p>` : null
+  // The press of the mouse must not take the focus away.
+  return html`<ul class="suggestions" id=${id} role="listbox" aria-label="Suggestions">${options.map(
+    (option, at) =>
+      html`<li key=${option.text} id=${`${id}-${at}`} role="option" aria-selected=${at === active ? 'true' : 'false'} onMouseDown=${(event) => event.preventDefault()} onClick=${() => accept(option)}><code>${option.text}</code>${option.about && html` <span class="dim">${option.about}</span>`}</li>`,
+  )}</ul>`
 }
 
 /** What the daemon found wrong with the search words; undefined for other errors. */

@@ -1,22 +1,35 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { auditCsv } from '../../lib/audit-words.ts'
 import { invoke } from '../lib/api.js'
+import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
-import { now } from '../lib/live.js'
-import { Age, act, Badge, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { Age, act, CopyLink, Empty, Moment, StoreAway, useLoaded, Wait } from '../lib/parts.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
+import { save } from '../lib/save-file.js'
+import { SavedViews } from '../lib/saved.js'
+import { count } from '../lib/troubles.js'
+import { AuditEntryPage } from './audit-entry.js'
+import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
 
 const PAGE = 100
-const FILTERS = [
-  ['by', 'Who'],
-  ['action', 'Action'],
-  ['what', 'What'],
-]
+/** Entries of one call of an export, and the most that it contains. */
+const [EXPORT_PAGE, MOST_EXPORTED] = [1_000, 100_000]
+/** Polling interval (ms) of the newest entries. */
+const AGAIN = 10_000
+const STATUSES = ['done', 'denied', 'cancelled', 'failed']
+const KINDS = ['person', 'token', 'system']
+const NAMES = ['by', 'action', 'what', 'kind', 'outcome', 'since', 'until']
 
-/** Decisions and changes, newest first. */
-export function AuditPage({ query }) {
-  const names = [...FILTERS.map(([key]) => key), 'since', 'until']
-  const given = Object.fromEntries(names.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
+/** Decisions and changes, newest first, or one of them. */
+export function AuditPage({ path: [id], query }) {
+  return id === undefined
+    ? html`<${Entries} query=${query} />`
+    : html`<${AuditEntryPage} key=${id} id=${id} />`
+}
+
+function Entries({ query }) {
+  const given = Object.fromEntries(NAMES.flatMap((key) => (query[key] ? [[key, query[key]]] : [])))
   const [older, setOlder] = useState({ of: '', entries: [], next: undefined })
   const of = JSON.stringify(given)
   const loaded = useLoaded((signal) => entriesOf(given, signal), [of])
@@ -25,30 +38,118 @@ export function AuditPage({ query }) {
   const entries = [...(value?.entries ?? []), ...more.entries]
   const next = more.entries.length > 0 ? more.next : value?.next
   const titles = useTitles(entries)
+  // Older pages follow the first one, so it stays while they are shown.
+  const isWhole = more.entries.length === 0
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || !isWhole || reload(), AGAIN)
+    return () => clearInterval(timer)
+  }, [isWhole])
   const load = () =>
     act(async () => {
       const page = await invoke('audit-list', { ...given, limit: PAGE, before: next })
       setOlder({ of, entries: [...more.entries, ...page.entries], next: page.next })
     })
   return html`<section class="page" aria-labelledby="title">
-    <header class="bar"><h1 id="title">Audit</h1>
-      <div class="filter">${FILTERS.map(
-        ([key, label]) =>
-          html`<label class="pick" key=${key}><span>${label}</span><input type="text" value=${query[key] ?? ''} onInput=${(event) => replace('audit', { ...query, [key]: event.target.value })} /></label>`,
-      )}
-        <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
-        <button type="button" onClick=${reload}>Reload</button></div></header>
+    <header class="bar"><h1 id="title">Audit</h1><${Filter} query=${query} given=${given} reload=${reload} /></header>
+    <div class="bar inbox"><div class="segments" role="group" aria-label="Result">${['', ...STATUSES].map((value) => html`<button key=${value} type="button" aria-pressed=${(query.outcome ?? '') === value} onClick=${() => replace('audit', { ...query, outcome: value })}>${value || 'all'}</button>`)}</div></div>
+    <${SavedViews} of="audit" query=${given} />
     <${StoreAway} />
     <${Wait} of=${loaded} what="the audit log" />
     ${value && entries.length === 0 && (of === '{}' ? html`<${Empty} title="No entries.">Decisions and changes are listed here, with who made them.<//>` : html`<${Empty} title="No entry matches."><a href=${link('audit')}>Clear the filters</a><//>`)}
     ${
       entries.length > 0 &&
       html`<div class="audit" tabindex="0" role="region" aria-label="Entries"><table>
-      <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">Via</th><th scope="col">Action</th><th scope="col">What</th><th scope="col">Outcome</th></tr></thead>
-      <tbody>${entries.map((entry, index) => html`<${Row} key=${`${entry.at} ${index}`} of=${entry} query=${query} titles=${titles} />`)}</tbody></table></div>`
+      <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Result</th></tr></thead>
+      <tbody>${entries.map((entry) => html`<${Row} key=${entry.id} of=${entry} query=${query} titles=${titles} />`)}</tbody></table></div>`
     }
     ${next !== undefined && html`<p><button type="button" onClick=${load}>Show older ones</button></p>`}
   </section>`
+}
+
+function Filter({ query, given, reload }) {
+  const known = useKnown()
+  const fields = [
+    {
+      key: 'by',
+      name: 'by',
+      example: 'anna',
+      about: 'who did it: a part of the name',
+      values: () => known.by,
+    },
+    {
+      key: 'action',
+      name: 'action',
+      example: 'dead-letter-*',
+      about: 'the action, or a glob',
+      values: () => known.action,
+    },
+    {
+      key: 'kind',
+      name: 'kind',
+      example: 'token',
+      about: 'a person, a token, or Trivium itself',
+      values: () => KINDS,
+    },
+    {
+      key: 'result',
+      name: 'outcome',
+      example: 'denied',
+      about: 'whether it was done, or an error code',
+      values: () => known.outcome,
+    },
+    {
+      key: 'object',
+      name: 'what',
+      example: 'shop',
+      about: 'a name or id that it applied to, or a reason',
+      values: () => known.what,
+    },
+  ]
+  const words = [['shop "order 4711"', 'the same as object:']]
+  const exported = () =>
+    act(async () => {
+      const entries = await allOf(given)
+      save(`audit-${new Date().toISOString().slice(0, 10)}.csv`, auditCsv(entries), 'text/csv')
+      return `${count(entries.length, 'entry').replace(/entrys$/, 'entries')} exported.`
+    })
+  return html`<search class="filter">
+    <${FilterBox} query=${query} set=${(change) => replace('audit', { ...query, ...change })} fields=${fields} rest="what" words=${words} label="Search the audit log" placeholder="Search: by:, action:, object: …  /" />
+    <${Range} query=${query} set=${(span) => replace('audit', { ...query, ...span })} />
+    <button type="button" onClick=${exported}>Export CSV</button>
+    <${CopyLink} />
+    <button type="button" onClick=${reload}>Reload</button></search>`
+}
+
+/** The authors, actions, outcomes and objects of the newest entries, which the search suggests. */
+function useKnown() {
+  const { value = [] } = useLoaded(
+    async (signal) => (await invoke('audit-list', { limit: EXPORT_PAGE }, signal)).entries,
+    [],
+  )
+  const distinct = (of) => [...new Set(value.flatMap(of))]
+  const codes = distinct(({ outcome }) => (outcome === 'ok' ? [] : [outcome]))
+  return {
+    by: distinct(({ by }) => by),
+    action: distinct(({ action }) => action).toSorted(),
+    outcome: [...new Set([...STATUSES, ...codes])],
+    what: distinct(({ target = {} }) => Object.values(target).filter((one) => typeof one === 'string')),
+  }
+}
+
+/** All entries that match, up to a limit. */
+async function allOf(given) {
+  const entries = []
+  let before
+  do {
+    const page = await invoke('audit-list', {
+      ...given,
+      limit: EXPORT_PAGE,
+      ...(before !== undefined && { before }),
+    })
+    entries.push(...page.entries)
+    before = page.next
+  } while (before !== undefined && entries.length < MOST_EXPORTED)
+  return entries
 }
 
 /** The first page. The log has no titles of requests, so decisions whose title has the wanted text are added here. */
@@ -62,15 +163,12 @@ async function entriesOf(given, signal) {
     readTitles(signal),
   ])
   const wanted = what.toLowerCase()
-  const isKnown = (entry) =>
-    page.entries.some(({ at, target }) => at === entry.at && target?.id === entry.target?.id)
+  const known = new Set(page.entries.map(({ id }) => id))
   const byTitle = decisions.entries.filter(
-    (entry) => !isKnown(entry) && titles.get(entry.target?.id)?.toLowerCase().includes(wanted),
+    ({ id, target }) => !known.has(id) && titles.get(target?.id)?.toLowerCase().includes(wanted),
   )
   return { ...page, entries: [...page.entries, ...byTitle].toSorted((a, b) => b.at - a.at) }
 }
-
-const DECISION = 'approval-decide'
 
 /** The titles of requests by id. */
 async function readTitles(signal) {
@@ -78,82 +176,20 @@ async function readTitles(signal) {
   return new Map(requests.map(({ id, title }) => [id, title]))
 }
 
-/** The person and the action link to their entries. */
-function Row({ of: { at, by, via, action, target = {}, outcome, from }, query, titles }) {
-  return html`<tr><td class="time whole-words"><${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span></td>
-    <td class="by whole-words" title=${from}><${Only} text=${by} to=${{ ...query, by }} /></td><td class="via">${via}</td>
-    <td class="action"><${Only} text=${action} to=${{ ...query, action }} />${isDryRun(action, target) && html` <${Badge}>dry run<//>`}</td>
-    <td class="target"><${What} action=${action} target=${target} titles=${titles} /></td>
-    <td class="outcome"><${Badge} kind=${outcome === 'ok' ? 'good' : 'bad'}>${outcome}<//></td></tr>`
-}
-
-/** Whether it only counted what it would change. */
-function isDryRun(action, { dryRun, confirm }) {
-  return dryRun === true || (action === 'person-erase' && confirm !== true)
-}
-
-function Only({ text, to }) {
-  return html`<a class="plain-text" title=${`Only ${text}`} href=${link('audit', to)}>${text}</a>`
-}
-
-/** The addresses of the objects in an entry, by the name of the argument. */
-const PAGES = {
-  messageId: (id) => ['messages', id],
-  gateway: (name) => ['gateways', name],
-  skill: (name) => ['skills', name],
-  route: (name) => ['configuration', name],
-  conversation: (name, { gateway }) => (gateway ? ['conversations', gateway, name] : undefined),
-  queue: (name, { topic }) => (topic ? ['queues', topic, name] : undefined),
-}
-/** The same for arguments called `id` or `name`, whose meaning depends on the action. */
-const OF_ACTIONS = [
-  [/^dead-letter-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
-  [/^approval-/, 'id', () => ['approvals']],
-  [/^subscription-/, 'name', (name) => pushOf(name)],
-]
-
-function pushOf(name) {
-  const found = now.value?.subscriptions?.find((each) => each.name === name)
-  return found && ['queues', found.topic, name]
-}
-
-function pageOf(action, target, name, text) {
-  const ofAction = OF_ACTIONS.find(([pattern, argument]) => argument === name && pattern.test(action))
-  return (ofAction?.[2] ?? PAGES[name])?.(text, target)
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-
-const NAMES = { messageId: 'message', id: '', do: '' }
-const TIMES = new Set(['since', 'until', 'at'])
-/** Flags that an action always has: they say nothing. */
-const ALWAYS = new Set(['all', 'confirm'])
-
-/** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
-function What({ action, target, titles }) {
-  const { id, ...others } = target
-  const title = action === DECISION ? titles?.get(id) : undefined
-  const shown = Object.entries(title ? others : target).filter(([name]) => !ALWAYS.has(name))
-  return html`${title && html`<a href=${link('approvals')}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}><span class="dim">${NAMES[name] ?? name}</span> <${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
-}
-
-function Value({ name, value, action, target }) {
-  if (TIMES.has(name)) return html`<${When} at=${value} />`
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
-  const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
-  return path ? html`<a href=${link(path)}>${short}</a>` : short
-}
-
-/** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
-function When({ at }) {
-  const time = new Date(at)
-  return Number.isNaN(time.getTime()) ? String(at) : html`<${Moment} at=${time.getTime()} />`
-}
-
 /** The titles of decided requests by id, read once an entry needs them. */
 function useTitles(entries) {
   const isNeeded = entries.some(({ action }) => action === DECISION)
   const { value } = useLoaded(async (signal) => (isNeeded ? readTitles(signal) : undefined), [isNeeded])
   return value
+}
+
+/** The person and the action link to their entries, the words to the entry. */
+function Row({ of: entry, query, titles }) {
+  const { at, by, via, action, id, status, reason, error, from } = entry
+  return html`<tr class=${status}><td class="time"><a data-row class="plain-text" href=${link(['audit', id])}><${Age} at=${at} /> ago</a> <span class="dim"><${Moment} at=${at} /></span></td>
+    <td class="by"><${Who} of=${entry} to=${link('audit', { ...query, by })} /><span class="about" title=${from}>${via}</span></td>
+    <td class="what"><p><b>${inWords(entry)}</b> <${What} of=${entry} titles=${titles} /></p>
+      ${reason && html`<p class="dim"><q>${reason}</q></p>`}${error && html`<p class=${status === 'failed' ? 'error' : 'dim'}>${error}</p>`}
+      <p class="about"><a class="plain-text" title=${`Only ${action}`} href=${link('audit', { ...query, action })}>${action}</a></p></td>
+    <td class="outcome"><${Result} of=${entry} /></td></tr>`
 }

@@ -3,13 +3,14 @@ import { invoke, openStream } from '../lib/api.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
+import { gatewayNames, MessageSearch } from '../lib/message-search.js'
 import { usePages } from '../lib/pages.js'
 import { Age, Badge, CopyLink, Empty, Gist, Loading, Outcome, Problem, useLoaded } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
 import { Range } from '../lib/range.js'
 import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
-import { SearchBox, searchProblem } from '../lib/search-box.js'
+import { searchProblem } from '../lib/search-box.js'
 import { count } from '../lib/troubles.js'
 import { authorOf } from './authors.js'
 import { Conversation } from './conversation.js'
@@ -83,9 +84,9 @@ function Conversations({ query }) {
 }
 
 function Filter({ query, set }) {
-  const gateways = (now.value?.gateways ?? []).map(({ name }) => name)
+  const gateways = gatewayNames()
   return html`<search class="filter">
-    <${SearchBox} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
+    <${MessageSearch} label="Search in what they wrote" value=${query.search ?? query.text ?? ''} set=${(search) => set({ search, text: '' })} />
     <label class="pick"><span>Gateway</span><select value=${query.gateway ?? ''} onChange=${(event) => set({ gateway: event.target.value })}>
       <option value="">any</option>${gateways.map((name) => html`<option key=${name}>${name}</option>`)}
     </select></label>

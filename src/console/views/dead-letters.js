@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
 import { causeOf } from '../lib/cause.js'
+import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { Jobs, startedJobs } from '../lib/jobs.js'
 import { List } from '../lib/list.js'
@@ -78,7 +79,7 @@ function Groups({ filter }) {
       <h1 id="title">Dead letters</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
       <search class="filter">
-        <input type="search" aria-label="Search in the errors" placeholder="Search in the errors  /" value=${filter.error ?? ''} onChange=${(event) => replace('dead-letters', { ...filter, error: event.target.value })} />
+        <${LetterSearch} filter=${filter} groups=${groups} />
         <${Range} query=${filter} set=${(span) => replace('dead-letters', { ...filter, ...span })} />
         <${CopyLink} />
       </search>
@@ -92,6 +93,37 @@ function Groups({ filter }) {
       <ul class="groups">${groups?.map((group) => html`<li key=${keyOfGroup(group)} class="card"><${Group} group=${group} within=${within} reload=${show} /></li>`)}</ul>
     </div>
   </section>`
+}
+
+const WORDS = [['timeout "no such customer"', 'in the text of the error']]
+
+/** Searches by queue, route, code and error; the listed kinds are suggested. */
+function LetterSearch({ filter, groups = [] }) {
+  const distinct = (of) => () => [...new Set(groups.map(of))].filter(Boolean)
+  const fields = [
+    {
+      key: 'queue',
+      name: 'queue',
+      example: 'dispatch',
+      about: 'dispatch, outbox, push/NAME …',
+      values: distinct(({ queue }) => queue),
+    },
+    {
+      key: 'route',
+      name: 'group',
+      example: 'orders',
+      about: 'its route, or gateway of a reply',
+      values: distinct(({ group }) => group),
+    },
+    {
+      key: 'code',
+      name: 'code',
+      example: 'skill_failed',
+      about: 'the code of the error',
+      values: distinct(({ code }) => code),
+    },
+  ]
+  return html`<${FilterBox} query=${filter} set=${(change) => replace('dead-letters', { ...filter, ...change })} fields=${fields} rest="error" words=${WORDS} label="Search in the errors" placeholder="Search in the errors: words, queue:, code: …  /" />`
 }
 
 const keyOfGroup = ({ queue, group, code, pattern }) => [queue, group, code, pattern].join(' ')

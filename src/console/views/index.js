@@ -69,7 +69,7 @@ export const VIEWS = [
   { path: 'jobs', title: 'Jobs', parts: 0, Page: later.page('JobsPage') },
   { path: 'compose', title: 'Test message', parts: 0, Page: later.page('ComposePage') },
   { path: 'people', title: 'People', begins: true, parts: 0, Page: later.page('PeoplePage') },
-  { path: 'audit', title: 'Audit', parts: 0, Page: later.page('AuditPage') },
+  { path: 'audit', title: 'Audit', parts: 1, Page: later.page('AuditPage') },
   { path: 'configuration', title: 'Configuration', parts: 1, Page: later.page('ConfigurationPage') },
 ]
 

@@ -5,7 +5,8 @@ import { causeOf } from '../lib/cause.js'
 import { Histogram } from '../lib/histogram.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
-import { changes, clock, now, rowHeight } from '../lib/live.js'
+import { changes, clock, rowHeight } from '../lib/live.js'
+import { gatewayNames, MessageSearch, OUTCOMES } from '../lib/message-search.js'
 import {
   Age,
   Copy,
@@ -25,26 +26,10 @@ import { Range } from '../lib/range.js'
 import { retryLetters } from '../lib/retry.js'
 import { go, link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
-import { SearchBox, searchProblem } from '../lib/search-box.js'
+import { searchProblem } from '../lib/search-box.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { useMessages } from '../lib/tail.js'
 import { count } from '../lib/troubles.js'
-
-/** As OUTCOMES of src/core/message-query.ts. */
-const OUTCOMES = [
-  'waiting',
-  'running',
-  'retrying',
-  'approval',
-  'replying',
-  'done',
-  'dead',
-  'dropped',
-  'merged',
-  'unrouted',
-  'bounced',
-  'suppressed',
-]
 
 /** Live tail, search and filter. The filter is in the address. */
 export function MessagesPage({ query }) {
@@ -173,15 +158,13 @@ export function senderOf(from = {}) {
 }
 
 function Filter({ filter, set, focus }) {
-  const gateways = [
-    ...new Set([...(now.value?.gateways ?? []).map(({ name }) => name), filter.gateway].filter(Boolean)),
-  ]
+  const gateways = [...new Set([...gatewayNames(), filter.gateway].filter(Boolean))]
   const pick = (name, label, options) => html`<label class="pick"><span>${label}</span>
     <select value=${filter[name] ?? ''} onChange=${(event) => set({ [name]: event.target.value })}>
       <option value="">any</option>${options.map((value) => html`<option key=${value} value=${value}>${value}</option>`)}
     </select></label>`
   return html`<search class="filter">
-    <${SearchBox} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} />
+    <${MessageSearch} value=${filter.search ?? ''} set=${(search) => set({ search })} focus=${focus} />
     ${pick('gateway', 'Gateway', gateways)}
     ${pick('outcome', 'Outcome', [...new Set([...OUTCOMES, filter.outcome].filter(Boolean))])}
     <${Range} query=${filter} set=${set} />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { percent } from '../lib/money.js'
@@ -15,14 +16,48 @@ export function Refusals({ gateway }) {
     [gateway, refused],
   )
   const { value } = loaded
+  const [filter, setFilter] = useState({})
   if (!value) return html`<${Wait} of=${loaded} what="the refusals" />`
-  const { refusals, groups } = value
-  if (refusals.length === 0 && !loaded.error) return html`<p class="dim">None since this daemon started.</p>`
+  if (value.refusals.length === 0 && !loaded.error)
+    return html`<p class="dim">None since this daemon started.</p>`
+  const { refusals, groups } = matching(value, filter)
+  const isFiltered = Object.values(filter).some(Boolean)
   const runs = runsOf(refusals)
-  const isOpen = groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
-  return html`<${Wait} of=${loaded} what="the refusals" /><ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
+  const isOpen = isFiltered || groups.length === 0 || (gateway !== undefined && runs.length <= FEW)
+  return html`<${Wait} of=${loaded} what="the refusals" />
+    ${value.refusals.length > FEW && html`<search class="filter"><${RefusalSearch} of=${value} isOne=${gateway !== undefined} filter=${filter} set=${(change) => setFilter({ ...filter, ...change })} /></search>`}
+    ${isFiltered && refusals.length === 0 && html`<p class="dim">None of the kept refusals matches.</p>`}
+    <ul class="refusal-groups">${groups.map((group) => html`<li key=${`${group.gateway} ${group.reason}`} class="card"><${RefusalGroup} of=${group} isOne=${gateway !== undefined} refusals=${refusals} /></li>`)}</ul>
     <details open=${isOpen}><summary>Each refusal, newest first<${Limit} refusals=${refusals} runs=${runs} isOne=${gateway !== undefined} /></summary>
     <ul class="refusals">${runs.slice(0, MAX_ROWS).map((run, index) => html`<li key=${`${run[0].at} ${index}`}><${Refusal} of=${run[0]} since=${run.at(-1).at} many=${run.length} /></li>`)}</ul></details>`
+}
+
+/** Searches by gateway, reason and sender; those of the shown refusals are suggested. */
+function RefusalSearch({ of: { refusals }, isOne, filter, set }) {
+  const distinct = (name) => () => [...new Set(refusals.map((one) => one[name]).filter(Boolean))]
+  const gateway = { key: 'gateway', name: 'gateway', about: 'its gateway', values: distinct('gateway') }
+  const fields = [
+    ...(isOne ? [] : [gateway]),
+    { key: 'reason', name: 'reason', about: 'why it was refused', values: distinct('reason') },
+    { key: 'from', name: 'from', about: 'a part of the address of the sender', values: distinct('from') },
+  ]
+  return html`<${FilterBox} query=${filter} set=${set} fields=${fields} rest="text" words=${WORDS} label="Search the refusals" placeholder="Search: words, reason:, from: …" />`
+}
+
+const WORDS = [['"order 4711"', 'in the explanation or in what was sent']]
+
+/** The refusals that match a filter, and their groups. */
+function matching({ refusals, groups }, { gateway, reason, from, text }) {
+  const isIn = (wanted, value = '') =>
+    wanted === undefined || String(value).toLowerCase().includes(wanted.toLowerCase())
+  const isSame = (wanted, value) => wanted === undefined || wanted === value
+  const ofKind = (one) => isSame(gateway, one.gateway) && isSame(reason, one.reason)
+  const found = refusals.filter(
+    (one) => ofKind(one) && isIn(from, one.from) && isIn(text, `${one.why} ${one.body}`),
+  )
+  const isLeft = (group) =>
+    (!from && !text) || found.some((one) => one.gateway === group.gateway && one.reason === group.reason)
+  return { refusals: found, groups: groups.filter((group) => ofKind(group) && isLeft(group)) }
 }
 
 const MINUTE = 60_000

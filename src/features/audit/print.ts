@@ -3,7 +3,7 @@ import { fields, type Printers, secondOf } from '../../core/readable.ts'
 import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { paint } from '../../lib/paint.ts'
-import { shorten, shortId } from '../../lib/short-text.ts'
+import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { listTable } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
@@ -70,5 +70,6 @@ function targetOf(action: string, target: JsonObject, titles: JsonObject): strin
 
 function textOf(name: string, value: Json): string {
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
+  if (name === 'for' && typeof value === 'number') return age(0, value)
   return typeof value === 'string' ? shortId(value) : JSON.stringify(value)
 }

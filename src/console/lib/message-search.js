@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals'
+import { invoke } from './api.js'
+import { html } from './html.js'
+import { now } from './live.js'
+import { SearchBox } from './search-box.js'
+
+/** As OUTCOMES of src/core/message-query.ts. */
+export const OUTCOMES = [
+  'waiting',
+  'running',
+  'retrying',
+  'approval',
+  'replying',
+  'done',
+  'dead',
+  'dropped',
+  'merged',
+  'unrouted',
+  'bounced',
+  'suppressed',
+]
+
+/** Ages and times that `after:` and `before:` suggest. */
+const TIMES = ['15m', '1h', '24h', '7d', 'today', 'yesterday']
+
+/** The names of the routes, read when somebody first searches. */
+const routes = signal()
+
+function routeNames() {
+  if (routes.value === undefined) {
+    routes.value = []
+    invoke('route-list').then(
+      (found) => {
+        routes.value = found.map(({ name }) => name)
+      },
+      () => undefined,
+    )
+  }
+  return routes.value
+}
+
+export function gatewayNames() {
+  return (now.value?.gateways ?? []).map(({ name }) => name)
+}
+
+/** As SEARCH_KEYS of src/core/search-words.ts. */
+const FIELDS = [
+  { key: 'from', example: 'ada', about: 'part of the id, name or address of the sender' },
+  { key: 'status', example: 'dead,retrying', about: 'how it stands', values: () => OUTCOMES },
+  { key: 'gateway', example: 'shop', about: 'its gateway', values: gatewayNames },
+  { key: 'route', example: 'orders', about: 'the route that took it', values: routeNames },
+  { key: 'transport', example: 'webhook', about: 'its transport', values: transports },
+  { key: 'conversation', about: 'the id of its conversation' },
+  { key: 'event', example: 'order.paid', about: 'its event name of a webhook or Slack' },
+  {
+    key: 'after',
+    example: '2h',
+    about: 'since a time or an age: after:2026-11-21T10:00',
+    values: () => TIMES,
+  },
+  { key: 'before', example: 'yesterday', about: 'before a time', values: () => TIMES },
+]
+
+function transports() {
+  return (now.value?.gateways ?? []).map(({ transport }) => transport).filter(Boolean)
+}
+
+const WORDS = [['refund "out of stock"', 'in the subject or the text, each of them']]
+const ALSO = html` The same words work in <code>trivium message list --search</code>.`
+
+/** The search field of messages, with the words of `message list --search`. */
+export function MessageSearch({ value, set, focus, label = 'Search messages' }) {
+  return html`<${SearchBox} ...${{ value, set, focus, label }} placeholder="Search: words, from:, status: …  /" fields=${FIELDS} words=${WORDS} also=${ALSO} />`
+}

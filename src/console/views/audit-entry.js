@@ -1,0 +1,59 @@
+import { invoke } from '../lib/api.js'
+import { html } from '../lib/html.js'
+import { Age, Copy, CopyLink, Empty, Facts, Json, Moment, useLoaded, Wait } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
+import { authorIn, inWords, Result, What, When, Who } from './audit-parts.js'
+
+/** One entry of the audit log: who, what, why, with which result, and what it changed. */
+export function AuditEntryPage({ id }) {
+  const loaded = useLoaded(async (signal) => (await invoke('audit-list', { id }, signal)).entries, [id])
+  const [entry] = loaded.value ?? []
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="audit" title="Audit" />
+    <${Wait} of=${loaded} what="the entry" />
+    ${loaded.value && !entry && html`<h1 id="title">Audit</h1><${Empty} title="There is no such entry.">Retention removed it, or its id is another one.<//>`}
+    ${entry && html`<${Entry} of=${entry} />`}
+  </section>`
+}
+
+function Entry({ of: entry }) {
+  const { at, by, via, from, action, outcome, status, reason, error, result, changes, target } = entry
+  const { known } = authorIn(entry)
+  const facts = {
+    who: html`<${Who} of=${entry} to=${link('audit', { by })} /> <span class="dim">${known}</span>`,
+    via: from ? html`${via} <span class="dim">from ${from}</span>` : via,
+    when: html`<${Moment} at=${at} /> <span class="dim"><${Age} at=${at} /> ago</span>`,
+    action: html`<a href=${link('audit', { action })}>${action}</a>`,
+    object: target && html`<${What} of=${entry} />`,
+    reason: reason && html`<q>${reason}</q>`,
+    error: status !== 'done' && html`<span class="error">${error ?? ''}</span> <code>${outcome}</code>`,
+    ...Object.fromEntries(Object.entries(result ?? {}).map(([name, value]) => [name, shown(name, value)])),
+  }
+  const others = Object.entries(target ?? {}).find(([, value]) => typeof value === 'string')
+  return html`<header class="bar"><h1 id="title">${inWords(entry)} <${Result} of=${entry} /></h1>
+      <div class="buttons">${others && html`<a class="button" href=${link('audit', { what: others[1] })}>All about this object</a>`}
+        <${CopyLink} /><${Copy} text=${() => JSON.stringify(entry, null, 2)} label="Copy as JSON" /></div></header>
+    <${Facts} of=${facts} />
+    ${changes && html`<h2>Changes</h2><${Changes} of=${changes} />`}
+    <details><summary>Whole entry</summary><${Json} value=${entry} label="Entry" /></details>`
+}
+
+function shown(name, value) {
+  if (name === 'job') return html`<a href=${link('jobs')}>${value}</a>`
+  return typeof value === 'number' ? value.toLocaleString('en') : String(value)
+}
+
+/** What was before and after, side by side. */
+function Changes({ of }) {
+  return html`<div class="scrolls" tabindex="0" role="region" aria-label="Changes"><table class="changed"><thead><tr><th scope="col">what</th><th scope="col">before</th><th scope="col">after</th></tr></thead>
+    <tbody>${Object.entries(of).map(([name, { before, after }]) => html`<tr key=${name}><td><b>${name}</b></td><td class="before"><${State} of=${before} /></td><td class="after"><${State} of=${after} /></td></tr>`)}</tbody></table></div>`
+}
+
+const TIMES = new Set(['since', 'until'])
+
+function State({ of }) {
+  if (of === null) return html`<span class="dim">none</span>`
+  if (typeof of !== 'object' || Array.isArray(of)) return typeof of === 'string' ? of : JSON.stringify(of)
+  return html`<dl class="facts">${Object.entries(of).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${TIMES.has(name) ? html`<${When} at=${value} />` : typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`)}</dl>`
+}

@@ -1,0 +1,100 @@
+import { actionInWords } from '../../lib/audit-words.ts'
+import { html } from '../lib/html.js'
+import { now } from '../lib/live.js'
+import { Moment, span } from '../lib/parts.js'
+import { link } from '../lib/router.js'
+
+/** An author of the log: their name, and how they are known. */
+export function authorIn({ by, kind }) {
+  if (kind === 'system') return { name: 'Trivium', known: 'Trivium itself' }
+  if (by === 'control-token') return { name: 'control token', known: 'control token, without a name' }
+  const [, how, name = by] = /^(oidc|control-token|token):(.*)$/s.exec(by) ?? []
+  return { name, known: HOW[how] ?? (/^[^:\s]+@[^@\s]+$/.test(by) ? 'command line' : 'sender of a message') }
+}
+
+const HOW = {
+  oidc: 'signed in at the identity provider',
+  'control-token': 'signed in with the control token; the name is not verified',
+  token: 'token of a program',
+}
+
+const ICONS = { person: '●', token: '◆', system: '⚙' }
+
+/** An author with a sign for their kind. */
+export function Who({ of: entry, to }) {
+  const { name, known } = authorIn(entry)
+  return html`<span class=${`actor ${entry.kind}`} aria-label=${entry.kind} role="img" title=${entry.kind}>${ICONS[entry.kind]}</span> <a class="plain-text" title=${`${entry.by}: ${known}. Only what they did`} href=${to}>${name}</a>`
+}
+
+const SIGNS = { done: '✓', denied: '⊘', cancelled: '–', failed: '✕' }
+const KINDS = { done: 'good', denied: 'warn', cancelled: 'dim', failed: 'bad' }
+
+/** Whether it was done; a code tells why not. */
+export function Result({ of: { status, outcome } }) {
+  return html`<span class=${`badge ${KINDS[status] ?? 'bad'}`} title=${outcome}>${SIGNS[status] ?? '✕'} ${status}</span>`
+}
+
+/** `Dropped a dead letter`. */
+export function inWords(entry) {
+  const words = actionInWords(entry)
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** The addresses of the objects in an entry, by the name of the argument. */
+const PAGES = {
+  messageId: (id) => ['messages', id],
+  gateway: (name) => ['gateways', name],
+  skill: (name) => ['skills', name],
+  route: (name) => ['configuration', name],
+  conversation: (name, { gateway }) => (gateway ? ['conversations', gateway, name] : undefined),
+  queue: (name, { topic }) => (topic ? ['queues', topic, name] : undefined),
+}
+/** The same for arguments called `id` or `name`, whose meaning depends on the action. */
+const OF_ACTIONS = [
+  [/^(?:dead-letter|message)-/, 'id', (id) => (UUID.test(id) ? ['messages', id] : undefined)],
+  [/^approval-/, 'id', () => ['approvals']],
+  [/^job-/, 'id', () => ['jobs']],
+  [/^subscription-/, 'name', (name) => pushOf(name)],
+]
+
+function pushOf(name) {
+  const found = now.value?.subscriptions?.find((each) => each.name === name)
+  return found && ['queues', found.topic, name]
+}
+
+function pageOf(action, target, name, text) {
+  const ofAction = OF_ACTIONS.find(([pattern, argument]) => argument === name && pattern.test(action))
+  return (ofAction?.[2] ?? PAGES[name])?.(text, target)
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+
+const NAMES = { messageId: 'message', id: '', do: '', name: '' }
+const TIMES = new Set(['since', 'until', 'at'])
+/** Flags that an action always has: they say nothing. */
+const ALWAYS = new Set(['all', 'confirm'])
+export const DECISION = 'approval-decide'
+
+/** The objects of an entry. A decision shows the title of its request, which the log itself does not keep. */
+export function What({ of: { action, target = {} }, titles }) {
+  const { id, ...others } = target
+  const title = action === DECISION ? titles?.get(id) : undefined
+  const isInWords = (name) => ALWAYS.has(name) || (action === DECISION && name === 'status')
+  const shown = Object.entries(title ? others : target).filter(([name]) => !isInWords(name))
+  return html`${title && html`<a href=${link('approvals')}><b title=${id}>${title}</b></a> `}${shown.map(([name, value]) => html`<span key=${name}>${(NAMES[name] ?? name) && html`<span class="dim">${NAMES[name] ?? name}</span> `}<${Value} name=${name} value=${value} action=${action} target=${target} /> </span>`)}`
+}
+
+function Value({ name, value, action, target }) {
+  if (TIMES.has(name)) return html`<${When} at=${value} />`
+  if (name === 'for' && typeof value === 'number') return span(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const short = UUID.test(text) ? html`<code title=${text}>…${text.slice(-8)}</code>` : text
+  const path = typeof value === 'string' ? pageOf(action, target, name, text) : undefined
+  return path ? html`<a href=${link(path)}>${short}</a>` : short
+}
+
+/** A time of an argument: Unix ms, ISO 8601, or an age such as `2h`, which stays. */
+export function When({ at }) {
+  const time = new Date(at)
+  return Number.isNaN(time.getTime()) ? String(at) : html`<${Moment} at=${time.getTime()} />`
+}

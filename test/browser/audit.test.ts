@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
+
+const ROUTES = `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+routes: [{ name: all, skill: echo }]
+tokens: [{ name: worker, token: a-token-of-a-worker, skills: ["dead-letter-*"], gateways: [shop] }]
+`
+
+describe('the audit log in the console', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, show, press, shots } = await openConsole(() => daemon)
+  const rows = page.getByRole('region', { name: 'Entries' }).getByRole('row')
+  const search = page.getByLabel('Search the audit log')
+  const options = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option')
+  const call = (skill: string, args: object, token = daemon.token) =>
+    fetch(`${daemon.control}/v1/skills/${skill}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(args),
+    })
+  await call('gateway-pause', { gateway: 'shop', reason: 'the warehouse is down' })
+  await call('gateway-resume', { gateway: 'shop' })
+  await call('dead-letter-drop', { id: 'x' }, 'a-token-of-a-worker')
+  await call('route-pause', { route: 'none' })
+
+  test('says who did what, why, and whether it was done, denied or failed', async () => {
+    await show('audit')
+    const paused = rows.filter({ hasText: 'Paused a gateway' })
+    await paused.getByText('the warehouse is down').waitFor()
+    await paused.getByText('✓ done').waitFor()
+    await paused.getByRole('link', { name: 'shop', exact: true }).waitFor()
+    await paused.getByRole('img', { name: 'token' }).waitFor()
+    await rows.filter({ hasText: 'Tried to drop a dead letter' }).getByText('⊘ denied').waitFor()
+    await rows.filter({ hasText: 'Tried to pause a route' }).getByText('✕ failed').waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit')
+    await page.getByRole('group', { name: 'Result' }).getByRole('button', { name: 'denied' }).click()
+    await until(async () => (await rows.count()) === 2, 'the head and one denied call')
+    assert.match(page.url(), /outcome=denied/)
+  })
+
+  test('suggests keys after a colon, and then values', async () => {
+    await show('audit')
+    await search.fill(':')
+    assert.deepEqual(await options.locator('code').allTextContents(), [
+      ...['by:', 'action:', 'kind:', 'result:', 'object:'],
+    ])
+    assert.deepEqual(await faultsOf(page), [])
+    await search.fill('act')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await options.filter({ hasText: 'gateway-resume' }).click()
+    await page.waitForURL(/action=gateway-resume/)
+    await until(async () => (await rows.count()) === 2, 'one entry')
+    assert.equal(await search.inputValue(), 'action:gateway-resume ')
+    await search.fill('action:gateway-* object:"shop" resul:done')
+    await page.getByRole('alert').getByText('resul: is not a known key').waitFor()
+    await search.fill('action:gateway-* warehouse')
+    await page.waitForURL(/action=gateway-\*&what=warehouse/)
+    await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
+    await search.press('Escape')
+    await page.reload()
+    assert.equal(await search.inputValue(), 'action:gateway-* warehouse')
+  })
+
+  test('shows one entry whole, with what was before and after, at an address of its own', async () => {
+    await show('audit?action=gateway-resume')
+    await rows.getByRole('link', { name: /ago$/ }).first().click()
+    await page.getByRole('heading', { name: 'Resumed a gateway ✓ done' }).waitFor()
+    const changes = page.getByRole('region', { name: 'Changes' })
+    await changes.getByText('the warehouse is down').waitFor()
+    await changes.getByText('none', { exact: true }).waitFor()
+    await page.getByText('127.0.0.1').first().waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('audit-entry')
+    const { url } = { url: page.url() }
+    await page.reload()
+    assert.equal(page.url(), url)
+    await page.getByRole('link', { name: 'All about this object' }).click()
+    await rows.filter({ hasText: 'Paused a gateway' }).waitFor()
+    await show('audit/00000000-0000-7000-8000-000000000000')
+    await page.getByText('There is no such entry.').waitFor()
+  })
+
+  test('exports all entries that match as CSV', async () => {
+    await show('audit?action=gateway-*')
+    await rows.first().waitFor()
+    const saved = page.waitForEvent('download')
+    await press('Export CSV')
+    const [head, ...lines] = readFileSync(await (await saved).path(), 'utf8')
+      .trimEnd()
+      .split('\r\n')
+    assert.match(head ?? '', /^time,by,kind,via,action,/)
+    assert.equal(lines.length, 2)
+    assert.match(lines[1] ?? '', /gateway-pause.*the warehouse is down/)
+  })
+})
