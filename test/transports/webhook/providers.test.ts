@@ -26,8 +26,15 @@ const SAMPLES: Record<string, Sample> = {
   Plaid: PLAID_SAMPLE,
 }
 
-/** `also`: the last column of the table of presets. */
-type Row = { provider: string; verify: Record<string, unknown>; key: string; also: string }
+/** `also`: the last column of the table of presets. `more`: further options of a recipe. */
+type Row = {
+  provider: string
+  verify: Record<string, unknown>
+  hasSecret: boolean
+  key: string
+  also: string
+  more: object
+}
 
 const guide = readFileSync(new URL('../../../docs/webhook-providers.md', import.meta.url), 'utf8')
 /** The default keys of the presets. Providers that are not here send no id. */
@@ -39,15 +46,14 @@ const PRESET_KEYS: Record<string, string> = {
   Discord: '`data.body.id`',
   'Front (application)': '`data.body.payload.id`',
   'GitHub, Gitea, Forgejo': '`header.x-github-delivery`',
-  'GitHub (form)': '`header.x-github-delivery`',
   GitLab: '`header.idempotency-key`',
   HubSpot: '`data.body.eventId`',
   Intercom: '`data.body.id`',
   'Lark, Feishu': 'ev-lark-1',
   Linear: '`header.linear-delivery`',
-  'Mailgun (event)': '`data.body.signature.token`',
-  'Mailgun (mail)': '`data.body.token`',
-  'Mailgun (mail with files)': '`data.body.token`',
+  Mailgun: '`data.body.signature.token`',
+  'Mailgun / mail': '`data.body.token`',
+  'Mailgun / mail with files': '`data.body.token`',
   'Meta (Facebook, Instagram, WhatsApp)': 'hash of the event',
   'Microsoft Graph': '`data.body.id`',
   'OpenAI, Resend, Svix': '`header.webhook-id`',
@@ -69,11 +75,31 @@ const PRESET_KEYS: Record<string, string> = {
   Zoom: 'hash of the body',
 }
 
-const presets = tableBelow('Presets').map(([provider = '', verify = '', also = '']): Row => {
-  return { provider, verify: verifyIn(provider, verify), key: PRESET_KEYS[provider] ?? '–', also }
+/** The name of the row of a sample: `Mailgun / mail` is a second sample of `Mailgun`. */
+const rowOf = (sample: string) => sample.split(' / ')[0]
+
+const names = Object.keys(SAMPLES)
+const presets = tableBelow('Presets').flatMap(([provider = '', verify = '', secret = '', also = '']) => {
+  const row = { verify: verifyIn(provider, verify), hasSecret: secret !== 'none', also, more: {} }
+  // A row without a sample stays, so that a test fails.
+  const samples = names.filter((name) => rowOf(name) === provider)
+  return (samples.length === 0 ? [provider] : samples).map((name): Row => {
+    const key = PRESET_KEYS[name] ?? PRESET_KEYS[provider] ?? 'none'
+    return { ...row, provider: name, key }
+  })
 })
-const recipes = tableBelow('Recipes').map(([provider = '', verify = '', key = '']): Row => {
-  return { provider, verify: verifyIn(provider, verify), key, also: '–' }
+const recipes = tableBelow('Recipes').map(([provider = '', verify = '', secret = '', cell = '']): Row => {
+  const [key = '', more] = cell.split('; ')
+  const also = more === undefined ? '–' : `answers ${more}`
+  const options = more === undefined ? {} : parse(more.replaceAll('`', ''))
+  return {
+    provider,
+    verify: verifyIn(provider, verify),
+    hasSecret: secret !== 'none',
+    key,
+    also,
+    more: options,
+  }
 })
 const rows = [...presets, ...recipes]
 
@@ -90,6 +116,7 @@ function tableBelow(heading: string): string[][] {
         .split(' |')
         .map((cell) => cell.trim()),
     )
+    .map(([provider = '', ...cells]) => [provider.replace(/^\[(.*)\]\(.*\)$/, '$1'), ...cells])
 }
 
 function verifyIn(provider: string, cell: string): Record<string, unknown> {
@@ -108,7 +135,7 @@ function verifyBelow(provider: string): Record<string, unknown> {
 
 /** The key of a delivery, by the cell of the table. */
 function keyOf(cell: string, headers: Record<string, string>, sent: string): string | undefined {
-  if (cell === '–') return undefined
+  if (cell === 'none') return undefined
   if (cell.startsWith('hash of the ')) return `sha256:${hash('sha256', sent)}`
   const part = /name="([^"]+)"\r\n\r\n(.*)\r\n/g
   const form = () =>
@@ -121,13 +148,12 @@ function keyOf(cell: string, headers: Record<string, string>, sent: string): str
   })
 }
 
-async function start({ verify, key }: Row, sample: Sample) {
+async function start({ verify, hasSecret, key, more }: Row, sample: Sample) {
   const isPreset = !['hmac', 'hash', 'jwt', 'basic', 'bearer', 'header'].includes(String(verify.scheme))
   const secret = { secret: sample.secret ?? SECRET }
-  const needsSecret = verify.jwks === undefined && !['sns', 'paypal'].includes(String(verify.scheme))
-  const pointer = isPreset || key === '–' ? {} : { key: key.replaceAll('`', '') }
+  const pointer = isPreset || key === 'none' ? {} : { key: key.replaceAll('`', '') }
   const hook = await startWebhook(
-    { verify: { ...verify, ...(needsSecret && secret), ...sample.own }, ...pointer },
+    { verify: { ...verify, ...(hasSecret && secret), ...sample.own }, ...pointer, ...more },
     { now: () => sample.now ?? NOW, http: { publicUrl: () => 'https://hooks.example.com/' } },
   )
   const at = sample.now ?? NOW
@@ -191,7 +217,7 @@ describe('a provider in docs/webhook-providers.md', () => {
       const event = message?.data.split ? JSON.stringify(message.data.body) : body
       assert.equal(message?.key, keyOf(row.key, headers, event), 'the key')
       assert.equal(/\[split\]/.test(row.also), message?.data.split !== undefined, 'the column also')
-      const hasNoId = row.key === '–' || row.key.startsWith('hash of ')
+      const hasNoId = row.key === 'none' || row.key.startsWith('hash of ')
       assert.equal(/(^|; )no id/.test(row.also), hasNoId && presets.includes(row), 'the column also')
       const count = store.messages.length
       // These sign a token or a few fields, which do not name the sender.

@@ -68,7 +68,7 @@ const MESSENGER = {
   messaging: [{ sender: { id: '254' }, recipient: { id: '36401' }, timestamp: NOW, message: { mid: 'm_1' } }],
 }
 
-/** The samples of the presets, by the name of the provider in docs/webhook-providers.md. */
+/** The samples of the presets, by the name of the provider in docs/webhook-providers.md; a second one as `NAME / kind`. */
 export const PRESET_SAMPLES: Record<string, Sample> = {
   Bitbucket: {
     body: { push: { changes: [] } },
@@ -106,7 +106,7 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
       assert.deepEqual([answer.status, await answer.json()], [200, { challenge: '3eZbr' }])
     },
   },
-  'GitHub (form)': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),
+  'GitHub, Gitea, Forgejo / form': github(`payload=${encodeURIComponent('{"ref":"main"}')}`, FORM),
   'GitHub, Gitea, Forgejo': github({ ref: 'main' }),
   GitLab: {
     body: { object_kind: 'push' },
@@ -131,16 +131,16 @@ export const PRESET_SAMPLES: Record<string, Sample> = {
     body: { action: 'create', type: 'Issue', webhookTimestamp: NOW },
     sign: (text) => ({ 'linear-delivery': 'l-1', 'linear-event': 'Issue', 'linear-signature': hmac(text) }),
   },
-  'Mailgun (event)': {
+  Mailgun: {
     body: { signature: mailgunToken(NOW), 'event-data': { event: 'opened' } },
     sign: noHeaders,
   },
-  'Mailgun (mail)': {
+  'Mailgun / mail': {
     body: String(new URLSearchParams({ ...mailgunToken(NOW), sender: 'a@example.com' })),
     type: FORM,
     sign: noHeaders,
   },
-  'Mailgun (mail with files)': {
+  'Mailgun / mail with files': {
     body: multipart({
       ...mailgunToken(NOW),
       sender: 'a@example.com',

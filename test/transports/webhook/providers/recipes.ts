@@ -173,6 +173,12 @@ export const RECIPE_SAMPLES: Record<string, Sample> = {
         'twitch-eventsub-message-signature': `sha256=${hmac(`e76c6bd4-55c9-4987-8304-da1588d8988b${time}${text}`)}`,
       }
     },
+    async handshake({ post }) {
+      assert.deepEqual(await post('{"challenge":"pogchamp","subscription":{"id":"f1c2"}}'), {
+        status: 200,
+        text: 'pogchamp',
+      })
+    },
   },
   Vercel: plain('x-vercel-signature', { id: 'v-1', type: 'deployment.created' }, { hash: 'sha1' }),
   Viber: plain('x-viber-content-signature', { event: 'message', message_token: '4912661846655238145' }),
