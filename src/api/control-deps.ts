@@ -51,7 +51,7 @@ export type ControlDeps = {
   /** The last good configuration, without secrets. */
   configuration(): Json
   reload(): Promise<Json>
-  /** Data of the last hour, for charts. */
+  /** The points of a time range (Unix ms) within the last week, for charts. */
   history(since: number, until: number): object
   /** Subscribes a reader to live events. Returns a function that unsubscribes. */
   read(reader: Reader): () => void

@@ -5,7 +5,7 @@ export const JOB_STATES = ['running', 'done', 'failed', 'cancelled'] as const
 /** A long job, as operators see it. Times are Unix ms. Kept for a week after its end. */
 export const longJobSchema = z.object({
   id: z.string(),
-  /** `replay` or `person-erase`. */
+  /** `replay`, `dead-letters` or `person-erase`. */
   kind: z.string(),
   state: z.enum(JOB_STATES),
   /** Who started it. */
