@@ -45,6 +45,11 @@ export function mcpServerOf(skill: string): string | undefined {
  */
 export type McpFault = { tool: string; reason: string; skipped: boolean }
 
+/** A problem with a tool as a line of text. */
+export function describeFault({ tool, reason, skipped }: { [Key in keyof McpFault]?: unknown }): string {
+  return `${skipped ? 'skipped' : 'repaired'}: ${JSON.stringify(tool)}, ${reason}`
+}
+
 /** The state of a server. `login`: it waits for a person to log in. */
 export type McpStatus = {
   name: string

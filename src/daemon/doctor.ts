@@ -2,6 +2,7 @@ import type { Config } from '../config/load-config.ts'
 import { reasonOf } from '../core/errors.ts'
 import { type Json, toJson } from '../core/json.ts'
 import type { Log } from '../core/log.ts'
+import { describeFault } from '../core/mcp.ts'
 import type { Store } from '../core/store.ts'
 import type { Check } from '../core/transport.ts'
 import type { Gateways } from '../engine/gateways.ts'
@@ -106,9 +107,7 @@ type McpDeps = {
 async function checkMcp({ mcp, listening, config }: McpDeps): Promise<Check[]> {
   const servers = listening() ? mcp.list() : await mcp.try(config().mcp.servers)
   return servers.map(({ name, ok, detail, tools, faults = [] }) => {
-    const warnings = faults.map(({ tool, reason, skipped }) => {
-      return `${skipped ? 'left out' : 'odd'}: ${JSON.stringify(tool)}, ${reason}`
-    })
+    const warnings = faults.map(describeFault)
     const details = [`${detail}; ${tools} tools`, ...warnings].join('\n')
     return { name: `mcp ${name}`, ok, warning: warnings.length > 0, detail: ok ? details : detail }
   })

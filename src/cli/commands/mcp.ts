@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
-import type { McpServer } from '../../core/mcp.ts'
+import { describeFault, type McpServer } from '../../core/mcp.ts'
 import { loadPart } from '../../core/parts.ts'
 import { MINUTE } from '../../core/units.ts'
 import { noSuch } from '../../lib/nearest.ts'
@@ -39,10 +39,7 @@ export const addMcp: AddCommand = (program, context) => {
 function listOf(servers: readonly JsonObject[]): string {
   if (servers.length === 0) return 'There are no MCP servers: add them under `mcp:` in routes.yaml.'
   const rows = servers.map(({ name, state, tools, faults, detail }) => {
-    const problems = objectsIn(faults).map(
-      ({ tool, reason, skipped }) =>
-        `${skipped ? 'skipped' : 'repaired'}: ${JSON.stringify(tool)}, ${reason}`,
-    )
+    const problems = objectsIn(faults).map(describeFault)
     return [name, state, tools, [detail, ...problems].join('\n')]
   })
   return table(['server', '', 'tools', ''], rows)
