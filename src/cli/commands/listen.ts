@@ -104,7 +104,7 @@ function delivererFor(flags: Flags, { cwd, env, calls, tell }: DelivererDeps, te
   return { deliver: createForward(options), target: `forwarding to ${url.href}` }
 }
 
-/** The filter of --match and --gateway together; undefined without both. */
+/** The filter of --match and --gateway together; undefined if neither is given. */
 function matchOf({ gateway, match }: Flags): JsonObject | undefined {
   const parsed = match === undefined ? {} : parseJson(match)
   if (!isJsonObject(parsed)) throw usage(`--match must be a JSON object with keys of a route, not ${match}`)
