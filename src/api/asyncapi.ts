@@ -14,7 +14,10 @@ export type Socket = { name: string; path: string; frames: { client: ZodType; se
 /** Query parameters of a WebSocket connection. */
 const QUERY = { type: 'object', properties: { conversation: { type: 'string' }, after: { type: 'integer' } } }
 
-/** The events of the topics of Trivium. On other topics they are `event`s; a reader that fell behind also gets a `gapEvent`. */
+/**
+ * The events of the topics of Trivium. On other topics they are `event`s; a reader that fell behind
+ * also gets a `gapEvent`.
+ */
 const EVENT_OF_TOPIC = new Map([
   [MESSAGE_TOPIC, 'messageEvent'],
   [OPERATIONS_TOPIC, 'operationsEvent'],

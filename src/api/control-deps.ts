@@ -14,7 +14,10 @@ import type { Sessions } from '../features/sign-in/sessions.ts'
 export type ControlDeps = {
   /** The control token. */
   token(): string
-  /** Replaces the generated control token, and returns its file. Throws `bad_request` if the token was given. */
+  /**
+   * Replaces the generated control token, and returns its file. Throws `bad_request` if the token
+   * was given.
+   */
   rotateToken(): Promise<{ file: string }>
   /** Closes all connections: their callers were authorised by a token that has ended. */
   hangUp(): void

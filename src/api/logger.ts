@@ -52,7 +52,10 @@ export function createLogger(options: {
   })
 }
 
-/** Like pino's, but without repeating a cause that the message already names, as those of our catalogue do. */
+/**
+ * Like pino's, but without repeating a cause that the message already names, as those of our
+ * catalogue do.
+ */
 function serializeError(error: Error) {
   const shown = pino.stdSerializers.err(error)
   return error instanceof Error ? { ...shown, message: withCauses(error) } : shown

@@ -123,9 +123,9 @@ function asComponent(name: string, schema: unknown): Json {
 }
 
 /**
- * Client generators turn `additionalProperties` into an index signature that all properties must fit.
- * A schema with a property that does not, such as `not` of `match`, therefore allows any additional
- * property.
+ * Client generators turn `additionalProperties` into an index signature that all properties must
+ * fit. A schema with a property that does not, such as `not` of `match`, therefore allows any
+ * additional property.
  */
 function withFreeProperties(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withFreeProperties)
@@ -139,7 +139,10 @@ function withFreeProperties(schema: Json): Json {
   return areFree ? { ...all, additionalProperties: {} } : all
 }
 
-/** Whether a property may be an object, or is forbidden: `{ "not": {} }`, the type `never` of clients. */
+/**
+ * Whether a property may be an object, or is forbidden: `{ "not": {} }`, the type `never` of
+ * clients.
+ */
 function isObjectOrForbidden(property: Json): boolean {
   return /"type":"object"|"not":\{\}/.test(JSON.stringify(property))
 }

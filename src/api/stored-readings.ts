@@ -12,8 +12,9 @@ import type { StoredReadings } from '../features/troubles/readings.ts'
 const MOST_APPROVALS = 1_000
 
 /**
- * Reads the inputs of the list of troubles that are in the store. Resolves with undefined while the store cannot be read.
- * Other failures than that of an unavailable store are logged; a feature that cannot be read is left out.
+ * Reads the inputs of the list of troubles that are in the store. Resolves with undefined while the
+ * store cannot be read. Other failures than that of an unavailable store are logged; a feature that
+ * cannot be read is left out.
  */
 export function createStoredReadings(deps: {
   store: Store
@@ -24,7 +25,9 @@ export function createStoredReadings(deps: {
   log: Log
 }): () => Promise<StoredReadings | undefined> {
   const { store, log } = deps
-  /** By reading: why it last failed. The list is read often, so a lasting failure is logged once. */
+  /**
+   * By reading: why it last failed. The list is read often, so a lasting failure is logged once.
+   */
   const reasons = new Map<string, string>()
 
   function report(reading: string, error: unknown): void {

@@ -28,7 +28,10 @@ export function createControlToken(dir: string, given: string | undefined) {
   let token = controlToken(dir, given)
   return {
     current: () => token,
-    /** Replaces the generated token: the old one ends at once. Throws `bad_request` if the token was given. */
+    /**
+     * Replaces the generated token: the old one ends at once. Throws `bad_request` if the token was
+     * given.
+     */
     async rotate(): Promise<{ file: string }> {
       if (given) throw new TriviumError('bad_request', { reason: GIVEN })
       const file = join(dir, 'control-token')

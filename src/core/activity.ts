@@ -4,13 +4,16 @@ import type { JsonObject } from './json.ts'
 /** One line of a log. `time` is ISO 8601. */
 export type LogEntry = JsonObject & { time: string }
 
-/** A reading of a log, newest entry first. `end`: the position after the newest entry, once `entries` has begun; undefined without a log. */
+/**
+ * A reading of a log, newest entry first. `end`: the position after the newest entry, once
+ * `entries` has begun; undefined without a log.
+ */
 export type LogReading = { entries: AsyncIterable<LogEntry>; end(): LogPosition | undefined }
 
 /**
- * One event of the operational trace, such as `message_processed` or `schedule_fired`. `channel`: the
- * gateway or kind of caller that it came from, see `channelOf`. `time`: Unix ms, default: now; the log
- * has it as ISO 8601.
+ * One event of the operational trace, such as `message_processed` or `schedule_fired`. `channel`:
+ * the gateway or kind of caller that it came from, see `channelOf`. `time`: Unix ms, default: now;
+ * the log has it as ISO 8601.
  */
 export type ActivityEntry = { event: string; channel?: string; time?: number } & JsonObject
 

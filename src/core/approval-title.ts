@@ -8,8 +8,8 @@ const LONGEST_VALUE = 80
 const PART = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g
 const PATH = /^[\w-]+(\.[\w-]+)*$/
 /**
- * Characters that are escaped in a title: invisible ones, those that change the text direction, and the backtick,
- * which would end a code block.
+ * Characters that are escaped in a title: invisible ones, those that change the text direction, and
+ * the backtick, which would end a code block.
  */
 const ESCAPED = /[`\p{Cc}\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu
 
@@ -31,8 +31,8 @@ export function titleFields(title: string): string[] {
 }
 
 /**
- * Checks the title of an approval against the schema of the skill's arguments (JSON Schema). Returns the
- * error; undefined if there is none.
+ * Checks the title of an approval against the schema of the skill's arguments (JSON Schema).
+ * Returns the error; undefined if there is none.
  */
 export function titleFault(title: string, schema: () => JsonObject): string | undefined {
   let fields: string[]

@@ -3,7 +3,10 @@ import { auditEntrySchema } from './audit.ts'
 import type { Call } from './call.ts'
 
 export type ApprovalService = {
-  /** Requests a decision, once per `key`, and returns the current approval; expires after `timeout` ms. */
+  /**
+   * Requests a decision, once per `key`, and returns the current approval; expires after `timeout`
+   * ms.
+   */
   request(args: ApprovalRequest): Promise<Approval>
   decide(
     args: { id: string; approve: boolean; reason?: string },
@@ -11,7 +14,9 @@ export type ApprovalService = {
   ): Promise<Approval>
   /** Oldest first. */
   list(args: { id?: string; status?: Approval['status']; limit: number }): Promise<Approval[]>
-  /** Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms. */
+  /**
+   * Resolves with the approval once it is decided or expired, or with undefined after `timeout` ms.
+   */
   wait(id: string, timeout: number, signal: AbortSignal): Promise<Approval | undefined>
   /** Stores how a run after the approval ended. */
   ran(id: string, run: NonNullable<Approval['run']>): Promise<void>
@@ -47,7 +52,10 @@ export const approvalSchema = z.object({
   /** The approver's interface: `console`, `cli`, … */
   decidedVia: auditEntrySchema.shape.via.exactOptional(),
   reason: z.string().exactOptional(),
-  /** The last run after the approval: when it ended, and its result or error, cut to 2,000 characters. */
+  /**
+   * The last run after the approval: when it ended, and its result or error, cut to 2,000
+   * characters.
+   */
   run: z
     .object({
       at: z.number(),

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { spoken } from './spoken.ts'
 import { LONGEST_TIMER, parseDuration, parseTime, TEN_YEARS } from './units.ts'
 
-// Building blocks of the argument schemas of operations. Each schema is in the folder of its operation.
+// Building blocks of the argument schemas of operations. Each schema is in the folder of its
+// operation.
 
 /** Unknown arguments are rejected. */
 export const closed = z.strictObject

@@ -7,14 +7,23 @@ export type FileRequester = Pick<Call, 'caller' | 'message'>
 
 /** Files: the service behind `ctx.artifacts` and the control API. */
 export type ArtifactService = {
-  /** Saves up to 25 MB, for attachments of replies. Throws `artifact_too_large`, `forbidden`, `store_unavailable`. */
+  /**
+   * Saves up to 25 MB, for attachments of replies. Throws `artifact_too_large`, `forbidden`,
+   * `store_unavailable`.
+   */
   save(args: { name: string; type: string; data: FileData }, requester: FileRequester): Promise<Attachment>
-  /** `messageId`: the message it came with, if not the call's. Throws `artifact_not_found`, also if the caller has no access. */
+  /**
+   * `messageId`: the message it came with, if not the call's. Throws `artifact_not_found`, also if
+   * the caller has no access.
+   */
   open(
     args: { artifact: string | Pick<Attachment, 'sha256'>; messageId?: string },
     requester: FileRequester,
   ): Promise<Readable>
-  /** Throws like `open` unless the caller may send all of them; `answered` is the message that is answered, if any. */
+  /**
+   * Throws like `open` unless the caller may send all of them; `answered` is the message that is
+   * answered, if any.
+   */
   requireAll(attachments: readonly Attachment[], requester: FileRequester, answered?: Message): Promise<void>
 }
 

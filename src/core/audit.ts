@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { Caller } from './call.ts'
 
-/** The topic of the audit log. Like reply topics, it cannot be read or written through `event-*`. */
+/**
+ * The topic of the audit log. Like reply topics, it cannot be read or written through `event-*`.
+ */
 export const AUDIT_TOPIC = 'trivium/audit'
 
 /** The author of what Trivium does itself. */
@@ -11,10 +13,16 @@ export const SYSTEM = 'system'
 export const auditEntrySchema = z.object({
   /** Unix ms. */
   at: z.number(),
-  /** The person, program or `system`: `oidc:ada@example.com`, `control-token:Ada`, `ada@host`, `token:worker`, `team:U024BE7LH`. */
+  /**
+   * The person, program or `system`: `oidc:ada@example.com`, `control-token:Ada`, `ada@host`,
+   * `token:worker`, `team:U024BE7LH`.
+   */
   by: z.string(),
   via: z.enum(['console', 'http', 'cli', 'mcp', 'gateway', 'code', 'system']),
-  /** A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`, `control-token-rotate`, `queue-board`. */
+  /**
+   * A skill such as `dead-letter-drop`, or `sign-in`, `sign-out`, `reload`, `message-submit`,
+   * `control-token-rotate`, `queue-board`.
+   */
   action: z.string(),
   /** The objects it applied to: names and ids. */
   target: z.record(z.string(), z.json()).exactOptional(),
@@ -36,7 +44,10 @@ export type AuditEntry = z.infer<typeof auditEntrySchema>
 /** Adds to the audit log. Never rejects: write failures go to the daemon's log. */
 export type RecordAudit = (entry: Omit<AuditEntry, 'at'>) => Promise<void>
 
-/** The kinds of authors. A person is named by an identity provider, the command line or themselves; a token only by its name. */
+/**
+ * The kinds of authors. A person is named by an identity provider, the command line or themselves;
+ * a token only by its name.
+ */
 export const ACTORS = ['person', 'token', 'system'] as const
 export type Actor = (typeof ACTORS)[number]
 

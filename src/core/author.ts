@@ -15,7 +15,10 @@ export function authorName(by: string): string {
   return OTHER_NAMES.test(by) ? CONTROL_TOKEN : by
 }
 
-/** An author as people read it: `control-token:ada` and `oidc:ada` are ada, and without a name it was the control token. */
+/**
+ * An author as people read it: `control-token:ada` and `oidc:ada` are ada, and without a name it
+ * was the control token.
+ */
 export function shownAuthor(by: unknown): string {
   if (typeof by !== 'string' || by === '') return 'somebody'
   const name = authorName(by.replace(/^(?:http|cli|mcp|console) /, ''))

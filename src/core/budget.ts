@@ -1,20 +1,26 @@
 import type { Call } from './call.ts'
 
 /**
- * The limit `most` within a sliding window of `per` ms. `unit`: `tokens` (input plus output), or a currency. `text`: the limit as
- * configured.
+ * The limit `most` within a sliding window of `per` ms. `unit`: `tokens` (input plus output), or a
+ * currency. `text`: the limit as configured.
  */
 export type Amount = { most: number; unit: string; per: number; text: string }
 
-/** Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply. */
+/**
+ * Budgets for models, per sender, in total, and by the name of a skill; several amounts all apply.
+ */
 export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, Amount[]> }
 
-/** Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets. The first match counts. */
+/**
+ * Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets.
+ * The first match counts.
+ */
 export type Prices = Record<string, { input: number; output: number }>
 
 /**
- * For operators: the state of a budget in total or of a skill, or the senders who used up theirs: up to 100, and `more` if there are others.
- * `until`: when it is available again (Unix ms); absent while something is left.
+ * For operators: the state of a budget in total or of a skill, or the senders who used up theirs:
+ * up to 100, and `more` if there are others. `until`: when it is available again (Unix ms); absent
+ * while something is left.
  */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
@@ -28,9 +34,15 @@ export type Spent = { model: string; inputTokens: number; outputTokens: number; 
 
 /** What runs of models ask of budgets. */
 export type Budgets = {
-  /** Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the sender, the skill or in total. */
+  /**
+   * Throws `budget_exhausted`, whose cause has `until` (Unix ms), if nothing is left for the
+   * sender, the skill or in total.
+   */
   require(call: Call): Promise<void>
-  /** Counts the usage of a model step, and returns its cost, if the model has a price. Never throws: the step is already paid for. */
+  /**
+   * Counts the usage of a model step, and returns its cost, if the model has a price. Never throws:
+   * the step is already paid for.
+   */
   spend(call: Call, spent: Spent): Promise<number | undefined>
 }
 

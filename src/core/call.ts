@@ -2,7 +2,10 @@ import { TriviumError } from './errors.ts'
 import type { Message } from './message.ts'
 import type { ApprovalSettings } from './route.ts'
 
-/** Who made the outermost call. `roles` come from access rules and tokens; for a route, `id` is an identity (`identityOf`). */
+/**
+ * Who made the outermost call. `roles` come from access rules and tokens; for a route, `id` is an
+ * identity (`identityOf`).
+ */
 export type Caller = {
   kind: 'route' | 'cli' | 'http' | 'mcp' | 'code'
   id?: string
@@ -32,9 +35,15 @@ export function requireGateway({ gateways }: Caller, gateway: string): void {
   throw new TriviumError('forbidden', { what: `Reaching gateway ${gateway}`, reason })
 }
 
-/** One invocation, as services see it. Nested calls share everything except `signal`, `skill` and `depth`. */
+/**
+ * One invocation, as services see it. Nested calls share everything except `signal`, `skill` and
+ * `depth`.
+ */
 export type Call = {
-  /** Id of the outermost invocation: `rootContextId` of its events, and owner of its consumer groups. */
+  /**
+   * Id of the outermost invocation: `rootContextId` of its events, and owner of its consumer
+   * groups.
+   */
   rootId: string
   /** W3C trace id (32 hex digits): the message's, or a new one. */
   trace: string
@@ -42,7 +51,9 @@ export type Call = {
   message?: Message
   /** The route that dispatched the message. */
   route?: string
-  /** Numbers the sends of the outermost invocation, so that a retry gives each send the same key. */
+  /**
+   * Numbers the sends of the outermost invocation, so that a retry gives each send the same key.
+   */
   sends: SendCounter
   /** Default model of markdown skills, and the listener for the model's steps. */
   model?: string
@@ -55,13 +66,19 @@ export type Call = {
   by?: string
   /** The arguments as given, before the skill's schema dropped unknown ones. */
   given?: unknown
-  /** The depth at which a model calls its tools. Such calls count as requests of the message's author. */
+  /**
+   * The depth at which a model calls its tools. Such calls count as requests of the message's
+   * author.
+   */
   toolDepth?: number
   /** In a dispatched model run: the tool call that led here. Stable when the run is resumed. */
   place?: string
   /** Set on a tool call that needs an approval. */
   guard?: Guard | undefined
-  /** Asks the person behind the call, if the client supports it. Resolves with undefined without an answer, or if `signal` aborts. */
+  /**
+   * Asks the person behind the call, if the client supports it. Resolves with undefined without an
+   * answer, or if `signal` aborts.
+   */
   askUser?: (question: Question, signal: AbortSignal) => Promise<string | undefined>
   signal: AbortSignal
 }
@@ -73,15 +90,21 @@ export type Question = { question: string; options?: readonly string[] | undefin
 export type CallOverrides = Partial<Pick<Call, 'place' | 'sends' | 'guard'>>
 
 /**
- * `onStart` durably records that an approved call starts. `rerunKey`: an earlier attempt was interrupted and may have taken effect, so
- * the call needs a new approval, which is requested once per key.
+ * `onStart` durably records that an approved call starts. `rerunKey`: an earlier attempt was
+ * interrupted and may have taken effect, so the call needs a new approval, which is requested once
+ * per key.
  */
 export type Guard = { onStart(): Promise<void>; rerunKey?: string }
 
-/** Messages that arrived in the conversation while a model runs, oldest first; `listen` takes more. */
+/**
+ * Messages that arrived in the conversation while a model runs, oldest first; `listen` takes more.
+ */
 export type Steer = { readonly messages: readonly Message[]; listen(): Promise<void> }
 
-/** What a model says, or the tool it calls; with neither, it is thinking. `known`: replayed from before a crash or a retry. */
+/**
+ * What a model says, or the tool it calls; with neither, it is thinking. `known`: replayed from
+ * before a crash or a retry.
+ */
 export type ModelStep = { text?: string; tool?: string; known?: boolean }
 
 /** The caller as shown in a message's history: `route NAME`, or the kind and id of the caller. */
@@ -101,7 +124,10 @@ export type SendCounter = {
   readonly count: number
 }
 
-/** Options of an outermost call. In dispatch, `rootId` is the same in all attempts; `sends` shows whether the skill replied. */
+/**
+ * Options of an outermost call. In dispatch, `rootId` is the same in all attempts; `sends` shows
+ * whether the skill replied.
+ */
 export type InvokeOptions = Partial<
   Pick<
     Call,
@@ -121,14 +147,18 @@ export type InvokeOptions = Partial<
   /** Time limit in ms for the whole invocation; nested calls share the deadline. */
   timeout?: number
   nonlocals?: Record<string, unknown>
-  /** The outermost skill needs an approval. The settings given here take precedence over its metadata. */
+  /**
+   * The outermost skill needs an approval. The settings given here take precedence over its
+   * metadata.
+   */
   approval?: boolean | ApprovalSettings
 }
 
 /** A new counter; its ordinals start with `place`. */
 export function createSendCounter(place = ''): SendCounter {
   let ordinal = 0
-  // A plain property: an accessor would turn each counter, one per message, into a dictionary-mode object.
+  // A plain property: an accessor would turn each counter, one per message, into a dictionary-mode
+  // object.
   const counter = {
     count: 0,
     next() {
@@ -146,14 +176,17 @@ export function createSendCounter(place = ''): SendCounter {
 const RESUMED_LATER = /^(approval_pending|budget_exhausted)$/
 
 /**
- * Whether a run that threw will be resumed: it waits for a decision or a budget, or the daemon is stopping. The message is then
- * redelivered.
+ * Whether a run that threw will be resumed: it waits for a decision or a budget, or the daemon is
+ * stopping. The message is then redelivered.
  */
 export function willResume(error: unknown, { signal }: Pick<Call, 'signal'>): boolean {
   return signal.aborted || (error instanceof TriviumError && RESUMED_LATER.test(error.code))
 }
 
-/** Origin of a call: the gateway of the message that started it, else `cli`, `http`, `mcp` or `code`. */
+/**
+ * Origin of a call: the gateway of the message that started it, else `cli`, `http`, `mcp` or
+ * `code`.
+ */
 export function channelOf({ message, caller }: Call): string {
   return message?.gateway ?? caller.kind
 }

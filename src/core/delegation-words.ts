@@ -1,8 +1,11 @@
-/** A name, or an identity with its gateway. Digits alone are no gateway, but the hours of a time of day. */
+/**
+ * A name, or an identity with its gateway. Digits alone are no gateway, but the hours of a time of
+ * day.
+ */
 const WORKER = String.raw`((?:(?!\d+:)[\w-][\w.-]*:)?[\w.@+-]+)`
 /**
- * `ada: …`, `chat:ada: …`, `ada@example.com: …`. Without white space behind it, the colon belongs to a URL,
- * a time of day or another part of the task.
+ * `ada: …`, `chat:ada: …`, `ada@example.com: …`. Without white space behind it, the colon belongs
+ * to a URL, a time of day or another part of the task.
  */
 const WORKER_FIRST = new RegExp(String.raw`^\s*${WORKER}\s*:\s+(\S.*)$`, 's')
 /** `to ada: …`. Here a worker follows, so that also `to ada:check …` is understood. */
@@ -11,7 +14,10 @@ const TO_WORKER = new RegExp(String.raw`^\s*to\s+${WORKER}\s*:(?:\s+|(?=\p{L}))(
 /** The worker if neither the call nor the text names one. */
 const DEFAULT_WORKER = 'worker'
 
-/** The worker and the task in a delegation: the text may start with the worker, unless `explicit` names one. */
+/**
+ * The worker and the task in a delegation: the text may start with the worker, unless `explicit`
+ * names one.
+ */
 export function workerOf(text: unknown, explicit: unknown): { worker: string; task: string } {
   const task = typeof text === 'string' ? text : ''
   if (typeof explicit === 'string') return { worker: explicit, task }

@@ -1,6 +1,9 @@
 import { GIB } from './units.ts'
 
-/** Less free space for the data directory (bytes) is a trouble; on a small disk, less than a part of its size. */
+/**
+ * Less free space for the data directory (bytes) is a trouble; on a small disk, less than a part of
+ * its size.
+ */
 const LOW_SPACE = GIB
 const LOW_PART = 1 / 20
 

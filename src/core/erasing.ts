@@ -9,11 +9,14 @@ export type StoredJob = { state: 'unfinished' | 'done'; queue: string; id: strin
 /** A line of the history of a message. `place` is internal to the store. */
 export type StoredNote = { place: string; content: Json }
 
-/** What erasing a person requires of a store: access to all of its data, including internal keys. */
+/**
+ * What erasing a person requires of a store: access to all of its data, including internal keys.
+ */
 export type Erasing = {
   /**
-   * Removes messages with their history, their places on the roads and their jobs, even if something waits for them. Returns
-   * how many existed. Groups see that they missed some; idempotency keys remain as hashes.
+   * Removes messages with their history, their places on the roads and their jobs, even if
+   * something waits for them. Returns how many existed. Groups see that they missed some;
+   * idempotency keys remain as hashes.
    */
   dropMessages(ids: readonly string[]): Promise<number>
   jobs(after?: string): Promise<ListPage<StoredJob>>

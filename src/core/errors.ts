@@ -2,8 +2,9 @@ import { defined } from '../lib/defined.ts'
 import { LOCK_TIMEOUT } from '../lib/file-lock.ts'
 import { headOf } from '../lib/head-of.ts'
 
-// The three kinds of errors: a permanent one, one after which the same call may succeed later, and a mistake of the user.
-// `status`: the HTTP status. `message`: a template with `{names}`. `exit`: the exit code of the command line.
+// The three kinds of errors: a permanent one, one after which the same call may succeed later, and
+// a mistake of the user. `status`: the HTTP status. `message`: a template with `{names}`. `exit`:
+// the exit code of the command line.
 const permanent = (status: number, message: string) => ({ message, status, retryable: false, exit: 1 })
 const temporary = (status: number, message: string) => ({ message, status, retryable: true, exit: 1 })
 const misuse = (status: number, message: string) => ({ message, status, retryable: false, exit: 2 })
@@ -225,10 +226,16 @@ export const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue
 
-/** Maximum length of a value in a message, so that senders cannot fill logs and answers. Lists of problems may be longer. */
+/**
+ * Maximum length of a value in a message, so that senders cannot fill logs and answers. Lists of
+ * problems may be longer.
+ */
 const MAX_VALUE = { details: 20_000, other: 4_000 }
 
-/** A problem at one place of what was given, such as `{ path: 'match.gateway', message: 'is missing' }`. */
+/**
+ * A problem at one place of what was given, such as `{ path: 'match.gateway', message: 'is missing'
+ * }`.
+ */
 export type ErrorDetail = { path: string; message: string }
 
 /** The only error class: a code of the catalogue and the values for its template. */

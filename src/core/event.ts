@@ -9,7 +9,9 @@ export const REPLY_TOPICS = 'replies/'
 /** Topic through which daemons on one Redis share log lines. Not accessible through `event-*`. */
 export const LOG_TOPIC = 'trivium/log'
 
-/** Topic of operational problems, one event each. Readable by operators, written by the daemon only. */
+/**
+ * Topic of operational problems, one event each. Readable by operators, written by the daemon only.
+ */
 export const OPERATIONS_TOPIC = 'trivium-operations'
 
 /** Prefix of the topics in which notifications wait for their POST. */
@@ -58,5 +60,8 @@ export const gapEventSchema = eventSchema.extend({
   data: z.object({ missed: z.int().describe('How many events were removed unread.') }),
 })
 
-/** Input of `publish`; the store assigns the id. Events with the same `key` within 7 days are published once. */
+/**
+ * Input of `publish`; the store assigns the id. Events with the same `key` within 7 days are
+ * published once.
+ */
 export type NewEvent = Omit<Event, 'id' | 'topic' | 'timestamp'> & { timestamp?: number; key?: string }

@@ -3,8 +3,8 @@ import { TriviumError } from './errors.ts'
 import { type Json, parseJson } from './json.ts'
 
 /**
- * Like `parseJson`, for untrusted text. Throws `bad_request` if it has so many values that parsing it would block
- * the event loop for too long.
+ * Like `parseJson`, for untrusted text. Throws `bad_request` if it has so many values that parsing
+ * it would block the event loop for too long.
  */
 export function parseForeignJson(text: string): Json | undefined {
   requireFewValues(text)

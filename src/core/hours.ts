@@ -17,7 +17,10 @@ const MINUTES_OF_WEEK = 7 * MINUTES_OF_DAY
 const MAX_LENGTH = 500
 const EXAMPLE = 'Mon-Fri 09:00-17:00 Europe/Berlin'
 
-/** Minutes since Monday 00:00, or since midnight in a `Rule`. `end` is exclusive, and may lie in the following week or day. */
+/**
+ * Minutes since Monday 00:00, or since midnight in a `Rule`. `end` is exclusive, and may lie in the
+ * following week or day.
+ */
 type Span = { start: number; end: number }
 
 /** Days (0 is Monday) with their times of day, in minutes. No times: the whole day. */
@@ -37,7 +40,8 @@ export function compileHours(source: string): Hours {
     fits(time) {
       const minute = minuteOf(time)
       if (minute === undefined) return false
-      // A span that begins on Sunday may end on Monday, which is then also a minute of the following week.
+      // A span that begins on Sunday may end on Monday, which is then also a minute of the
+      // following week.
       const contains = ({ start, end }: Span) =>
         (minute >= start && minute < end) || minute + MINUTES_OF_WEEK < end
       return spans.some(contains)

@@ -5,14 +5,15 @@ import { compileExactPattern, compilePattern, isRegex } from './pattern.ts'
 import { VIEWER, VIEWER_LIMIT } from './viewer-role.ts'
 
 /**
- * Prefixes of identities that belong to no gateway: `role:admins`, a program `token:ci`, and people in the console,
- * `oidc:ada@example.com` and `control-token:Ada`. No gateway can have these names.
+ * Prefixes of identities that belong to no gateway: `role:admins`, a program `token:ci`, and people
+ * in the console, `oidc:ada@example.com` and `control-token:Ada`. No gateway can have these names.
  */
 export const RESERVED_PREFIXES: readonly string[] = ['role', 'token', 'oidc', 'control-token']
 
 /**
- * The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for another workspace. Undefined if
- * unverified, and for a name that would read as a person of another workspace.
+ * The verified author of a message: `<gateway>:<identity>`, or `<gateway>:external:<identity>` for
+ * another workspace. Undefined if unverified, and for a name that would read as a person of another
+ * workspace.
  */
 export function identityOf({ gateway, from }: Pick<Message, 'gateway' | 'from'>): string | undefined {
   const name = from.address ?? from.id
@@ -26,7 +27,10 @@ export function partsOf(identity: string): { gateway: string; name: string; exte
   return { gateway, name, external: external !== undefined }
 }
 
-/** Removes the `+tag` of an address or of an identity with one: `support+tag@example.com` is `support@example.com`. */
+/**
+ * Removes the `+tag` of an address or of an identity with one: `support+tag@example.com` is
+ * `support@example.com`.
+ */
 export function withoutTag(address: string): string {
   const tag = address.indexOf('+')
   const at = address.lastIndexOf('@')
@@ -39,8 +43,8 @@ const FORM = /^(\*|\w[\w.-]*):(external:)?(.+)$/s
 const PATTERN_OF_GATEWAYS = /^[\w.-]*[*?[{][^:]*:./s
 
 /**
- * Whether a caller may do everything: holders of the control token, the command line, the daemon's own
- * code, and everyone in the role `operator`.
+ * Whether a caller may do everything: holders of the control token, the command line, the daemon's
+ * own code, and everyone in the role `operator`.
  */
 export function isOperator({ kind, roles, skills }: Caller): boolean {
   const isProgram = skills !== undefined
@@ -52,7 +56,9 @@ export function isViewer({ roles, skills }: Omit<Caller, 'kind'>): boolean {
   return skills !== undefined && (roles?.includes(VIEWER) ?? false)
 }
 
-/** Whether a caller may invoke a skill at all. A program may invoke the skills that its token names. */
+/**
+ * Whether a caller may invoke a skill at all. A program may invoke the skills that its token names.
+ */
 export function mayInvoke({ skills }: Pick<Caller, 'skills'>, skill: string): boolean {
   return skills?.some((name) => compilePattern(name).test(skill)) ?? true
 }
@@ -67,12 +73,12 @@ export function requireMayInvoke(caller: Omit<Caller, 'kind'>, skill: string): v
 }
 
 /**
- * Compiles a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where the gateway
- * may be `*`, and the identity a glob or a regex; `<gateway>:group:ID` for a group of the provider;
- * `role:NAME`; or `*` for everyone, including unverified senders. Only members with `external` match
- * people of another workspace. Identities compare exactly, so look-alikes differ; callers of a
- * case-insensitive transport (`caseless`) compare in lower case. Throws an Error that lists the accepted
- * forms, built from `prefixes`.
+ * Compiles a member of a role, of `approvers` or of `access`: `<gateway>:<identity>`, where the
+ * gateway may be `*`, and the identity a glob or a regex; `<gateway>:group:ID` for a group of the
+ * provider; `role:NAME`; or `*` for everyone, including unverified senders. Only members with
+ * `external` match people of another workspace. Identities compare exactly, so look-alikes differ;
+ * callers of a case-insensitive transport (`caseless`) compare in lower case. Throws an Error that
+ * lists the accepted forms, built from `prefixes`.
  */
 export function compileMember(
   source: string,
@@ -106,7 +112,10 @@ export function compileMember(
   }
 }
 
-/** Lower case for A to Z only: `toLowerCase` would turn the Kelvin sign (U+212A) into k, and one person into another. */
+/**
+ * Lower case for A to Z only: `toLowerCase` would turn the Kelvin sign (U+212A) into k, and one
+ * person into another.
+ */
 export function withoutCase(text: string): string {
   return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }

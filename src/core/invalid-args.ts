@@ -24,7 +24,10 @@ export function badRequest(error: z.ZodError, given: unknown): TriviumError {
   return new TriviumError('bad_request', { reason: sentenceOf(details) }, { details })
 }
 
-/** The problems of a value, each with its path, such as `match.gateway`; '' stands for the whole value. */
+/**
+ * The problems of a value, each with its path, such as `match.gateway`; '' stands for the whole
+ * value.
+ */
 export function detailsOf({ issues }: z.ZodError, given: unknown): ErrorDetail[] {
   return issues.flatMap((issue) => detailsOfIssue(issue, given)).slice(0, MAX_DETAILS)
 }

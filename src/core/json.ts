@@ -18,12 +18,18 @@ export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
-/** Parses JSON; undefined if it is invalid. A number that a double cannot represent becomes a string with its digits. */
+/**
+ * Parses JSON; undefined if it is invalid. A number that a double cannot represent becomes a string
+ * with its digits.
+ */
 export function parseJson(text: string): Json | undefined {
   return attempt(() => parseExact(text) as Json)
 }
 
-/** Reads a dotted path (`a.b.0.c`) or its steps; undefined if a step is missing. Only own properties count. */
+/**
+ * Reads a dotted path (`a.b.0.c`) or its steps; undefined if a step is missing. Only own properties
+ * count.
+ */
 export function pathGet(value: unknown, path: string | readonly string[]): unknown {
   // Most paths are one name.
   if (typeof path === 'string' && !path.includes('.')) return ownAt(value, path)
@@ -59,7 +65,10 @@ export function objectsAt(value: unknown, path: string): JsonObject[] {
   return objectsIn(pathGet(value, path))
 }
 
-/** A value after a round trip through JSON, which drops undefined and functions; `null` if nothing is left. */
+/**
+ * A value after a round trip through JSON, which drops undefined and functions; `null` if nothing
+ * is left.
+ */
 export function toJson(value: unknown): Json {
   return value === undefined ? null : JSON.parse(JSON.stringify(value) ?? 'null')
 }

@@ -1,6 +1,7 @@
 import { DAY, HOUR } from './units.ts'
 
-// How long a store keeps what no setting limits, in ms. `stores/redis/lua/lib/preamble.lua` has the same in seconds.
+// How long a store keeps what no setting limits, in ms. `stores/redis/lua/lib/preamble.lua` has the
+// same in seconds.
 
 /** Idempotency keys: a repeated delivery is recognised for so long. */
 export const KEY_TTL = 7 * DAY

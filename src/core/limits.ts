@@ -1,11 +1,16 @@
 import { TriviumError } from './errors.ts'
 
-/** The limit `most` of what `what` names, and a sentence that says what to do when it is reached. */
+/**
+ * The limit `most` of what `what` names, and a sentence that says what to do when it is reached.
+ */
 export type Limit = { most: number; what: string; todo?: string }
 
 const USE_A_FILE = 'Put large content into a file, and refer to it.'
 
-/** Throws `limit_reached` for a text that is too long, or for a count of items that leaves no room for one more. */
+/**
+ * Throws `limit_reached` for a text that is too long, or for a count of items that leaves no room
+ * for one more.
+ */
 export function requireRoom({ most, what, todo = USE_A_FILE }: Limit, given: number | string): void {
   const isText = typeof given === 'string'
   if (isText ? given.length <= most : given < most) return

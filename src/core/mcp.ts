@@ -8,8 +8,8 @@ type McpOAuth = {
 }
 
 /**
- * An MCP server whose tools become skills, as configured. It has either a `command` or a `url`. Times in ms,
- * sizes in bytes.
+ * An MCP server whose tools become skills, as configured. It has either a `command` or a `url`.
+ * Times in ms, sizes in bytes.
  */
 export type McpServer = {
   name: string
@@ -41,7 +41,8 @@ export function mcpServerOf(skill: string): string | undefined {
 }
 
 /**
- * A problem with a tool of a server. `skipped`: the tool did not become a skill; otherwise it did, without the faulty part.
+ * A problem with a tool of a server. `skipped`: the tool did not become a skill; otherwise it did,
+ * without the faulty part.
  */
 export type McpFault = { tool: string; reason: string; skipped: boolean }
 

@@ -3,10 +3,12 @@ import { randomInt } from 'node:crypto'
 const MAX_POSITION = 2 ** 40
 
 /**
- * Makes a UUIDv7 (RFC 9562, method 1) from a time (Unix ms) and a journal position below 2^40, so that stores need no index
- * from id to position. `random`: 34 random bits. Throws a RangeError for other positions.
+ * Makes a UUIDv7 (RFC 9562, method 1) from a time (Unix ms) and a journal position below 2^40, so
+ * that stores need no index from id to position. `random`: 34 random bits. Throws a RangeError for
+ * other positions.
  *
- * Layout: 48 bits time, 4 bits version, 12 bits position, 2 bits variant, 14 bits position, 14 bits position, 34 bits random.
+ * Layout: 48 bits time, 4 bits version, 12 bits position, 2 bits variant, 14 bits position, 14 bits
+ * position, 34 bits random.
  */
 export function makeId(time: number, position: number, random: number = randomTail()): string {
   if (position < 0 || position >= MAX_POSITION)
@@ -19,7 +21,10 @@ export function makeId(time: number, position: number, random: number = randomTa
   return `${latest.start}${byte(mixed >>> 8)}${byte(mixed)}${byte(high >>> 8)}${byte(high)}${byte(low >>> 8)}${byte(low)}`
 }
 
-/** Cached start of the last id: ids of one millisecond and one block of positions share it, and it is the most expensive part. */
+/**
+ * Cached start of the last id: ids of one millisecond and one block of positions share it, and it
+ * is the most expensive part.
+ */
 let latest = { time: Number.NaN, block: -1, start: '' }
 
 /** The time, and the highest 26 bits of the position (`block`). */
@@ -40,7 +45,10 @@ function byte(value: number): string {
   return BYTES[value & 0xff] ?? ''
 }
 
-/** A random number below 2^34, for the end of an id. Node caches random bytes, so this is rarely a system call. */
+/**
+ * A random number below 2^34, for the end of an id. Node caches random bytes, so this is rarely a
+ * system call.
+ */
 export function randomTail(): number {
   return randomInt(2 ** 34)
 }
@@ -63,7 +71,10 @@ export function positionOf(id: string): number | undefined {
   return isId(id) ? positionIn(id) : undefined
 }
 
-/** An id without its dashes. Cached for the last id: accepting a message needs it for the key and for the trace. */
+/**
+ * An id without its dashes. Cached for the last id: accepting a message needs it for the key and
+ * for the trace.
+ */
 export function hexOf(id: string): string {
   if (id === lastHex.id) return lastHex.hex
   const hex = id.slice(0, 8) + id.slice(9, 13) + id.slice(14, 18) + id.slice(19, 23) + id.slice(24)
@@ -78,7 +89,10 @@ export function timeOf(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
-/** Position, time and random end of an id, as the Redis scripts take them; undefined if the text is not one of our ids. */
+/**
+ * Position, time and random end of an id, as the Redis scripts take them; undefined if the text is
+ * not one of our ids.
+ */
 export function idParts(id: string): [number, number, number] | undefined {
   if (!isId(id)) return undefined
   const mixed = Number.parseInt(id.slice(24, 28), 16)
@@ -93,9 +107,13 @@ function positionIn(id: string): number {
   return (high * 2 ** 14 + middle) * 2 ** 14 + low
 }
 
-/** Number of missed events that an id stands for. The id of a gap has no position, and ends with this number. */
+/**
+ * Number of missed events that an id stands for. The id of a gap has no position, and ends with
+ * this number.
+ */
 export function missedIn(id: string): number {
-  // Cheap test: the highest 38 of the 40 bits of the position are zero only for gaps and the first few messages.
+  // Cheap test: the highest 38 of the 40 bits of the position are zero only for gaps and the first
+  // few messages.
   if (!id.startsWith('000-8000-000', 15)) return 0
   const [position, , missed = 0] = idParts(id) ?? []
   return position === 0 ? missed : 0

@@ -2,10 +2,11 @@ import type { Message } from './message.ts'
 import { timeOf } from './message-id.ts'
 
 /**
- * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`: waits for a decision.
- * `dropped`: was a dead letter and was dropped. `unrouted`: no route matched. `merged`: handled in the call of another message,
- * or superseded. `replying`: dispatch is done, but a reply could not be sent yet and is tried again. `bounced`: the reply bounced.
- * `suppressed`: the reply was not sent (automatic mail, too old, …).
+ * Outcome of dispatch and of the reply. `retrying`: an attempt failed, another follows. `approval`:
+ * waits for a decision. `dropped`: was a dead letter and was dropped. `unrouted`: no route matched.
+ * `merged`: handled in the call of another message, or superseded. `replying`: dispatch is done,
+ * but a reply could not be sent yet and is tried again. `bounced`: the reply bounced. `suppressed`:
+ * the reply was not sent (automatic mail, too old, …).
  */
 export const OUTCOMES = [
   'waiting',
@@ -24,7 +25,10 @@ export const OUTCOMES = [
 
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** A filter; all given fields must match. Texts match as substrings and ignore case. Times are Unix ms, `until` is exclusive. */
+/**
+ * A filter; all given fields must match. Texts match as substrings and ignore case. Times are Unix
+ * ms, `until` is exclusive.
+ */
 export type MessageQuery = {
   gateways?: readonly string[] | undefined
   conversation?: string | undefined
@@ -37,7 +41,10 @@ export type MessageQuery = {
   text?: string | undefined
   /** Each must be part of the subject or the text, as `text`. */
   words?: readonly string[] | undefined
-  /** The route of its job, or of its last attempt. Stores look it up: messages do not have it, so `createMatcher` ignores it. */
+  /**
+   * The route of its job, or of its last attempt. Stores look it up: messages do not have it, so
+   * `createMatcher` ignores it.
+   */
   route?: string | undefined
   since?: number | undefined
   until?: number | undefined
@@ -73,8 +80,8 @@ export function wordsOf({ text, words = [] }: MessageQuery): readonly string[] {
 }
 
 /**
- * Whether a text looks the same in JSON and in plain text, so that a store can search the payload without parsing it. Stores
- * ignore case for ASCII only. SQLite's LIKE takes at most 50,000 bytes.
+ * Whether a text looks the same in JSON and in plain text, so that a store can search the payload
+ * without parsing it. Stores ignore case for ASCII only. SQLite's LIKE takes at most 50,000 bytes.
  */
 export function isPlainText(text: string | undefined): text is string {
   return text !== undefined && /^[\w .,:;@#+*!?()=/-]{1,1000}$/.test(text)

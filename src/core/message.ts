@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { type JsonObject, jsonObjectSchema, parseJson } from './json.ts'
 import { hexOf } from './message-id.ts'
 
-/** A file that came with a message. The bytes are an artifact; `path` is relative to the data dir. */
+/**
+ * A file that came with a message. The bytes are an artifact; `path` is relative to the data dir.
+ */
 export const attachmentSchema = z.object({
   name: z.string(),
   type: z.string(),
@@ -14,9 +16,10 @@ export const attachmentSchema = z.object({
 export type Attachment = z.infer<typeof attachmentSchema>
 
 /**
- * `id` is stable within its transport. `address`: where replies can go. `verified`: the identity is proven (signature, token,
- * DMARC); access rules ignore other senders. `external`: from another workspace that shares the channel (Slack Connect).
- * `groups`: the sender's groups at the provider, as far as the gateway tracks them.
+ * `id` is stable within its transport. `address`: where replies can go. `verified`: the identity is
+ * proven (signature, token, DMARC); access rules ignore other senders. `external`: from another
+ * workspace that shares the channel (Slack Connect). `groups`: the sender's groups at the provider,
+ * as far as the gateway tracks them.
  */
 const senderSchema = z.object({
   id: z.string(),
@@ -29,7 +32,10 @@ const senderSchema = z.object({
 
 export type Sender = z.infer<typeof senderSchema>
 
-/** One inbound message, immutable once accepted. The defaults serve hand-written messages that test routes. */
+/**
+ * One inbound message, immutable once accepted. The defaults serve hand-written messages that test
+ * routes.
+ */
 export const messageSchema = z.object({
   /** UUIDv7 (RFC 9562), assigned by the store on acceptance. Sorts in journal order. */
   id: z.string().default('00000000-0000-7000-8000-000000000000'),
@@ -62,12 +68,15 @@ export type NewMessage = Omit<Message, 'id' | Defaulted> & Partial<Pick<Message,
 /** The fields that acceptance fills in if they are absent. */
 type Defaulted = 'conversation' | 'receivedAt' | 'trace' | 'attachments'
 
-/** Reads of several messages stop after this many characters. The Lua scripts of the Redis store repeat the number. */
+/**
+ * Reads of several messages stop after this many characters. The Lua scripts of the Redis store
+ * repeat the number.
+ */
 export const LARGE_READ = 4_000_000
 
 /**
- * Result of `accept`: the id of the message, or of the first one with the same key. `error`: why this message was refused while
- * others of the same call were accepted.
+ * Result of `accept`: the id of the message, or of the first one with the same key. `error`: why
+ * this message was refused while others of the same call were accepted.
  */
 export type Accepted = { id: string; duplicate: boolean; error?: Error }
 
@@ -75,18 +84,23 @@ export type Accepted = { id: string; duplicate: boolean; error?: Error }
 export type MessageHead = { id: string; gateway: string; receivedAt: number }
 
 /**
- * Serialises everything but the head: a line of JSON, then the raw text, which takes a third of the time of escaping it.
- * If `data.body` is the parsed `text` (webhooks), it is not stored but parsed again on reading.
+ * Serialises everything but the head: a line of JSON, then the raw text, which takes a third of the
+ * time of escaping it. If `data.body` is the parsed `text` (webhooks), it is not stored but parsed
+ * again on reading.
  */
 export function encodeMessage(message: NewMessage): string {
   const { line, text } = encodeParts(message)
   return text === undefined ? line : `${line}\n${text}`
 }
 
-/** The two lines of `encodeMessage`, for a store that can join them itself: here, it would copy the text. */
+/**
+ * The two lines of `encodeMessage`, for a store that can join them itself: here, it would copy the
+ * text.
+ */
 export function encodeParts(message: NewMessage): { line: string; text: string | undefined } {
   const { text, data, attachments } = message
-  // Raw only if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one ends the JSON.
+  // Raw only if UTF-8 and SQLite preserve it. JSON escapes line ends, so the first one ends the
+  // JSON.
   const canBeRaw = text.isWellFormed() && !text.includes('\0')
   // One object literal is cheaper than copies with a rest pattern. JSON leaves out undefined.
   const stored = {
@@ -141,7 +155,10 @@ export function completeMessage({ id, gateway, receivedAt }: MessageHead, messag
 
 const idText = z.string().min(1).max(500).exactOptional()
 
-/** A message that an operator or a program submits through a gateway. `wait`: ms to wait for replies. */
+/**
+ * A message that an operator or a program submits through a gateway. `wait`: ms to wait for
+ * replies.
+ */
 export const submissionSchema = z.strictObject({
   gateway: z.string().min(1).describe('The gateway through which it arrives'),
   text: z.string().describe('The text'),

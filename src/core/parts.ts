@@ -29,7 +29,9 @@ export type Part = keyof typeof PARTS
 
 export const PART_NAMES: readonly Part[] = ['slack', 'model', 'mcp', 'queues', 'tracing']
 
-/** A package that is not installed in its tested version. `found`: the installed version, if any. */
+/**
+ * A package that is not installed in its tested version. `found`: the installed version, if any.
+ */
 export type UntestedPackage = { name: string; tested: string; found?: string }
 
 /** The parts whose packages are all installed. */
@@ -43,7 +45,10 @@ export function missingPackages(part: Part): UntestedPackage[] {
   return missing
 }
 
-/** The packages of a part that are missing, of another major version, or older than the tested version. */
+/**
+ * The packages of a part that are missing, of another major version, or older than the tested
+ * version.
+ */
 export function outdatedPackages(part: Part): UntestedPackage[] {
   return untestedPackages(part).filter(
     ({ tested, found }) => !found || !hasSameMajor(found, tested) || isOlder(found, tested),
@@ -58,7 +63,9 @@ function untestedPackages(part: Part): UntestedPackage[] {
   })
 }
 
-/** Runs `load`, which imports packages of a part. Throws `part_missing` if they are not installed. */
+/**
+ * Runs `load`, which imports packages of a part. Throws `part_missing` if they are not installed.
+ */
 export async function loadPart<T>(part: Part, load: () => Promise<T>): Promise<T> {
   if (missingPackages(part).length > 0) throw partMissing([part])
   return load()
@@ -69,7 +76,9 @@ export async function loadIfThere<T>(part: Part, load: () => Promise<T>): Promis
   return missingPackages(part).length > 0 ? undefined : load()
 }
 
-/** The error for missing parts, with the command that installs them. `neededBy`: what needs them. */
+/**
+ * The error for missing parts, with the command that installs them. `neededBy`: what needs them.
+ */
 export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError {
   const missing = parts.filter((part) => missingPackages(part).length > 0)
   const installed = missing.flatMap(missingPackages).filter(({ found }) => found !== undefined)
@@ -89,7 +98,9 @@ export function partMissing(parts: readonly Part[], neededBy = ''): TriviumError
   })
 }
 
-/** The command that installs the tested versions of these parts with the project's package manager. */
+/**
+ * The command that installs the tested versions of these parts with the project's package manager.
+ */
 export function installCommand(parts: readonly Part[]): string[] {
   return [
     ...installPlace().command,

@@ -9,19 +9,26 @@ export type Pattern = { source: string; test(text: string): boolean }
 
 /** Longer patterns are refused. */
 export const MAX_PATTERN = 1000
-/** Maximum size of a compiled pattern: RE2 takes time proportional to text length times program size. Usual texts take well under a second. */
+/**
+ * Maximum size of a compiled pattern: RE2 takes time proportional to text length times program
+ * size. Usual texts take well under a second.
+ */
 const MAX_PROGRAM = 5000
 
 /**
- * Compiles a pattern of `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) that may match anywhere, or a glob over
- * the whole text: `*` (also slashes and line breaks), `?`, `[a-z]`, `[!a-z]`, `{a,b}`, `\` before a literal character.
- * Globs ignore case. Nothing can backtrack. Throws an Error that names the mistake.
+ * Compiles a pattern of `match`: `/…/flags`, an RE2 regex (flags `i`, `m`, `s`) that may match
+ * anywhere, or a glob over the whole text: `*` (also slashes and line breaks), `?`, `[a-z]`,
+ * `[!a-z]`, `{a,b}`, `\` before a literal character. Globs ignore case. Nothing can backtrack.
+ * Throws an Error that names the mistake.
  */
 export function compilePattern(source: string): Pattern {
   return compileFolded(source, (text) => text.toLowerCase())
 }
 
-/** As `compilePattern`, but globs are case-sensitive: for identities, where `Admin` and `admin` are two people. */
+/**
+ * As `compilePattern`, but globs are case-sensitive: for identities, where `Admin` and `admin` are
+ * two people.
+ */
 export function compileExactPattern(source: string): Pattern {
   return compileFolded(source, undefined)
 }
@@ -53,12 +60,17 @@ export function isRegex(source: string): boolean {
   return REGEX.test(source)
 }
 
-/** Whether a pattern needs RE2, which takes longer than all other conditions of a route together. */
+/**
+ * Whether a pattern needs RE2, which takes longer than all other conditions of a route together.
+ */
 export function needsRe2(source: string): boolean {
   return isRegex(source) || /[\\?[{]/.test(source)
 }
 
-/** Most patterns are plain names or contain only stars. They are tested for every message, so they skip RE2. */
+/**
+ * Most patterns are plain names or contain only stars. They are tested for every message, so they
+ * skip RE2.
+ */
 function compileStars(source: string, fold: Fold = (text) => text): Pattern {
   const [first = '', ...others] = fold(source).split('*')
   const last = others.pop()
@@ -142,8 +154,8 @@ function compile(regex: string): RE2JS {
 }
 
 /**
- * Matches text that starts with any of the prefixes. `deploy` fits "Deploy now" and "deploy: now", not "deployed": a prefix
- * ends where a word ends.
+ * Matches text that starts with any of the prefixes. `deploy` fits "Deploy now" and "deploy: now",
+ * not "deployed": a prefix ends where a word ends.
  */
 export function compilePrefix(...prefixes: readonly string[]): RegExp {
   const escaped = prefixes.map((one) => {

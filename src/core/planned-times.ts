@@ -11,8 +11,8 @@ const MAX_COUNT = 1000
 const MAX_TRIES = 20_000
 
 /**
- * Computes when a schedule is due, in Unix ms. Throws `usage` for an invalid schedule. A local time that a DST change skips is due
- * right after the change; one that occurs twice is due once.
+ * Computes when a schedule is due, in Unix ms. Throws `usage` for an invalid schedule. A local time
+ * that a DST change skips is due right after the change; one that occurs twice is due once.
  */
 export function plannedTimes(schedule: Times) {
   const { next, last } = timesOf(schedule)
@@ -85,7 +85,10 @@ function earliestOf(times: readonly (number | undefined)[]): number | undefined 
   return known.length > 0 ? Math.min(...known) : undefined
 }
 
-/** For `2 weeks`: tests whether a time is in every second week, counted from the week of `first`. Weeks start on Monday. */
+/**
+ * For `2 weeks`: tests whether a time is in every second week, counted from the week of `first`.
+ * Weeks start on Monday.
+ */
 function createStepTest(step: string, timezone: string, first: number): (time: number) => boolean {
   const [, count = '1', unit = 'days'] = /^(\d+) (days|weeks|months)$/.exec(step) ?? []
   const parts = new Intl.DateTimeFormat('en', {

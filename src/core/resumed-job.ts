@@ -1,10 +1,16 @@
 import { textAt } from './json.ts'
 import type { Note } from './store.ts'
 
-/** History entries of the decision about an approval of a message, with its id as `approval`. The message is then dispatched again. */
+/**
+ * History entries of the decision about an approval of a message, with its id as `approval`. The
+ * message is then dispatched again.
+ */
 export const DECISIONS = ['approved', 'denied', 'expired'] as const
 
-/** The id of the job that dispatches a message again. The first job of a message has the id of the message. */
+/**
+ * The id of the job that dispatches a message again. The first job of a message has the id of the
+ * message.
+ */
 export function resumedJobId(messageId: string, approval: string): string {
   return `${messageId}:${approval}`
 }

@@ -2,8 +2,8 @@ import type { JsonObject } from './json.ts'
 import type { RouteMatch } from './match.ts'
 
 /**
- * A route with its defaults. The first route whose `match` fits handles a message. It has one target: `skill`, `queue`, or `bolt`, the
- * absolute path of a Bolt app. Times in ms.
+ * A route with its defaults. The first route whose `match` fits handles a message. It has one
+ * target: `skill`, `queue`, or `bolt`, the absolute path of a Bolt app. Times in ms.
  */
 export type Route = {
   name: string
@@ -40,8 +40,8 @@ export type ApprovalSettings = {
 
 const DEFAULT_CONCURRENCY = 16
 /**
- * Higher for Bolt apps: their listeners mostly wait for I/O, and urgent events (modals, commands) must not
- * queue behind them.
+ * Higher for Bolt apps: their listeners mostly wait for I/O, and urgent events (modals, commands)
+ * must not queue behind them.
  */
 const BOLT_CONCURRENCY = 1000
 

@@ -10,8 +10,9 @@ export const stepSchema = z
   .regex(/^([2-9]|[1-9]\d{1,2}) (days|weeks|months)$/, 'expected "2 weeks", "3 days" or "6 months"')
 
 /**
- * A stored schedule: `cron` (5 to 7 fields, several joined by ` | `, or one ISO 8601 time) in `timezone`, or `every` n ms since `created`.
- * `step`: only every nth day, week or month of the cron expression counts.
+ * A stored schedule: `cron` (5 to 7 fields, several joined by ` | `, or one ISO 8601 time) in
+ * `timezone`, or `every` n ms since `created`. `step`: only every nth day, week or month of the
+ * cron expression counts.
  */
 export const scheduleSchema = z.strictObject({
   id: z.string(),
@@ -20,21 +21,33 @@ export const scheduleSchema = z.strictObject({
   every: z.int().min(1000).exactOptional(),
   step: stepSchema.exactOptional(),
   timezone: z.string(),
-  /** Missed runs. `skip`: dropped. `once`: the newest one runs. `within` (ms): the newest one runs unless it is older. */
+  /**
+   * Missed runs. `skip`: dropped. `once`: the newest one runs. `within` (ms): the newest one runs
+   * unless it is older.
+   */
   misfire: z.union([z.enum(['skip', 'once']), z.strictObject({ within: z.int().min(0) })]),
   skill: nonEmpty,
   args: z.record(z.string(), z.json()),
   channel: z.string(),
   created: isoTime,
-  /** Creator, and their roles at creation. The skill runs with the rights they have at run time. Absent: an operator. */
+  /**
+   * Creator, and their roles at creation. The skill runs with the rights they have at run time.
+   * Absent: an operator.
+   */
   by: z.strictObject({ id: z.string(), roles: z.array(z.string()) }).exactOptional(),
-  /** How to handle a run that is due while the last one is still running: wait, skip, or run both. Default: `queue`. */
+  /**
+   * How to handle a run that is due while the last one is still running: wait, skip, or run both.
+   * Default: `queue`.
+   */
   overlap: z.enum(['queue', 'skip', 'allow']).exactOptional(),
   /** Absent if an operation created it. */
   source: z.literal('routes.yaml').exactOptional(),
   /** The recipient of the skill's results. */
   askedBy: askedBySchema.exactOptional(),
-  /** The recipient of a notification, sent once when a run becomes a dead letter, if there is no `askedBy`. */
+  /**
+   * The recipient of a notification, sent once when a run becomes a dead letter, if there is no
+   * `askedBy`.
+   */
   onFailure: askedBySchema.exactOptional(),
 })
 export type Schedule = z.infer<typeof scheduleSchema>

@@ -92,7 +92,9 @@ function isKey(name: string): name is Key {
   return KEYS.includes(name)
 }
 
-/** Sets the field of a key. Throws an Error for an invalid value, and for a key that is already set. */
+/**
+ * Sets the field of a key. Throws an Error for an invalid value, and for a key that is already set.
+ */
 function addCondition(found: SearchWords, key: Key, value: string | undefined, whole: string): void {
   if (value === undefined || value === '') throw new Error(`${whole} needs a value: ${SEARCH_KEYS[key]}`)
   if (key === 'status') {

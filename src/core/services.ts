@@ -19,7 +19,9 @@ export type Services = {
 
 /** Calls with external effects that must not be repeated: the service behind `ctx.once`. */
 export type Calls = {
-  /** See `SkillContext.once`; here `key` is the full key. `messageId`: the message the call is for. */
+  /**
+   * See `SkillContext.once`; here `key` is the full key. `messageId`: the message the call is for.
+   */
   once(key: string, run: () => Promise<Json> | Json, messageId?: string): Promise<Json>
 }
 
@@ -27,6 +29,9 @@ export type Calls = {
 export type Callbacks = {
   /** The live refs of an outermost invocation, sorted. */
   list(rootId: string): Promise<string[]>
-  /** Throws `callback_not_found`, `callback_released`, `callback_timeout`, or `callback_failed` if the answer is an error. */
+  /**
+   * Throws `callback_not_found`, `callback_released`, `callback_timeout`, or `callback_failed` if
+   * the answer is an error.
+   */
   invoke(ref: string, args: Json, signal: AbortSignal): Promise<Json>
 }

@@ -25,12 +25,18 @@ export type SessionId = { name: string; key: string; store: StateStoreName }
 export type SessionMemory = {
   /** Oldest first; `[]` for a missing or expired session. */
   read(id: SessionId): Promise<SessionEntry[]>
-  /** Drops the oldest entries beyond `maxEntries`, `maxTokens` and the size limit. The session expires `ttl` ms after its last entry. */
+  /**
+   * Drops the oldest entries beyond `maxEntries`, `maxTokens` and the size limit. The session
+   * expires `ttl` ms after its last entry.
+   */
   append(
     id: SessionId,
     entry: SessionEntry,
     limits: { maxEntries: number; maxTokens?: number; ttl: number },
   ): Promise<void>
-  /** Replaces the entries up to `until`, except the newest, with a summary. Returns the remaining entries. */
+  /**
+   * Replaces the entries up to `until`, except the newest, with a summary. Returns the remaining
+   * entries.
+   */
   compact(id: SessionId, until: number, summary: string, ttl: number): Promise<SessionEntry[]>
 }

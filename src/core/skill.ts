@@ -12,9 +12,14 @@ export type Skill<Args = unknown> = {
   /** Lower-case letters, digits and dashes. */
   name: string
   description: string
-  /** Schema of the arguments. Command-line flags and the tool parameters of models follow from it. */
+  /**
+   * Schema of the arguments. Command-line flags and the tool parameters of models follow from it.
+   */
   args: ZodType<Args>
-  /** Schema of the result, if that is an object. MCP clients and OpenAPI get it; a result that does not fit is an error. */
+  /**
+   * Schema of the result, if that is an object. MCP clients and OpenAPI get it; a result that does
+   * not fit is an error.
+   */
   output?: ZodType
   /** Middleware and its settings: `session`, `timeout`, `approval`, a transport's `route`, … */
   metadata?: JsonObject
@@ -35,21 +40,32 @@ export type SkillContext<Args = unknown> = {
   globals: Record<string, unknown>
   manager: {
     /**
-     * Validates the arguments and runs a skill with the caller's message, deadline and signal. Throws `skill_not_found`,
-     * `skill_args_invalid`, `skill_timeout`, `recursion_limit`, `forbidden`, or the skill's error. `within` is for models.
+     * Validates the arguments and runs a skill with the caller's message, deadline and signal.
+     * Throws `skill_not_found`, `skill_args_invalid`, `skill_timeout`, `recursion_limit`,
+     * `forbidden`, or the skill's error. `within` is for models.
      */
     invoke(name: string, args?: unknown, within?: CallOverrides): Promise<unknown>
   }
   /**
-   * Runs `effect` (a charge, an upload, a mail) once per key of this skill, such as `charge:${orderId}`, across retries and
-   * restarts. Later calls return its result, as JSON. Throws `call_unknown` if an earlier run was interrupted.
+   * Runs `effect` (a charge, an upload, a mail) once per key of this skill, such as
+   * `charge:${orderId}`, across retries and restarts. Later calls return its result, as JSON.
+   * Throws `call_unknown` if an earlier run was interrupted.
    */
   once(key: string, effect: () => unknown): Promise<Json>
-  /** Files of this conversation: attachments of its messages, and files made by skills. Up to 25 MB each. */
+  /**
+   * Files of this conversation: attachments of its messages, and files made by skills. Up to 25 MB
+   * each.
+   */
   artifacts: {
-    /** Saves a file for all daemons. The result can be used in `attachments` of a reply or of `gateway-send`. */
+    /**
+     * Saves a file for all daemons. The result can be used in `attachments` of a reply or of
+     * `gateway-send`.
+     */
     save(name: string, type: string, data: FileData): Promise<Attachment>
-    /** Opens a file by the result of `save`, an attachment, or its path. Throws `artifact_not_found`. */
+    /**
+     * Opens a file by the result of `save`, an attachment, or its path. Throws
+     * `artifact_not_found`.
+     */
     open(artifact: string | Pick<Attachment, 'sha256'>): Promise<Readable>
   }
   log: Log
@@ -98,13 +114,16 @@ export type Middleware = {
   /** Also applies to skills without the key. */
   always?: boolean
   /**
-   * Validates a skill's settings (undefined without the key) and returns the layer, or undefined if it does not apply. If it throws, the
-   * skill is broken.
+   * Validates a skill's settings (undefined without the key) and returns the layer, or undefined if
+   * it does not apply. If it throws, the skill is broken.
    */
   setup(settings: unknown, skill: Skill): MiddlewareLayer | undefined
 }
 
-/** Called once per invocation, inside the outer layers. Calls `next` at most once and returns the result. */
+/**
+ * Called once per invocation, inside the outer layers. Calls `next` at most once and returns the
+ * result.
+ */
 export type MiddlewareLayer = (ctx: SkillContext, next: () => Promise<unknown>) => Promise<unknown>
 
 /** Declares a middleware, the default export of `middleware/<name>.ts` in a skills folder. */

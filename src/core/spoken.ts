@@ -4,8 +4,8 @@ import { type ZodType, z } from 'zod'
 export type IdOf = 'message' | 'dead-letter' | 'event' | 'refusal' | 'approval' | 'conversation'
 
 /**
- * How people give an argument on the command line, where that differs from its schema. Declared beside the
- * operation, and not part of its JSON Schema.
+ * How people give an argument on the command line, where that differs from its schema. Declared
+ * beside the operation, and not part of its JSON Schema.
  */
 export type Spoken = {
   id?: IdOf
@@ -21,7 +21,10 @@ export type Spoken = {
   several?: true
   /** The word that stands for null. */
   none?: string
-  /** The fields of an object that have a flag of their own. Fields with the same flag all get its value. */
+  /**
+   * The fields of an object that have a flag of their own. Fields with the same flag all get its
+   * value.
+   */
   fields?: Readonly<Record<string, Spoken>>
 }
 
@@ -33,7 +36,10 @@ export function spoken<Schema extends ZodType>(schema: Schema, how: Spoken): Sch
   return schema
 }
 
-/** How an argument is given on the command line: its own declaration, and that of the schema it is made of. */
+/**
+ * How an argument is given on the command line: its own declaration, and that of the schema it is
+ * made of.
+ */
 function spokenOf(schema: ZodType): Spoken {
   const inner =
     schema instanceof z.ZodExactOptional || schema instanceof z.ZodDefault ? schema.unwrap() : undefined

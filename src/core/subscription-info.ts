@@ -1,6 +1,7 @@
 /**
- * A push subscription. `waiting`: events not sent yet. Of these, `queued` have been selected for sending, and `unread`
- * have not been compared with `match` yet. `dead`: dead letters in the queue `push/NAME`.
+ * A push subscription. `waiting`: events not sent yet. Of these, `queued` have been selected for
+ * sending, and `unread` have not been compared with `match` yet. `dead`: dead letters in the queue
+ * `push/NAME`.
  */
 export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   /** Where it is defined: in routes.yaml, or in the store through `subscription-create`. */
@@ -14,9 +15,14 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   queued: number
   unread: number
   dead: number
-  /** When the oldest of the queued events was published (Unix ms), as far as the last attempts tell. */
+  /**
+   * When the oldest of the queued events was published (Unix ms), as far as the last attempts tell.
+   */
   oldestAt?: number
-  /** When waiting events are tried again after a failed attempt (Unix ms); in the past, as soon as possible. */
+  /**
+   * When waiting events are tried again after a failed attempt (Unix ms); in the past, as soon as
+   * possible.
+   */
   nextAt?: number
   attempts?: object[]
 }

@@ -9,40 +9,63 @@ import type { Part } from './parts.ts'
 import type { KeyValues, Leases } from './store.ts'
 
 /**
- * A kind of transport: a folder in `transports/` and a line in its registry. `options`: strict schema of its own gateway keys.
- * `Host`: what it needs from the daemon beyond `TransportDeps`, declared in its `host.ts`.
+ * A kind of transport: a folder in `transports/` and a line in its registry. `options`: strict
+ * schema of its own gateway keys. `Host`: what it needs from the daemon beyond `TransportDeps`,
+ * declared in its `host.ts`.
  */
 export type TransportKind<Options = unknown, Host = unknown> = {
   kind: string
   options: ZodType<Options>
-  /** Former spellings of options, by path (`oauth.clientId`), and the new last part. They still work, with a warning. */
+  /**
+   * Former spellings of options, by path (`oauth.clientId`), and the new last part. They still
+   * work, with a warning.
+   */
   former?: Readonly<Record<string, string>>
   /** The optional part whose packages `create` needs. */
   part?: Part
-  /** Identities are case-insensitive and in lower case in `from`; `compileMember` compares them accordingly. */
+  /**
+   * Identities are case-insensitive and in lower case in `from`; `compileMember` compares them
+   * accordingly.
+   */
   caseless?: boolean
   /** Frames of a persistent connection, by sender, for the API description. */
   frames?: { client: ZodType; server: ZodType }
-  /** Called once per enabled gateway. May load large modules, but does no other I/O. Throws for contradictory options. */
+  /**
+   * Called once per enabled gateway. May load large modules, but does no other I/O. Throws for
+   * contradictory options.
+   */
   create(options: Options, deps: TransportDeps & Host): Promise<Transport>
-  /** The flat `data` of a message's event on `gateway-message`, without `messageId` and `conversation`. */
+  /**
+   * The flat `data` of a message's event on `gateway-message`, without `messageId` and
+   * `conversation`.
+   */
   eventData(message: Message): JsonObject
   /**
-   * The `data` of a test message, as this transport would fill it for a message that a person writes; what is given stays.
-   * `identity`: of the gateway, if it runs and is connected. Absent: the given data.
+   * The `data` of a test message, as this transport would fill it for a message that a person
+   * writes; what is given stays. `identity`: of the gateway, if it runs and is connected. Absent:
+   * the given data.
    */
   example?(given: ExampleMessage, identity: Identity | undefined): JsonObject
   /** Why a message cannot be answered; undefined if it can. Absent: always possible. */
   unanswerable?(message: Message): string | undefined
-  /** Whether a person waits for the listeners' reaction, so that the message must not queue behind its conversation. */
+  /**
+   * Whether a person waits for the listeners' reaction, so that the message must not queue behind
+   * its conversation.
+   */
   isUrgent?(message: Message): boolean
   /** Loads a file of listeners (a Bolt app), and ends it again. Throws `part_missing`. */
   tryListener?(file: string): Promise<ListenerTrial>
-  /** Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any target may exist. */
+  /**
+   * Why a target cannot exist on a gateway with these options; undefined if it may. Absent: any
+   * target may exist.
+   */
   targetFault?(to: string, gateway: string, options: Options): string | undefined
 }
 
-/** `fault`: why a file of listeners cannot be loaded. `warnings`: what works differently than without Trivium. */
+/**
+ * `fault`: why a file of listeners cannot be loaded. `warnings`: what works differently than
+ * without Trivium.
+ */
 export type ListenerTrial = { fault?: string; warnings: string[] }
 
 /** A message that is submitted by hand. */
@@ -53,49 +76,85 @@ export type Identity = { team: string; teamName: string; user: string }
 
 /** One gateway: a listener for messages and a sender of replies. */
 export type Transport = {
-  /** Called once, after the roads are ready. Resolves when it listens; later failures show in `health`. */
+  /**
+   * Called once, after the roads are ready. Resolves when it listens; later failures show in
+   * `health`.
+   */
   start(): Promise<void>
   /**
-   * Sends one reply, for the outbox. After a crash it may be called again with the same `key`, and must not send twice if the
-   * transport can detect that. `retryable` of a thrown TriviumError decides between a retry and a dead letter; other errors are
-   * retried; `SendPostponed` does not count as an attempt. Must not wait for long: sends share a limited number of slots.
+   * Sends one reply, for the outbox. After a crash it may be called again with the same `key`, and
+   * must not send twice if the transport can detect that. `retryable` of a thrown TriviumError
+   * decides between a retry and a dead letter; other errors are retried; `SendPostponed` does not
+   * count as an attempt. Must not wait for long: sends share a limited number of slots.
    */
   send(reply: Reply): Promise<Receipt>
-  /** Called before a send to an explicit target. Throws if the target is malformed, or is known not to exist. */
+  /**
+   * Called before a send to an explicit target. Throws if the target is malformed, or is known not
+   * to exist.
+   */
   requireTarget?(to: string): Promise<void>
-  /** Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such sends are refused. */
+  /**
+   * Supports several targets, `cc`, `bcc`, `replyAll` and `calendar`. Absent: such sends are
+   * refused.
+   */
   copies?: true
-  /** Checks whether an earlier `send` with this key arrived. Absent: `send` recognises the key itself. */
+  /**
+   * Checks whether an earlier `send` with this key arrived. Absent: `send` recognises the key
+   * itself.
+   */
   probe?(reply: Reply): Promise<Probed>
-  /** Shows a reply piece by piece while a model writes it, on the daemon that runs the skill. Must not throw. The full reply follows. */
+  /**
+   * Shows a reply piece by piece while a model writes it, on the daemon that runs the skill. Must
+   * not throw. The full reply follows.
+   */
   stream?(piece: ReplyPiece): void
   /**
-   * Shows that a skill is working on a message, and which tool a model is calling, until `end`. Runs on the daemon that runs the
-   * skill. The waiting person may cancel through `stop`. Best effort, like `stream`; must not throw.
+   * Shows that a skill is working on a message, and which tool a model is calling, until `end`.
+   * Runs on the daemon that runs the skill. The waiting person may cancel through `stop`. Best
+   * effort, like `stream`; must not throw.
    */
   working?(message: Message, stop: () => void): { tool(name?: string): void; end(): void }
-  /** Shows the progress of the queue job that produces a reply. Best effort, like `stream`; never awaited; must not throw. */
+  /**
+   * Shows the progress of the queue job that produces a reply. Best effort, like `stream`; never
+   * awaited; must not throw.
+   */
   progress?(step: ReplyPlace & { progress: Json }): void
-  /** Runs the listeners of a file (a Bolt app) for a message. Rejects with their error, and soon after `signal` aborts or `timeout` ms pass. */
+  /**
+   * Runs the listeners of a file (a Bolt app) for a message. Rejects with their error, and soon
+   * after `signal` aborts or `timeout` ms pass.
+   */
   runListeners?(
     file: string,
     to: { message: Message; route: string; signal: AbortSignal; timeout: number },
   ): Promise<void>
-  /** Present if workspaces install the app themselves (OAuth) instead of by tokens in routes.yaml. */
+  /**
+   * Present if workspaces install the app themselves (OAuth) instead of by tokens in routes.yaml.
+   */
   installs?:
     | {
         list(): Promise<Install[]>
-        /** Removes an installation and, if the provider can be reached, revokes its tokens. False: not installed. */
+        /**
+         * Removes an installation and, if the provider can be reached, revokes its tokens. False:
+         * not installed.
+         */
         remove(team: string): Promise<boolean>
       }
     | undefined
-  /** Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone` if none is kept. */
+  /**
+   * Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone`
+   * if none is kept.
+   */
   tryRefused?(what: { id?: string | undefined; secret: string }): Promise<RefusedTry>
-  /** The event name of a delivery with this text and these headers, as `data.event` would have it. Absent: none. */
+  /**
+   * The event name of a delivery with this text and these headers, as `data.event` would have it.
+   * Absent: none.
+   */
   eventOf?(given: { text: string; headers: JsonObject }): string | undefined
   /** Who the gateway is at its provider, once known. */
   identity?(): Identity | undefined
-  /** Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`. */
+  /**
+   * Stops receiving. Once it resolves, `accept` is not called any more; `send` works until `close`.
+   */
   stop(): Promise<void>
   /** Releases all resources. */
   close(): Promise<void>
@@ -108,8 +167,8 @@ export type Transport = {
 export type Install = { team: string; name?: string; at?: number; by?: string }
 
 /**
- * `gauges` become metrics. `connections`: open upstream connections as reported by upstream; 0 if this gateway lost its own.
- * `secondsSinceEvent`: since the last event, or since the start.
+ * `gauges` become metrics. `connections`: open upstream connections as reported by upstream; 0 if
+ * this gateway lost its own. `secondsSinceEvent`: since the last event, or since the start.
  */
 export type Health = {
   ok: boolean
@@ -160,8 +219,8 @@ export type ReplyPlace = Pick<Reply, 'conversation' | 'target'> & { inReplyTo: s
 export type ReplyPiece = ReplyPlace & { delta: string; text: string }
 
 /**
- * Thrown by `send` if a rate limit postponed the reply. It is called again after `delay` ms. The transport must remember,
- * by key, any part of the reply that it already sent.
+ * Thrown by `send` if a rate limit postponed the reply. It is called again after `delay` ms. The
+ * transport must remember, by key, any part of the reply that it already sent.
  */
 export class SendPostponed extends Error {
   readonly delay: number
@@ -175,7 +234,10 @@ export class SendPostponed extends Error {
 /** Result of `probe`. `how`: how a person can find out if the transport cannot. */
 export type Probed = { sent: true; receipt: Receipt } | { sent: false } | { sent: 'unknown'; how?: string }
 
-/** Result of a send: the provider's id and further data. `data.suppressed`: why the reply was permanently not sent. */
+/**
+ * Result of a send: the provider's id and further data. `data.suppressed`: why the reply was
+ * permanently not sent.
+ */
 export type Receipt = { id: string; data?: Json }
 
 /** Dependencies of every transport. */
@@ -183,8 +245,8 @@ export type TransportDeps = {
   /** The gateway's name. */
   gateway: string
   /**
-   * Resolves when the message is durable; only then may the transport acknowledge upstream. After `store_unavailable` or
-   * `overloaded` it must refuse, so that upstream retries.
+   * Resolves when the message is durable; only then may the transport acknowledge upstream. After
+   * `store_unavailable` or `overloaded` it must refuse, so that upstream retries.
    */
   accept(message: NewMessage): Promise<Accepted>
   /** The same for messages of one delivery: accepted atomically, all or none. */
@@ -194,17 +256,28 @@ export type TransportDeps = {
   artifacts: Artifacts
   kv: KeyValues
   leases: Leases
-  /** Resolves with the outcome of a message's dispatch, or undefined at the timeout. For `respond: result`. */
+  /**
+   * Resolves with the outcome of a message's dispatch, or undefined at the timeout. For `respond:
+   * result`.
+   */
   settled(messageId: string, timeout: number): Promise<'done' | 'failed' | 'unrouted' | undefined>
   log: Log
   now(): number
-  /** Adds a later event of a reply (a bounce, an edit) to the history of its message. Never throws. */
+  /**
+   * Adds a later event of a reply (a bounce, an edit) to the history of its message. Never throws.
+   */
   note(messageId: string, what: string, detail: JsonObject): void
-  /** Counts a refused delivery by reason (`trivium_refused_total`) and lists it for `refused`. `accept` reports its own refusals. */
+  /**
+   * Counts a refused delivery by reason (`trivium_refused_total`) and lists it for `refused`.
+   * `accept` reports its own refusals.
+   */
   refused(reason: string, what?: Refused): void
 }
 
-/** Details of a refused delivery: origin, reason in words, and body; `id` if another secret can be tried on it (`tryRefused`). */
+/**
+ * Details of a refused delivery: origin, reason in words, and body; `id` if another secret can be
+ * tried on it (`tryRefused`).
+ */
 export type Refused = {
   from?: string | undefined
   why?: string
@@ -212,24 +285,28 @@ export type Refused = {
   id?: string | undefined
 }
 
-/** Result of `tryRefused`: whether the secret fits the delivery, and how many of the `tried` kept deliveries it fits. */
+/**
+ * Result of `tryRefused`: whether the secret fits the delivery, and how many of the `tried` kept
+ * deliveries it fits.
+ */
 export type RefusedTry = { ok: boolean; reason?: string; at: number; fits: number; tried: number }
 
 /** The public listener, shared by all gateways. */
 export type PublicHttp = {
   /**
-   * Returns a function that unmounts; throws `config_invalid` if the path is taken. An error of the handler becomes the
-   * response, keeps headers that were set, and is logged at a bounded rate.
+   * Returns a function that unmounts; throws `config_invalid` if the path is taken. An error of the
+   * handler becomes the response, keeps headers that were set, and is logged at a bounded rate.
    */
   mount(path: string, handler: RequestHandler): () => void
   /**
-   * Reads a whole body. Must be called before the handler awaits anything. Rejects with `body_too_large` over `limit` bytes, and
-   * with `overloaded` while the unfinished bodies of all senders exceed their limit. Never settles if the sender disconnects.
+   * Reads a whole body. Must be called before the handler awaits anything. Rejects with
+   * `body_too_large` over `limit` bytes, and with `overloaded` while the unfinished bodies of all
+   * senders exceed their limit. Never settles if the sender disconnects.
    */
   readBody(request: IncomingMessage, limit: number, gateway: string): Promise<Buffer>
   /**
-   * The same without a promise, which would cost a tick per request. `take` is called in the turn in which the body ends, and
-   * must not throw. `failed` is called in a later turn.
+   * The same without a promise, which would cost a tick per request. `take` is called in the turn
+   * in which the body ends, and must not throw. `failed` is called in a later turn.
    */
   takeBody(
     request: IncomingMessage,
@@ -241,7 +318,10 @@ export type PublicHttp = {
   fail(request: IncomingMessage, response: ServerResponse, error: unknown): void
   /** The public address, if `public-url` is set. */
   publicUrl?(): string | undefined
-  /** Whether the listener is on loopback only. Then requests from web pages to open gateways are refused. */
+  /**
+   * Whether the listener is on loopback only. Then requests from web pages to open gateways are
+   * refused.
+   */
   isLocal: boolean
   /** An error of the handler becomes the response, and the connection is not upgraded. */
   upgrade(path: string, handler: UpgradeHandler): () => void
@@ -250,7 +330,10 @@ export type PublicHttp = {
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 export type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>
 
-/** Replies per conversation, numbered from 1, in the store: any daemon appends; the daemon with the connection reads. */
+/**
+ * Replies per conversation, numbered from 1, in the store: any daemon appends; the daemon with the
+ * connection reads.
+ */
 export type ReplyLog = {
   /** Appends a reply; the same key only once. */
   append(conversation: string, reply: Reply): Promise<Receipt>
@@ -259,9 +342,15 @@ export type ReplyLog = {
   onAppend(conversation: string, listener: () => void): () => void
 }
 
-/** Files by content hash, under `<data dir>/artifacts/`. Any daemon of the store can open what another saved. */
+/**
+ * Files by content hash, under `<data dir>/artifacts/`. Any daemon of the store can open what
+ * another saved.
+ */
 export type Artifacts = {
-  /** Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, or `store_unavailable`. */
+  /**
+   * Durable when it resolves. Throws `artifact_too_large` over `limit` bytes, or
+   * `store_unavailable`.
+   */
   save(name: string, type: string, body: Readable | Uint8Array, limit: number): Promise<Attachment>
   /** Throws `artifact_not_found`, `store_unavailable`. */
   open(sha256: string): Promise<Readable>

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** Problems of an installation that need attention. The names are contract: alerts and `notify:` use them. */
+/**
+ * Problems of an installation that need attention. The names are contract: alerts and `notify:` use
+ * them.
+ */
 export const TROUBLES = [
   'store-down',
   'disk-low',

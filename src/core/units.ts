@@ -29,7 +29,10 @@ export const TEN_YEARS = 10 * 365 * DAY
 /** One tebibyte. */
 const LARGEST_SIZE = 1024 ** 4
 
-/** Parses `500ms`, `1h30m`, `7d`, `2w` or a number of ms to ms. Undefined for anything else, and over ten years. */
+/**
+ * Parses `500ms`, `1h30m`, `7d`, `2w` or a number of ms to ms. Undefined for anything else, and
+ * over ten years.
+ */
 export function parseDuration(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   if (/^\d+(\.\d+)?$/.test(text)) return bounded(Number(text), TEN_YEARS)
@@ -42,7 +45,9 @@ export function parseDuration(value: number | string): number | undefined {
   return bounded(total, TEN_YEARS)
 }
 
-/** Parses `512kb`, `1mb`, `1.5gb` (multiples of 1024) or a number of bytes to bytes. Else undefined. */
+/**
+ * Parses `512kb`, `1mb`, `1.5gb` (multiples of 1024) or a number of bytes to bytes. Else undefined.
+ */
 export function parseSize(value: number | string): number | undefined {
   const text = String(value).trim().toLowerCase()
   const [, amount, unit = 'b'] = /^(\d{1,15}(?:\.\d{1,6})?) ?(b|kb|mb|gb)?$/.exec(text) ?? []
@@ -60,11 +65,13 @@ export function parseRate(value: string): Rate | 'off' | undefined {
 }
 
 /**
- * Parses a time (UTC without a zone), an age (`2h`), or words for a time in UTC (`yesterday`, `monday 9:30`, `2026-11-27 8`) to Unix
- * ms. Undefined for anything else, also for a range (`yesterday 10-11`).
+ * Parses a time (UTC without a zone), an age (`2h`), or words for a time in UTC (`yesterday`,
+ * `monday 9:30`, `2026-11-27 8`) to Unix ms. Undefined for anything else, also for a range
+ * (`yesterday 10-11`).
  */
 export function parseTime(text: string): number | undefined {
-  // An age ends with its unit: a bare number is a year here, but a duration in ms for `parseDuration`.
+  // An age ends with its unit: a bare number is a year here, but a duration in ms for
+  // `parseDuration`.
   const age = /[a-z]$/.test(text) ? parseDuration(text) : undefined
   if (age !== undefined) return Date.now() - age
   const range = timeRangeIn(text, { zone: 'utc' })
@@ -117,7 +124,9 @@ export const duration = parsed(
   'duration',
 )
 
-/** As `duration`, but short enough for a timer: at most 24 days. For timeouts, delays and leases. */
+/**
+ * As `duration`, but short enough for a timer: at most 24 days. For timeouts, delays and leases.
+ */
 export const timerDuration = duration.refine((ms) => ms <= LONGEST_TIMER, 'expected at most 24d')
 
 /** A size in configuration; parses to bytes. */
@@ -136,8 +145,8 @@ function bounded(value: number, limit: number): number | undefined {
 }
 
 /**
- * A schema whose output is what `read` returns. `hint` is the message if that is undefined, `title` the
- * name of the type in the JSON Schema.
+ * A schema whose output is what `read` returns. `hint` is the message if that is undefined, `title`
+ * the name of the type in the JSON Schema.
  */
 function parsed<In, Out>(
   schema: (hint: string) => z.ZodType<In>,

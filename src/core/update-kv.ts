@@ -10,7 +10,10 @@ const ATTEMPTS = 200
 /** Maximum pause (ms) after a lost race. */
 const MAX_PAUSE = 50
 
-/** Updates a key by compare-and-set. `change` is called again after a lost race; undefined leaves the value. Throws `state_conflict`. */
+/**
+ * Updates a key by compare-and-set. `change` is called again after a lost race; undefined leaves
+ * the value. Throws `state_conflict`.
+ */
 export async function updateKv(
   kv: Pick<KeyValues, 'get' | 'set'>,
   key: string,

@@ -1,6 +1,6 @@
 /**
- * The role that changes nothing, and sees the console without the state of skills and the records of
- * persons.
+ * The role that changes nothing, and sees the console without the state of skills and the records
+ * of persons.
  */
 export const VIEWER = 'viewer'
 
@@ -9,8 +9,8 @@ export const VIEWER_LIMIT =
   'viewers cannot change anything; `console: { oidc: { roles } }` lists the operators'
 
 /**
- * The skills that a viewer may invoke: built-in, read-only, listed by full name. State of skills is excluded,
- * because it may hold secrets.
+ * The skills that a viewer may invoke: built-in, read-only, listed by full name. State of skills is
+ * excluded, because it may hold secrets.
  */
 export const VIEWER_SKILLS: readonly string[] = [
   'approval-list',

@@ -1,15 +1,19 @@
 import type { Call } from './call.ts'
 import { isOperator, partsOf, RESERVED_PREFIXES } from './identity.ts'
 
-/** The transcript lines that a caller may read: all, those of a gateway, or those of conversations in which the sender wrote. Undefined: none. */
+/**
+ * The transcript lines that a caller may read: all, those of a gateway, or those of conversations
+ * in which the sender wrote. Undefined: none.
+ */
 export type Readable = { gateway?: string; sender?: string } | undefined
 
 /** Visibility between people: none, or within the same gateway. */
 export type Scope = 'person' | 'team'
 
 /**
- * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript lines that they may see. Operators
- * see everything; people see their own or, with scope `team`, everything of their gateway.
+ * The assistant's view of a caller: the `owner` of what they add, and the notes and transcript
+ * lines that they may see. Operators see everything; people see their own or, with scope `team`,
+ * everything of their gateway.
  */
 export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scope: Scope) {
   const { caller, message } = call
@@ -28,15 +32,19 @@ export function viewerOf(call: Pick<Call, 'caller' | 'message' | 'rootId'>, scop
 }
 
 /**
- * The owner of what an operator adds: their identity in a message, else the gateway of the message, else
- * `operator/http` and the like. No gateway has a slash in its name, so these never share with one named `http`.
+ * The owner of what an operator adds: their identity in a message, else the gateway of the message,
+ * else `operator/http` and the like. No gateway has a slash in its name, so these never share with
+ * one named `http`.
  */
 function operatorOwner({ caller, message }: Pick<Call, 'caller' | 'message'>): string {
   if (caller.kind === 'route' && caller.id) return caller.id
   return message?.gateway ?? `operator/${caller.kind}`
 }
 
-/** True for a message that an operator typed: `trivium message cli` without `--from`, not edited and not resent by a program. */
+/**
+ * True for a message that an operator typed: `trivium message cli` without `--from`, not edited and
+ * not resent by a program.
+ */
 export function isCommandLine(message: Call['message']): boolean {
   return message?.transport === 'cli' && message.from.id === 'cli' && message.from.verified === true
 }

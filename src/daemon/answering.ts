@@ -72,8 +72,8 @@ function placeOf({ id: inReplyTo, conversation, data }: Message): ReplyPlace {
 }
 
 /**
- * Runs a skill. Where the transport supports it, the conversation shows that the skill works, and the
- * answer of a model as it grows. The sender can cancel the run there.
+ * Runs a skill. Where the transport supports it, the conversation shows that the skill works, and
+ * the answer of a model as it grows. The sender can cancel the run there.
  */
 async function showProgress(
   transport: Pick<Transport, 'working' | 'stream'>,

@@ -23,7 +23,10 @@ export function createRouteTable(routes: Router['routes']) {
   }
 }
 
-/** For each `while-busy`: the word in the history of the messages that are merged (`BusyLane.merge`). */
+/**
+ * For each `while-busy`: the word in the history of the messages that are merged
+ * (`BusyLane.merge`).
+ */
 const MERGE_WORDS = {
   queue: undefined,
   steer: undefined,

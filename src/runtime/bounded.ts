@@ -3,8 +3,8 @@ import { reasonOf, TriviumError } from '../core/errors.ts'
 import { formatDuration } from '../core/units.ts'
 
 /**
- * Runs `work`. When `parent` aborts, it rejects immediately with the `abortError` of the reason, and
- * after `timeout` ms with `skill_timeout`, even if the work ignores its signal. While it runs,
+ * Runs `work`. When `parent` aborts, it rejects immediately with the `abortError` of the reason,
+ * and after `timeout` ms with `skill_timeout`, even if the work ignores its signal. While it runs,
  * `running` contains a function that aborts it.
  */
 export async function runBounded<T>(
@@ -44,7 +44,10 @@ export async function runBounded<T>(
   }
 }
 
-/** The error of an aborted call: the reason if it is a TriviumError, else `cancelled` with the reason as cause. */
+/**
+ * The error of an aborted call: the reason if it is a TriviumError, else `cancelled` with the
+ * reason as cause.
+ */
 export function abortError({ reason }: Pick<AbortSignal, 'reason'>, what = 'The invocation'): Error {
   if (reason instanceof TriviumError) return reason
   return new TriviumError('cancelled', { what, reason: reasonOf(reason) }, { cause: reason })

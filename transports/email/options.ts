@@ -65,8 +65,8 @@ type Budget = { address: Limit; conversation: Limit; thread: Limit; domain: Limi
 const BUDGET: Limit = { count: 10, per: HOUR }
 
 /**
- * Derives the limits per domain and gateway from the limit per correspondent: twice and a hundred times
- * as much, but at least 20 and 1000.
+ * Derives the limits per domain and gateway from the limit per correspondent: twice and a hundred
+ * times as much, but at least 20 and 1000.
  */
 function budgetOf(limit: Limit): Budget {
   const times = (factor: number, min: number): Limit =>

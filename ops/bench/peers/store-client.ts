@@ -49,7 +49,9 @@ servePeer(
       return { micros: ((performance.now() - start) * 1000) / Math.max(1, count) }
     },
 
-    /** Takes and acknowledges messages with `parallel` takers; `micros` is the cost of one message. */
+    /**
+     * Takes and acknowledges messages with `parallel` takers; `micros` is the cost of one message.
+     */
     async takeAndAck(params) {
       const { count, parallel } = takeSchema.parse(params)
       const { receive } = opened()

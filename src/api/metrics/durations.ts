@@ -13,7 +13,9 @@ export function createDurations(
   buckets: number[],
   registers: Registry[],
 ) {
-  /** By the value of the label. `counts`: observations per bucket; the last one has no upper bound. */
+  /**
+   * By the value of the label. `counts`: observations per bucket; the last one has no upper bound.
+   */
   const series = new Map<string, { counts: number[]; sum: number }>()
   const histogram = new Histogram({ name, help, labelNames: [label], registers, buckets })
 

@@ -12,7 +12,10 @@ export type Metrics = ReturnType<typeof createMetrics>
 /** Node gauges with misleading counter names. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-/** Ms between measurements of the event loop's delay. prom-client's 10 wake an idle daemon a hundred times a second. */
+/**
+ * Ms between measurements of the event loop's delay. prom-client's 10 wake an idle daemon a hundred
+ * times a second.
+ */
 const LOOP_RESOLUTION = 50
 
 /**

@@ -1,8 +1,8 @@
 import type { StoreStats } from '../../core/store.ts'
 
 /**
- * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that wait for
- * workers or are leased to them, and the jobs of other queues. `oldestAt`: Unix ms.
+ * Counts per road: retained messages of the journal, unfinished dispatch jobs, messages that wait
+ * for workers or are leased to them, and the jobs of other queues. `oldestAt`: Unix ms.
  */
 export function roadsOf({ journal, dispatch, receive, jobs }: StoreStats) {
   const queues = jobs.map(({ queue: road, waiting, running, dead, oldestAt }) => {

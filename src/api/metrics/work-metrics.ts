@@ -78,8 +78,8 @@ export function createWorkMetrics({ counter, fastSeconds, seconds, tally }: Make
 }
 
 /**
- * The totals since the start, for charts. `failed`: failed attempts, both those that are tried again
- * and those that made the message a dead letter (`dead`).
+ * The totals since the start, for charts. `failed`: failed attempts, both those that are tried
+ * again and those that made the message a dead letter (`dead`).
  */
 function createCounts(metrics: {
   accepted: Counter

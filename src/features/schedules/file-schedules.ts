@@ -18,8 +18,8 @@ const PREFIX = 'schedule-file:'
 
 /**
  * The schedules of routes.yaml. The file defines them, and the store keeps their start, so that all
- * daemons compute the same planned times. A schedule restarts when its rule changes, and not when its
- * skill or arguments do.
+ * daemons compute the same planned times. A schedule restarts when its rule changes, and not when
+ * its skill or arguments do.
  */
 export function createFileSchedules(deps: {
   kv: KeyValues

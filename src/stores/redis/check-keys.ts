@@ -9,9 +9,9 @@ const MAX_STEPS = 5_000
 const MAX_SHOWN = 5
 
 /**
- * For `trivium doctor`: the keys of the state (`{<prefix>:kv}:…`) whose type is wrong, because another
- * program wrote them. Each call that needs such a key fails. Never rejects: problems are in the result,
- * and `checkRedis` reports a Redis that cannot be reached.
+ * For `trivium doctor`: the keys of the state (`{<prefix>:kv}:…`) whose type is wrong, because
+ * another program wrote them. Each call that needs such a key fails. Never rejects: problems are in
+ * the result, and `checkRedis` reports a Redis that cannot be reached.
  */
 export async function checkStateKeys(options: ConnectOptions & { prefix: string }): Promise<Check[]> {
   const name = 'Redis: keys'

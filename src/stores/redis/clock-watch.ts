@@ -9,9 +9,9 @@ const CHECK_INTERVAL = 2_000
 const CHECKS_PER_TOPIC_CHECK = 15
 
 /**
- * Watches the clocks of the Redis servers, on which all their waiting times are based. After one was set
- * back, the first daemon to notice moves these times back by the same amount, once (lua/clock.lua).
- * Returns a function that stops the watch.
+ * Watches the clocks of the Redis servers, on which all their waiting times are based. After one
+ * was set back, the first daemon to notice moves these times back by the same amount, once
+ * (lua/clock.lua). Returns a function that stops the watch.
  */
 export function watchClocks(servers: readonly Server[], log: Log): () => Promise<void> {
   // An unreachable server must not delay the checks of the others.

@@ -12,9 +12,9 @@ const WAY_OUT =
 const LONGEST = 10_000
 
 /**
- * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was chosen, and writes that it acknowledges
- * are lost. So a failover starts with their event and ends with a connection to the new master. Logs a Sentinel that refuses the
- * subscription.
+ * Listens to the Sentinels. The old master keeps its clients for seconds after a new one was
+ * chosen, and writes that it acknowledges are lost. So a failover starts with their event and ends
+ * with a connection to the new master. Logs a Sentinel that refuses the subscription.
  */
 export function watchFailovers(client: Redis | Cluster, log: Pick<Log, 'warn'>) {
   const given = client instanceof Cluster ? {} : client.options

@@ -9,9 +9,10 @@ type Handing = [string, number, string]
 const GIVE_BACK = 1_000
 
 /**
- * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a call handed out under its number.
- * The next call of the same name reports unanswered numbers, and Redis takes their work back. `giveBack` only does that, with
- * number 0, because the consumer may ask another daemon next. Not needed for endless loops of calls.
+ * Makes calls that hand out work safe against lost replies: `lua/lib/unheard.lua` records what a
+ * call handed out under its number. The next call of the same name reports unanswered numbers, and
+ * Redis takes their work back. `giveBack` only does that, with number 0, because the consumer may
+ * ask another daemon next. Not needed for endless loops of calls.
  */
 export function createHandOver(
   giveBack?: (name: string, handing: Handing) => Promise<unknown>,

@@ -38,8 +38,9 @@ export type RedisStoreOptions = ConnectOptions & {
 }
 
 /**
- * The store on Redis 6.2 or newer: streams for journal and topics, one Lua script per atomic step. Any number of daemons may share
- * it. Resolves when connected and subscribed to signals. Throws `store_unavailable`, or `config_invalid` for a bad URL.
+ * The store on Redis 6.2 or newer: streams for journal and topics, one Lua script per atomic step.
+ * Any number of daemons may share it. Resolves when connected and subscribed to signals. Throws
+ * `store_unavailable`, or `config_invalid` for a bad URL.
  */
 export async function createRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { prefix = 'trivium', toEvent, log, connectTimeout = 5_000 } = options
@@ -125,7 +126,10 @@ export async function layoutOf(
   return layout
 }
 
-/** Logs findings of `trivium doctor` at the start. A server that refuses the checks does not prevent the start. */
+/**
+ * Logs findings of `trivium doctor` at the start. A server that refuses the checks does not prevent
+ * the start.
+ */
 async function warn({ client, address }: Connection, log: Log, replicas = 0): Promise<void> {
   try {
     for (const { name, ok, detail } of await checkServers(client, replicas)) {

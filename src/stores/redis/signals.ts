@@ -4,7 +4,9 @@ import type { Signal } from '../../core/store.ts'
 import { createListeners } from '../shared/listeners.ts'
 import { createChannels } from './channels.ts'
 
-/** Interval of probes on an idle subscription, the only way to notice a peer that vanished silently. */
+/**
+ * Interval of probes on an idle subscription, the only way to notice a peer that vanished silently.
+ */
 const PROBE_MS = 15_000
 /** How long (ms) to stay subscribed to a channel without listeners. */
 const LINGER = 30_000
@@ -14,9 +16,9 @@ const APART = { receive: 'receive', 'topic:gateway-message': 'events' } as const
 type Apart = keyof typeof APART
 
 /**
- * Calls the listeners of published signals. After each resubscription it calls all of them, as signals in between are lost.
- * `subscriber` opens a connection, which is used until it breaks. With several shards each has its own channels, and some are
- * subscribed only while they have listeners.
+ * Calls the listeners of published signals. After each resubscription it calls all of them, as
+ * signals in between are lost. `subscriber` opens a connection, which is used until it breaks. With
+ * several shards each has its own channels, and some are subscribed only while they have listeners.
  */
 export function createSignals(subscriber: () => Redis, channel: string, shards: number, log: Log) {
   const listeners = createListeners(log)
@@ -64,7 +66,10 @@ export function createSignals(subscriber: () => Redis, channel: string, shards: 
       if (isApart(name)) want(name)
       return listeners.on(name, listener)
     },
-    /** Follows a signal while it is in use; each call of the returned function marks a use. Without a shard number, any shard may have changed. */
+    /**
+     * Follows a signal while it is in use; each call of the returned function marks a use. Without
+     * a shard number, any shard may have changed.
+     */
     follow(name: Apart, changed: (shard?: number) => void) {
       listeners.onCall(name, changed)
       return () => want(name)

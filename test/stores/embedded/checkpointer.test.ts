@@ -18,7 +18,8 @@ test('a long write-ahead log starts over under constant writes, and loses nothin
   const writer = createWriter(db, path, noFlush)
   const end = createCheckpointer(db, writer, path, silent, { every: 4, long: 256 })
   const insert = db.prepare('INSERT INTO gateway (name) VALUES (?)')
-  // https://www.sqlite.org/fileformat2.html, 4.1: the header counts how often the log has started over.
+  // https://www.sqlite.org/fileformat2.html, 4.1: the header counts how often the log has started
+  // over.
   const log = openSync(`${path}-wal`, 'r')
   t.after(() => closeSync(log))
   const header = Buffer.alloc(32)

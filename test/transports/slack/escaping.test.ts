@@ -1,4 +1,5 @@
-// `&`, `<` and `>` are escaped once in texts in Slack's own markup, and not in markdown, which Slack renders itself.
+// `&`, `<` and `>` are escaped once in texts in Slack's own markup, and not in markdown, which
+// Slack renders itself.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { until } from '../../fixtures/until.ts'

@@ -17,7 +17,9 @@ type Lookups = {
   names: ReadonlyMap<string, string>
   areNamesKnown: boolean
   files: Awaited<ReturnType<Files['fetch']>> | undefined
-  /** Empty if its message is in none, or if no look-up was needed; undefined if the look-up failed. */
+  /**
+   * Empty if its message is in none, or if no look-up was needed; undefined if the look-up failed.
+   */
   thread: string | undefined
   /** It is in a thread with the bot. */
   isMine: boolean

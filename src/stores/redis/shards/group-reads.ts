@@ -9,7 +9,10 @@ import type { createMerge } from './merge.ts'
 import { askAll } from './reach.ts'
 import type { Shard } from './shard.ts'
 
-/** Reads `gateway-message` for consumer groups; its events are on all shards. `use` is called before each use of `merge`. */
+/**
+ * Reads `gateway-message` for consumer groups; its events are on all shards. `use` is called before
+ * each use of `merge`.
+ */
 export function createGroupReads(
   shards: readonly Shard[],
   merge: ReturnType<typeof createMerge>,
@@ -24,7 +27,10 @@ export function createGroupReads(
     }),
   )
 
-  /** If the first shard has the group, it exists. A crash while it was created may have left it out on other shards. */
+  /**
+   * If the first shard has the group, it exists. A crash while it was created may have left it out
+   * on other shards.
+   */
   async function readShard(shard: number, request: BoundedRead): Promise<BoundedBatch | undefined> {
     const batch = await readers[shard]?.add(request)
     if (batch || shard === 0) return batch
@@ -38,7 +44,8 @@ export function createGroupReads(
     use()
     const found = createFound(request)
     const ask = async (shard: number, until: number) => {
-      // A call that only asks for a time (`until` below 0) peeks, so that missed events are reported again.
+      // A call that only asks for a time (`until` below 0) peeks, so that missed events are
+      // reported again.
       const asPeek = until < 0 ? ({ mode: 'peek', after: 0 } as const) : {}
       const batch = await readShard(shard, { ...request, max: found.room(), until, ...asPeek })
       found.learn(batch)

@@ -3,16 +3,17 @@ import { isAway } from './reach.ts'
 /** Maximum ms by which a returned item may be newer than an item that another shard still has. */
 const TOLERANCE = 1_000
 /**
- * Ms after which an empty shard is checked again without a signal: a lease may have expired, or the signal was lost while the
- * subscription was broken. Together with the duration of calls it must stay below the tolerance.
+ * Ms after which an empty shard is checked again without a signal: a lease may have expired, or the
+ * signal was lost while the subscription was broken. Together with the duration of calls it must
+ * stay below the tolerance.
  */
 const QUIET = 500
 /** Maximum number of remembered consumers; others start by asking every shard. */
 const MAX_KNOWN = 1_000
 
 /**
- * A shard's answer. Times are Unix ms. `last`: of the last item of `value`. `held`: of the first item,
- * which is newer than was asked for. Undefined: it has nothing.
+ * A shard's answer. Times are Unix ms. `last`: of the last item of `value`. `held`: of the first
+ * item, which is newer than was asked for. Undefined: it has nothing.
  */
 export type Given<T> = { value: T; last: number } | { held: number } | undefined
 
@@ -23,14 +24,23 @@ type State = {
   quiet: Map<number, number>
 }
 
-/** Takes from one shard an item that is not newer than `until` (Unix ms); below 0 it takes nothing, and only returns a time. */
+/**
+ * Takes from one shard an item that is not newer than `until` (Unix ms); below 0 it takes nothing,
+ * and only returns a time.
+ */
 type Ask<T> = (shard: number, until: number) => Promise<Given<T>>
 
-/** Takes from several shards, oldest first with a tolerance of a second. Asks as few shards as possible, usually one. */
+/**
+ * Takes from several shards, oldest first with a tolerance of a second. Asks as few shards as
+ * possible, usually one.
+ */
 export function createMerge(count: number) {
   /** By consumer: a consumer group, or a filter. */
   const known = new Map<string, State>()
-  /** The number of signals of each shard, because a signal may arrive before the answer that it makes obsolete. */
+  /**
+   * The number of signals of each shard, because a signal may arrive before the answer that it
+   * makes obsolete.
+   */
   const signals = Array<number>(count).fill(0)
   const stateOf = (name: string) => {
     const state = known.get(name) ?? { next: Array<number>(count).fill(0), quiet: new Map<number, number>() }
@@ -50,8 +60,8 @@ export function createMerge(count: number) {
       }
     },
     /**
-     * Undefined: no shard has anything; if not `sure`, a shard that was empty recently may have. Unreachable shards are left out; rejects
-     * if all are unreachable.
+     * Undefined: no shard has anything; if not `sure`, a shard that was empty recently may have.
+     * Unreachable shards are left out; rejects if all are unreachable.
      */
     take: <T>(name: string, ask: Ask<T>, sure = true): Promise<T | undefined> =>
       takeOldest(stateOf(name), signals, ask, sure),
@@ -104,7 +114,8 @@ async function takeOldest<T>(
       const given = await reach(first, most)
       if (!given) continue
       const time = 'held' in given ? given.held : given.last
-      // Something older came back, or the group was moved: the times of the other shards are unknown, too.
+      // Something older came back, or the group was moved: the times of the other shards are
+      // unknown, too.
       if (time < (next[first] ?? 0)) next.fill(0)
       next[first] = time
       if ('value' in given) return given.value

@@ -14,9 +14,9 @@ const MEMBERS = 'shards/daemon/'
 const TURN = 'shards/turn'
 
 /**
- * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases only
- * decide who reads a shard. The shard's own tokens ensure that a cursor moves once and a job is claimed
- * once, so a slow daemon does no harm. `changed` gets the shards of this daemon.
+ * Distributes the dispatch of shards evenly over the dispatching daemons, by leases. The leases
+ * only decide who reads a shard. The shard's own tokens ensure that a cursor moves once and a job
+ * is claimed once, so a slow daemon does no harm. `changed` gets the shards of this daemon.
  */
 export function createOwners(options: {
   of: number
@@ -93,8 +93,8 @@ export function createOwners(options: {
 }
 
 /**
- * `count`: the number of shards for this daemon, as many as for any other, or one more. `place`: its
- * place among the daemons; -1 if unknown.
+ * `count`: the number of shards for this daemon, as many as for any other, or one more. `place`:
+ * its place among the daemons; -1 if unknown.
  */
 async function shareOf(
   { of, kv, leases }: { of: number; kv: KeyValues; leases: Leases },

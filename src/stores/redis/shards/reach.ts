@@ -10,12 +10,15 @@ export function isAway(error: unknown): boolean {
   return error instanceof TriviumError && error.code === 'store_unavailable'
 }
 
-/** Ms to wait for the pings of other shards: those of one server must come back together, to keep events in order. */
+/**
+ * Ms to wait for the pings of other shards: those of one server must come back together, to keep
+ * events in order.
+ */
 const TOGETHER = 300
 
 /**
- * Makes the calls of a shard fail immediately while its server is unreachable. So a hanging server costs only the calls in progress one
- * timeout. Pings in the background notice when it is back.
+ * Makes the calls of a shard fail immediately while its server is unreachable. So a hanging server
+ * costs only the calls in progress one timeout. Pings in the background notice when it is back.
  */
 export function guardShards(shards: readonly Shard[], stopped: AbortSignal): Shard[] {
   const away = new Map<Shard, unknown>()
@@ -74,7 +77,10 @@ function guardAll<Part extends object>(part: Part, through: Through): Part {
   })
 }
 
-/** The answers of the reachable shards, and the numbers of the others. Rejects if none is reachable, and with any other failure. */
+/**
+ * The answers of the reachable shards, and the numbers of the others. Rejects if none is reachable,
+ * and with any other failure.
+ */
 export async function askAll<Item, T>(
   shards: readonly Item[],
   ask: (shard: Item) => Promise<T>,

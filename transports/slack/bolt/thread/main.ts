@@ -1,4 +1,5 @@
-// Entry point of a Bolt app's thread. One thread per app, so that unloading ends everything it started.
+// Entry point of a Bolt app's thread. One thread per app, so that unloading ends everything it
+// started.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ThreadData, ToThread } from '../protocol.ts'
 import { readOwnEnvironment } from './environment.ts'
