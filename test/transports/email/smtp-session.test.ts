@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { createSmtp } from '../../../transports/email/outbound/smtp.ts'
 import { assertPrompt } from '../../fixtures/in-time.ts'
@@ -77,8 +78,8 @@ const successful = (line: string) =>
 const except = (command: string, response: string | undefined) => (line: string) =>
   line.startsWith(command) ? response : successful(line)
 
-const smtpOn = (port: number, more: object = {}) => {
-  const smtp = createSmtp('support', { host: '127.0.0.1', port, tls: 'none', ...more }, undefined, FAST)
+const smtpOn = (port: number, more: object = {}, timing = FAST) => {
+  const smtp = createSmtp('support', { host: '127.0.0.1', port, tls: 'none', ...more }, undefined, timing)
   closing.push(async () => smtp.close())
   return smtp
 }
@@ -237,6 +238,52 @@ describe('an SMTP server that hangs', () => {
     assert.equal(code, 'send_ambiguous')
     assert.ok(performance.now() - began >= FAST.end)
     assert.equal(server.mails.length, 1)
+  })
+})
+
+describe('several connections to an SMTP server', () => {
+  const letterTo = (to: string, id: string) => ({ ...letter, to, messageId: `<${id}@example.com>` })
+
+  test('wait for their own responses: one that hangs has no longer timeout since another mail is complete', async () => {
+    const server = await startScripted((line) =>
+      line === '.' || line.includes('silent@') ? undefined : successful(line),
+    )
+    const smtp = smtpOn(server.port)
+    const ended: string[] = []
+    const send = (to: string) => codeOf(smtp.send(letterTo(to, to), to)).then(() => ended.push(to))
+    const complete = send('complete@example.net')
+    await until(() => server.mails.length === 1, 'a complete mail')
+    await Promise.all([complete, send('silent@example.net')])
+    assert.deepEqual(ended, ['silent@example.net', 'complete@example.net'])
+  })
+
+  test('stay open while they are idle, and are not called silent, although others are in use', async () => {
+    const timing = { step: 1_500, end: 1_500 }
+    let connections = 0
+    const port = await startServer({
+      onConnect: (_session, done) => {
+        connections++
+        done()
+      },
+      onData: (stream, _session, done) => stream.resume().on('end', () => setTimeout(done, 200)),
+    })
+    const smtp = smtpOn(port, {}, timing)
+    let count = 0
+    const send = () => smtp.send(letterTo('b@example.net', String(count++)), 'k')
+    await Promise.all([send(), send(), send()])
+    const end = performance.now() + 2 * timing.end
+    let longest = 0
+    const sendUntilEnd = async () => {
+      while (performance.now() < end) {
+        await send()
+        longest = Math.max(longest, smtp.silence())
+      }
+    }
+    // Half a mail apart, so that one is in progress all the time.
+    await Promise.all([sendUntilEnd(), delay(100).then(sendUntilEnd)])
+    await Promise.all([send(), send(), send()])
+    assert.equal(connections, 3)
+    assert.ok(longest < timing.step, `${longest} ms`)
   })
 })
 

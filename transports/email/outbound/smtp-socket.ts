@@ -17,12 +17,13 @@ const QUIT_TIMEOUT_MS = 2_000
 /** Maximum interval between two checks of the sockets. */
 const CHECK_MS = 1_000
 
-/** Bytes in both directions, and when the last one was sent or received. */
+/** Bytes in both directions, and when the last one was sent or received, or no response was awaited. */
 type Progress = { bytes: number; at: number }
 
 /**
- * Opens SMTP sockets, and destroys those with a silent server while a mail is being sent. nodemailer
- * has a single timeout for all steps, but the response to a complete mail may take minutes.
+ * Opens the sockets of a connection, one after another, and destroys one with a silent server while a
+ * response is `awaited`. nodemailer has a single timeout for all steps, but the response to a complete
+ * mail may take minutes.
  */
 export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const sockets = new Map<Socket, Progress>()
@@ -30,20 +31,23 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const all = new Set<Socket>()
   let timer: NodeJS.Timeout | undefined
 
-  /** How long (ms) the server has been silent while a response is awaited. */
-  const silenceOf = (socket: Socket, progress: Progress) => {
-    const bytes = socket.bytesRead + socket.bytesWritten - socket.writableLength
-    if (bytes !== progress.bytes || awaited() === 'nothing') {
-      progress.bytes = bytes
-      progress.at = performance.now()
-    }
-    return performance.now() - progress.at
+  /** How long (ms) no byte has been sent or received while a response is awaited. */
+  const silenceOf = ({ at }: Progress) => (awaited() === 'nothing' ? 0 : performance.now() - at)
+
+  const updateProgress = (socket: Socket, progress: Progress) => {
+    // `bytesWritten` includes bytes that are still in our buffer.
+    const sent = socket.bytesWritten - socket.writableLength
+    const bytes = socket.bytesRead + sent
+    if (bytes === progress.bytes && awaited() !== 'nothing') return
+    progress.bytes = bytes
+    progress.at = performance.now()
   }
 
   const destroySilent = () => {
     const limit = awaited() === 'end' ? timing.end : timing.step
     for (const [socket, progress] of sockets) {
-      const silence = silenceOf(socket, progress)
+      updateProgress(socket, progress)
+      const silence = silenceOf(progress)
       if (silence <= limit) continue
       const seconds = Math.round(silence / 1000)
       const verb = socket.bytesRead === 0 ? 'greet' : 'answer'
@@ -96,10 +100,10 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
         for (const socket of all) socket.destroy(new Error('the gateway was stopped'))
       }, QUIT_TIMEOUT_MS).unref()
     },
-    /** Longest silence (ms) of the server on a connection that waits for a response. */
+    /** Longest silence (ms) of the server; 0 if no response is awaited. */
     longestSilence(): number {
-      if (awaited() === 'nothing') return 0
-      return Math.max(0, ...[...sockets].map(([socket, progress]) => silenceOf(socket, progress)))
+      for (const [socket, progress] of sockets) updateProgress(socket, progress)
+      return Math.max(0, ...sockets.values().map(silenceOf))
     },
   }
 }

@@ -1,60 +1,39 @@
-import { Readable } from 'node:stream'
-import nodemailer, { type SendMailOptions } from 'nodemailer'
+import type { SendMailOptions } from 'nodemailer'
 import { z } from 'zod'
 import { reasonOf, TriviumError } from '../../../src/core/errors.ts'
-import { endpointOf, withTlsAdvice } from '../mailbox/imap-connection.ts'
+import { withTlsAdvice } from '../mailbox/imap-connection.ts'
 import type { TokenSource } from '../oauth.ts'
 import type { ServerOptions } from '../options.ts'
-import { createSmtpSockets, SMTP_TIMING, type SmtpTiming } from './smtp-socket.ts'
+import { createLending } from './lending.ts'
+import { createSmtpConnection } from './smtp-connection.ts'
+import { SMTP_TIMING, type SmtpTiming } from './smtp-socket.ts'
 import type { Submission, SubmissionResult } from './submission.ts'
 
-const SMTPS_PORT = 465
 const MAX_CONNECTIONS = 3
 
-/** A connection pool to the SMTP server, opened by the first send. */
+/** Up to `MAX_CONNECTIONS` connections to the SMTP server, opened by the first mails, and one for checks of the login. */
 export function createSmtp(
   gateway: string,
   server: ServerOptions,
   tokens: TokenSource | undefined,
   timing: SmtpTiming = SMTP_TIMING,
 ): Submission {
-  /** Callbacks by Message-ID, to be awaited before the server gets the end of a mail. */
-  const endings = new Map<string, () => Promise<void>>()
-  /** Number of mails and logins in progress. */
-  let busy = 0
-  /** Number of mails that were sent completely and have no response yet. */
-  let complete = 0
-  const awaited = () => {
-    if (busy === 0) return 'nothing'
-    return complete > 0 ? 'end' : 'step'
-  }
-  const sockets = createSmtpSockets(timing, awaited)
-  let pool: ReturnType<typeof createPool> | undefined
-
-  const open = () => {
-    pool ??= createPool(server, tokens, endings, sockets.open, timing)
-    return pool
-  }
-
-  const whileBusy = async <T>(work: () => Promise<T>): Promise<T> => {
-    busy++
-    try {
-      return await work()
-    } finally {
-      busy--
-    }
-  }
+  let isClosed = false
+  const connect = () => createSmtpConnection(server, tokens, timing)
+  const mailConnections = createLending(MAX_CONNECTIONS, connect)
+  const loginConnection = connect()
+  const all = () => [loginConnection, ...mailConnections.all()]
 
   /** Retries once with a new token after a failed login, because some servers do not ask for one. */
   const withNewToken = async <T>(work: () => Promise<T>, mayRepeat = true): Promise<T> => {
     try {
-      return await whileBusy(work)
+      return await work()
     } catch (error) {
       const { code, responseCode } = details.parse(error)
       if (!tokens || code !== 'EAUTH' || !responseCode) throw error
       await tokens('renew').catch(() => Promise.reject(error))
       if (!mayRepeat) throw error
-      return await whileBusy(work)
+      return await work()
     }
   }
 
@@ -64,31 +43,30 @@ export function createSmtp(
     repeatableMs: 0,
     async send(mail: SendMailOptions, key: string, beforeEnd?: () => Promise<void>) {
       let isComplete = false
-      endings.set(mail.messageId ?? '', async () => {
+      const atEnd = async () => {
         await beforeEnd?.()
         isComplete = true
-        complete++
-      })
+      }
       try {
-        const { response = '', rejectedErrors = [] } = await withNewToken(
-          () => open().sendMail(mail),
-          // Attachments are streams that the first attempt may have consumed; the outbox opens them again.
-          !mail.attachments?.length,
+        if (isClosed) throw new Error('the gateway was stopped')
+        const { response = '', rejectedErrors = [] } = await mailConnections.during((connection) =>
+          withNewToken(
+            () => connection.send(mail, atEnd),
+            // Attachments are streams that the first attempt may have consumed; the outbox opens them again.
+            !mail.attachments?.length,
+          ),
         )
         return { response, refused: rejectedErrors.flatMap(refusalOf) }
       } catch (error) {
         throw failure(gateway, key, error, isComplete)
-      } finally {
-        if (isComplete) complete--
-        endings.delete(mail.messageId ?? '')
       }
     },
     verify: () =>
-      withNewToken(() => open().verify()).catch((error) => Promise.reject(withStep(withTlsAdvice(error)))),
-    silence: sockets.longestSilence,
+      withNewToken(loginConnection.verify).catch((error) => Promise.reject(withStep(withTlsAdvice(error)))),
+    silence: () => Math.max(...all().map((connection) => connection.silence())),
     close() {
-      pool?.close()
-      sockets.close()
+      isClosed = true
+      for (const connection of all()) connection.close()
     },
   }
 }
@@ -100,51 +78,6 @@ function refusalOf(error: unknown): SubmissionResult['refused'] {
   return recipient === undefined
     ? []
     : [{ address: recipient, reason: reasonOf(error), isPermanent: responseCode >= 500 }]
-}
-
-function createPool(
-  server: ServerOptions,
-  tokens: TokenSource | undefined,
-  endings: ReadonlyMap<string, () => Promise<void>>,
-  openSocket: ReturnType<typeof createSmtpSockets>['open'],
-  timing: SmtpTiming,
-) {
-  const { user, pass = '' } = server
-  const { mode, ...address } = endpointOf(SMTPS_PORT, server)
-  const transporter = nodemailer.createTransport({
-    pool: true,
-    ...address,
-    requireTLS: mode === 'starttls',
-    ignoreTLS: mode === 'none',
-    ...(user ? { auth: tokens ? { type: 'OAuth2' as const, user } : { user, pass } } : {}),
-    maxConnections: MAX_CONNECTIONS,
-    // A mail may have arrived even if its connection died, so the library must not send it again.
-    maxRequeues: 0,
-    // Longer than the limits of the sockets, which apply first.
-    greetingTimeout: 2 * timing.step,
-    getSocket: (_: unknown, done: Parameters<typeof openSocket>[2]) =>
-      openSocket(address.host, address.port, done),
-  })
-  if (tokens) {
-    transporter.set('oauth2_provision_cb', (_user, renew, done) => {
-      tokens(renew ? 'renew' : 'cached').then(
-        (token) => done(null, token),
-        (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
-      )
-    })
-  }
-  transporter.use('stream', (mail, done) => {
-    // The SMTP connection reads the mail after the server's 354. At its end, it sends the final dot;
-    // from then on the server may have the mail, whatever it responds.
-    const beforeEnd = endings.get(mail.data.messageId ?? '')
-    const withCallback = async function* (source: AsyncIterable<Buffer>) {
-      yield* source
-      await beforeEnd?.()
-    }
-    mail.message.processFunc((source) => Readable.from(withCallback(source), { objectMode: false }))
-    done()
-  })
-  return transporter
 }
 
 /**
