@@ -144,6 +144,8 @@ describe('a mailbox behind OAuth2', () => {
     assert.deepEqual(provider.refused, [])
     const logs = JSON.stringify([first.logs, second.logs, second.transport.health()])
     assert.doesNotMatch(`${logs}${await everythingIn(store)}`, SECRETS)
+    // Otherwise it would renew tokens during the next test.
+    await second.stop()
   })
 
   test('is answered with a new token if SMTP refused the cached one', async (t) => {
