@@ -35,9 +35,7 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
   const silenceOf = ({ at }: Progress) => (awaited() === 'nothing' ? 0 : performance.now() - at)
 
   const updateProgress = (socket: Socket, progress: Progress) => {
-    // `bytesWritten` includes bytes that are still in our buffer.
-    const sent = socket.bytesWritten - socket.writableLength
-    const bytes = socket.bytesRead + sent
+    const bytes = transferred(socket)
     if (bytes === progress.bytes && awaited() !== 'nothing') return
     progress.bytes = bytes
     progress.at = performance.now()
@@ -106,4 +104,11 @@ export function createSmtpSockets(timing: SmtpTiming, awaited: () => Awaited) {
       return Math.max(0, ...sockets.values().map(silenceOf))
     },
   }
+}
+
+/** Bytes that were sent and received. */
+function transferred({ bytesRead, bytesWritten, writableLength }: Socket): number {
+  // `bytesWritten` includes bytes that are still in our buffer.
+  const sent = bytesWritten - writableLength
+  return bytesRead + sent
 }
