@@ -11,6 +11,7 @@ export const sidebar: Group[] = [
     'models',
     'memory',
     'once',
+    'callbacks',
     'state',
     'approvals',
     'schedules',
