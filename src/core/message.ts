@@ -63,6 +63,11 @@ export const messageSchema = z.object({
 
 export type Message = z.infer<typeof messageSchema>
 
+/** Whether a machine wrote the message: an automatic email, which nobody expects to be answered. */
+export function isAutomatic({ data }: Pick<Message, 'data'>): boolean {
+  return data.auto !== undefined
+}
+
 /** A message before acceptance. `conversation` and `trace` default to the id of the message. */
 export type NewMessage = Omit<Message, 'id' | Defaulted> & Partial<Pick<Message, Defaulted>>
 /** The fields that acceptance fills in if they are absent. */

@@ -23,6 +23,8 @@ type LetterActions = {
 
 /** Letters processed between two saves of the job. */
 const STEP = 500
+/** Letters found at a time. Finding them reads all that match, so it must be rare. */
+const FOUND_AT_ONCE = 20 * STEP
 
 const dataSchema = z.object({
   verb: z.enum(['retry', 'drop']),
@@ -39,7 +41,11 @@ const dataSchema = z.object({
 })
 
 /** `dead-letter-bulk`: retries or drops, as a job, all matching dead letters that exist at its start. */
-export function createDeadLetterWork(actions: LetterActions, work: LongWork, now: () => number) {
+export function createDeadLetterWork(
+  actions: LetterActions,
+  work: Pick<LongWork, 'offer' | 'begin'>,
+  now: () => number,
+) {
   work.offer(workKind(actions))
   return async ({ do: verb, ...given }: Bulk, call: Call) => {
     // Letters that fail again meanwhile are excluded.
@@ -57,7 +63,7 @@ export function createDeadLetterWork(actions: LetterActions, work: LongWork, now
   }
 }
 
-/** A step that is repeated after a crash finds the remaining ones. */
+/** After a crash, the work finds the remaining letters. */
 function workKind({ oldest, act }: LetterActions): WorkKind {
   return {
     kind: DEAD_LETTERS_KIND,
@@ -65,11 +71,14 @@ function workKind({ oldest, act }: LetterActions): WorkKind {
       const data = dataSchema.parse(job.data)
       for (;;) {
         signal.throwIfAborted()
-        const { found, total } = await oldest(data.filter, STEP)
-        const done = found.length === 0 ? 0 : await act(data.verb, found, job.by)
-        data.count += done
-        if (done === 0) return { count: data.count }
-        await save({ data, done: Math.max(0, job.total - (total - found.length)) })
+        const { found, total } = await oldest(data.filter, FOUND_AT_ONCE)
+        const before = data.count
+        for (let at = 0; at < found.length; at += STEP) {
+          const letters = found.slice(at, at + STEP)
+          data.count += await act(data.verb, letters, job.by)
+          await save({ data, done: Math.max(0, job.total - total + at + letters.length) })
+        }
+        if (data.count === before) return { count: data.count }
       }
     },
   }

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import { compileHours } from '../core/hours.ts'
 import { isJsonObject, pathGet } from '../core/json.ts'
 import { type MatchKeys, partsOfMatch, type RouteMatch } from '../core/match.ts'
-import type { Message } from '../core/message.ts'
+import { isAutomatic, type Message } from '../core/message.ts'
 import { compilePattern, compilePrefix, needsRe2 } from '../core/pattern.ts'
 import { defined } from '../lib/defined.ts'
 
@@ -134,7 +134,7 @@ const FIELDS = new Map<string, (message: Matched) => unknown>([
   ['transport', (message) => message.transport],
   ['from', ({ from }) => [from.id, from.address, from.name]],
   ['verified', ({ from }) => from.verified],
-  ['automatic', ({ data }) => data.auto !== undefined],
+  ['automatic', isAutomatic],
   ['to', (message) => message.to],
   ['subject', (message) => message.subject],
   // What was said counts as text, also beside a text that is JSON and stays as it is.

@@ -1,5 +1,5 @@
 import { type JsonObject, objectAt, textAt } from '../core/json.ts'
-import type { Message } from '../core/message.ts'
+import { isAutomatic, type Message } from '../core/message.ts'
 import { timeOf } from '../core/message-id.ts'
 import type { Outcome } from '../core/message-query.ts'
 import type { Note, Store } from '../core/store.ts'
@@ -40,9 +40,8 @@ export function createWaitingState(
 
 /** Messages of machines, and tests, whose replies are only shown to the tester, do not. */
 function expectsAnswer({ message, outcome }: Found, canAnswer: (message: Message) => boolean): boolean {
-  const { automatic, replyTarget } = message.data
-  const isTest = objectAt({ replyTarget }, 'replyTarget').log === true
-  return automatic !== true && !isTest && !SETTLED.includes(outcome) && canAnswer(message)
+  const isTest = objectAt(message.data, 'replyTarget').log === true
+  return !isAutomatic(message) && !isTest && !SETTLED.includes(outcome) && canAnswer(message)
 }
 
 /** The last known state of each reply, sent or queued. */

@@ -42,7 +42,7 @@ for (const kind of ['embedded', 'redis'] as const) {
       return messages[0]?.outcome === 'done' || messages[0]?.outcome === 'dead'
     }
 
-    test('messages without an answer count with any outcome, but not answered, automatic and test messages', async () => {
+    test('messages without an answer count with any outcome, but not answered messages, webhooks and tests', async () => {
       await say('c1', 'is it lost?')
       await say('c2', 'what are your hours?')
       await say('c3', 'please break')

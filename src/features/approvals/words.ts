@@ -4,7 +4,7 @@ import type { Approval, ApprovalService } from '../../core/approval.ts'
 import type { Caller } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
 import { pathGet } from '../../core/json.ts'
-import type { Message } from '../../core/message.ts'
+import { isAutomatic, type Message } from '../../core/message.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY, MINUTE } from '../../core/units.ts'
@@ -40,9 +40,10 @@ export const WORDS_ROUTE = routeSchema.parse({
  * `allowed-senders`, because anyone can send mail; by webhook only if the sender waits for the
  * result.
  */
-export function mayDecideByWords({ transport, from, data }: Message): boolean {
+export function mayDecideByWords(message: Message): boolean {
+  const { transport, from, data } = message
   if (from.verified !== true) return false
-  if (transport === 'email') return data.allowed === true && data.auto === undefined
+  if (transport === 'email') return data.allowed === true && !isAutomatic(message)
   return transport === 'webhook' ? data.respond === 'result' : CHATS.includes(transport)
 }
 
