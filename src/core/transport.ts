@@ -140,6 +140,8 @@ export type Transport = {
         remove(team: string): Promise<boolean>
       }
     | undefined
+  /** False if a restart cannot repair anything: senders connect to it. Default: true. */
+  hasConnection?: boolean
   /**
    * Checks refused deliveries with another secret; the newest without `id`. Throws `refused_gone`
    * if none is kept.

@@ -67,8 +67,7 @@ export function createGateways<Host>(options: {
         const entry = running.get(name)
         if (!entry || isStopping()) throw noGateway(name, [...running.keys()])
         log.info({ gateway: name }, 'the gateway reconnects, as requested')
-        await end(entry)
-        await begin(entry.spec)
+        if (canRestart(entry)) await end(entry).then(() => begin(entry.spec))
         return list().find((each) => each.name === name) ?? null
       }),
     /** Checks of a gateway for `trivium doctor`. If it is not running here, it is created but not started. Never throws. */
@@ -92,6 +91,11 @@ export function createGateways<Host>(options: {
     },
     close: () => each((transport) => transport.close()),
   }
+}
+
+/** Whether a restart may repair something: not if the gateway works and senders connect to it. */
+function canRestart({ transport, failure }: Running): boolean {
+  return failure !== undefined || transport?.hasConnection !== false
 }
 
 /** A transport with a rule about answers only answers senders that wait for the result. */

@@ -36,7 +36,10 @@ export function createRefusals(options: {
       log.debug({ gateway, reason, ...who }, 'a delivery was refused')
       logRarely(`${gateway} ${reason}`, 'info', 'deliveries are refused', { gateway, reason, ...who })
       const one = { at: options.now(), gateway, reason, ...who, ...defined({ body: beginOf(body) }) }
-      newest.set(gateway, [one, ...(newest.get(gateway) ?? [])].slice(0, MAX_PER_GATEWAY))
+      const others = (newest.get(gateway) ?? []).filter(
+        (other) => !(isCheck(reason) && isCheck(other.reason)),
+      )
+      newest.set(gateway, [one, ...others].slice(0, MAX_PER_GATEWAY))
     },
     /** Counts an accepted delivery of a gateway. */
     accepted: tally.accepted,
@@ -53,9 +56,14 @@ export function createRefusals(options: {
   }
 }
 
-/** False for replies that were not sent, and for bounces of replies: these are listed, but are no part of the deliveries. */
+/** False for checks, replies that were not sent, and bounces of replies: these are listed, but are no part of the deliveries. */
 function isDelivery(reason: string): boolean {
-  return !/^(reply:.*|bounce)$/.test(reason)
+  return !isCheck(reason) && !/^(reply:.*|bounce)$/.test(reason)
+}
+
+/** True for a request with a method that the gateway does not serve. Monitors send one a minute, so only the newest is kept. */
+function isCheck(reason: string): boolean {
+  return reason === 'method_not_allowed'
 }
 
 /** The start of a body, longer than shown, so that no secret is cut before redaction. Copied, as a slice would keep the whole body alive. */

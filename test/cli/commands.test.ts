@@ -114,7 +114,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     await site.run(['message', 'cli', 'bad'])
     assert.match(
       (await site.run(['dead-letter', 'groups', '--route', 'bad'])).out,
-      /\n2 +dispatch +bad .*I fail/,
+      /\n2 +dispatch +bad +skill_failed .*I fail/,
     )
     const withoutAll = await site.run(many)
     assert.equal(withoutAll.code, 2)

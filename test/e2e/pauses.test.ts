@@ -98,6 +98,8 @@ for (const kind of ['embedded', 'redis'] as const) {
       await daemon.invoke('route-resume', { route: 'other' })
       const status = (await site.run(['status'])).out
       assert.match(status, /Gateway one is paused/)
+      const metrics = await (await fetch(`${daemon.control}/metrics`)).text()
+      assert.match(metrics, /oldest_waiting_seconds\{road="dispatch",gateway="one"\} 0\n/, 'no alert')
       await daemon.end('SIGKILL')
       daemon = await site.start()
       await post(daemon, '/two', 'c')

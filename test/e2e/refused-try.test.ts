@@ -64,6 +64,11 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.equal(Object(await daemon.invoke('message-search', {})).messages.length, 0)
   })
 
+  test('the kept deliveries survive a reconnect of the gateway', async () => {
+    assert.equal(Object(await daemon.invoke('gateway-reconnect', { gateway: 'hub' })).ok, true)
+    assert.equal((await attempt({ gateway: 'hub', secret: NEW })).tried, 3)
+  })
+
   test('the command line reads the secret from stdin, which keeps it out of lists of processes', async () => {
     for (const args of [['hub'], ['hub', '-'], ['--gateway', 'hub', '--secret', '-']]) {
       const { out, err } = await pipe(site.dir, `${NEW}\nmore\n`, 'refused-try', ...args, '--json')

@@ -25,3 +25,29 @@ test('unsent replies and bounces are listed, but do not count as refused deliver
     1,
   )
 })
+
+test('requests with a method that is not served are listed once, and do not count as refused deliveries', () => {
+  const refusals = createRefusals({
+    count: () => undefined,
+    secrets: () => [],
+    log: silent,
+    now: () => 1_000_000,
+  })
+  refusals.add('shop', 'signature_invalid')
+  for (let n = 1; n <= 60; n++) refusals.add('shop', 'method_not_allowed', { why: `check ${n}` })
+  assert.deepEqual(
+    refusals.list(['shop']).map(({ reason, why }) => [reason, why]),
+    [
+      ['method_not_allowed', 'check 60'],
+      ['signature_invalid', undefined],
+    ],
+  )
+  assert.deepEqual(
+    refusals.counts().map(({ reason, count }) => [reason, count]),
+    [['signature_invalid', 1]],
+  )
+  assert.equal(
+    refusals.traffic('shop').refused.reduce((total, count) => total + count),
+    1,
+  )
+})

@@ -14,7 +14,7 @@ const read = (file: string) => readFileSync(join('ops', file), 'utf8')
 
 /** Keys of a service in the Compose specification that the file uses. */
 const COMPOSE_KEYS =
-  'image hostname build restart stop_grace_period depends_on environment ports volumes command healthcheck'.split(
+  'image hostname build restart stop_grace_period logging depends_on environment ports volumes command healthcheck'.split(
     ' ',
   )
 

@@ -62,6 +62,8 @@ function createGateway(options: WebhookOptions, deps: TransportDeps): Transport 
     },
     health: () => (unmount ? { ok: true, detail: options.path } : { ok: false, detail: 'not started' }),
     check: async () => [protection],
+    // A restart would forget the refused deliveries.
+    hasConnection: false,
     tryRefused: refusedDeliveries.try,
     eventOf: createEventReader(options),
   }

@@ -18,7 +18,12 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     'gateway',
   )
   const depth = gauge('depth', 'Messages on a road that are waiting or in progress.', 'road')
-  const waitingFor = gauge('oldest_waiting_seconds', 'Age of the oldest waiting message.', 'road', 'gateway')
+  const waitingFor = gauge(
+    'oldest_waiting_seconds',
+    'Age of the oldest waiting message, without those that a pause holds.',
+    'road',
+    'gateway',
+  )
   const jobs = gauge('jobs', 'Unfinished jobs, by queue and state.', 'queue', 'state')
   const deadLetters = gauge('dead_letters', 'Stored dead letters, by queue.', 'queue')
   const lag = gauge('group_lag', 'Events that a consumer group has not read.', 'topic', 'group')
@@ -49,7 +54,8 @@ export function createStoreGauges({ counter, gauge }: Makers) {
     }
     for (const [gateway, count] of Object.entries(stats.receive.lost)) lost.inc({ gateway }, count)
     // Sorted so that the oldest of each road and gateway is set last. Includes jobs in back-off.
-    for (const { road, gateway, oldestAt } of waiting.toSorted((a, b) => b.oldestAt - a.oldestAt))
+    const unheld = waiting.filter(({ state }) => state !== 'held')
+    for (const { road, gateway, oldestAt } of unheld.toSorted((a, b) => b.oldestAt - a.oldestAt))
       waitingFor.set({ road, gateway }, secondsSince(oldestAt, now))
     const furthest = groups.toSorted((a, b) => b.lag - a.lag).slice(0, MOST_GROUPS)
     for (const { topic, group, lag: behind } of furthest) lag.set({ topic, group }, behind)

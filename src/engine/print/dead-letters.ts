@@ -31,11 +31,11 @@ export function humanLetters(result: Json): string {
 /** `dead-letter-groups`. */
 export function humanLetterGroups(result: Json): string {
   const rows = objectsIn(result).map((one) => {
-    const { count, queue, group, first, last, common } = one
-    return [count, queue, group, age(first), age(last), `${shorten(String(common), 80)}${retryIn(one)}`]
+    const { count, queue, group, code, first, last, common } = one
+    return [count, queue, group, code, age(first), age(last), `${shorten(String(common), 80)}${retryIn(one)}`]
   })
   if (rows.length === 0) return 'No dead letters.'
-  return table(['count', 'queue', 'route', 'first', 'last', 'why'], rows)
+  return table(['count', 'queue', 'route', 'code', 'first', 'last', 'why'], rows)
 }
 
 /** The last error, without the skill, as the route is beside it; and why it is dead, unless its attempts are used up. */
