@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { jsonObjectSchema } from '../core/json.ts'
-import { matchSchema, type RouteMatch } from '../core/match.ts'
+import { matchSchema } from '../core/match.ts'
 import { queueName } from '../core/queue-name.ts'
 import { MINUTE, timerDuration } from '../core/units.ts'
 import { approvalSettings } from '../features/approvals/schema.ts'
@@ -36,7 +36,6 @@ const routeKeys = z.strictObject({
     .regex(/^[\w][\w.@:-]{0,99}$/, 'a name has letters, digits, and _ . @ : - inside')
     .describe('Name of the route, in histories and metrics.'),
   match: matchSchema
-    .transform((match): RouteMatch => match)
     .default({})
     .describe('All keys must match; a list means any of its values. Without it every message matches.'),
   fallback: z

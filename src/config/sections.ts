@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { amountsOf, currencyOf } from '../core/budget.ts'
 import { MESSAGE_TOPIC } from '../core/event.ts'
-import { matchSchema, type RouteMatch } from '../core/match.ts'
+import { matchSchema } from '../core/match.ts'
 import { providerOptions } from '../core/provider-options.ts'
 import { redisUrl } from '../core/redis-url.ts'
 import { DAY, duration, timerDuration } from '../core/units.ts'
@@ -207,7 +207,6 @@ const groups = z.record(
   z
     .strictObject({
       match: matchSchema
-        .transform((match): RouteMatch => match)
         .exactOptional()
         .describe('Same keys as in routes. Other events are acknowledged for the group.'),
       'max-deliveries': count

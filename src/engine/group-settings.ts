@@ -21,7 +21,7 @@ const MANY = 500
 const settingsSchema = z.record(
   z.string(),
   z.object({
-    match: matchSchema.transform((match): RouteMatch => match).exactOptional(),
+    match: matchSchema.exactOptional(),
     maxDeliveries: z.int().min(1).exactOptional(),
   }),
 )

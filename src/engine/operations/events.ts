@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { closed, limit, ms, name, optional, timeout, wait } from '../../core/arguments.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { matchSchema } from '../../core/match.ts'
 import { spoken } from '../../core/spoken.ts'
 import { replayArguments } from './event-range.ts'
 
-const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
+const match = matchSchema.exactOptional()
 
 /** The events road: `event-…`. */
 export const events = {

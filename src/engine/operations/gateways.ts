@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { closed, moment, ms, name, optional, span, timeout, wait } from '../../core/arguments.ts'
 import { jsonObjectSchema } from '../../core/json.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { matchSchema } from '../../core/match.ts'
 import { attachmentSchema } from '../../core/message.ts'
 import { spoken } from '../../core/spoken.ts'
 
-const match = matchSchema.transform((given): RouteMatch => given).exactOptional()
+const match = matchSchema.exactOptional()
 const recipients = z.union([name, z.array(name).min(1)]).exactOptional()
 
 /** The receive road, the outbox, and the gateways themselves: `gateway-…`. */

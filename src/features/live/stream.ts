@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import { z } from 'zod'
 import { badRequest } from '../../core/invalid-args.ts'
 import { parseJson } from '../../core/json.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { matchSchema } from '../../core/match.ts'
 import type { Message } from '../../core/message.ts'
 import { compileMatcher } from '../../engine/matcher.ts'
 import { messageFilter } from '../../engine/operations/messages.ts'
@@ -28,7 +28,6 @@ const matchText = z
   .string()
   .transform((text) => parseJson(text) ?? null)
   .pipe(matchSchema)
-  .transform((match): RouteMatch => match)
 
 const querySchema = messageFilter.extend({
   match: matchText.exactOptional(),

@@ -51,7 +51,6 @@ export const notifySchema = z
       })
       .describe('What to notify about.'),
     match: matchSchema
-      .transform((match): RouteMatch => match)
       .exactOptional()
       .describe('As in routes: gateway, event (the type), text, data.where.route, …'),
     to: z

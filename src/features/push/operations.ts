@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { closed, name, optional } from '../../core/arguments.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { matchSchema } from '../../core/match.ts'
 import { replayArguments } from '../../engine/operations/event-range.ts'
 
 const subscription = { name: name.describe('The name of the subscription') }
@@ -13,10 +13,7 @@ const time = z.union([z.number(), text])
  * with the schema of the file.
  */
 const settings = {
-  match: matchSchema
-    .transform((match): RouteMatch => match)
-    .exactOptional()
-    .describe('Only events that match, with the keys of a route'),
+  match: matchSchema.exactOptional().describe('Only events that match, with the keys of a route'),
   secret: z
     .union([text, z.array(text).min(1).max(5)])
     .exactOptional()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MESSAGE_TOPIC } from '../../core/event.ts'
-import { matchSchema, type RouteMatch } from '../../core/match.ts'
+import { matchSchema } from '../../core/match.ts'
 import { MINUTE, rate, timerDuration } from '../../core/units.ts'
 import { camelKeys } from '../../lib/camel.ts'
 import { isPrivateHost } from '../../lib/private-address.ts'
@@ -48,10 +48,7 @@ export const pushSchema = z
       .regex(/^\w[\w.-]{0,63}$/, 'expected letters, digits, and _ . - inside')
       .describe('Name of the subscription and of its consumer group.'),
     topic: z.string().min(1).default(MESSAGE_TOPIC).describe('Topic whose events are sent.'),
-    match: matchSchema
-      .transform((match): RouteMatch => match)
-      .exactOptional()
-      .describe('As in routes; without it every event is sent.'),
+    match: matchSchema.exactOptional().describe('As in routes; without it every event is sent.'),
     url: z
       .url({ protocol: /^https?$/, error: 'expected https://…' })
       .describe('The URL that events are POSTed to.'),
