@@ -8,8 +8,8 @@ const INTRODUCTION = `Every command, as \`trivium <command> --help\` prints it. 
 a daemon on a server.
 
 These options work with every command and are left out below: \`--config <file>\` (\`TRIVIUM_CONFIG\`),
-\`--data-dir <folder>\` (\`TRIVIUM_DATA_DIR\`), \`--json\`, which prints JSON for programs, and \`--help\`. Those of skills also take
-\`--args <json>\`, all arguments as one JSON object.
+\`--data-dir <folder>\` (\`TRIVIUM_DATA_DIR\`), \`--json\`, which prints JSON for programs, and \`--help\`. Commands of skills
+also take \`--args <json>\`, all arguments as one JSON object, which is left out too.
 
 Exit codes: 0 success, 1 failed, 2 usage or configuration error, 3 no daemon is running, 4 a command waited until its
 timeout without a result. \`trouble list\` exits with 1 if it lists an error, \`doctor\` if a check fails, and \`status\` if the store
@@ -54,19 +54,19 @@ function sectionsOf(helps: ReadonlyMap<string, string>): string[] {
 /** Adds the help of a command, and of its subcommands. */
 async function addHelp(name: string, to: Map<string, string>): Promise<void> {
   const help = await helpOf(name)
-  to.set(name, withoutCommonOptions(help))
+  to.set(name, withoutExplainedOptions(help))
   const subcommands = /^Commands:\n((?:.+\n?)*)/m.exec(help)?.[1] ?? ''
   for (const [, verb = ''] of subcommands.matchAll(/^ {2}([\w-]+)/gm))
     if (verb !== 'help') await addHelp(`${name} ${verb}`, to)
 }
 
-/** The help lines of options that every command has. */
-const COMMON_OPTIONS =
+/** The help lines of the options that the introduction explains. */
+const EXPLAINED_OPTIONS =
   /^ {2}(?:--config <file>|--data-dir <folder>|--json|--args <json>|-h, --help) .*\n(?: {12,}\S.*\n)*/gm
 
-function withoutCommonOptions(help: string): string {
+function withoutExplainedOptions(help: string): string {
   return `${help}\n`
-    .replaceAll(COMMON_OPTIONS, '')
+    .replaceAll(EXPLAINED_OPTIONS, '')
     .replace(/\nOptions:\n(?=\n|$)/, '')
     .replace(/\n {2}help \[command\] .*\n/, '\n')
     .trimEnd()

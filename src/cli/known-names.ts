@@ -103,7 +103,7 @@ const KINDS = {
  * Checks the names in the arguments of a built-in skill, so that a typo does not return an empty
  * result. Throws `not_found` with the nearest name. Accepts names that are only in stored data.
  */
-export async function requireKnown(
+export async function requireKnownNames(
   skill: string,
   args: unknown,
   source: NameSource,
@@ -148,7 +148,7 @@ export function withNameChecks<C extends NameSource>(connection: C, environs: En
   const seen = new Set<string>()
   const checkedInvoke: NameSource['invoke'] = async (name, args, signal) => {
     const call = JSON.stringify([name, args])
-    if (!seen.has(call)) await requireKnown(name, args, connection, environs)
+    if (!seen.has(call)) await requireKnownNames(name, args, connection, environs)
     seen.add(call)
     return invoke(name, args, signal)
   }

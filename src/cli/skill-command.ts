@@ -12,7 +12,7 @@ import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from
 import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
-import { requireKnown } from './known-names.ts'
+import { requireKnownNames } from './known-names.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
@@ -73,7 +73,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     // `troubles` is added by a running daemon.
     const isBuiltIn: boolean = name === 'troubles' || builtInSkills.some((one) => one.name === name)
     const args = isBuiltIn ? await withFullIds(name, given, connection) : given
-    if (isBuiltIn) await requireKnown(name, args, connection, context.environs())
+    if (isBuiltIn) await requireKnownNames(name, args, connection, context.environs())
     if (options.follow === true) return followEvents(connection, args, context)
     if (name === 'event-wait') await noteNewGroup(connection, args, context.terminal())
     const { invoke } = connection.running

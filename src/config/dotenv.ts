@@ -1,7 +1,7 @@
 /** A variable of a `.env` file, with its first line (from 1). */
 export type DotenvEntry = { name: string; value: string; line: number }
 
-/** An error in a `.env` file. The message never contains a value. */
+/** An error in a `.env` file. Of values, its message only contains text inside `${…}`. */
 export class DotenvError extends Error {
   readonly line: number
   constructor(line: number, message: string) {
@@ -12,8 +12,10 @@ export class DotenvError extends Error {
 
 type Lookup = (name: string) => string | undefined
 
-/** Whitespace within a line, as compose (in Go) defines it. */
-const SPACE = /[ \t\v\f\r\u0085\u00a0]/
+/** Space before a value, as compose (in Go) defines it. */
+const SPACE_BEFORE_VALUE = /^[ \t\v\f\r\u0085\u00a0]*/
+/** A comment after an unquoted value; `a#b` is a value. */
+const COMMENT = /[ \t]#.*$/s
 
 /**
  * Parses a `.env` file like docker compose: quotes, escapes, `export`, comments and variables; see
@@ -39,7 +41,7 @@ export function parseDotenv(source: string, lookup: Lookup): DotenvEntry[] {
     }
     const { name, valueStart } = readName(text, at, end, line)
     at = end
-    // A name alone refers to the environment, where it already is.
+    // A name alone means the variable of the environment, which needs no entry.
     if (valueStart === undefined) continue
     const found = readValue(text, valueStart, line, get)
     at = found.end
@@ -73,13 +75,12 @@ function readName(text: string, at: number, end: number, line: number) {
 }
 
 function readValue(text: string, from: number, line: number, get: Lookup): { value: string; end: number } {
-  let at = from
-  while (at < text.length && SPACE.test(text.charAt(at))) at += 1
-  const quote = text.charAt(at)
-  if (quote === '"' || quote === "'") return readQuoted(text, at, quote, line, get)
   const end = endOfLine(text, from)
-  // A comment starts after whitespace; `a#b` is a value.
-  const value = text.slice(from, end).replace(/[ \t]#.*$/s, '')
+  const rest = text.slice(from, end)
+  const start = from + (SPACE_BEFORE_VALUE.exec(rest)?.[0].length ?? 0)
+  const quote = text.charAt(start)
+  if (quote === '"' || quote === "'") return readQuoted(text, start, quote, line, get)
+  const value = rest.replace(COMMENT, '')
   return { value: expand(value.trim(), line, get), end }
 }
 
@@ -146,8 +147,8 @@ function expand(text: string, line: number, get: Lookup): string {
   return expanded
 }
 
-/** How to write a `$` that is not a variable. */
-const LITERAL = 'put the value in single quotes, or write $$ for a $'
+/** For errors: how to write a `$` that is not a variable. */
+const DOLLAR_ADVICE = 'put the value in single quotes, or write $$ for a $'
 
 /** Reads the variable after a `$`. `length`: of its text, without the `$`. */
 function readVariable(rest: string, line: number, get: Lookup): { value: string; length: number } {
@@ -161,7 +162,7 @@ function readVariable(rest: string, line: number, get: Lookup): { value: string;
   const inside = rest.startsWith('{') ? textInBraces(rest) : undefined
   const [, braced, operator = '', word = ''] = /^([A-Za-z_]\w*)(?:(:?[-+?])(.*))?$/s.exec(inside ?? '') ?? []
   if (inside === undefined || braced === undefined)
-    throw new DotenvError(line, `a $ that is not part of a variable; ${LITERAL}`)
+    throw new DotenvError(line, `a $ that is not part of a variable; ${DOLLAR_ADVICE}`)
   const length = inside.length + 2
   const found = get(braced)
   const isSet = operator.startsWith(':') ? found !== undefined && found !== '' : found !== undefined
@@ -190,6 +191,6 @@ function textInBraces(text: string): string | undefined {
  */
 function valueFor(name: string, line: number, get: Lookup, fault: string): string {
   const value = get(name)
-  if (value === undefined) throw new DotenvError(line, `${fault}; set it before, or ${LITERAL}`)
+  if (value === undefined) throw new DotenvError(line, `${fault}; set it before, or ${DOLLAR_ADVICE}`)
   return value
 }

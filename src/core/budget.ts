@@ -12,8 +12,8 @@ export type Amount = { most: number; unit: string; per: number; text: string }
 export type Budget = { sender: Amount[]; total: Amount[]; skill: Record<string, Amount[]> }
 
 /**
- * Price of a million tokens by `provider:model`, or a glob over it, in the currency of the budgets.
- * The first match counts.
+ * Price of a million tokens by `provider:model`, or a glob over it, in the currency that `currencyOf`
+ * returns. The first match counts.
  */
 export type Prices = Record<string, { input: number; output: number }>
 

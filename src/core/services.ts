@@ -13,8 +13,8 @@ export type Services = {
   sessions: SessionMemory
   calls: Calls
   artifacts: ArtifactService
-  /** A method of a part, for the skill of that operation. Throws an Error for an unknown one. */
-  operation(part: string, method: string): OperationMethod
+  /** A method of a service, for the skill of that operation. Throws an Error for an unknown one. */
+  operation(service: string, method: string): OperationMethod
 }
 
 /** Calls with external effects that must not be repeated: the service behind `ctx.once`. */

@@ -1,4 +1,4 @@
-import type { OperationMethod, ServiceOf } from '../core/operation.ts'
+import type { OperationMethod, Operations, ServiceOf } from '../core/operation.ts'
 import type { Skill } from '../core/skill.ts'
 import { events } from '../engine/operations/events.ts'
 import { gateways, installs, refusals } from '../engine/operations/gateways.ts'
@@ -21,8 +21,16 @@ import { operationSkills } from '../runtime/operation-skills.ts'
 import { callbacks, sessions } from '../runtime/operations.ts'
 import { artifactSave, askPerson, stateSkills } from '../runtime/own-skills.ts'
 
-/** The parts with operations. Each operation is a skill, whose name has the prefix of its part. */
-const PARTS = {
+type OperationGroup = {
+  /** Begins the name of each skill. */
+  prefix: string
+  operations: Operations
+  /** Errors that a person made in a message are its reply. */
+  repliesWithUserErrors?: true
+}
+
+/** The operations of each service. Each operation is a skill. */
+const GROUPS = {
   events: { prefix: 'event-', operations: events },
   gateways: { prefix: 'gateway-', operations: gateways },
   installs: { prefix: 'slack-', operations: installs },
@@ -41,23 +49,23 @@ const PARTS = {
   longJobs: { prefix: 'job-', operations: longJobs },
   usage: { prefix: '', operations: usage },
   calls: { prefix: 'call-', operations: calls },
-  assistant: { prefix: '', operations: assistant },
-  delegations: { prefix: 'delegation-', operations: delegations },
+  assistant: { prefix: '', operations: assistant, repliesWithUserErrors: true },
+  delegations: { prefix: 'delegation-', operations: delegations, repliesWithUserErrors: true },
   schedules: { prefix: 'schedule-', operations: schedules },
   workbench: { prefix: 'workbench-', operations: workbench },
   tasks: { prefix: 'task-', operations: tasks },
-} as const
+} as const satisfies Record<string, OperationGroup>
 
-type Parts = typeof PARTS
+type Groups = typeof GROUPS
 
 /** The services behind the skills. */
-export type OperationServices = { [Part in keyof Parts]: ServiceOf<Parts[Part]['operations']> }
+export type OperationServices = { [Service in keyof Groups]: ServiceOf<Groups[Service]['operations']> }
 
 /** The skills that are part of the daemon. */
 export const builtInSkills: readonly Skill[] = [
-  ...Object.entries(PARTS).flatMap(([part, { prefix, operations }]) => {
-    const skills = operationSkills(part, prefix, operations)
-    return operations === assistant || operations === delegations ? skills.map(replyWithUserErrors) : skills
+  ...Object.entries<OperationGroup>(GROUPS).flatMap(([service, group]) => {
+    const skills = operationSkills(service, group.prefix, group.operations)
+    return group.repliesWithUserErrors ? skills.map(replyWithUserErrors) : skills
   }),
   ...stateSkills,
   artifactSave,
@@ -70,11 +78,11 @@ export const builtInSkills: readonly Skill[] = [
  */
 export function operationsOf(
   services: Partial<OperationServices>,
-): (part: string, method: string) => OperationMethod {
-  const parts: Record<string, Record<string, OperationMethod> | undefined> = services
-  return (part, method) => {
-    const found = parts[part]?.[method]
+): (service: string, method: string) => OperationMethod {
+  const byName: Record<string, Record<string, OperationMethod> | undefined> = services
+  return (service, method) => {
+    const found = byName[service]?.[method]
     if (found) return found
-    throw new Error(`there is no operation ${part}.${method}`)
+    throw new Error(`there is no operation ${service}.${method}`)
   }
 }

@@ -35,7 +35,7 @@ export function createGatewayService(deps: {
 }): GatewayService {
   const { gateways, refusals, journal, owner: daemon } = deps
   /** Throws `forbidden` or `gateway_not_found`. */
-  const requireKnown = (name: string, { caller }: Call) => {
+  const requireKnownGateway = (name: string, { caller }: Call) => {
     requireGateway(caller, name)
     if (!deps.known().includes(name)) throw noGateway(name, deps.known())
   }
@@ -52,7 +52,7 @@ export function createGatewayService(deps: {
       return gateways.reconnect(name)
     },
     async refused({ gateway: name }, call) {
-      if (name !== undefined) requireKnown(name, call)
+      if (name !== undefined) requireKnownGateway(name, call)
       const visible = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
       const groups = refusals.counts().filter(({ gateway }) => visible.includes(gateway))
       return {
@@ -62,13 +62,13 @@ export function createGatewayService(deps: {
       }
     },
     async 'refused-try'({ gateway, id, secret }, call) {
-      requireKnown(gateway, call)
+      requireKnownGateway(gateway, call)
       const transport = gateways.get(gateway)
       if (transport?.tryRefused) return transport.tryRefused({ id, secret })
       throw new TriviumError('refused_gone', { gateway })
     },
     async 'gateway-traffic'({ gateway: name }, call) {
-      if (name !== undefined) requireKnown(name, call)
+      if (name !== undefined) requireKnownGateway(name, call)
       const requested = visibleGateways(call).filter((each) => name === undefined || each.name === name)
       return Promise.all(
         requested.map(async ({ name: gateway, transport, ok }) => {

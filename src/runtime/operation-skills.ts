@@ -1,12 +1,12 @@
 import type { Operations } from '../core/operation.ts'
 import type { Skill } from '../core/skill.ts'
 
-/** Makes a skill per operation, which calls the method of the same name of a part. The skills are named `prefix` and the method. */
-export function operationSkills(part: string, prefix: string, offered: Operations): Skill[] {
+/** Makes a skill per operation, which calls the method of the same name of a service. The skills are named `prefix` and the method. */
+export function operationSkills(service: string, prefix: string, offered: Operations): Skill[] {
   return Object.entries(offered).map(([method, args]) => ({
     name: prefix + method,
     description: args.description ?? '',
     args,
-    run: ({ args, services, call }) => services.operation(part, method)(args, call),
+    run: ({ args, services, call }) => services.operation(service, method)(args, call),
   }))
 }

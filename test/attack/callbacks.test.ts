@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { z } from 'zod'
 import { openSite } from '../fixtures/daemon.ts'
 
-const [BOUNDED, NEIGHBOUR, NARROW] = ['bounded', 'neighbour', 'narrow'].map((name) =>
-  name.padEnd(32, '-secret'),
-)
+const tokenOf = (name: string) => name.padEnd(32, '-secret')
+const BOUNDED = tokenOf('bounded')
+const NEIGHBOUR = tokenOf('neighbour')
+const NARROW = tokenOf('narrow')
 const SECRET = 'zanzibar'
+const responseSchema = z.object({ result: z.record(z.string(), z.any()) })
 const ROUTES = `
 gateways:
   orders: { transport: cli }
@@ -25,7 +28,7 @@ const SKILLS = {
 describe('a program with a token', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: SKILLS })
   const daemon = await site.start()
-  const post = async (token = '', path = '', body: object = {}) => {
+  const post = async (token: string, path: string, body: object) => {
     const response = await fetch(daemon.control + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' },
@@ -33,9 +36,9 @@ describe('a program with a token', { timeout: 300_000 }, async () => {
     })
     return { status: response.status, text: await response.text() }
   }
-  const invoke = (token: string | undefined, skill: string, args: object) =>
-    post(token, `/v1/skills/${skill}`, args)
-  const resultOf = ({ text }: { text: string }) => Object(Object(JSON.parse(text)).result)
+  const invoke = (token: string, skill: string, args: object) => post(token, `/v1/skills/${skill}`, args)
+  /** The result of a skill that returns an object. */
+  const resultOf = ({ text }: { text: string }) => responseSchema.parse(JSON.parse(text)).result
   /** The ref of a callback that a skill creates for a message of a gateway. */
   const callbackOn = async (gateway: string): Promise<string> => {
     const sent = { gateway, conversation: 'c', from: 'ada', text: 'go', wait: 5_000 }

@@ -6,7 +6,7 @@ import { pause } from '../../lib/pause.ts'
 import { shorten } from '../../lib/short-text.ts'
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
 import { connect } from '../connection.ts'
-import { requireKnown } from '../known-names.ts'
+import { requireKnownNames } from '../known-names.ts'
 import { operationFlags } from '../operation-command.ts'
 import { readStream } from '../stream.ts'
 import type { Terminal } from '../terminal.ts'
@@ -32,7 +32,7 @@ export const addTail: AddCommand = (program, context) => {
       const filter = read(options)
       const terminal = context.terminal()
       const environs = context.environs()
-      await requireKnown('message-search', filter, await connect(environs), environs)
+      await requireKnownNames('message-search', filter, await connect(environs), environs)
       const ended = new AbortController()
       const signal = AbortSignal.any([interruption(), ended.signal])
       // The reader has closed the pipe, as `head` does after ten lines.

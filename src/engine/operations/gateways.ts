@@ -45,13 +45,12 @@ export const gateways = {
     data: jsonObjectSchema
       .exactOptional()
       .describe('Further features of the transport, such as blocks, a modal or an ephemeral reply in Slack'),
-    messageId: spoken(optional('Answer this message, from anywhere'), { id: 'message' }),
+    messageId: spoken(optional('Answer this message instead of the current one'), { id: 'message' }),
     receipt: optional('Answer the message that has this receipt of gateway-receive'),
     gateway: optional('A gateway other than that of the message; needs `to`'),
-    to: z
-      .union([name, z.array(name).min(1)])
-      .exactOptional()
-      .describe('A target other than the conversation; for mail, one or several addresses. Needs `gateway`'),
+    to: recipients.describe(
+      'A target other than the conversation; for mail, one or several addresses. Needs `gateway`',
+    ),
     cc: recipients.describe('Mail: Cc addresses'),
     bcc: recipients.describe('Mail: Bcc addresses'),
     replyAll: z
@@ -68,11 +67,10 @@ export const gateways = {
     at: moment.exactOptional().describe('Send at this time: 2026-12-24T18:00:00Z; at most 366 days ahead'),
     in: span.exactOptional().describe('Send after this time: 30m, 2h, 3d'),
   })
-    .refine(
-      ({ messageId, receipt, gateway, to = gateway }) =>
-        [messageId, receipt, to].filter((each) => each !== undefined).length <= 1,
-      'give only one of messageId, receipt, and gateway with to: each sets the recipient',
-    )
+    .refine(({ messageId, receipt, gateway, to }) => {
+      const target = to ?? gateway
+      return [messageId, receipt, target].filter((each) => each !== undefined).length <= 1
+    }, 'give messageId, or receipt, or gateway together with to: each of them chooses the recipient')
     .describe(
       'Replies in the current conversation or to the message given by messageId or receipt, or sends to another target if the gateway allows it.',
     ),
@@ -97,7 +95,7 @@ export const installs = {
   }).describe('Removes an installation of a Slack app, and revokes its tokens.'),
 }
 
-/** `refused`: the refusals that this daemon remembers. */
+/** The refused deliveries that this daemon remembers, and the traffic of gateways. */
 export const refusals = {
   refused: closed({
     gateway: optional('Only refusals of this gateway'),

@@ -55,10 +55,7 @@ export const budgetSchema = z
   )
 
 const price = z.number().min(0)
-/**
- * Price of a million tokens by `provider:model` or a glob over it, in the currency of the budgets.
- * The first match counts.
- */
+/** See `Prices`. */
 export const pricesSchema = z.record(
   patternText,
   z

@@ -14,7 +14,7 @@ export function createConversationPauses(
   deps: ReturnType<typeof createPauseChanges> & {
     pauses: Pauses
     journal: Pick<Journal, 'search'>
-    requireKnown(gateway: string): void
+    requireKnownGateway(gateway: string): void
     /** The common fields of a new pause. */
     fieldsOf(
       call: Call,
@@ -22,10 +22,10 @@ export function createConversationPauses(
     ): { since: number; by: string; reason?: string; until?: number }
   },
 ): Pick<ServiceOf<typeof operations.pauses>, 'conversation-pause' | 'conversation-resume'> {
-  const { pauses, begin, end, fieldsOf, requireKnown } = deps
+  const { pauses, begin, end, fieldsOf, requireKnownGateway } = deps
   /** The gateway of a conversation's newest message. Throws `not_found` if it has none. */
   const findGateway = async (conversation: string, gateway?: string) => {
-    if (gateway !== undefined) requireKnown(gateway)
+    if (gateway !== undefined) requireKnownGateway(gateway)
     const { found } = await deps.journal.search({
       conversation,
       limit: 1,

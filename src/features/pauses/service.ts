@@ -30,7 +30,7 @@ export function createPauseService(deps: {
 }): PauseService {
   const { pauses, now } = deps
   const { begin, end } = createPauseChanges(pauses)
-  const requireKnown = (name: string) => {
+  const requireKnownGateway = (name: string) => {
     if (!deps.gatewayNames().includes(name)) throw noGateway(name, deps.gatewayNames())
   }
   const fieldsOf = (call: Call, { reason, for: ms }: { reason?: string; for?: number }) => ({
@@ -46,12 +46,12 @@ export function createPauseService(deps: {
   return {
     async 'gateway-pause'({ gateway: name, ...fields }, call) {
       requireGateway(call.caller, name)
-      requireKnown(name)
+      requireKnownGateway(name)
       return begin({ kind: 'gateway', name, ...fieldsOf(call, fields) })
     },
     async 'gateway-resume'({ gateway: name }, call) {
       requireGateway(call.caller, name)
-      return end({ kind: 'gateway', name }, () => requireKnown(name), authorOf(call.caller))
+      return end({ kind: 'gateway', name }, () => requireKnownGateway(name), authorOf(call.caller))
     },
     async 'route-pause'({ route: name, ...fields }, call) {
       requireRoute(name)
@@ -65,7 +65,7 @@ export function createPauseService(deps: {
     },
     'skill-resume': ({ skill: name }, call) =>
       end({ kind: 'skill', name }, () => deps.permit(name, call), authorOf(call.caller)),
-    ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnown }),
+    ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnownGateway }),
     'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
     'run-cancel': createRunCancel(deps),
   }

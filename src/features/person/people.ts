@@ -74,12 +74,12 @@ export function createPeople(deps: PeopleDeps) {
   const counting = createCounting({ places, collect, subjectOf, now })
   work.offer(createEraseKind({ ...deps, collect, subjectOf, dirs }))
 
-  const { isKnown, requireKnown } = knownGateways(deps.gateways)
+  const { isKnownGateway, requireKnownGateways } = knownGateways(deps.gateways)
   /** Throws `not_found` for a gateway that is not in routes.yaml and has no stored data: probably a typo. */
   const requireGateways = async (identities: readonly string[], signal: AbortSignal) => {
-    for (const identity of identities.filter((each) => !isKnown(each))) {
+    for (const identity of identities.filter((each) => !isKnownGateway(each))) {
       const subject = subjectOf(await collect([identity], signal))
-      if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnown([identity])
+      if (sumOf(await countsOf(places, subject, signal)) === 0) requireKnownGateways([identity])
     }
   }
 
@@ -87,7 +87,7 @@ export function createPeople(deps: PeopleDeps) {
     async count({ identity, wait }, call) {
       requireOperator(call, 'Counting the data of a person')
       const counted = await counting.ask(identity, wait, call.signal)
-      if (counted.done && counted.total === 0) requireKnown(identity)
+      if (counted.done && counted.total === 0) requireKnownGateways(identity)
       return counted
     },
     async export({ identity, attachments }, call) {
@@ -127,19 +127,19 @@ export function createPeople(deps: PeopleDeps) {
   }
 }
 
-/** Whether identities are of gateways in routes.yaml. `requireKnown` throws `not_found` for the first that is not. */
+/** Whether identities are of gateways in routes.yaml. `requireKnownGateways` throws `not_found` for the first that is not. */
 function knownGateways(gateways: () => readonly string[]) {
-  const isKnown = (identity: string) => {
+  const isKnownGateway = (identity: string) => {
     const { gateway } = partsOf(identity)
     return gateway === ANY_GATEWAY || gateways().includes(gateway)
   }
-  const requireKnown = (identities: readonly string[]) => {
-    const unknown = identities.find((identity) => !isKnown(identity))
+  const requireKnownGateways = (identities: readonly string[]) => {
+    const unknown = identities.find((identity) => !isKnownGateway(identity))
     if (unknown === undefined) return
     const { gateway } = partsOf(unknown)
     throw new TriviumError('not_found', { path: `gateway ${gateway}`, hint: didYouMean(gateway, gateways()) })
   }
-  return { isKnown, requireKnown }
+  return { isKnownGateway, requireKnownGateways }
 }
 
 /** The person without earlier exports, which a new export does not include. */

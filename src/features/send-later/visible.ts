@@ -4,11 +4,12 @@ import { viewerOf } from '../../core/viewer.ts'
 import type { PlannedSend } from './records.ts'
 
 /**
- * Whether a call may see a send: people their own, operators all, and programs those of their
- * gateways.
+ * Whether a call may see a send: senders of messages see their own; programs and viewers those of their
+ * gateways, whoever planned them; operators all.
  */
 export function isVisible({ gateway, owner }: PlannedSend, call: Call): boolean {
   const { caller } = call
   if (caller.gateways && !caller.gateways.includes(gateway)) return false
-  return isOperator(caller) || caller.skills !== undefined || viewerOf(call, 'person').sees(owner)
+  const isProgramOrViewer = caller.skills !== undefined
+  return isOperator(caller) || isProgramOrViewer || viewerOf(call, 'person').sees(owner)
 }

@@ -7,7 +7,8 @@ import type { StoredReadings } from './readings.ts'
 import { warning } from './trouble-parts.ts'
 
 /**
- * Messages older than this (ms) have no worker: one would have taken them, even on another daemon.
+ * A message that has waited longer (ms) shows that its gateway has no worker. `isTaken` covers only
+ * workers that ask this daemon.
  */
 const LONGEST_UNTAKEN = 5 * MINUTE
 

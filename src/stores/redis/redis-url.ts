@@ -35,7 +35,7 @@ export function parseUrl(url: string, where = 'REDIS_URL') {
   // The rest of a password with an unescaped / or ? would be shown.
   if ([...path, ...query.keys()].some((part) => part.includes('@'))) throw badUrl(url, where)
   const db = databaseOf(path, isCluster, where)
-  for (const parameter of query.keys()) requireKnown(parameter, where)
+  for (const parameter of query.keys()) requireKnownParameter(parameter, where)
   const [sentinelUsername, sentinelPassword] = LOGIN.map((parameter) => query.get(parameter))
   const host = nodes[0]?.host ?? ''
   // TLS cannot verify a server name for an IP address, or for a server that a Sentinel will name later.
@@ -65,7 +65,7 @@ function databaseOf(path: readonly string[], isCluster: boolean, where: string):
   return db
 }
 
-function requireKnown(parameter: string, where: string): void {
+function requireKnownParameter(parameter: string, where: string): void {
   const known = [...FILES, ...LOGIN]
   if (known.some((one) => one === parameter)) return
   throw invalid(`${where} has an unknown parameter "${parameter}"; known are ${known.join(', ')}`)

@@ -289,7 +289,6 @@ describe('a store with several shards', { concurrency: 3 }, () => {
     const shards = [0, 1, 2].map((shard) => ({
       ping: async () => {},
       topics: {
-        groups: async () => [],
         async seek() {
           if (shard === 1 && fails)
             throw new TriviumError('store_unavailable', { store: 's', reason: 'reset' })

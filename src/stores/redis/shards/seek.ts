@@ -2,7 +2,7 @@ import { reasonOf, TriviumError } from '../../../core/errors.ts'
 import { MESSAGE_TOPIC } from '../../../core/event.ts'
 import type { Shard } from './shard.ts'
 
-type Seekable = Pick<Shard, 'ping'> & { topics: Pick<Shard['topics'], 'groups' | 'seek' | 'subscribe'> }
+type Seekable = Pick<Shard, 'ping'> & { topics: Pick<Shard['topics'], 'seek' | 'subscribe'> }
 
 /**
  * Moves a group of `gateway-message` on every shard. Nothing moves while a shard is unreachable or accepts no writes. If a shard fails after
@@ -13,13 +13,14 @@ export async function seekAll(
   group: string,
   to: 'now' | 'start',
 ): Promise<boolean> {
-  await Promise.all(shards.flatMap(({ ping, topics }) => [topics.groups(MESSAGE_TOPIC), ping()]))
+  await Promise.all(shards.map(({ ping }) => ping()))
   const [first, ...rest] = shards
   if (!(await first?.topics.seek(MESSAGE_TOPIC, group, to))) return false
   const outcomes = await Promise.allSettled(
     rest.map(async ({ topics }) => {
-      // The group exists, as the first shard has it. A crash while it was created may have left it out here.
-      if (!(await topics.seek(MESSAGE_TOPIC, group, to))) await topics.subscribe(MESSAGE_TOPIC, group, to)
+      const isHere = await topics.seek(MESSAGE_TOPIC, group, to)
+      // The first shard has the group. This one may have lost its last writes.
+      if (!isHere) await topics.subscribe(MESSAGE_TOPIC, group, to)
     }),
   )
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
