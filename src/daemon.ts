@@ -1,6 +1,7 @@
 import { transports } from '../transports/registry.ts'
 import { createControlServer } from './api/control-server.ts'
 import { createOperator } from './api/operator.ts'
+import { isInternalSkill } from './core/internal-skills.ts'
 import { createAnswering } from './daemon/answering.ts'
 import { createDoctor } from './daemon/doctor.ts'
 import { createDurableParts } from './daemon/durable.ts'
@@ -8,7 +9,6 @@ import { type Foundation, makeFoundation } from './daemon/foundation.ts'
 import { createHousekeeping } from './daemon/housekeeping.ts'
 import { createLife } from './daemon/life.ts'
 import type { DaemonOptions } from './daemon/options.ts'
-import { isOwnRoute } from './daemon/own-routes.ts'
 import { makePeople } from './daemon/people.ts'
 import { createReload } from './daemon/reload.ts'
 import { createRoadWorkers } from './daemon/road-workers.ts'
@@ -31,6 +31,7 @@ import { troublesSkill } from './features/troubles/troubles.ts'
 import { createVoice } from './features/voice/voice.ts'
 import { createMissed } from './http/missed.ts'
 import { createPublicHttp } from './http/public-http.ts'
+import { nounOf } from './runtime/own-middleware.ts'
 
 export type Daemon = Awaited<ReturnType<typeof createDaemon>>
 
@@ -119,7 +120,7 @@ export async function createDaemon(options: DaemonOptions) {
 
 /** Leaves built-in routes out of explanations unless they match. */
 function explainOf({ explain }: Foundation['router']): Foundation['router']['explain'] {
-  return (message) => explain(message).filter(({ route, matched }) => matched || !isOwnRoute(route))
+  return (message) => explain(message).filter(({ route, matched }) => matched || !isInternalSkill(route))
 }
 
 /** The BullMQ queues of routes. The Redis client is loaded when the first of them is used. */
@@ -157,6 +158,8 @@ function noticesOf(
   { warnings }: Pick<ReturnType<typeof createReload>, 'warnings'>,
   { errors }: Pick<ReturnType<typeof makeSkills>['manager'], 'errors'>,
 ): string[] {
-  const broken = errors().map(({ name, path, reason }) => `skill ${name} (${path}) is broken: ${reason}`)
+  const broken = errors().map(
+    ({ name, path, reason }) => `${nounOf(name)} ${name} (${path}) is broken: ${reason}`,
+  )
   return [...warnings(), ...broken]
 }

@@ -16,7 +16,7 @@ import { requireKnownNames } from './known-names.ts'
 import { readFlags, withFlagNames } from './operation-flags.ts'
 import { askForSecrets } from './secret-input.ts'
 import { fullId } from './short-ids.ts'
-import { commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
+import { BUILT_IN, commandFor, type Described, describedSkill, readPositional } from './skill-flags.ts'
 import { humanResult } from './skill-output.ts'
 import { isStoreOnly, withoutDaemon } from './store-only.ts'
 import { hintAt, show, usageOutput } from './terminal.ts'
@@ -70,8 +70,7 @@ async function invokeByName(name: string, argv: readonly string[], context: Comm
     const named = { ...json, ...readFlags(flags, options) }
     const withPositional = { ...named, ...readPositional(command.args, named, skill.args) }
     const given = await askForSecrets(withWait(name, withPositional), skill.args, context.terminal())
-    // `troubles` is added by a running daemon.
-    const isBuiltIn: boolean = name === 'troubles' || builtInSkills.some((one) => one.name === name)
+    const isBuiltIn = skill.kind === BUILT_IN
     const args = isBuiltIn ? await withFullIds(name, given, connection) : given
     if (isBuiltIn) await requireKnownNames(name, args, connection, context.environs())
     if (options.follow === true) return followEvents(connection, args, context)
@@ -115,7 +114,7 @@ async function showHelp(name: string, context: CommandContext, first?: string): 
   // Built-in skills have their help even if the configuration cannot be read.
   const skills = objectsIn(
     await listSkills(context.environs()).catch((error: unknown) => {
-      if (builtIn) return [describe(builtIn)]
+      if (builtIn) return [describe({ ...builtIn, kind: BUILT_IN })]
       throw error
     }),
   )
@@ -158,7 +157,7 @@ async function listSkills(environs: Environs): Promise<unknown> {
 }
 
 /** Describes a skill in the form of the daemon. */
-function describe({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: string }) {
+function describe({ args, ...skill }: Partial<Pick<Skill, 'args'>> & { name: string; kind?: string }) {
   return { ...skill, args: args ? skillJsonSchema({ args }) : {} }
 }
 
@@ -180,9 +179,7 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
         known.map((one) => one.name),
         context,
       )
-    // A skill of the same name in a folder is a different one.
-    const isBuiltIn = builtInSkills.some((one) => one.name === name && one.args === skill?.args)
-    if (isStoreOnly(name) && isBuiltIn) return connectOrOpen(environs)
+    if (isStoreOnly(name) && skill?.kind === BUILT_IN) return connectOrOpen(environs)
     throw error
   }
 }

@@ -9,8 +9,12 @@ import { NARROW_HELP } from './narrow-help.ts'
 import { addFlags, flagsOf } from './operation-flags.ts'
 import { readValue } from './skill-value.ts'
 
+/** The kind of the operations of Trivium. A skill of the project may have the name of one. */
+export const BUILT_IN = 'built-in'
+
 /** A skill as described by the daemon: the JSON Schemas of its arguments, and which are required. */
 export const describedSkill = z.object({
+  kind: z.string().exactOptional(),
   description: z.string().default(''),
   args: z
     .object({
@@ -28,7 +32,7 @@ export type Described = z.output<typeof describedSkill>
  */
 export function commandFor(
   name: string,
-  { description, args: { properties, required } }: Described,
+  { kind, description, args: { properties, required } }: Described,
   first?: string,
 ) {
   const others = positionalNames({ properties, required }).filter((each) => each !== first)
@@ -43,7 +47,7 @@ export function commandFor(
     .argument('[values...]', help)
   listGlobals(command)
   if (name === 'event-wait') command.option('--follow', 'continue until interrupted; one JSON line per event')
-  const flags = flagsOf({ properties, required }, argsOfBuiltIn(name))
+  const flags = flagsOf({ properties, required }, kind === BUILT_IN ? argsOfBuiltIn(name) : undefined)
   addFlags(command, flags, { properties, required })
   return { command, flags }
 }

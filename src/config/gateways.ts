@@ -16,6 +16,8 @@ export type TransportSchemas = Readonly<
 /** The parts of a skill used to check routes and gateways. A broken skill has only a name. */
 export type RoutedSkill = Pick<Skill, 'name' | 'metadata'> &
   Partial<Pick<Skill, 'args'>> & {
+    /** `built-in` for the operations of Trivium. */
+    kind?: string
     /** Part of Trivium: an unknown argument is an error, not only a warning. */
     isShipped?: boolean
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { titleFault } from '../core/approval-title.ts'
+import { INTERNAL_SKILLS } from '../core/internal-skills.ts'
 import { isJsonObject } from '../core/json.ts'
 import { isMatchKey, type MatchKeys, partsOfMatch, type RouteMatch } from '../core/match.ts'
 import { mcpServerOf } from '../core/mcp.ts'
@@ -50,7 +51,7 @@ function createRouteList({ gateways }: RouteContext) {
   const transportOf = (name: string) => gateways.find((gateway) => gateway.name === name)?.transport
   const routes: Route[] = []
   /** The place of each route, for messages. */
-  const places = new Map<string, string>()
+  const places = new Map<string, string>(INTERNAL_SKILLS.map((name) => [name, 'Trivium']))
   return {
     routes,
     has: (name: string) => places.has(name),

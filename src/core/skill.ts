@@ -103,6 +103,9 @@ export function outputJsonSchema({ output }: Pick<Skill, 'output'>): JsonObject 
   return isJsonObject(schema) && schema.type === 'object' ? schema : undefined
 }
 
+/** Where a skill comes from. `isBuiltIn`: it is an operation of Trivium, not only named like one. */
+export type SkillOrigin = { isBuiltIn: boolean }
+
 /** A layer around a skill, enabled by its name in the skill's metadata. */
 export type Middleware = {
   /** The key in `metadata`. */
@@ -117,7 +120,7 @@ export type Middleware = {
    * Validates a skill's settings (undefined without the key) and returns the layer, or undefined if
    * it does not apply. If it throws, the skill is broken.
    */
-  setup(settings: unknown, skill: Skill): MiddlewareLayer | undefined
+  setup(settings: unknown, skill: Skill, origin: SkillOrigin): MiddlewareLayer | undefined
 }
 
 /**

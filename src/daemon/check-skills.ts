@@ -2,19 +2,24 @@ import { mcpServerOf } from '../core/mcp.ts'
 import type { Check } from '../core/transport.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import type { SkillManager } from '../runtime/manager.ts'
+import { nounOf } from '../runtime/own-middleware.ts'
 import { prefixSkillsIn } from '../runtime/prefix-skills.ts'
+import { REPLACED } from '../runtime/replaced-skills.ts'
 
 /**
- * Checks for `trivium doctor`: broken skills, words of `skills.json` that refer to unknown skills, and
- * budgets of unknown skills. `budgeted`: the skills with a budget.
+ * Checks for `trivium doctor`: broken skills, skills in the place of built-in ones, words of `skills.json` that refer
+ * to unknown skills, and budgets of unknown skills. `budgeted`: the skills with a budget.
  */
 export function checkSkills(
-  manager: Pick<SkillManager, 'errors' | 'list' | 'get'>,
+  manager: Pick<SkillManager, 'errors' | 'replaced' | 'list' | 'get'>,
   budgeted: readonly string[],
 ): Check[] {
   const broken = manager.errors().map(({ name, path, reason, kept }): Check => {
     const inUse = kept ? '; its last good version is in use' : ''
-    return { name: `skill ${name}`, ok: false, detail: `${path}: ${reason}${inUse}` }
+    return { name: `${nounOf(name)} ${name}`, ok: false, detail: `${path}: ${reason}${inUse}` }
+  })
+  const replaced = manager.replaced().map(({ name, path }): Check => {
+    return { name: `skill ${name}`, ok: true, warning: true, detail: `${path}: ${REPLACED}` }
   })
   const unresolved = prefixSkillsIn(manager)
     .filter(({ ref }) => !manager.get(ref) && mcpServerOf(ref) === undefined)
@@ -29,5 +34,5 @@ export function checkSkills(
       const detail = `there is no skill ${name}, so \`model.budget.skill\` limits nothing.${didYouMean(name, names)}`
       return { name: `budget of ${name}`, ok: true, warning: true, detail }
     })
-  return [...broken, ...unresolved, ...unknown]
+  return [...broken, ...replaced, ...unresolved, ...unknown]
 }

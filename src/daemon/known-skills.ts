@@ -33,5 +33,5 @@ export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
     log: silent,
   })
   await registry.reload()
-  return { known: registry.known(), broken: registry.errors() }
+  return { known: registry.known(), broken: registry.errors(), replaced: registry.replaced() }
 }

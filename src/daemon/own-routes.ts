@@ -7,8 +7,3 @@ import { HANDOVER_ROUTE } from '../features/pauses/click.ts'
 export function withOwnRoutes({ routes }: Pick<Config, 'routes'>) {
   return [CLICK_ROUTE, HANDOVER_ROUTE, ...routes, WORDS_ROUTE]
 }
-
-/** Whether a route is built in. */
-export function isOwnRoute(name: string): boolean {
-  return [CLICK_ROUTE, HANDOVER_ROUTE, WORDS_ROUTE].some((route) => route.name === name)
-}

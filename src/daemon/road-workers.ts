@@ -1,5 +1,6 @@
 import type { Caller } from '../core/call.ts'
 import { reasonOf, TriviumError } from '../core/errors.ts'
+import { isInternalSkill } from '../core/internal-skills.ts'
 import type { Route } from '../core/route.ts'
 import type { Note } from '../core/store.ts'
 import type { Reply } from '../core/transport.ts'
@@ -22,7 +23,6 @@ import type { SkillManager } from '../runtime/manager.ts'
 import type { RunRecords } from '../runtime/model/run-record.ts'
 import { targetOf } from './answering.ts'
 import type { Foundation } from './foundation.ts'
-import { isOwnRoute } from './own-routes.ts'
 import type { Roads } from './roads.ts'
 
 /** Maximum concurrent invocations and sends per process; routes may limit theirs further. */
@@ -191,7 +191,7 @@ function handledByPerson(
   const cancelled = attempt > 1 && view.cancelOf(message.id)
   if (cancelled) throw cancelError(cancelled)
   const pause = view.handledIn(message)
-  if (!pause || isOwnRoute(route.name)) return undefined
+  if (!pause || isInternalSkill(route.name)) return undefined
   const { by, since } = pause
   return { at: now(), road: 'dispatch', what: HANDLED, detail: { by, since } }
 }

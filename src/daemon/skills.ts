@@ -1,4 +1,5 @@
 import { currencyOf } from '../core/budget.ts'
+import { isInternalSkill } from '../core/internal-skills.ts'
 import type { Approvals } from '../features/approvals/create-approvals.ts'
 import { createApprovalMiddleware } from '../features/approvals/middleware.ts'
 import { createAuditMiddleware } from '../features/audit/middleware.ts'
@@ -16,7 +17,6 @@ import { createRuntimeServices } from '../runtime/services.ts'
 import { builtInSkills } from './built-in-skills.ts'
 import type { Foundation } from './foundation.ts'
 import { SHIPPED_SKILLS } from './known-skills.ts'
-import { isOwnRoute } from './own-routes.ts'
 
 /** Makes the skill manager, which has no skills before `connect`, and the services that its skills use. */
 export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 'skills'>) {
@@ -24,9 +24,7 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
   const runs = createRunRecords(store.kv)
   const handOver = handOverClick({ gateways: base.gateways, record: audit.record })
   const builtIn = [...builtInSkills, ...approvals.skills, handOver]
-  const builtInNames = new Set(builtIn.map(({ name }) => name))
-  const isBuiltIn = (name: string) => builtInNames.has(name)
-  const usage = createUsage({ kv: store.kv, isBuiltIn, clean: base.clean, log, now })
+  const usage = createUsage({ kv: store.kv, clean: base.clean, log, now })
   const budgets = createBudgets({
     kv: store.kv,
     budget: () => config().model?.budget,
@@ -50,9 +48,9 @@ export function makeSkills(base: Foundation, approvals: Pick<Approvals, 'ask' | 
     redact: base.clean,
     skills: builtIn,
     middleware: [
-      createAuditMiddleware({ record: audit.record, isBuiltIn }),
+      createAuditMiddleware({ record: audit.record }),
       usage.middleware,
-      ...createMiddleware({ access: access.rules, isOpen: isOwnRoute }),
+      ...createMiddleware({ access: access.rules, isOpen: isInternalSkill }),
       createApprovalMiddleware(approvals.ask),
       ...(tracing ? [tracing.middleware] : []),
     ],

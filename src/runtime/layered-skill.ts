@@ -1,7 +1,7 @@
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { ApprovalSettings } from '../core/route.ts'
-import type { Middleware, MiddlewareLayer, Skill, SkillContext } from '../core/skill.ts'
+import type { Middleware, MiddlewareLayer, Skill, SkillContext, SkillOrigin } from '../core/skill.ts'
 import { inOneLine } from './parse-settings.ts'
 
 /** A skill inside its enabled layers of middleware, outermost first. */
@@ -11,7 +11,7 @@ export type LayeredSkill = ReturnType<typeof createLayeredSkill>
  * Wraps a skill in the middleware that its metadata enables or that always applies. Throws if a
  * middleware rejects its settings.
  */
-export function createLayeredSkill(skill: Skill, middleware: readonly Middleware[]) {
+export function createLayeredSkill(skill: Skill, middleware: readonly Middleware[], origin: SkillOrigin) {
   const metadata = skill.metadata ?? {}
   const applied = middleware
     .filter((one) => one.always || Object.hasOwn(metadata, one.name))
@@ -19,7 +19,7 @@ export function createLayeredSkill(skill: Skill, middleware: readonly Middleware
     .flatMap(({ name, order, description, setup }) => {
       const settings = Object.hasOwn(metadata, name) ? metadata[name] : undefined
       try {
-        const layer = setup(settings, skill)
+        const layer = setup(settings, skill, origin)
         return layer ? [{ layer, info: { name, order, description, settings } }] : []
       } catch (error) {
         throw new Error(`metadata.${name}: ${reasonOf(error)}`, { cause: error })
@@ -37,6 +37,7 @@ export function createLayeredSkill(skill: Skill, middleware: readonly Middleware
   for (const { layer } of applied.toReversed()) run = withLayer(layer, run)
   return {
     skill,
+    origin,
     layers: applied.map(({ info }) => info),
     /** Runs the layers and the skill. The result is also in `ctx.locals.result`. */
     run,
@@ -76,9 +77,9 @@ export function requireApproval(
   middleware: readonly Middleware[],
   given: true | ApprovalSettings = true,
 ): LayeredSkill {
-  const { skill } = layered
+  const { skill, origin } = layered
   const own = skill.metadata?.approval
   if (own && given === true) return layered
   const approval = given === true ? true : { ...(isJsonObject(own) ? own : {}), ...given }
-  return createLayeredSkill({ ...skill, metadata: { ...skill.metadata, approval } }, middleware)
+  return createLayeredSkill({ ...skill, metadata: { ...skill.metadata, approval } }, middleware, origin)
 }

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { reasonOf } from '../core/errors.ts'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
+import { LAYERS_BY_KEY } from '../core/layers.ts'
 import { ANY_ARGS, type Middleware, outputJsonSchema, type Skill, skillJsonSchema } from '../core/skill.ts'
 import { attempt } from '../lib/attempt.ts'
 import { inTime } from '../lib/pause.ts'
@@ -27,14 +28,12 @@ const skillShape = z.object({
 
 type FoundFile = { name: string; path: string }
 
-/** Middleware keys, most of which restrict a skill. Outside `metadata` they would be silently ignored, so that is an error. */
-const METADATA_KEYS = ['access', 'allowed-tools', 'approval', 'session', 'timeout']
-
 /** Imports a code skill, the default export of its module. Throws if it is not a skill. */
 export async function loadCodeSkill(found: FoundFile, importer: FreshImporter): Promise<Skill> {
   const exported = await importDefault(found.path, importer)
   if (exported === undefined) throw new Error('it has no default export; export default defineSkill({ … })')
-  const misplaced = METADATA_KEYS.find((key) => isJsonObject(exported) && Object.hasOwn(exported, key))
+  // Outside `metadata` these keys, most of which restrict the skill, would be ignored silently.
+  const misplaced = LAYERS_BY_KEY.find((key) => isJsonObject(exported) && Object.hasOwn(exported, key))
   if (misplaced) throw new Error(`\`${misplaced}\` belongs in metadata: { '${misplaced}': … }`)
   const { name = found.name, metadata, ...rest } = parseSettings(skillShape, exported)
   if (name !== found.name) throw new Error(`its name is ${name}, but its folder is ${found.name}`)

@@ -80,14 +80,12 @@ export function createSkillManager(options: SkillManagerOptions) {
     },
     permit: runner.permit,
     /** Data of `trivium skill list`. */
-    list: () => registry.names().map((name) => infoOf(find(name), options)),
+    list: () => listOf(registry, options),
     get: (name: string) => registry.get(name)?.layered.skill,
     /** Data of `trivium skill show`. `layers` are outermost first. Throws `skill_not_found`, `skill_broken`. */
-    describe(name: string) {
-      const found = find(name)
-      return detailOf(found, guarded(found), options)
-    },
+    describe: (name: string) => detailOf(find(name), guarded(find(name)), options),
     errors: registry.errors,
+    replaced: registry.replaced,
     known: registry.known,
     /** Replaces the skills of MCP servers. */
     useRemote(skills: readonly Skill[]) {
@@ -153,13 +151,29 @@ function createRootCall(
 
 type Folders = Pick<RegistryOptions, 'folders' | 'shippedFolder'>
 
-/** `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the shipped skills is both. */
-function infoOf({ layered: { skill }, source }: RegisteredSkill, { folders, shippedFolder }: Folders) {
+/**
+ * `shipped`: part of Trivium, and not in a folder of the project. In a clone, the folder of the shipped skills is both.
+ * `replaces`: has the name of a built-in skill, and runs in its place.
+ */
+function infoOf(
+  { layered: { skill }, source }: RegisteredSkill,
+  { folders, shippedFolder }: Folders,
+  isReplacing = false,
+) {
   const { name, kind, path } = source
   const isClone = folders.filter((folder) => folder === shippedFolder).length > 1
   const isFile = kind === 'code' || kind === 'markdown'
   const shipped = (isShipped(source, shippedFolder) && !(isClone && isFile)) || undefined
-  return { name, description: skill.description, kind, ...defined({ path, shipped }) }
+  const replaces = isReplacing || undefined
+  return { name, description: skill.description, kind, ...defined({ path, shipped, replaces }) }
+}
+
+function listOf({ names, get, replaced }: ReturnType<typeof createRegistry>, folders: Folders) {
+  const replacing = new Set(replaced().map(({ name }) => name))
+  return names().flatMap((name) => {
+    const found = get(name)
+    return found ? [infoOf(found, folders, replacing.has(name))] : []
+  })
 }
 
 function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['layered'], options: Folders) {

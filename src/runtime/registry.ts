@@ -1,16 +1,17 @@
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
-import type { Middleware, Skill } from '../core/skill.ts'
+import type { Middleware, Skill, SkillOrigin } from '../core/skill.ts'
 import { nearest } from '../lib/nearest.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { FoundSkill } from './discover.ts'
 import { createLayeredSkill, type LayeredSkill } from './layered-skill.ts'
 import { createFreshImporter, loadCodeSkill } from './load-code.ts'
 import type { Catalog } from './model/tools.ts'
-import { createMiddlewareLoader } from './own-middleware.ts'
+import { createMiddlewareLoader, nounOf } from './own-middleware.ts'
+import { REPLACED, replacedAmong } from './replaced-skills.ts'
 import { type Fail, findSources, type SkillSource } from './sources.ts'
 
-/** A skill that failed to load. `kept`: its last good version is still in use. */
+/** A skill or a layer (`middleware/NAME`) that failed to load. `kept`: its last good version is still in use. */
 export type BrokenSkill = { name: string; path: string; reason: string; kept: boolean }
 
 export type RegisteredSkill = { layered: LayeredSkill; source: SkillSource }
@@ -41,6 +42,7 @@ export function createRegistry(options: RegistryOptions) {
   /** Tools of MCP servers. Skills of the same name win. */
   let remote: ReadonlyMap<string, RegisteredSkill> = new Map()
   const find = (name: string) => skills.get(name) ?? remote.get(name)
+  const replaced = () => replacedAmong(builtIn, skills)
   let failures: readonly BrokenSkill[] = []
   let middleware = shipped
   const loadAllMiddleware = createMiddlewareLoader(folders, shipped, importer)
@@ -53,11 +55,7 @@ export function createRegistry(options: RegistryOptions) {
   }
 
   const reload = async () => {
-    const failed: BrokenSkill[] = []
-    const fail: Fail = (name, path, kept, error) => {
-      failed.push({ name, path, reason: reasonOf(error), kept })
-      log.error({ skill: name, path, kept, reason: reasonOf(error) }, 'a skill cannot be loaded')
-    }
+    const { failed, fail } = collectFailures(log)
     const layers = await loadAllMiddleware(fail)
     const sources = await findSources(sourceParts, fail)
     const names = new Set(sources.map(({ name }) => name))
@@ -67,7 +65,7 @@ export function createRegistry(options: RegistryOptions) {
     const load = async (source: SkillSource) => {
       const { name, path = 'Trivium' } = source
       try {
-        const layered = createLayeredSkill(await source.load(), layers)
+        const layered = createLayeredSkill(await source.load(), layers, originOf(source))
         loaded.set(name, { layered, source })
         warnOfMisspelledKeys(layered.skill, layers, log)
       } catch (error) {
@@ -75,6 +73,7 @@ export function createRegistry(options: RegistryOptions) {
       }
     }
     await Promise.all(sources.map(load))
+    for (const { name, path } of replaced()) log.warn({ skill: name, path }, REPLACED)
     failures = failed.sort((a, b) => a.name.localeCompare(b.name))
     middleware = layers
     useRemote([...remote.values()].map(({ layered }) => layered.skill))
@@ -96,10 +95,11 @@ export function createRegistry(options: RegistryOptions) {
     names: catalog.names,
     broken: (name: string) => failures.find((one) => one.name === name),
     errors: () => failures,
+    replaced,
     /** Includes broken skills, by name: a route to one is not a mistake in the route. */
     known: () => {
       const usable = [...skills.values(), ...remote.values()].map(({ layered, source }) => {
-        return { ...layered.skill, isShipped: isShipped(source, shippedFolder) }
+        return { ...layered.skill, kind: source.kind, isShipped: isShipped(source, shippedFolder) }
       })
       return [...usable, ...failures.map(({ name }) => ({ name }))]
     },
@@ -109,6 +109,19 @@ export function createRegistry(options: RegistryOptions) {
     close: () => importer.close(),
   }
 }
+
+/** Logs and collects the failures of a reload. */
+function collectFailures(log: Log) {
+  const failed: BrokenSkill[] = []
+  const fail: Fail = (name, path, kept, error) => {
+    const reason = reasonOf(error)
+    failed.push({ name, path, reason, kept })
+    log.error({ skill: name, path, kept, reason }, `a ${nounOf(name)} cannot be loaded`)
+  }
+  return { failed, fail }
+}
+
+const originOf = ({ kind }: SkillSource): SkillOrigin => ({ isBuiltIn: kind === 'built-in' })
 
 /** Whether a skill is part of Trivium. */
 export function isShipped(
@@ -128,7 +141,7 @@ function wrapRemote(
     const { name } = skill
     try {
       const source = { name, kind: 'mcp', load: () => skill } as const
-      return [[name, { layered: createLayeredSkill(skill, middleware), source }]]
+      return [[name, { layered: createLayeredSkill(skill, middleware, originOf(source)), source }]]
     } catch (error) {
       log.error({ skill: name, reason: reasonOf(error) }, 'a tool of an MCP server cannot be used')
       return []

@@ -94,11 +94,12 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
         const reason = 'work that runs later requires the control token'
         throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
       }
-      const { skill } = find(name).layered
+      const { skill, origin } = find(name).layered
       const access = registry.middleware().filter((one) => one.name === 'access')
       const later = { ...call, skill: name, depth: 0 }
       // The access rules alone, around a skill that does nothing.
-      await createLayeredSkill({ ...skill, run: async () => {} }, access).run(contextOf(later, {}, {}))
+      const unrun = createLayeredSkill({ ...skill, run: async () => {} }, access, origin)
+      await unrun.run(contextOf(later, {}, {}))
       if (args !== undefined) parseArgs(skill, args)
     },
   }
@@ -107,5 +108,6 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
 /** The skill of a callback, which is not registered. */
 function callbackOf(name: string, middleware: readonly Middleware[]): RegisteredSkill {
   const load = () => callbackSkill(name)
-  return { layered: createLayeredSkill(load(), middleware), source: { name, kind: 'built-in', load } }
+  const layered = createLayeredSkill(load(), middleware, { isBuiltIn: true })
+  return { layered, source: { name, kind: 'built-in', load } }
 }

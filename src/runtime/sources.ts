@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { isInternalSkill } from '../core/internal-skills.ts'
+import { mcpServerOf } from '../core/mcp.ts'
 import type { Skill } from '../core/skill.ts'
 import { discoverSkills, type FoundSkill } from './discover.ts'
 import { loadPrefixSkills, PREFIX_FILE } from './prefix-skills.ts'
@@ -22,7 +24,10 @@ type Parts = {
   previous(): readonly SkillSource[]
 }
 
-/** The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. */
+/**
+ * The sources, one per name. Folders win over `skills.json`, which wins over built-in skills. Names
+ * that no project may use are reported.
+ */
 export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource[]> {
   const { folders, builtIn, load } = parts
   const inFolders = (await discoverSkills(folders)).map((found) => ({ ...found, load: () => load(found) }))
@@ -30,9 +35,25 @@ export async function findSources(parts: Parts, fail: Fail): Promise<SkillSource
   const others = builtIn.map((skill): SkillSource => {
     return { name: skill.name, kind: 'built-in', load: () => skill }
   })
-  const all: SkillSource[] = [...inFolders, ...prefixes.flat(), ...others]
+  const own: SkillSource[] = [...inFolders, ...prefixes.flat()]
+  const all = [...own.filter((source) => isAllowed(source, fail)), ...others]
   // Of several sources with one name, the last entry of a Map remains: reversed, that is the first one.
   return [...new Map(all.toReversed().map((source) => [source.name, source])).values()]
+}
+
+/** Whether a project may use the name of a source; reports it otherwise. */
+function isAllowed({ name, path = '' }: SkillSource, fail: Fail): boolean {
+  const fault = nameFault(name)
+  if (fault !== undefined) fail(name, path, false, new Error(`${fault}; choose another name`))
+  return fault === undefined
+}
+
+/** Why a project may not use a name for a skill, which would replace a part of Trivium silently. */
+function nameFault(name: string): string | undefined {
+  if (isInternalSkill(name)) return `${name} is reserved for Trivium`
+  const server = mcpServerOf(name)
+  if (server !== undefined) return `${name} has the form of a tool of the MCP server ${server}`
+  return undefined
 }
 
 /** The entries of a `skills.json`; the previous ones if the file cannot be read. */

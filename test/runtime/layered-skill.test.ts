@@ -147,7 +147,7 @@ describe('access', () => {
     for (const metadata of [{ access: ['ada'] }, { approval: { approvers: ['ada'] } }]) {
       const skill = skillOf(() => 'secret', { metadata })
       const refusal = /"ada" has no gateway; write <gateway>:ada or \*:ada or role:ada/
-      assert.throws(() => createLayeredSkill(skill, middleware), refusal)
+      assert.throws(() => createLayeredSkill(skill, middleware, { isBuiltIn: false }), refusal)
     }
   })
 

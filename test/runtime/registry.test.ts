@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { defineBuiltInLayer } from '../../src/core/layers.ts'
 import { until } from '../fixtures/until.ts'
 import { createFolder, writeIn } from './support/folder.ts'
 import { startManager } from './support/manager.ts'
@@ -147,6 +148,63 @@ describe('a broken middleware', () => {
     await manager.reload()
     assert.deepEqual(manager.errors(), [])
     assert.equal(await manager.invoke('one'), 'unguarded')
+  })
+})
+
+describe('a file with the name of something built in', () => {
+  const layer = (name: string) =>
+    `export default { name: '${name}', order: 1, description: 'own', always: true, setup: () => () => 'own' }`
+  const builtIn = (name: 'audit') =>
+    defineBuiltInLayer({
+      name,
+      order: 50,
+      description: 'd',
+      always: true,
+      setup: () => (_ctx, next) => next(),
+    })
+
+  test('a layer named like a built-in one is refused, also one that is off, and the built-in one stays', async (t) => {
+    const folder = await createFolder(t, { 'one/index.ts': codeSkill('one', '"result"') })
+    const manager = await startManager(t, { folders: [folder], middleware: [builtIn('audit')] })
+    for (const name of ['audit', 'trace', 'approval']) {
+      await writeIn(folder, 'middleware/watch.ts', layer(name))
+      await manager.reload()
+      assert.equal(await manager.invoke('one'), 'result', name)
+      const { path, reason } = manager.errors()[0] ?? {}
+      assert.deepEqual([path, manager.errors().length], [join(folder, 'middleware/watch.ts'), 1])
+      assert.match(String(reason), new RegExp(`${name} .*choose another name`))
+    }
+    await writeIn(folder, 'middleware/watch.ts', layer('watch'))
+    await manager.reload()
+    assert.deepEqual([await manager.invoke('one'), manager.errors()], ['own', []])
+  })
+
+  test('a skill with settings for a refused layer is broken, unless the built-in layer reads them', async (t) => {
+    const withKey = (key: string) =>
+      `export default { description: 'd', metadata: { ${key}: false }, run: () => 'result' }`
+    const { manager } = await start(t, {
+      'middleware/audit.ts': layer('audit'),
+      'middleware/approval.ts': layer('approval'),
+      'audited/index.ts': withKey('audit'),
+      'approved/index.ts': withKey('approval'),
+    })
+    await assert.rejects(manager.invoke('audited'), /metadata.audit: .*audit\.ts/)
+    assert.equal(await manager.invoke('approved'), 'result')
+  })
+
+  test('a second layer of one name is refused, and the first folder wins, as for skills', async (t) => {
+    const first = await createFolder(t, { 'middleware/watch.ts': layer('watch') })
+    const second = await createFolder(t, {
+      'middleware/watch.ts': layer('watch').replace("'own' }", "'second' }"),
+      'one/index.ts': codeSkill('one', '"result"'),
+    })
+    const manager = await startManager(t, { folders: [first, second] })
+    assert.deepEqual([await manager.invoke('one'), manager.errors()], ['own', []])
+    await writeIn(second, 'middleware/other.ts', layer('watch'))
+    await manager.reload()
+    const [error] = manager.errors()
+    assert.equal(error?.path, join(second, 'middleware/other.ts'))
+    assert.match(error.reason, new RegExp(`${join(first, 'middleware/watch.ts')}.*choose another name`))
   })
 })
 

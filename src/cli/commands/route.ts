@@ -16,6 +16,8 @@ import { defined } from '../../lib/defined.ts'
 import { isMissing } from '../../lib/disk.ts'
 import { sentencesInWidth } from '../../lib/paragraph.ts'
 import { shownPath } from '../../lib/shown-path.ts'
+import { nounOf } from '../../runtime/own-middleware.ts'
+import { REPLACED } from '../../runtime/replaced-skills.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
 import { ask } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
@@ -90,11 +92,15 @@ async function checkConfiguration({ env, cwd, path }: Environs) {
   const { config, problems } = await readConfig(base)
   const skills = config && (await loadSkills(config))
   const found = skills ? (await readConfig({ ...base, skills: skills.known })).problems : problems
-  const broken = (skills?.broken ?? []).map(({ path: file, reason }): Problem => {
-    return { severity: 'error', file: shownPath(cwd, file), message: `the skill cannot be loaded: ${reason}` }
+  const broken = (skills?.broken ?? []).map(({ name, path: file, reason }): Problem => {
+    const message = `the ${nounOf(name)} cannot be loaded: ${reason}`
+    return { severity: 'error', file: shownPath(cwd, file), message }
+  })
+  const replaced = (skills?.replaced ?? []).map(({ path: file }): Problem => {
+    return { severity: 'warning', file: shownPath(cwd, file), message: REPLACED }
   })
   const apps = config ? await tryApps(config) : []
-  const all = [...found, ...broken, ...apps.flatMap(({ problems: ofApp }) => ofApp)]
+  const all = [...found, ...broken, ...replaced, ...apps.flatMap(({ problems: ofApp }) => ofApp)]
   return {
     files: config?.asRead.files.map(({ file }) => file) ?? [],
     apps: apps.flatMap(({ file, isLoaded }) => (isLoaded ? [relative(cwd, file)] : [])),

@@ -114,7 +114,9 @@ const isOwn = ({ shipped }: JsonObject) => shipped !== true
 const isWord = ({ kind }: JsonObject) => kind === 'prefix'
 
 function named(title: string, skills: readonly JsonObject[]): string {
-  const rows = skills.map(({ name, description = '' }) => [name, shorten(String(description), 90)])
+  const rows = skills.map(({ name, description = '', replaces }) => {
+    return [name, shorten(`${replaces === true ? 'replaces the built-in skill: ' : ''}${description}`, 90)]
+  })
   return table([title, 'what it does'], rows)
 }
 

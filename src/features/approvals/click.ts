@@ -2,11 +2,12 @@ import { z } from 'zod'
 import { routeSchema } from '../../config/route-schema.ts'
 import type { ApprovalService } from '../../core/approval.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { InternalSkill } from '../../core/internal-skills.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
 
 /** The transport with buttons: Slack proves who clicked. */
 export const BUTTON_TRANSPORT = 'slack'
-const SKILL = 'approval-click'
+const SKILL: InternalSkill = 'approval-click'
 
 /** Handles clicks on approval buttons. This route comes before those of the configuration. */
 export const CLICK_ROUTE = routeSchema.parse({

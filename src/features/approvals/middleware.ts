@@ -6,7 +6,8 @@ import { type Call, willResume } from '../../core/call.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
 import { toJson } from '../../core/json.ts'
-import { defineMiddleware, type Middleware, type SkillContext, skillJsonSchema } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
+import { type SkillContext, skillJsonSchema } from '../../core/skill.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { headOf } from '../../lib/head-of.ts'
@@ -21,8 +22,8 @@ import { approvalSettings } from './schema.ts'
  */
 export function createApprovalMiddleware(
   notifyApprovers: (approval: Approval, ctx: SkillContext) => Promise<void> = async () => {},
-): Middleware {
-  return defineMiddleware({
+): BuiltInLayer {
+  return defineBuiltInLayer({
     name: 'approval',
     order: 200,
     description: 'Runs the skill only after an approval',

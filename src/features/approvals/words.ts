@@ -3,6 +3,7 @@ import { routeSchema } from '../../config/route-schema.ts'
 import type { Approval, ApprovalService } from '../../core/approval.ts'
 import type { Caller } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
+import type { InternalSkill } from '../../core/internal-skills.ts'
 import { pathGet } from '../../core/json.ts'
 import { isAutomatic, type Message } from '../../core/message.ts'
 import { defineSkill, type Skill } from '../../core/skill.ts'
@@ -18,7 +19,7 @@ const CHATS = ['cli', 'slack', 'websocket']
 /** A decision, with the beginning of the id if there is one: `yes`, `No!`, `approve 3fa9`. */
 const DECISION =
   /^\s*(?:(yes|approved?)|no|deny|denied|reject(?:ed)?)(?:\s+(?:approval[- ])?([0-9a-f]{4,16}))?[\s.!]*$/i
-const SKILL = 'approval-words'
+const SKILL: InternalSkill = 'approval-words'
 
 /**
  * This route comes last: a message without another route may still be a decision. `prefix` is a quick

@@ -1,7 +1,8 @@
 import { type AuditEntry, type RecordAudit, viaOf } from '../../core/audit.ts'
 import { authorOf } from '../../core/author.ts'
 import { pathGet } from '../../core/json.ts'
-import { defineMiddleware, type Middleware, type Skill, type SkillContext } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
+import type { Skill, SkillContext } from '../../core/skill.ts'
 import { createNameMatcher } from '../../runtime/names.ts'
 import { cameOf, failureOf, givenIn } from './recorded.ts'
 
@@ -17,24 +18,19 @@ const NOT_AUDITED = createNameMatcher('*-list *-show state-* callback-* event-un
  * Records direct calls of people and programs (HTTP, MCP, command line) in the audit log, including
  * refused ones. Calls started by messages are in the history of the message.
  */
-export function createAuditMiddleware(deps: {
-  record: RecordAudit
-  /** Whether a skill is built in, so that the meaning of its arguments is known. */
-  isBuiltIn(skill: string): boolean
-}): Middleware {
-  return defineMiddleware({
+export function createAuditMiddleware(deps: { record: RecordAudit }): BuiltInLayer {
+  return defineBuiltInLayer({
     name: 'audit',
     // Outside `access`, so that refused calls are recorded.
     order: 50,
     description: 'Records changes and decisions in the audit log',
     always: true,
-    setup(_settings, skill) {
+    setup(_settings, skill, { isBuiltIn }) {
       if (!isAudited(skill)) return undefined
       return async (ctx, next) => {
         const { call } = ctx
         if (call.depth > 0 || call.caller.kind === 'route' || call.caller.kind === 'code') return next()
-        const isBuiltIn = deps.isBuiltIn(skill.name)
-        // A dry run changes nothing.
+        // Only the meaning of the arguments of built-in skills is known. A dry run changes nothing.
         if (isBuiltIn && isDryRun(skill.name, ctx.args)) return next()
         const { record } = deps
         const common = {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { authorName } from '../../core/author.ts'
+import type { InternalSkill } from '../../core/internal-skills.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
@@ -57,7 +58,7 @@ export const PAUSES_KEY = 'pauses'
  * Name of the route, and of the skill, that handle clicks on take-over buttons. These clicks are
  * handled even while their conversation is paused.
  */
-export const HANDOVER_CLICK = 'handover-click'
+export const HANDOVER_CLICK: InternalSkill = 'handover-click'
 export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
 /** All pauses, in one value of the store that every daemon reads. */

@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api'
 import type { DiagnosticsChannel } from 'undici'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 
 type Api = typeof import('@opentelemetry/api')
 
@@ -34,8 +34,8 @@ function setError(span: Span, error: unknown, code: number): void {
 }
 
 /** The outermost middleware of each skill: a span, whose trace id the logs of the call contain. */
-export function skillMiddleware(inSpan: InSpan): Middleware {
-  return defineMiddleware({
+export function skillMiddleware(inSpan: InSpan): BuiltInLayer {
+  return defineBuiltInLayer({
     name: 'trace',
     order: -1_000,
     description: 'An OpenTelemetry span',

@@ -2,6 +2,7 @@ import { isDiskLow } from '../../core/disk-space.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { MIB } from '../../core/units.ts'
 import { counted } from '../../lib/counted.ts'
+import { nounOf } from '../../runtime/own-middleware.ts'
 import { pauseTroubles } from './pause-troubles.ts'
 import { peopleTroubles } from './people-troubles.ts'
 import type { TroubleReadings } from './readings.ts'
@@ -148,7 +149,7 @@ function connectionTroubles({ gateways, queues, mcp, broken }: TroubleReadings):
         'skill-broken',
         { skill: name },
         {
-          title: `Skill ${name} cannot be loaded`,
+          title: `${nounOf(name) === 'layer' ? 'Layer' : 'Skill'} ${name} cannot be loaded`,
           text: firstLine(reason),
           todo: 'Correct its file; `trivium skill list` shows the error.',
         },

@@ -1,6 +1,6 @@
 import type { Call } from '../../core/call.ts'
 import { reasonOf, TriviumError } from '../../core/errors.ts'
-import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import type { Run } from './run-log.ts'
 
 /** Maximum characters of an error. */
@@ -12,19 +12,18 @@ const LONGEST_ERROR = 200
  */
 export function createRunsMiddleware(deps: {
   add(skill: string, run: Run): void
-  isBuiltIn(skill: string): boolean
   /** Redacts secrets in the text of an error. */
   clean(text: string): string
   now(): number
-}): Middleware {
+}): BuiltInLayer {
   const { add, now } = deps
-  return defineMiddleware({
+  return defineBuiltInLayer({
     name: 'runs',
     order: 250,
     description: 'Counts runs, errors and durations',
     always: true,
-    setup(_settings, { name }) {
-      if (deps.isBuiltIn(name)) return undefined
+    setup(_settings, { name }, { isBuiltIn }) {
+      if (isBuiltIn) return undefined
       return (ctx, next) => {
         const { call } = ctx
         const startedAt = performance.now()

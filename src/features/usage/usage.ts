@@ -16,7 +16,6 @@ const FLUSH_INTERVAL = 5_000
 /** Usage of models and skills, in the store. */
 export function createUsage(deps: {
   kv: KeyValues
-  isBuiltIn(skill: string): boolean
   /** Redacts secrets in the text of an error. */
   clean(text: string): string
   log: Log

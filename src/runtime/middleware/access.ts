@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Call, Caller } from '../../core/call.ts'
 import { TriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator, isViewer, requireMayInvoke } from '../../core/identity.ts'
-import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import { concernsAllMessages, createNameMatcher, type NameMatcher } from '../names.ts'
 import { parseSettings } from '../parse-settings.ts'
 
@@ -20,8 +20,8 @@ const settingsSchema = z.union([z.string().transform((one) => [one]), z.array(z.
 export function createAccessMiddleware(
   rules?: () => readonly AccessRule[],
   isOpen: (skill: string) => boolean = () => false,
-): Middleware {
-  return defineMiddleware({
+): BuiltInLayer {
+  return defineBuiltInLayer({
     name: 'access',
     order: 100,
     description: 'Limits who may invoke the skill',

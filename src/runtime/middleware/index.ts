@@ -1,5 +1,5 @@
 import { TriviumError } from '../../core/errors.ts'
-import { defineMiddleware, type Middleware } from '../../core/skill.ts'
+import { type BuiltInLayer, defineBuiltInLayer } from '../../core/layers.ts'
 import { timerDuration } from '../../core/units.ts'
 import { runBounded } from '../bounded.ts'
 import { createNameMatcher, nameSpec, skillRunLater } from '../names.ts'
@@ -14,7 +14,7 @@ export function createMiddleware(
     /** Skills that are exempt from the access rules. */
     isOpen?: (skill: string) => boolean
   } = {},
-): Middleware[] {
+): BuiltInLayer[] {
   return [
     createAccessMiddleware(options.access, options.isOpen),
     timeoutMiddleware,
@@ -24,7 +24,7 @@ export function createMiddleware(
 }
 
 /** `timeout: 30s` (or ms): aborts `ctx.signal` after this time and fails with `skill_timeout`. */
-const timeoutMiddleware = defineMiddleware({
+const timeoutMiddleware = defineBuiltInLayer({
   name: 'timeout',
   order: 300,
   description: 'Limits the run time of the skill',
@@ -45,7 +45,7 @@ const timeoutMiddleware = defineMiddleware({
 })
 
 /** Limits the skills that the skill or its model may invoke. Other middleware and nested skills are exempt. */
-const allowedToolsMiddleware = defineMiddleware({
+const allowedToolsMiddleware = defineBuiltInLayer({
   name: 'allowed-tools',
   order: 900,
   description: 'Limits which skills the skill can invoke',

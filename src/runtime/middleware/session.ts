@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { pathGet } from '../../core/json.ts'
+import { defineBuiltInLayer } from '../../core/layers.ts'
 import type { SessionEntry, SessionId } from '../../core/session.ts'
-import { defineMiddleware, type SkillContext } from '../../core/skill.ts'
+import type { SkillContext } from '../../core/skill.ts'
 import { DAY, duration } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
 import { storeName } from '../operations.ts'
@@ -10,7 +11,7 @@ import { renderHistory } from '../session/render-history.ts'
 import { captureEntry, entriesToSummarise } from '../session/session-entries.ts'
 
 /** `session: args.sessionId`, or a mapping of all settings: remembers successful invocations by key, also concurrent ones. */
-export const sessionMiddleware = defineMiddleware({
+export const sessionMiddleware = defineBuiltInLayer({
   name: 'session',
   order: 400,
   description: 'Remembers earlier invocations of the same conversation',
