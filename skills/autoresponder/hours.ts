@@ -64,7 +64,8 @@ function parseHours(text: string): Opening[] {
     if (opens === undefined || closes === undefined) continue
     if (pendingDays.length > 0) currentDays = pendingDays
     pendingDays = []
-    const [from, to] = [minuteOf(opens), minuteOf(closes)]
+    const from = minuteOf(opens)
+    const to = minuteOf(closes)
     if (from === to)
       throw new Error(`"${part.trim()}" ends when it starts; write 00:00-24:00 for a whole day`)
     const length = to > from ? to - from : to - from + DAY
@@ -84,7 +85,8 @@ function minuteOf(clock: string): number {
 
 /** The days from `first` to `last`, over the weekend if necessary: `Fri-Mon`. */
 function daysBetween(first: string, last: string): number[] {
-  const [from, to] = [dayOf(first), dayOf(last)]
+  const from = dayOf(first)
+  const to = dayOf(last)
   return Array.from({ length: ((to - from + 7) % 7) + 1 }, (_, index) => (from + index) % 7)
 }
 

@@ -10,8 +10,11 @@ export type Shown = { now?: JsonObject; points: JsonObject[]; outage?: string }
 type Size = { width: number; rows: number }
 
 const BARS = ' ▁▂▃▄▅▆▇█'
-/** Widths in characters: of a sparkline, and of the name and the rate before it. */
-const [MIN_BAR, MAX_BAR, WIDTH_BEFORE_BAR] = [8, 60, 24]
+/** Limits of the width of a sparkline, in characters. */
+const MIN_BAR = 8
+const MAX_BAR = 60
+/** Width of the name and the rate before a sparkline. */
+const WIDTH_BEFORE_BAR = 24
 const MAX_GROUPS = 5
 
 /**

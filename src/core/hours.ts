@@ -116,7 +116,8 @@ function timeOf(word: string): Span | undefined {
   const found = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/.exec(word)
   if (!found) return undefined
   const [fromHour = 0, fromMinute = 0, toHour = 0, toMinute = 0] = found.slice(1).map(Number)
-  const [start, end] = [fromHour * 60 + fromMinute, toHour * 60 + toMinute]
+  const start = fromHour * 60 + fromMinute
+  const end = toHour * 60 + toMinute
   if (fromMinute > 59 || toMinute > 59 || start >= MINUTES_OF_DAY || end > MINUTES_OF_DAY)
     throw new Error(`${quote(word)} is not a time range within 00:00-24:00`)
   if (start === end)

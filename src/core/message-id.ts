@@ -17,7 +17,8 @@ export function makeId(time: number, position: number, random: number = randomTa
   if (time !== latest.time || block !== latest.block) latest = { time, block, start: startOf(time, block) }
   // The lowest 14 bits of the position, and the highest two random ones.
   const mixed = (position % 2 ** 14) * 4 + Math.floor(random / 2 ** 32)
-  const [high, low] = [(random >>> 16) & 0xffff, random & 0xffff]
+  const high = (random >>> 16) & 0xffff
+  const low = random & 0xffff
   return `${latest.start}${byte(mixed >>> 8)}${byte(mixed)}${byte(high >>> 8)}${byte(high)}${byte(low >>> 8)}${byte(low)}`
 }
 

@@ -121,7 +121,8 @@ function hasSameMajor(found: string, tested: string): boolean {
 }
 
 function isOlder(found: string, tested: string): boolean {
-  const [a, b] = [numbersOf(found), numbersOf(tested)]
+  const a = numbersOf(found)
+  const b = numbersOf(tested)
   const place = [0, 1, 2].find((index) => a[index] !== b[index]) ?? 0
   return (a[place] ?? 0) < (b[place] ?? 0)
 }

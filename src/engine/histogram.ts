@@ -7,8 +7,9 @@ import type { messages } from './operations/messages.ts'
 import { searchOf } from './search.ts'
 
 const SECOND = 1_000
-/** Shortest and longest period (ms) of a histogram. */
-const [SHORTEST_SPAN, LONGEST_SPAN] = [SECOND, 400 * DAY]
+/** Limits (ms) of the period of a histogram. */
+const SHORTEST_SPAN = SECOND
+const LONGEST_SPAN = 400 * DAY
 /** Widths (ms) of a bar, so that bars begin at round times. */
 const WIDTHS = [
   ...[1, 2, 5, 10, 15, 30].map((each) => each * SECOND),

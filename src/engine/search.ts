@@ -52,7 +52,8 @@ const SINGLE_VALUES = ['gateway', 'route', 'transport', 'conversation', 'event']
 /** Whether no message can match both the filter and the search words. */
 function isContradictory(filter: Omit<Filter, 'search'>, search: SearchWords): boolean {
   return SINGLE_VALUES.some((field) => {
-    const [wanted, searched] = [filter[field], search[field]]
+    const wanted = filter[field]
+    const searched = search[field]
     return wanted !== undefined && searched !== undefined && wanted !== searched
   })
 }

@@ -41,7 +41,11 @@ export function hasLongNumber(text: string): boolean {
 }
 
 /** Character codes. */
-const [ZERO, NINE, POINT, MINUS, QUOTE] = [48, 57, 46, 45, 34]
+const ZERO = 48
+const NINE = 57
+const POINT = 46
+const MINUS = 45
+const QUOTE = 34
 
 function isDigitOrPoint(code: number): boolean {
   return (code >= ZERO && code <= NINE) || code === POINT

@@ -2,7 +2,10 @@
 export const MAX_VALUES = 2 ** 20
 
 /** Character codes. */
-const [QUOTE, COMMA, BRACKET, BRACE] = [34, 44, 91, 123]
+const QUOTE = 34
+const COMMA = 44
+const BRACKET = 91
+const BRACE = 123
 
 /** Whether JSON text has more than `limit` values. Takes a few milliseconds per megabyte, and no memory. */
 export function hasManyValues(text: string, limit = MAX_VALUES): boolean {

@@ -177,7 +177,8 @@ function listOf({ names, get, replaced }: ReturnType<typeof createRegistry>, fol
 }
 
 function detailOf(found: RegisteredSkill, { skill, layers }: RegisteredSkill['layered'], options: Folders) {
-  const [args, output] = [skillJsonSchema(skill), outputJsonSchema(skill)]
+  const args = skillJsonSchema(skill)
+  const output = outputJsonSchema(skill)
   return { ...infoOf(found, options), args, ...defined({ output }), metadata: skill.metadata ?? {}, layers }
 }
 

@@ -102,7 +102,8 @@ export function cpuMicros(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The fields after the name of the command, which may contain spaces (proc_pid_stat(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [userTicks, systemTicks] = [Number(fields[11]), Number(fields[12])]
+  const userTicks = Number(fields[11])
+  const systemTicks = Number(fields[12])
   return (userTicks + systemTicks) * MICROS_PER_TICK
 }
 

@@ -38,7 +38,8 @@ export const backlog: Row = {
           ]
         }
         const flat = { unit: 'x', target: { most: 1.2 } }
-        const [accept, take] = [ratio(mine, smallest, 'accept'), ratio(mine, smallest, 'take')]
+        const accept = ratio(mine, smallest, 'accept')
+        const take = ratio(mine, smallest, 'take')
         return [
           { ...line, ...flat, figure: `accept, ${at} / at 1,000`, value: accept },
           { ...line, ...flat, figure: `take + ack, ${at} / at 1,000`, value: take },

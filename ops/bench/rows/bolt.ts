@@ -41,7 +41,8 @@ export const bolt: Row = {
     }
     const rounds = await interleave(bench, contenders)
     const lines = (mode: Mode, store: string): Line[] => {
-      const [mine, theirs] = [rounds(`${store}, ${mode}`), rounds(`plain, ${mode}`)]
+      const mine = rounds(`${store}, ${mode}`)
+      const theirs = rounds(`plain, ${mode}`)
       const line = (figure: string, unit: string) => ({
         row: 'bolt',
         store,

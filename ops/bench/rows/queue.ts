@@ -21,10 +21,8 @@ export const queue: Row = {
     if (store === undefined) return []
     const redis = (await bench.redis(store)) ?? ''
     const env = { env: { REDIS_URL: redis } }
-    const [worker, adder] = [
-      await startPeer('bullmq-worker', CORE.load, env),
-      await startPeer('bullmq-worker', CORE.server, env),
-    ]
+    const worker = await startPeer('bullmq-worker', CORE.load, env)
+    const adder = await startPeer('bullmq-worker', CORE.server, env)
     bench.defer(worker.end)
     bench.defer(adder.end)
     const dir = createProject(bench, { routes: ROUTES, skills: {} })

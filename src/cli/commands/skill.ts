@@ -91,8 +91,10 @@ function humanEvaluation({ cases, mode, file }: Evaluation): string {
 }
 
 function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolean): string {
-  const [own, shipped] = [skills.filter(isOwn), skills.filter((one) => !isOwn(one))]
-  const [words, builtIn] = [shipped.filter(isWord), shipped.filter((one) => !isWord(one))]
+  const own = skills.filter(isOwn)
+  const shipped = skills.filter((one) => !isOwn(one))
+  const words = shipped.filter(isWord)
+  const builtIn = shipped.filter((one) => !isWord(one))
   const faults = objectsIn(broken).map(({ name, path, reason, kept }) => {
     return [name, path, kept === true ? `${reason} (its last good version answers)` : reason]
   })

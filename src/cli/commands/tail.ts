@@ -115,8 +115,12 @@ const COLOURS: Record<string, 'green' | 'red' | 'yellow'> = {
   approval: 'yellow',
 }
 
-/** Widths in characters. Before the content, there are a time, three columns, the gaps between them, and space for a mark. */
-const [OUTCOME_WIDTH, GATEWAY_WIDTH, SENDER_WIDTH, MIN_CONTENT_WIDTH] = [9, 12, 20, 20]
+/** Widths in characters. */
+const OUTCOME_WIDTH = 9
+const GATEWAY_WIDTH = 12
+const SENDER_WIDTH = 20
+const MIN_CONTENT_WIDTH = 20
+/** A time, three columns, the gaps between them, and space for a mark. */
 const WIDTH_BEFORE_CONTENT = 55
 /** The width of a line if the output is not a terminal. */
 const WIDTH_OF_PIPE = 200

@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 
-/** Rows are requested together: how long (ms) one waits for others, and the most in one call. */
-const [WAIT, BATCH] = [60, 100]
+/** How long (ms) a row waits for others, to be requested together. */
+const WAIT = 60
+/** Maximum number of rows in one call. */
+const BATCH = 100
 /** Maximum number of attempts kept. */
 const MAX_KNOWN = 5_000
 /** Outcomes of messages that no attempt was made on. */

@@ -6,7 +6,8 @@ const MAX_PRODUCT = 4_000_000
  * `removed` or `added`, and the numbers are line numbers.
  */
 export function diffOf(old, next) {
-  const [a, b] = [linesOf(old), linesOf(next)]
+  const a = linesOf(old)
+  const b = linesOf(next)
   let start = 0
   while (start < a.length && start < b.length && a[start] === b[start]) start++
   let end = 0

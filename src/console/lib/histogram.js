@@ -31,7 +31,8 @@ export function Histogram({ filter, narrow }) {
     `${spanOf(index)}: ${isCounted(index) ? count(counts[index], 'message') : 'not counted yet'}`
   const choose = (a, b = a) => {
     setDrag(undefined)
-    const [first, last] = [Math.min(a, b), Math.max(a, b)]
+    const first = Math.min(a, b)
+    const last = Math.max(a, b)
     narrow({ since: instant(from + first * width), until: instant(from + (last + 1) * width) })
   }
   const barAt = ({ currentTarget, clientX }) => {

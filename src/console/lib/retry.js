@@ -8,8 +8,10 @@ import { count } from './troubles.js'
 const WATCH = { for: 10_000, every: 1_000 }
 /** Delay (ms) after which a list shows the end: by then it has heard of the last change. */
 const SHOWN_AFTER = 600
-/** Maximum number of letters that are read, and of texts in a question. */
-const [MOST, SHOWN] = [500, 6]
+/** Maximum number of letters that are read. */
+const MOST = 500
+/** Maximum number of texts in a question. */
+const SHOWN = 6
 
 /**
  * Retries dead letters (`{ id, queue, text }`), oldest first, so that they keep their order. Asks first if there are several.

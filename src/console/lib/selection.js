@@ -40,7 +40,8 @@ export function useSelection(items, keyOf) {
 }
 
 function between(keys, from, to) {
-  const [a, b] = [keys.indexOf(from), keys.indexOf(to)]
+  const a = keys.indexOf(from)
+  const b = keys.indexOf(to)
   return a < 0 || b < 0 ? [to] : keys.slice(Math.min(a, b), Math.max(a, b) + 1)
 }
 

@@ -13,8 +13,10 @@ import { AuditEntryPage } from './audit-entry.js'
 import { DECISION, inWords, Result, What, Who } from './audit-parts.js'
 
 const PAGE = 100
-/** Entries of one call of an export, and the most that it contains. */
-const [EXPORT_PAGE, MOST_EXPORTED] = [1_000, 100_000]
+/** Entries that an export reads in one call. */
+const EXPORT_PAGE = 1_000
+/** Maximum number of entries in an export. */
+const MOST_EXPORTED = 100_000
 /** Polling interval (ms) of the newest entries. */
 const AGAIN = 10_000
 const STATUSES = ['done', 'denied', 'cancelled', 'failed']

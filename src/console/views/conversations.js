@@ -19,8 +19,10 @@ import { senderOf } from './messages.js'
 const PAGE = 50
 /** Maximum number of calls for the first unanswered conversations: the time of each is limited. */
 const CALLS = 8
-/** Minimum time (ms) between reloads while much happens, and how often (ms) it is tried while somebody points at the list. */
-const [CALM, AGAIN] = [2_000, 500]
+/** Minimum time (ms) between reloads while much happens. */
+const CALM = 2_000
+/** Interval (ms) of attempts to reload while the pointer is on the list. */
+const AGAIN = 500
 
 /** All conversations, those that wait for an answer first, or one as a chat. */
 export function ConversationsPage({ path: [gateway, conversation], query }) {

@@ -90,7 +90,8 @@ function Traffic({ of }) {
     ${refused > 0 && html`<span class="error">${refused.toLocaleString('en')} refused (${percent(errorShare)})</span>`}</p></div>`
 }
 
-const [WIDTH, HEIGHT] = [240, 32]
+const WIDTH = 240
+const HEIGHT = 32
 
 /**
  * Accepted and refused messages per minute, as two lines. The numbers next to the chart give the same

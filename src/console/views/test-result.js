@@ -7,8 +7,10 @@ import { forgetTests, noteTest, tests } from '../lib/tests.js'
 import { MessageState } from './message-state.js'
 import { Timeline } from './message-timeline.js'
 
-/** Polling interval (ms) until the outcome is final, and for how long (ms). */
-const [AGAIN, LONGEST] = [500, 600_000]
+/** Polling interval (ms) until the outcome is final. */
+const AGAIN = 500
+/** How long (ms) to poll. */
+const LONGEST = 600_000
 /** How long (ms) a reply may follow the outcome `done`, which is that of the skill. */
 const REPLY_TIME = 5_000
 /** How many earlier tests without an outcome are looked at. */

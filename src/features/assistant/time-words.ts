@@ -70,7 +70,8 @@ async function readPlain(text: string, { timezone, now }: Options): Promise<When
   }
   const { start, end, plan, zone = timezone } = found
   requireZone(zone)
-  const [before, after] = [text.slice(0, start).trim(), text.slice(end)]
+  const before = text.slice(0, start).trim()
+  const after = text.slice(end)
   const what = before === '' ? after.replace(LINK, '').trim() : before.replace(/[\s,:;–-]+$/, '')
   const when = text.slice(start, end).trim()
   return { ...plan, timezone: zone, when, what: what.replace(/^to\s+/i, '') }

@@ -85,7 +85,8 @@ function eventsFile(dir: string, name: string): string {
 }
 
 async function readFiles(dir: string, name: string): Promise<Files> {
-  const [path, log] = [documentFile(dir, name), eventsFile(dir, name)]
+  const path = documentFile(dir, name)
+  const log = eventsFile(dir, name)
   const file = statOf(path)
   const text = file && readFileSync(path, 'utf8')
   const last = await lastChange(name, log)
@@ -100,7 +101,8 @@ async function write(
   files: Files,
   { change, document, keepText }: Commit,
 ): Promise<boolean> {
-  const [path, log] = [documentFile(dir, name), eventsFile(dir, name)]
+  const path = documentFile(dir, name)
+  const log = eventsFile(dir, name)
   const text = keepText ? files.text : formatDocument(document)
   /** Appends the event. Returns whether the document is still the file that was read. */
   const appendEvent = async () => {
@@ -109,7 +111,8 @@ async function write(
     // A log starts with the complete document.
     const content = isFull || files.logSize === 0 ? { ...change, document } : change
     await appendLines(log, [JSON.stringify({ ...content, sha: fingerprint(text) })], target)
-    const [before, now] = [files.file, statOf(path)]
+    const before = files.file
+    const now = statOf(path)
     // Editors that write a new file and rename it change the inode.
     return before?.ino === now?.ino && before?.mtimeMs === now?.mtimeMs && before?.size === now?.size
   }

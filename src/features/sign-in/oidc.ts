@@ -50,7 +50,8 @@ export function createOidc({ token, now }: { token(): string; now(): number }) {
       const oidc = await import('openid-client')
       const provider = await providers.of(options)
       const verifier = oidc.randomPKCECodeVerifier()
-      const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
+      const state = oidc.randomState()
+      const nonce = oidc.randomNonce()
       const to = oidc.buildAuthorizationUrl(provider, {
         redirect_uri: callback,
         scope: options.scopes.join(' '),

@@ -69,7 +69,9 @@ function tokensOf({ inputTokens, outputTokens }: CostRow): number {
 
 function lineOf(name: string, rows: readonly Sum[]): CostRow {
   const add = (key: keyof Sum) => rows.reduce((total, row) => total + row[key], 0)
-  const [inputTokens, outputTokens, unpriced] = [add('inputTokens'), add('outputTokens'), add('unpriced')]
+  const inputTokens = add('inputTokens')
+  const outputTokens = add('outputTokens')
+  const unpriced = add('unpriced')
   const isPriced = unpriced < inputTokens + outputTokens
   return {
     name,

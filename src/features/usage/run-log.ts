@@ -67,7 +67,8 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
   let flushing: Promise<void> = Promise.resolve()
 
   const write = async () => {
-    const [newLogs, newSlots] = [pending, slots]
+    const newLogs = pending
+    const newSlots = slots
     pending = new Map()
     slots = new Map()
     for (const [skill, log] of newLogs) {
@@ -92,7 +93,8 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       pending.set(skill, log)
       log.recent.unshift(run)
       if (log.recent.length > 2 * MOST_RECENT) log.recent.length = MOST_RECENT
-      const [day, slot] = [dayOf(run.at), slotOf(run.at)]
+      const day = dayOf(run.at)
+      const slot = slotOf(run.at)
       log.days[day] ??= noCounts()
       countRun(log.days[day], run)
       const bySkill = slots.get(slot) ?? new Map<string, RunCounts>()

@@ -89,7 +89,8 @@ type Range = { since: number; until: number }
 
 /** The days that a span touches, oldest first. */
 function daysOf({ days }: RunLog, { from, to }: Span): [string, RunCounts][] {
-  const [first, last] = [from.slice(0, 10), to.slice(0, 10)]
+  const first = from.slice(0, 10)
+  const last = to.slice(0, 10)
   return Object.entries(days)
     .filter(([day]) => day >= first && day <= last)
     .sort(([a], [b]) => a.localeCompare(b))

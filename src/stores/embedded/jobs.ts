@@ -60,7 +60,8 @@ export function createJobs(parts: Parts, journal: JournalTable): Jobs & { forget
       }),
     hasten: (queue, ids) =>
       writer.write(() => {
-        const [number, now] = [queues.find(queue) ?? 0, parts.now()]
+        const number = queues.find(queue) ?? 0
+        const now = parts.now()
         const count = ids
           ? sql.run`UPDATE job SET due = ${now} WHERE queue = ${number} AND state = 1 AND due > ${now}
               AND id IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`
@@ -126,6 +127,7 @@ function createDeadLetters(parts: Parts): Jobs['deadLetters'] {
 function toLetter(row: LetterRow): DeadLetter {
   const { id, lane, group, data, collected } = toJob(row)
   const { queue_name: queue, at, reason } = row
-  const [errors, message] = [JSON.parse(row.errors), fromJson(row.kept)]
+  const errors = JSON.parse(row.errors)
+  const message = fromJson(row.kept)
   return { id, queue, at, lane, group, reason, errors, ...defined({ data, message, collected }) }
 }

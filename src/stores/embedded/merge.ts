@@ -52,7 +52,8 @@ export function createMerging(parts: Parts, journal: JournalTable) {
       const how = row && Object.hasOwn(busy, row.grp) ? busy[row.grp] : undefined
       if (!row || !how) return head
       const jobs = untouched(queue, row.lane, row.grp, head)
-      const [first, newest] = [jobs[0], jobs.pop()]
+      const first = jobs[0]
+      const newest = jobs.pop()
       if (!first || !newest) return head
       const { merge: what, settle = 0 } = how
       const due = Math.min(timeOf(newest.id) + settle, timeOf(first.id) + 10 * settle)

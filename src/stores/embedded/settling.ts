@@ -51,10 +51,8 @@ export function createSettling(
   /** Removes jobs and makes the oldest job of each lane its head. True if any lane has one. */
   function remove(queue: number, ended: readonly Ended[], now: number): boolean {
     if (ended.length === 0) return false
-    const [rows, lanes] = [
-      JSON.stringify(ended.map(({ n }) => n)),
-      JSON.stringify(ended.map(({ lane }) => lane)),
-    ]
+    const rows = JSON.stringify(ended.map(({ n }) => n))
+    const lanes = JSON.stringify(ended.map(({ lane }) => lane))
     sql.run`DELETE FROM job WHERE n IN (SELECT value FROM json_each(${rows}))`
     counters.add(`jobs ${queue}`, -ended.length)
     const heads = sql.run`UPDATE job SET state = 1, due = max(due, ${now}) WHERE n IN (

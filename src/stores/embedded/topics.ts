@@ -109,7 +109,8 @@ function createGroups(parts: Parts, log: TopicLog): Pick<Topics, GroupMethod> {
       }),
     extend: (topic, name, ids, lease) =>
       within(topic, name, 0, (group) => {
-        const [at, until] = [now(), now() + storable(lease)]
+        const at = now()
+        const until = now() + storable(lease)
         const positions = log.positionsOf(group.topic, ids)
         return positions.reduce((count, position) => count + rows.extend(group, position, at, until), 0)
       }),

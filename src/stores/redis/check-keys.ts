@@ -42,7 +42,8 @@ async function wrongKeys(server: Redis, root: string): Promise<string[]> {
     const [next, keys] = await server.scan(cursor, 'MATCH', match, 'COUNT', STEP)
     const types = await Promise.all(keys.map((key) => server.type(key)))
     for (const [index, key] of keys.entries()) {
-      const [is, expected] = [types[index], typeOf(key.slice(root.length))]
+      const is = types[index]
+      const expected = typeOf(key.slice(root.length))
       if (is !== 'none' && expected !== undefined && is !== expected)
         wrong.push(`${key} (${is}, not ${expected})`)
     }

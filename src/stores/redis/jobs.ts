@@ -50,7 +50,9 @@ export function createJobs({ run, call, now, places, roots: { main } }: Server, 
       ),
     settle: (queue, outcomes) => each('jobs-settle', [queue], outcomes.map(outcomeArgs)),
     renew: (queue, claims, lease) => {
-      const [noNotes, noError, noReason] = ['', '', '']
+      const noNotes = ''
+      const noError = ''
+      const noReason = ''
       const items = claims.map(({ id, token }) => {
         return [id, token, 'renew', noNotes, storable(lease), noError, noReason]
       })

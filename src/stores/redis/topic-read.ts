@@ -85,7 +85,8 @@ function toBatch(
   const [missed, wait, held, isLeft, counts, allRounds, ...positions] = answer
   const items = positions.flatMap((position) => known.get(position) ?? [])
   const isThere = (_: number, at: number) => known.has(positions[at] ?? 0)
-  const [deliveries, rounds] = [counts.filter(isThere), allRounds.filter(isThere)]
+  const deliveries = counts.filter(isThere)
+  const rounds = allRounds.filter(isThere)
   return {
     items,
     more: isCut || isLeft === 1,

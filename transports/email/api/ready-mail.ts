@@ -36,7 +36,8 @@ export function readyMail(mail: SendMailOptions, replacesMessageId: boolean): Re
   const references = [mail.references ?? []].flat().concat(replacesMessageId ? [messageId] : [])
   const recipients = recipientsOf(mail)
   const isRecipient = ({ address }: ApiMailbox) => recipients.includes(address)
-  const [to, cc] = [mailboxes(mail.to).filter(isRecipient), mailboxes(mail.cc).filter(isRecipient)]
+  const to = mailboxes(mail.to).filter(isRecipient)
+  const cc = mailboxes(mail.cc).filter(isRecipient)
   const visible = new Set([...to, ...cc].map(({ address }) => address))
   const [from = { name: '', address: '' }] = mailboxes(mail.from)
   return {

@@ -37,7 +37,8 @@ const ANSWERS: Record<string, string> = {
 }
 
 function whenText({ start = '', end = '', timezone = '', recurrence }: Invitation): string {
-  const [from, to] = [localText(start, timezone), localText(end, timezone)]
+  const from = localText(start, timezone)
+  const to = localText(end, timezone)
   const [day, time = ''] = to.split(', ')
   const isSameDay = from.startsWith(`${day}, `)
   const until = to === '' || to === from ? '' : ` to ${isSameDay ? time : to}`

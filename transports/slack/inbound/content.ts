@@ -25,7 +25,8 @@ const PLACEHOLDERS = new Set(["This content can't be displayed.", '[no preview a
  * put all content.
  */
 export function contentOf(message: JsonObject, bot = ''): Content {
-  const [blocks, attachments] = [objectsAt(message, 'blocks'), objectsAt(message, 'attachments')]
+  const blocks = objectsAt(message, 'blocks')
+  const attachments = objectsAt(message, 'attachments')
   // `@bot do this` becomes `do this`; the mention is in `data.mention`.
   const address = new RegExp(`^\\s*<@${bot}(\\|[^>]*)?>[\\s,:]*`)
   const text = (textAt(message, 'text') ?? '').replace(address, '')
@@ -108,7 +109,9 @@ function dateOf(timestamp: Json | undefined): string {
  */
 function attachmentText(attachment: JsonObject): string {
   const text = (key: string, of = attachment) => textAt(of, key) ?? ''
-  const [link, title, fallback] = [text('title_link'), text('title'), text('fallback')]
+  const link = text('title_link')
+  const title = text('title')
+  const fallback = text('fallback')
   const forwarded = objectsAt(attachment, 'message_blocks').map(
     (each) => objectAt(each, 'message').blocks ?? [],
   )
@@ -161,7 +164,8 @@ function styles(text: string): string {
 /** Converts references in angle brackets: https://docs.slack.dev/messaging/formatting-message-text */
 function references(text: string, names: ReadonlyMap<string, string>): string {
   return text.replaceAll(/<([^<>\n|]+)(?:\|([^<>\n]*))?>/g, (_, target: string, label?: string) => {
-    const [kind, id] = [target.charAt(0), target.slice(1)]
+    const kind = target.charAt(0)
+    const id = target.slice(1)
     if (kind === '@' || kind === '#') return `${kind}${label || (names.get(id) ?? id)}`
     if (kind === '!') return special(id, label || names.get(id.split('^')[1] ?? ''))
     const plain = target.replace(/^mailto:/, '')

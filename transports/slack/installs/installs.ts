@@ -63,7 +63,8 @@ export function createInstalls(
         const stored = await records.read(id)
         if (!stored) return undefined
         const { installation } = stored
-        const [bot, user] = [secondsLeft(installation.bot), secondsLeft(installation.user)]
+        const bot = secondsLeft(installation.bot)
+        const user = secondsLeft(installation.user)
         // A user token that has expired was revoked; it is not renewed, and does not affect the bot token.
         if (bot > RENEWAL_SECONDS && (user > RENEWAL_SECONDS || user < 0)) return installation
         // The lease is not released, so that a failure is not retried immediately.
@@ -87,10 +88,9 @@ export function createInstalls(
       await records.remove(team)
       log.info({ team }, 'the app was removed')
     },
-    /** `Transport.installs`. */
+    /** `list` and `remove`: see `Transport.installs`. */
     list: async () =>
       Promise.all((await records.ids()).map(async (id) => describe(id, await records.read(id)))),
-    /** `Transport.installs`. */
     async remove(id: string): Promise<boolean> {
       const { bot, user } = (await records.read(id))?.installation ?? {}
       const report = (error: unknown) =>

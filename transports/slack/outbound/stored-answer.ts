@@ -13,7 +13,8 @@ const OK = '{"ok":true}'
 
 /** The stored part of Slack's answer to a post. */
 export function postedAt(answer: unknown): string {
-  const [channel, ts] = [textAt(answer, 'channel'), textAt(answer, 'ts')]
+  const channel = textAt(answer, 'channel')
+  const ts = textAt(answer, 'ts')
   return JSON.stringify({ ok: true, channel, ts, message: { ts } })
 }
 

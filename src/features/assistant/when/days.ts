@@ -67,7 +67,8 @@ function readDay(reader: Reader): Days | undefined {
 
 /** A range of days, possibly across the end of the week. */
 function rangeOf(first: Days | undefined, last: Days | undefined): Days | undefined {
-  const [from, to] = [first?.days[0], last?.days[0]]
+  const from = first?.days[0]
+  const to = last?.days[0]
   if (from === undefined || to === undefined || first?.days.length !== 1 || last?.days.length !== 1)
     return undefined
   const length = ((to - from + 7) % 7) + 1

@@ -137,7 +137,8 @@ function requireOneReading(phrase: string): void {
   if (date === undefined) return
   // `9.30` and `9-17` are times of day.
   if (mark !== '/' && year === '') return
-  const [first, second] = [Number(firstDigits), Number(secondDigits)]
+  const first = Number(firstDigits)
+  const second = Number(secondDigits)
   const mayBeMonth = (number: number) => number >= 1 && number <= 12
   if (first === second || !mayBeMonth(first) || !mayBeMonth(second)) return
   const inWords = (day: number, month: number) => `${day} ${MONTHS[month - 1]}${year && ` ${year}`}`

@@ -15,7 +15,8 @@ export function readRepeated(
   const reader = createReader(tokens, from)
   const parts = readParts(reader)
   if (!parts) return undefined
-  const [first, last] = [tokens[from], tokens[reader.at() - 1]]
+  const first = tokens[from]
+  const last = tokens[reader.at() - 1]
   const words = text.slice(first?.start, last?.end)
   return { plan: planOf(parts, words), end: reader.at(), ...(parts.zone ? { zone: parts.zone } : {}) }
 }

@@ -76,7 +76,8 @@ const BEGINS_RECURRING = new RegExp(`^\\s*${RECURRING}\\b`, 'i')
  * beside the time, or more of the time at the other end of the text.
  */
 export function requireWhole(text: string, { start, end, isTimed, isOnce }: Found): void {
-  const [before, after] = [text.slice(0, start), text.slice(end)]
+  const before = text.slice(0, start)
+  const after = text.slice(end)
   const phrase = text.slice(start, end).trim()
   if (start > 0) {
     // Punctuation separates the task from the time.

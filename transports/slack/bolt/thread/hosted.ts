@@ -49,7 +49,8 @@ export class App extends bolt.App {
 
   constructor(options: bolt.AppOptions = {}) {
     if (!host) throw new Error('an App is made where a route names the file')
-    const [ofApp, ofHost] = [{ ...options }, { ...host.options }]
+    const ofApp = { ...options }
+    const ofHost = { ...host.options }
     for (const key of RECEIVER_OPTIONS) delete ofApp[key]
     for (const key of IDENTITY_OPTIONS) delete (options.authorize ? ofHost : ofApp)[key]
     if (options.logger) delete ofHost.logger
