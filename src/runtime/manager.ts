@@ -28,9 +28,12 @@ type Connected = {
   onEnd?(rootId: string): Promise<unknown> | undefined
 }
 
-/** Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the first invocation. */
 type AbortInvocation = (reason: Error) => void
 
+/**
+ * Makes the skill manager. Call `connect` (services) and then `reload` (loads skills) before the
+ * first invocation.
+ */
 export function createSkillManager(options: SkillManagerOptions) {
   const { folders, log, redact = (text) => text } = options
   let onEnd: Connected['onEnd']
@@ -53,7 +56,10 @@ export function createSkillManager(options: SkillManagerOptions) {
       onEnd = parts.onEnd
       registry.add(parts.skills ?? [])
     },
-    /** Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed` has the skill’s error as `cause`. */
+    /**
+     * Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed`
+     * has the skill’s error as `cause`.
+     */
     async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
       if (closed) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
       const { signal: parent, timeout, caller, approval } = invokeOptions
