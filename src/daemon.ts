@@ -55,7 +55,7 @@ export async function createDaemon(options: DaemonOptions) {
   const { manager, mcp, runs, budgets } = skills
   const push = createPush({ ...base, pushed: metrics.pushed, traced: tracing?.event })
   const notify = createNotify({ ...base, outbox })
-  const roads = createRoads(base, { outbox, permit: manager.permit, pushed: push.attemptsOf })
+  const roads = createRoads(base, { outbox, manager, pushed: push.attemptsOf })
   const durable = createDurableParts(base, {
     manager,
     outbox,

@@ -26,7 +26,7 @@ const SWEEP_INTERVAL = 6 * HOUR
 const RETRY_PAUSE = 2_500
 
 type Parts = {
-  manager: Pick<SkillManager, 'invoke' | 'permit' | 'list' | 'get'>
+  manager: Pick<SkillManager, 'invoke' | 'permit' | 'requireAccess' | 'list' | 'get'>
   outbox: Outbox
   /** Whether a skill is paused. */
   isPaused(skill: string): boolean

@@ -36,8 +36,8 @@ export function createRoadServices(
     later: { plan: SendLater; service: ServiceOf<typeof sends> }
     pauses: Pauses
     holding: Holding
-    /** Throws if the call may not invoke a skill. */
-    permit(skill: string, call: Call): Promise<void>
+    /** Throws if the call may not pause or resume a skill. */
+    permitPause(skill: string, call: Call): Promise<void>
     pushed(messageId: string): Promise<readonly object[]>
   },
 ) {

@@ -1,5 +1,4 @@
 import type { Config } from '../config/load-config.ts'
-import type { Call } from '../core/call.ts'
 import { createAccept } from '../engine/accept.ts'
 import { DISPATCH_QUEUE } from '../engine/dispatch-queue.ts'
 import { createEventsRoad } from '../engine/events-road.ts'
@@ -11,6 +10,7 @@ import { createHolding } from '../features/pauses/holding.ts'
 import { createPauses } from '../features/pauses/pauses.ts'
 import { SCHEDULES_QUEUE } from '../features/schedules/schedules.ts'
 import { createSendLater } from '../features/send-later/send-later.ts'
+import type { SkillManager } from '../runtime/manager.ts'
 import type { Foundation } from './foundation.ts'
 import { createRoadServices } from './road-services.ts'
 
@@ -33,8 +33,7 @@ export function createRoads(
   base: Foundation,
   parts: {
     outbox: Outbox
-    /** Throws if the call may not invoke a skill. */
-    permit(skill: string, call: Call): Promise<void>
+    manager: Pick<SkillManager, 'permit' | 'permitPause'>
     /** The push attempts of a message's event. */
     pushed(messageId: string): Promise<readonly object[]>
   },
@@ -42,7 +41,7 @@ export function createRoads(
   const { config, store, gateways, router, metrics, tracing, refusals, log, now } = base
   const { journal } = store
   const groupSettings = (topic: string, group: string) => settingsIn(config(), topic, group)
-  const { events, ...groups } = createEventsRoad({ ...base, ...parts, groupSettings })
+  const { events, ...groups } = createEventsRoad({ ...base, permit: parts.manager.permit, groupSettings })
   const acceptance = createAccept({
     journal,
     accepted(gateway, { fresh, duplicates }) {
@@ -76,7 +75,17 @@ export function createRoads(
     pauses,
     holding,
     refusals,
-    services: createRoadServices(base, { ...parts, accept, events, deliveries, later, pauses, holding }),
+    services: createRoadServices(base, {
+      outbox,
+      pushed: parts.pushed,
+      permitPause: parts.manager.permitPause,
+      accept,
+      events,
+      deliveries,
+      later,
+      pauses,
+      holding,
+    }),
   }
 }
 

@@ -40,7 +40,7 @@ export function createSkillManager(options: SkillManagerOptions) {
   const running = new Set<AbortInvocation>()
   const registry = createRegistry(options)
   const runner = createRunner(options, registry)
-  const { find, run, guarded, withApproval } = runner
+  const { find, guarded } = runner
   const { notify, onChange } = createListeners()
   const reload = async () => {
     await registry.reload()
@@ -56,35 +56,14 @@ export function createSkillManager(options: SkillManagerOptions) {
       onEnd = parts.onEnd
       registry.add(parts.skills ?? [])
     },
-    /**
-     * Validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a TriviumError; `skill_failed`
-     * has the skill’s error as `cause`.
-     */
-    async invoke(name: string, args?: unknown, invokeOptions: InvokeOptions = {}) {
-      if (closed) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
-      const { signal: parent, timeout, caller, approval } = invokeOptions
-      if (caller) requireMayInvoke(caller, name)
-      const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
-      try {
-        const result = await runBounded({ skill: name, parent, timeout, running }, (signal) =>
-          run(
-            createRootCall(name, { ...invokeOptions, rootId, signal }),
-            args,
-            invokeOptions.nonlocals ?? {},
-            approval ? (layered) => withApproval(layered, approval) : undefined,
-          ),
-        )
-        const isOutside = caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
-        return isOutside ? asJson(result) : result
-      } catch (error) {
-        if (error instanceof TriviumError) throw error
-        throw new TriviumError('skill_failed', { name, reason: redact(reasonOf(error)) }, { cause: error })
-      } finally {
-        // Dispatch may retry a message, and reports the end itself.
-        if (!invokeOptions.message) await onEnd?.(rootId)
-      }
-    },
-    permit: runner.permit,
+    invoke: createInvoke({
+      runner,
+      running,
+      redact,
+      isClosed: () => closed,
+      ended: (rootId) => onEnd?.(rootId),
+    }),
+    ...runner.permits,
     /** Data of `trivium skill list`. */
     list: () => listOf(registry, options),
     get: (name: string) => registry.get(name)?.layered.skill,
@@ -113,6 +92,46 @@ export function createSkillManager(options: SkillManagerOptions) {
       for (const abort of running) abort(reason)
       registry.close()
     },
+  }
+}
+
+/**
+ * Makes the function that validates and runs a skill; CLI, HTTP and MCP get JSON. Throws a
+ * TriviumError; `skill_failed` has the skill's error as `cause`.
+ */
+function createInvoke(parts: {
+  runner: ReturnType<typeof createRunner>
+  running: Set<AbortInvocation>
+  redact(text: string): string
+  isClosed(): boolean
+  /** Called at the end of an invocation without a message. */
+  ended(rootId: string): Promise<unknown> | undefined
+}) {
+  const { running, redact } = parts
+  const { run, withApproval } = parts.runner
+  return async (name: string, args?: unknown, invokeOptions: InvokeOptions = {}) => {
+    if (parts.isClosed()) throw new TriviumError('stopping', { what: `Skill ${name} was not run.` })
+    const { signal: parent, timeout, caller, approval } = invokeOptions
+    if (caller) requireMayInvoke(caller, name)
+    const { rootId = `${caller?.kind ?? 'code'}-${randomUUID()}` } = invokeOptions
+    try {
+      const result = await runBounded({ skill: name, parent, timeout, running }, (signal) =>
+        run(
+          createRootCall(name, { ...invokeOptions, rootId, signal }),
+          args,
+          invokeOptions.nonlocals ?? {},
+          approval ? (layered) => withApproval(layered, approval) : undefined,
+        ),
+      )
+      const isOutside = caller !== undefined && caller.kind !== 'route' && caller.kind !== 'code'
+      return isOutside ? asJson(result) : result
+    } catch (error) {
+      if (error instanceof TriviumError) throw error
+      throw new TriviumError('skill_failed', { name, reason: redact(reasonOf(error)) }, { cause: error })
+    } finally {
+      // Dispatch may retry a message, and reports the end itself.
+      if (!invokeOptions.message) await parts.ended(rootId)
+    }
   }
 }
 

@@ -10,6 +10,7 @@ import { callbackSkill, isCallbackName } from './callbacks/callback-skill.ts'
 import { createContexts } from './context.ts'
 import { createLayeredSkill, type LayeredSkill, requireApproval } from './layered-skill.ts'
 import { parseArgs } from './parse-args.ts'
+import { createPermits } from './permits.ts'
 import type { createRegistry, RegisteredSkill } from './registry.ts'
 
 export type RunnerOptions = {
@@ -87,21 +88,7 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
     run,
     guarded,
     withApproval,
-    /** Throws if a call may not schedule a later run of a skill. Programs may not: their token may be removed by then. */
-    async permit(name: string, call: Call, args?: unknown): Promise<void> {
-      const { id, skills } = call.caller
-      if (skills) {
-        const reason = 'work that runs later requires the control token'
-        throw new TriviumError('forbidden', { what: `Skill ${name} for ${id}`, reason })
-      }
-      const { skill, origin } = find(name).layered
-      const access = registry.middleware().filter((one) => one.name === 'access')
-      const later = { ...call, skill: name, depth: 0 }
-      // The access rules alone, around a skill that does nothing.
-      const unrun = createLayeredSkill({ ...skill, run: async () => {} }, access, origin)
-      await unrun.run(contextOf(later, {}, {}))
-      if (args !== undefined) parseArgs(skill, args)
-    },
+    permits: createPermits(find, registry.middleware, (call) => contextOf(call, {}, {})),
   }
 }
 

@@ -7,6 +7,7 @@ const WORKER = 'worker-secret-1-worker'
 const NEXT = 'worker-secret-2-worker'
 const ALL = 'all-secret-all-secret-all'
 const CALLER = 'caller-secret-caller-secret'
+const READER = 'reader-secret-reader-secret'
 const ROUTES = `
 gateways:
   orders: { transport: cli }
@@ -21,6 +22,7 @@ tokens:
     skills: [gateway-*, message-*, event-*, dead-letter-list, later]
     gateways: [orders]
   - { name: caller, token: ${CALLER}, skills: [gateway-send], gateways: [chat] }
+  - { name: reader, token: ${READER}, skills: [assistant-help, note], gateways: ["*"] }
   - { name: all, token: ${ALL}, skills: ["*"], gateways: ["*"] }
 `
 const LATER = `export default { description: 'later', run: ({ manager, args }) => manager.invoke(args.name, args.args) }`
@@ -32,6 +34,8 @@ const HELD = `export default { description: 'held', async run({ manager }) {
 
 describe('tokens of programs', { timeout: 300_000 }, async () => {
   const site = openSite({ routes: ROUTES, skills: { later: LATER, held: HELD } })
+  const words = ['note', 'deploy'].map((name) => ({ name, description: name, prefixes: [name], ref: 'echo' }))
+  site.write('skills/skills.json', JSON.stringify(words))
   site.write('.env', `WORKER_TOKEN=${WORKER}\n`)
   const daemon = await site.start()
 
@@ -89,6 +93,14 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
     )
     const gateways = (await call('gateway-list', {})).result.map(({ name }: { name: string }) => name)
     assert.deepEqual(gateways, ['orders'])
+  })
+
+  test('the help lists the words whose skills the token names', async () => {
+    const { result } = await call('assistant-help', {}, READER)
+    assert.deepEqual(
+      result.words.map(({ name }: { name: string }) => name),
+      ['note'],
+    )
   })
 
   test('a key of a program cannot replace an answer of others', async () => {

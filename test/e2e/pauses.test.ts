@@ -12,6 +12,7 @@ gateways:
   two: { transport: webhook, path: /two, verify: { scheme: none } }
 tokens:
   - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [two] }
+  - { name: pauses, token: "a-token-for-pauses", skills: ["*-pause", "*-resume"], gateways: ["*"] }
 routes:
   - { name: other, match: { gateway: two, text: nothing }, skill: work }
   - { name: all, skill: work, retry: { attempts: 2, delay: 10ms } }
@@ -65,14 +66,17 @@ for (const kind of ['embedded', 'redis'] as const) {
       await refused('conversation-pause', { conversation: 'x' }, /not_found: .*conversation x/)
       await refused('gateway-resume', { gateway: 'three' }, /gateway_not_found/)
       await refused('run-cancel', { messageId: 'x' }, /message_not_found/)
-      const bounded = (name: string, args: object) =>
-        fetch(`${daemon.control}/v1/skills/${name}`, {
-          method: 'POST',
-          headers: { authorization: 'Bearer a-token-of-operations', 'content-type': 'application/json' },
-          body: JSON.stringify(args),
-        }).then((response) => response.status)
-      assert.equal(await bounded('gateway-pause', { gateway: 'one' }), 403)
-      assert.equal(await bounded('route-pause', { route: 'all' }), 403)
+      const statusWith = async (token: string, name: string, args: object) => {
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        const url = `${daemon.control}/v1/skills/${name}`
+        return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(args) })).status
+      }
+      assert.equal(await statusWith('a-token-of-operations', 'gateway-pause', { gateway: 'one' }), 403)
+      assert.equal(await statusWith('a-token-of-operations', 'route-pause', { route: 'all' }), 403)
+      for (const name of ['skill-pause', 'skill-resume']) {
+        assert.equal(await statusWith('a-token-for-pauses', name, { skill: 'work' }), 200, name)
+        assert.equal(await statusWith('a-token-for-pauses', name, { skill: 'none' }), 404, name)
+      }
 
       await daemon.invoke('gateway-pause', { gateway: 'one', reason: 'the CRM is down' })
       const first = await post(daemon, '/one', 'a')

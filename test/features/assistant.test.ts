@@ -21,6 +21,7 @@ import { callFrom, silent, temporaryDir } from './kit.ts'
 const unknownContext: AssistantContext = {
   words: () => [],
   mayUse: () => false,
+  requireAccess: async () => {},
   permit: async () => {},
   run: () => assert.fail('there is no skill'),
   report: async () => {},

@@ -17,6 +17,8 @@ export type AssistantContext = {
   /** Whether a skill exists and the caller may use it by a word, a route or a role. Operators may use all. */
   mayUse(skill: string, call: Call): boolean
   /** Throws if the call may not run the skill. */
+  requireAccess(skill: string, call: Call): Promise<void>
+  /** Throws if the call may not have the skill run later. */
   permit(skill: string, call: Call): Promise<void>
   /** Runs a skill on behalf of the caller, within their call. */
   run(skill: string, args: object, call: Call): Promise<unknown>

@@ -7,14 +7,14 @@ import type * as operations from './operations.ts'
 const APPROVAL_WORDS = '- "yes", "no": decides on an approval in this conversation, if you are an approver.'
 
 /** Lists the words that a caller may use. */
-export function createHelp(context: Pick<AssistantContext, 'words' | 'permit'>) {
+export function createHelp(context: Pick<AssistantContext, 'words' | 'requireAccess'>) {
   return {
     async 'assistant-help'(_, call) {
       const isVerified = call.caller.id !== undefined || isOperator(call.caller)
       const permitted = await Promise.all(
         context.words().map(async (word) => {
           if (word.verified && !isVerified) return []
-          const refusal = await context.permit(word.name, call).catch((error: unknown) => error)
+          const refusal = await context.requireAccess(word.name, call).catch((error: unknown) => error)
           return refusal === undefined ? [word] : []
         }),
       )

@@ -25,7 +25,7 @@ export function createPauseService(deps: {
   listedRoutes(): readonly ListedRoute[]
   gatewayNames(): readonly string[]
   /** Throws `skill_not_found`, and `forbidden`. */
-  permit(skill: string, call: Call): Promise<void>
+  permitPause(skill: string, call: Call): Promise<void>
   now(): number
 }): PauseService {
   const { pauses, now } = deps
@@ -60,11 +60,11 @@ export function createPauseService(deps: {
     'route-resume': ({ route: name }, call) =>
       end({ kind: 'route', name }, () => requireRoute(name), authorOf(call.caller)),
     async 'skill-pause'({ skill: name, ...fields }, call) {
-      await deps.permit(name, call)
+      await deps.permitPause(name, call)
       return begin({ kind: 'skill', name, ...fieldsOf(call, fields) })
     },
     'skill-resume': ({ skill: name }, call) =>
-      end({ kind: 'skill', name }, () => deps.permit(name, call), authorOf(call.caller)),
+      end({ kind: 'skill', name }, () => deps.permitPause(name, call), authorOf(call.caller)),
     ...createConversationPauses({ ...deps, begin, end, fieldsOf, requireKnownGateway }),
     'route-list': async () => deps.listedRoutes().map((route) => describeRoute(route, pauses.view.list())),
     'run-cancel': createRunCancel(deps),
