@@ -79,7 +79,7 @@ function throwWithPlace(error: unknown, path: string): never {
   const folder = dirname(dirname(own))
   for (const [, at = '', line] of (error.stack ?? '').matchAll(STACK_FRAME)) {
     const file = realPathOf(decodeURI(at))
-    if (!file.startsWith(folder)) continue
+    if (!file.startsWith(folder + sep)) continue
     const where = file === own ? '' : `${relative(folder, file)} `
     throw new Error(`${where}line ${line}: ${error.message}`, { cause: error })
   }

@@ -1,3 +1,4 @@
+import { join, sep } from 'node:path'
 import { reasonOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import type { Middleware, Skill, SkillOrigin } from '../core/skill.ts'
@@ -128,7 +129,7 @@ export function isShipped(
   { kind, path = '' }: Pick<SkillSource, 'kind' | 'path'>,
   folder: string | undefined,
 ): boolean {
-  return kind === 'built-in' || (folder !== undefined && path.startsWith(folder))
+  return kind === 'built-in' || (folder !== undefined && path.startsWith(join(folder, sep)))
 }
 
 /** Wraps the tools of MCP servers. Omits those whose settings a middleware rejects. */

@@ -37,6 +37,23 @@ describe('discovery', () => {
     assert.equal(await manager.invoke('two'), 2)
   })
 
+  test('takes only the skills in the shipped folder as shipped, not those of a folder beside it', async (t) => {
+    const home = await createFolder(t, {
+      'skills/one/index.ts': codeSkill('one', '1'),
+      'skills-own/two/index.ts': codeSkill('two', '2'),
+    })
+    const shippedFolder = join(home, 'skills')
+    const manager = await startManager(t, {
+      folders: [join(home, 'skills-own'), shippedFolder],
+      shippedFolder,
+    })
+    const shipped = manager.list().filter((skill) => skill.shipped)
+    assert.deepEqual(
+      shipped.map(({ name }) => name),
+      ['one'],
+    )
+  })
+
   test('follows a folder that is a changing link, as in Kubernetes, also in a CommonJS project', async (t) => {
     const volume = async (answer: number) => {
       const skill = codeSkill('one', 'answer', "import { answer } from '../lib/answer.ts'")
