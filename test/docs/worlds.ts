@@ -174,6 +174,7 @@ redis-cli -s redis.sock mset '{trivium}:format' 1 '{trivium:kv}:index' 1 '{other
       'redis-cli -u redis://localhost:6379': 'redis-cli -s redis.sock',
       "redis --scan --pattern '{trivium[}:]*'                   # prints nothing":
         '[ "$(redis --scan)" = "{other}:key" ]',
+      'sudo install -d -o trivium -g trivium -m 0700 /var/backups/trivium': ':',
       '/var/backups/trivium/2026-11-28.tgz': './trivium.tgz',
       '/var/backups/trivium/': './',
       '/etc/trivium/routes.yaml': 'routes.yaml',
