@@ -27,12 +27,15 @@ export type Connection = Omit<
   'stream' | 'file' | 'mcp' | 'isDraining' | 'rotateToken'
 >
 
+/** Makes a connection: `connect`, or `connectOrOpen`. */
+export type OpenConnection = (environs: Environs) => Promise<Connection>
+
 /** Connects, runs `question`, prints the result and disconnects, as most commands do. */
 export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
   human: (answer: Json) => string = pretty,
-  open: (environs: Environs) => Promise<Connection> = connectOrOpen,
+  open: OpenConnection = connectOrOpen,
 ): Promise<void> {
   await using connection = await open(context.environs())
   const answer = await question(withNameChecks(connection, context.environs()))

@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import type { ZodType } from 'zod'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { CommandContext } from './command.ts'
-import { ask, type Connection } from './connection.ts'
+import { ask, type Connection, type OpenConnection } from './connection.ts'
 import { addFlags, argumentsOf, type Flag, flagsOf, readFlags, withFlagNames } from './operation-flags.ts'
 
 /**
- * Adds the flags of an operation to a command, made from the schema of its arguments. `without`: arguments that the command
- * sets itself. Returns the function that reads the arguments from the options of the command.
+ * Adds the flags of an operation to a command, made from the schema of its arguments. `without`:
+ * arguments that the command sets itself. Returns the flags, for `withFlagNames`, and `read`, which
+ * makes the arguments from the options of the command.
  */
 export function operationFlags(
   command: Command,
@@ -21,16 +22,19 @@ export function operationFlags(
   return { read: (options) => readFlags(flags, Object(options)), flags }
 }
 
-/** What an operation is on the command line. `run`: how to call it, if it is more than a call. */
+/** How a command runs an operation. */
 type OperationCommand = {
   operation: string
   args: ZodType
+  /** Prints the result. */
   human: (result: Json, args: JsonObject) => string
+  /** What to do instead of one call of the operation. */
   run?: (connection: Connection, args: JsonObject) => Promise<Json>
-  open?: Parameters<typeof ask>[3]
+  /** How to connect. Default: to the daemon, or else to the store. */
+  open?: OpenConnection
 }
 
-/** Makes a command run an operation: its flags are the arguments, and `human` prints the result. */
+/** Makes a command run an operation: its flags are the arguments. */
 export function runsOperation(
   command: Command,
   context: CommandContext,

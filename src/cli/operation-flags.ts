@@ -19,7 +19,8 @@ export type ArgumentSchema = { properties: Record<string, JsonObject>; required:
 /** A flag and the arguments that get its value, each as a path: `['set', 'next_action']`. */
 export type Flag = { option: Option; places: string[][]; isRequired: boolean; none?: string | undefined }
 
-type HiddenOrSpoken = Spoken & { isHidden?: true }
+/** How a flag is given. `isHidden`: it works, but is not in the help. */
+type FlagDeclaration = Spoken & { isHidden?: true }
 
 /** The arguments of an operation in JSON Schema. */
 export function argumentsOf(args: ZodType): ArgumentSchema {
@@ -38,18 +39,19 @@ export function argumentsOf(args: ZodType): ArgumentSchema {
 export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType): Flag[] {
   const words = args === undefined ? {} : spokenArguments(args)
   const flags = new Map<string, Flag>()
-  const add = (path: string[], schema: JsonObject, spoken: HiddenOrSpoken, isRequired: boolean) => {
-    const name = flagName(spoken.flag ?? path.at(-1) ?? '')
+  const add = (path: string[], schema: JsonObject, declared: FlagDeclaration, isRequired: boolean) => {
+    const name = flagName(declared.flag ?? path.at(-1) ?? '')
+    if (name === '') return
     const known = flags.get(name)
-    // `maxCount` and `max-count` are two names of one argument. Fields share a flag to get the same value.
-    if (known === undefined)
-      flags.set(name, {
-        option: optionFor(name, schema, spoken, isRequired),
-        places: [path],
-        isRequired,
-        none: spoken.none,
-      })
-    else if (path.length > 1) known.places.push(path)
+    if (known === undefined) {
+      const option = optionFor(name, schema, declared, isRequired)
+      flags.set(name, { option, places: [path], isRequired, none: declared.none })
+      return
+    }
+    // Several fields may share a flag: each gets its value. Otherwise the flag is a second name of
+    // the same argument (`maxCount`, `max-count`).
+    const isField = path.length > 1
+    if (isField) known.places.push(path)
   }
   for (const [property, schema] of Object.entries(properties)) {
     const spoken = words[property] ?? {}
@@ -64,15 +66,19 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
   return [...flags.values()]
 }
 
-/** Adds flags to a command. Booleans that may be false also get `--no-…`. */
+/**
+ * Adds flags to a command. Booleans also get `--no-…`, unless only `true` is allowed. It is not in
+ * the help where false is the default.
+ */
 export function addFlags(command: Command, flags: readonly Flag[], schema: ArgumentSchema): void {
   for (const { option, places } of flags) {
     command.addOption(option)
     const [[property = '', field] = []] = places
-    const { type, const: only, default: usual } = schema.properties[property] ?? {}
-    const isHidden = option.hidden || usual === false
-    if (field === undefined && type === 'boolean' && only !== true)
-      command.addOption(new Option(`--no-${option.name()}`, `${property}: false`).hideHelp(isHidden))
+    const { type, const: only, default: byDefault } = schema.properties[property] ?? {}
+    const mayBeFalse = field === undefined && type === 'boolean' && only !== true
+    if (!mayBeFalse) continue
+    const isHidden = option.hidden || byDefault === false
+    command.addOption(new Option(`--no-${option.name()}`, `${property}: false`).hideHelp(isHidden))
   }
 }
 
@@ -89,7 +95,10 @@ export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObje
   return withBothEnds(args, flags)
 }
 
-/** A range such as `--since "yesterday 10-11"` also gives the end. */
+/**
+ * A range with times of day, such as `--since "yesterday 10-11"`, also gives the end. A day alone
+ * means since then. In UTC, as the operations read times.
+ */
 function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
   const hasEnd = flags.some(({ places }) => places.some(([property]) => property === 'until'))
   if (typeof args.since !== 'string' || args.until !== undefined || !hasEnd) return args
@@ -98,23 +107,29 @@ function withBothEnds(args: JsonObject, flags: readonly Flag[]): JsonObject {
   return { ...args, since: new Date(since).toISOString(), until: new Date(until).toISOString() }
 }
 
-function flagName(property: string): string {
-  const kebab = property.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return RESERVED.has(kebab) ? `skill-${kebab}` : kebab
+/** Between words: `max|Count`, `user|ID`, `HTTP|Server`. */
+const WORD_BORDER = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
+/** What has a meaning in the declaration of a flag. Tools of MCP servers may have arguments such as `filter[from]`. */
+const NOT_IN_FLAGS = /[\s,|=<>[\]-]+/g
+
+/** The flag of an argument, without dashes: `max-count` for `maxCount`. Empty if the name has no usable character. */
+function flagName(argument: string): string {
+  const words = argument.replaceAll(WORD_BORDER, '-').toLowerCase()
+  const name = words.replaceAll(NOT_IN_FLAGS, '-').replaceAll(/^-|-$/g, '')
+  // `--no-cache` would be the opposite of a flag `--cache`.
+  return RESERVED.has(name) || name.startsWith('no-') ? `skill-${name}` : name
 }
 
-function optionFor(name: string, schema: JsonObject, spoken: HiddenOrSpoken, isRequired: boolean): Option {
-  const option = makeOption(name, schema, spoken, isRequired)
-  return spoken.isHidden ? option.hideHelp() : option
+function optionFor(name: string, schema: JsonObject, declared: FlagDeclaration, isRequired: boolean): Option {
+  const option = makeOption(name, schema, declared, isRequired)
+  return declared.isHidden ? option.hideHelp() : option
 }
 
 function makeOption(name: string, schema: JsonObject, spoken: Spoken, isRequired: boolean): Option {
   const { type = placeholderOf(schema), usual, several } = spoken
   const hasNote = usual === undefined && !isEmpty(schema.default)
   const defaultNote = hasNote ? ` (default ${JSON.stringify(schema.default)})` : ''
-  const requiredNote = isSecret(schema)
-    ? ' (asked for, or the first line of stdin, if not given)'
-    : ' (required)'
+  const requiredNote = isSecret(schema) ? ' (asked for, or a line of stdin, if not given)' : ' (required)'
   const help = `${schema.description ?? spoken.help ?? ''}${defaultNote}${isRequired ? requiredNote : ''}`
   if (isSwitch(schema)) return new Option(`--${name}`, help)
   if (several) return new Option(`--${name} <${type}...>`, help)
@@ -144,13 +159,20 @@ function placeholderOf(schema: JsonObject): string {
 /** Replaces the message of `skill_args_invalid` by one that names flags: `--reply-all: expected boolean`. */
 export function withFlagNames(error: unknown, command: string, flags: readonly Flag[]): unknown {
   if (!(error instanceof TriviumError) || error.code !== 'skill_args_invalid' || !error.details) return error
-  const problems = error.details.map(({ path, message }) => {
-    const words = path.split('.')
-    const flag = flags.find(({ places: [place = []] }) => place.every((word, at) => word === words[at]))
-    const shown = flag ? [`${flag.option.long}`, ...words.slice(flag.places[0]?.length)] : words
-    return problemText(shown.join('.'), message)
-  })
+  const texts = error.details.map(({ path, message }) => problemText(withFlag(path, flags), message))
+  // A value of a flag that several fields share has a problem in each of them.
+  const problems = [...new Set(texts)]
   return Object.assign(error, {
     message: `${problems.join('; ')}. See \`${command} --help\`.`,
   })
+}
+
+/** A path such as `set.next_action` with the flag for the argument in it; unchanged without a flag. */
+function withFlag(path: string, flags: readonly Flag[]): string {
+  const words = path.split('.')
+  for (const { option, places } of flags) {
+    const place = places.find((one) => one.every((word, at) => word === words[at]))
+    if (place) return [option.long, ...words.slice(place.length)].join('.')
+  }
+  return path
 }

@@ -3,7 +3,9 @@ import { describe, test } from 'node:test'
 import { Command } from 'commander'
 import { z } from 'zod'
 import { operationFlags } from '../../src/cli/operation-command.ts'
+import { argumentsOf, flagsOf, withFlagNames } from '../../src/cli/operation-flags.ts'
 import { closed, optional, time } from '../../src/core/arguments.ts'
+import { TriviumError } from '../../src/core/errors.ts'
 import { spoken } from '../../src/core/spoken.ts'
 import { deadLetters, messages } from '../../src/engine/operations/messages.ts'
 import { audit } from '../../src/features/audit/operations.ts'
@@ -69,6 +71,39 @@ describe('the flags of an operation on the command line', () => {
     const { read } = commandOf(messages.replay)
     assert.throws(() => read(), /required option '--since <time>' not specified/)
     assert.throws(() => commandOf(audit.list).read('--limit', 'many'), /--limit takes integer, not "many"/)
+  })
+
+  test('exist for every name that a tool of an MCP server may give to an argument', () => {
+    const args = z.object({
+      URL: z.string().optional(),
+      userID: z.string().optional(),
+      noCache: z.boolean().optional(),
+      'no-reply': z.string().optional(),
+      $top: z.int().optional(),
+      'filter[from, to]': z.string().optional(),
+      '=': z.string().optional(),
+    })
+    const { flags, read } = commandOf(args)
+    const known =
+      '--url --user-id --skill-no-cache --no-skill-no-cache --skill-no-reply --$top --filter-from-to'
+    assert.deepEqual(flags, known.split(' '))
+    assert.deepEqual(read(), {})
+    assert.deepEqual(read('--skill-no-cache', '--url', 'a', '--user-id', 'b', '--$top', '5'), {
+      ...{ noCache: true, URL: 'a', userID: 'b', $top: 5 },
+    })
+    assert.deepEqual(read('--no-skill-no-cache', '--filter-from-to', 'x', '--skill-no-reply', 'y'), {
+      ...{ noCache: false, 'filter[from, to]': 'x', 'no-reply': 'y' },
+    })
+  })
+
+  test('name each argument of an invalid value, also those that share a flag, and each text once', () => {
+    const flags = flagsOf(argumentsOf(workbench.update), workbench.update)
+    const details = ['remove.assumptions.0', 'remove.risks.0', 'set.next_action'].map((path) => {
+      return { path, message: 'too long' }
+    })
+    const error = new TriviumError('skill_args_invalid', { name: 'it', details: 'several' }, { details })
+    const { message } = Object(withFlagNames(error, 'it', flags))
+    assert.equal(message, '--remove.0: too long; --next-action: too long. See `it --help`.')
   })
 
   test('are declared on what a schema is made of, also below its default and its description', () => {
