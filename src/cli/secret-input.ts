@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { usage } from './command.ts'
@@ -11,8 +11,9 @@ const HOW_TO_GIVE =
   'Type it at a terminal, or pipe it to stdin. In a container, a terminal needs `exec -it`, and a pipe `exec -i`.'
 
 /**
- * Adds secrets to the arguments: those that are `-`, and required ones that are missing. Asks at a terminal, without showing the
- * input, or else reads the first line of stdin. As arguments, they would be in the list of processes and in the history of the shell.
+ * Adds secrets to the arguments: those that are `-`, and required ones that are missing. Asks at a terminal, without
+ * showing the input, or else reads stdin: one line for each, in the order of the arguments. As arguments, they would be
+ * in the list of processes and in the history of the shell.
  */
 export async function askForSecrets(
   args: JsonObject,
@@ -25,8 +26,9 @@ export async function askForSecrets(
       (args[name] === FROM_STDIN || (args[name] === undefined && required.includes(name))),
   )
   const secrets: JsonObject = {}
+  using lines = createLineReader()
   for (const [name] of missing) {
-    const secret = process.stdin.isTTY ? await prompt(`${name}: `, terminal) : await firstLine()
+    const secret = process.stdin.isTTY ? await prompt(`${name}: `, terminal) : await lines.next()
     if (secret === '') throw usage(`No ${name} was given. ${HOW_TO_GIVE}`)
     secrets[name] = secret
   }
@@ -53,12 +55,18 @@ function prompt(question: string, terminal: Terminal): Promise<string> {
   })
 }
 
-async function firstLine(): Promise<string> {
-  const lines = createInterface({ input: process.stdin })
-  try {
-    for await (const line of lines) return line
-    return ''
-  } finally {
-    lines.close()
+/** Reads lines of stdin, which it opens at the first one. A second reader would miss what the first one has buffered. */
+function createLineReader() {
+  let lines: Interface | undefined
+  let iterator: AsyncIterator<string> | undefined
+  return {
+    /** Resolves with the next line, or '' at the end. */
+    async next(): Promise<string> {
+      lines ??= createInterface({ input: process.stdin })
+      iterator ??= lines[Symbol.asyncIterator]()
+      const { value, done } = await iterator.next()
+      return done ? '' : value
+    },
+    [Symbol.dispose]: () => lines?.close(),
   }
 }

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { bundledCommand } from '../../ops/tests/bundled-command.ts'
 import { openSite } from '../fixtures/daemon.ts'
+import { until } from '../fixtures/until.ts'
 
 const [OLD, NEW] = ['old-secret-of-the-hub', 'new-secret-of-the-hub']
 const ROUTES = `
@@ -78,6 +79,24 @@ describe('another secret on a refused delivery', { timeout: 120_000 }, async () 
     assert.match(out, /fits? this delivery.*2 of 3 kept/)
     const { err } = await pipe(site.dir, '', 'refused-try', 'hub')
     assert.match(err, /No secret was given/)
+  })
+
+  test('a command with two secrets reads a line of stdin for each', async () => {
+    site.write(
+      'skills/two-keys/index.ts',
+      `import { z } from 'zod'
+const secret = () => z.string().meta({ format: 'password' })
+export default { description: 'Keys.', args: z.object({ first: secret(), second: secret() }), run: ({ args }) => args }`,
+    )
+    const both = async () =>
+      JSON.parse((await pipe(site.dir, 'one\ntwo\n', 'two-keys', '--json')).out || '{}')
+    await until(
+      async () =>
+        Object(await daemon.invoke('two-keys', { first: 'a', second: 'b' }).catch(() => ({}))).first,
+      'the skill',
+    )
+    assert.deepEqual(await both(), { first: 'one', second: 'two' })
+    assert.match((await pipe(site.dir, 'one\n', 'two-keys')).err, /No second was given/)
   })
 
   test('a signed time is compared with the time of the delivery', async () => {
