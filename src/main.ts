@@ -1,11 +1,7 @@
+import { endWithoutOutput } from './cli/output-errors.ts'
 import { main } from './cli/program.ts'
 
-// The reader may close the pipe (`| head`). A daemon continues; a command ends.
-process.stderr.on('error', () => {})
-process.stdout.on('error', () => {
-  if (!process.argv.includes('start')) process.exit()
-})
-
+endWithoutOutput()
 process.exitCode = await main(process.argv.slice(2))
 // Resources left open by a failed command, such as a Redis connection, must not keep the process alive; a slow reader, such as a pager, does.
 process.stdout.write('', () => setTimeout(() => process.exit(), 1000).unref())

@@ -424,6 +424,19 @@ describe('trivium, without a daemon', { timeout: 300_000 }, () => {
     assert.equal(bytesRead, Buffer.byteLength((await site.run(['config', 'schema'])).out))
   })
 
+  test('fails if its output cannot be written, but not if its reader needs no more', async () => {
+    const schema = `"${process.execPath}" "${BIN}" config schema`
+    const runInShell = async (line: string) => {
+      const child = spawn('sh', ['-c', line], { cwd: site.dir })
+      const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+      return { out, err }
+    }
+    const full = await runInShell(`${schema} > /dev/full; echo $?`)
+    assert.equal(full.out.trim(), '1')
+    assert.match(full.err, /output cannot be written: .*ENOSPC/)
+    assert.equal((await runInShell(`(${schema}; echo $? >&2) | head -c 10`)).err.trim(), '0')
+  })
+
   test('runs no skill while it only reads messages', async () => {
     const { out } = await site.run(['message', 'cli', 'bad', '--json'])
     const { id } = JSON.parse(out)

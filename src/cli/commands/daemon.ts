@@ -1,12 +1,14 @@
 import { type Json, pathGet } from '../../core/json.ts'
 import type { AddCommand } from '../command.ts'
 import { ask, connect } from '../connection.ts'
+import { continueWithoutOutput } from '../output-errors.ts'
 
 export const addStart: AddCommand = (program, context) => {
   program
     .command('start')
     .description('run the daemon in the foreground; SIGTERM or Ctrl-C drains, SIGHUP reloads')
     .action(async () => {
+      continueWithoutOutput()
       const { start } = await import('../start.ts')
       // Exit even if something is still open, such as a watcher that was being set up at the
       // signal.

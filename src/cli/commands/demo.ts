@@ -1,4 +1,5 @@
 import { type AddCommand, interruption, wholeNumber } from '../command.ts'
+import { continueWithoutOutput } from '../output-errors.ts'
 
 export const addDemo: AddCommand = (program, context) => {
   program
@@ -7,6 +8,7 @@ export const addDemo: AddCommand = (program, context) => {
     .option('--messages <n>', 'approximate number of messages', wholeNumber('--messages'), 2_000)
     .action(async ({ messages }: { messages: number }) => {
       const interrupted = interruption()
+      continueWithoutOutput()
       // Loaded here, because it loads a whole daemon.
       const { runDemo } = await import('../demo/run.ts')
       await runDemo(context.environs(), context.terminal(), messages, interrupted)
