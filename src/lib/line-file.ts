@@ -64,13 +64,18 @@ export function rotatedFiles(path: string): string[] {
 const CHUNK = 4096
 const NEWLINE = 10
 
-/** Reads the complete lines from `place.offset` (in bytes), and advances it. Reads them all, as files are rotated before they grow large. */
-export async function linesAfter(handle: FileHandle, place: { offset: number }): Promise<string[]> {
+/**
+ * Reads the complete lines after an offset (in bytes), all at once, since files are rotated before they grow large. `end`: the offset after
+ * them.
+ */
+export async function linesAfter(
+  handle: FileHandle,
+  offset: number,
+): Promise<{ lines: string[]; end: number }> {
   const { size } = await handle.stat()
-  const bytes = Buffer.alloc(Math.max(0, endOfLines(handle.fd, size) - place.offset))
-  await handle.read(bytes, 0, bytes.length, place.offset)
-  place.offset += bytes.length
-  return bytes.toString('utf8').split('\n').slice(0, -1)
+  const bytes = Buffer.alloc(Math.max(0, endOfLines(handle.fd, size) - offset))
+  await handle.read(bytes, 0, bytes.length, offset)
+  return { lines: bytes.toString('utf8').split('\n').slice(0, -1), end: offset + bytes.length }
 }
 
 /** The last complete line of a file, if any. */
@@ -79,8 +84,8 @@ export async function lastLine(path: string): Promise<string | undefined> {
   if (!handle) return undefined
   const end = endOfLines(handle.fd, (await handle.stat()).size)
   const start = endOfLines(handle.fd, Math.max(0, end - 1))
-  const [line] = await linesAfter(handle, { offset: start })
-  return line
+  const { lines } = await linesAfter(handle, start)
+  return lines[0]
 }
 
 /** The end (in bytes) of the last complete line in the first `size` bytes of a file. The rest is a line that a crash truncated. */

@@ -29,7 +29,7 @@ export async function* readChanges(name: string, path: string): AsyncGenerator<C
   for (const file of [...rotatedFiles(path), path]) {
     await using handle = await openIfThere(file)
     if (!handle) continue
-    for (const [index, line] of (await linesAfter(handle, { offset: 0 })).entries()) {
+    for (const [index, line] of (await linesAfter(handle, 0)).lines.entries()) {
       const change = parse(line)
       const where = `line ${index + 1}`
       if (!change) throw corruptError(name, file, `${where} is not an event`)

@@ -150,7 +150,7 @@ function createLog(name: string, { dir, maxSize = DEFAULT_MAX_SIZE, log }: LogsO
 
 async function linesOf(file: string): Promise<string[]> {
   await using handle = await openIfThere(file)
-  return handle ? await linesAfter(handle, { offset: 0 }) : []
+  return handle ? (await linesAfter(handle, 0)).lines : []
 }
 
 /** The entry of a line, as a list that is empty for an invalid line. */
@@ -198,10 +198,9 @@ function readNewest(path: string, after?: LogPosition): LogReading {
       // It was rotated meanwhile, and has been read as the current file.
       if ((await handle.stat()).ino === end?.inode) continue
       const wasReached = after !== undefined && (await isIn(handle, after))
-      const place = { offset: wasReached ? after.offset : 0 }
-      const lines = await linesAfter(handle, place)
-      end ??= await positionIn(handle, place.offset)
-      for (const line of lines.reverse()) yield* entryOf(line)
+      const found = await linesAfter(handle, wasReached ? after.offset : 0)
+      end ??= await positionIn(handle, found.end)
+      for (const line of found.lines.reverse()) yield* entryOf(line)
       if (wasReached) return
     }
   }
