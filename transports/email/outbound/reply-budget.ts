@@ -1,26 +1,22 @@
 import { hash } from 'node:crypto'
 import { getDomain } from 'tldts'
-import { z } from 'zod'
 import { withoutTag } from '../../../src/core/identity.ts'
 import type { TransportDeps } from '../../../src/core/transport.ts'
 import { DAY, formatDuration, MINUTE, type Rate } from '../../../src/core/units.ts'
 import { updateKv } from '../../../src/core/update-kv.ts'
 import { bareSubject } from '../inbound/subject.ts'
 import type { EmailOptions } from '../options.ts'
-import { MIN_ANSWER_MS } from '../reply-target.ts'
 import { isPublicDomain } from './public-domains.ts'
-
-/** An automatic reply to be sent. `at`: date of the answered mail (Unix ms). */
-type Answer = {
-  key: string
-  to: string
-  subject: string
-  conversation: string
-  thread: string
-  at: number
-  /** Whether the mail answers one of ours so soon that a robot may have written it. */
-  quick: boolean
-}
+import {
+  type Answer,
+  type Counting,
+  EVERY_ANSWER,
+  entriesSchema,
+  HALVED_BY_QUICK,
+  QUICK_ONLY,
+  QUICK_TWICE,
+  storedForm,
+} from './reply-counting.ts'
 
 /** A counter of answers. */
 type Counter = {
@@ -30,33 +26,11 @@ type Counter = {
   /** The counted answers, for people: `to anna@example.net`. */
   what: string
   option: keyof EmailOptions['reply-budget']
-  weigh: Weigh
+  counting: Counting
 }
-
-/** A counted answer: time (Unix ms), hash of its key, and a value that depends on the counter. */
-type Entry = [at: number, key: string, value: number]
-/**
- * Computes the use and the limit of a counter with one more answer, and the value to store for that
- * answer.
- */
-type Weigh = (
-  entries: readonly Entry[],
-  answer: Answer,
-  rate: Rate,
-) => { used: number; limit: number; value: number }
-
-const entriesSchema = z
-  .array(z.tuple([z.number(), z.string(), z.union([z.number(), z.boolean().transform(Number)])]))
-  .catch([])
 
 /** How long a refused answer is remembered: about as long as its dead letter is worth retrying. */
 const REFUSED_TTL_MS = 30 * DAY
-/** The limit that quick answers leave, because people can be quick too. */
-const MIN_LIMIT = 3
-/** Tolerance for the dates of mails, which have whole seconds, and for clock differences. */
-const CLOCK_TOLERANCE_MS = 2_000
-/** Number of entries of a gateway's counter: answers are added up, which bounds its size. */
-const GATEWAY_ENTRIES = 60
 /** Maximum characters of a subject in a description. */
 const MAX_SUBJECT = 60
 
@@ -92,19 +66,21 @@ export function createReplyBudget(
     counter: Counter,
     answer: Answer,
   ): Promise<{ wait: number; isAlreadyCounted: boolean }> => {
-    const { name, rate, weigh } = counter
+    const { name, rate, counting } = counter
     const key = digest(answer.key)
     let wait = 0
     let isAlreadyCounted = false
     await updateKv(kv, `email/${gateway}/budget/${digest(name)}`, (stored) => {
-      const entries = entriesSchema.parse(stored).filter(([at]) => at > now() - rate.per)
-      isAlreadyCounted = entries.some(([, each]) => each === key)
+      const entries = entriesSchema.parse(stored).filter(({ at }) => at > now() - rate.per)
+      isAlreadyCounted = entries.some((entry) => entry.key === key)
       wait = 0
       if (isAlreadyCounted) return undefined
-      const { used, limit, value } = weigh(entries, answer, rate)
+      const { used, limit, value } = counting.weigh(entries, answer, rate)
       const [oldest] = entries
-      if (used > limit && oldest) wait = Math.max(1, oldest[0] + rate.per - now())
-      return wait > 0 ? undefined : { value: withEntry(entries, [now(), key, value], counter), ttl: rate.per }
+      if (used > limit && oldest) wait = Math.max(1, oldest.at + rate.per - now())
+      if (wait > 0) return undefined
+      const counted = counting.add(entries, { at: now(), key, value }, rate)
+      return { value: storedForm(counted), ttl: rate.per }
     })
     return { wait, isAlreadyCounted }
   }
@@ -161,21 +137,21 @@ function countersFor(
       rate: rates.address,
       name: withoutTag(to.toLowerCase()),
       what: `to ${to}`,
-      weigh: halvedByQuick,
+      counting: HALVED_BY_QUICK,
     },
     {
       option: 'conversation',
       rate: rates.conversation,
       name: conversation,
       what: `in ${conversation}`,
-      weigh: halvedByQuick,
+      counting: HALVED_BY_QUICK,
     },
     {
       option: 'thread',
       rate: rates.thread,
       name: thread,
       what: `in the thread of ${thread}`,
-      weigh: halvedByQuick,
+      counting: HALVED_BY_QUICK,
     },
     isShared
       ? // Public domains have thousands of users, so only robot-like answers count.
@@ -184,16 +160,22 @@ function countersFor(
           rate: rates.domain,
           name: `domain ${domain} ${subject}`,
           what: `to ${domain} about “${subject.slice(0, MAX_SUBJECT)}”`,
-          weigh: quickOnly,
+          counting: QUICK_ONLY,
         }
       : {
           option: 'domain',
           rate: rates.domain,
           name: `domain ${domain}`,
           what: `to ${domain}`,
-          weigh: quickTwice,
+          counting: QUICK_TWICE,
         },
-    { option: 'gateway', rate: rates.gateway, name: 'gateway', what: 'of this gateway', weigh: everyAnswer },
+    {
+      option: 'gateway',
+      rate: rates.gateway,
+      name: 'gateway',
+      what: 'of this gateway',
+      counting: EVERY_ANSWER,
+    },
   ]
   const names = new Set<string>()
   return all.flatMap(({ rate, ...counter }) => {
@@ -207,49 +189,4 @@ function countersFor(
 function domainOf(address: string): string {
   const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase()
   return getDomain(host) ?? host
-}
-
-/** Each quick answer halves the limit. */
-const halvedByQuick: Weigh = (entries, { quick }, { count }) => {
-  const quickCount = entries.filter(([, , isQuick]) => isQuick > 0).length + (quick ? 1 : 0)
-  const limit = Math.min(count, Math.max(MIN_LIMIT, Math.floor(count / 2 ** quickCount)))
-  return { used: entries.length + 1, limit, value: quick ? 1 : 0 }
-}
-
-/** Counts a mail twice if it immediately follows our answer to the same domain, as robots do. */
-const quickTwice: Weigh = (entries, answer, { count }) => {
-  const value = isQuick(entries, answer) ? 2 : 1
-  return { used: sum(entries) + value, limit: count, value }
-}
-
-/** Counts only mails that immediately follow our answer to the same domain. */
-const quickOnly: Weigh = (entries, answer, { count }) => {
-  const value = isQuick(entries, answer) ? 1 : 0
-  return { used: sum(entries) + value, limit: count, value }
-}
-
-const everyAnswer: Weigh = (entries, _answer, { count }) => ({
-  used: sum(entries) + 1,
-  limit: count,
-  value: 1,
-})
-
-/** Whether the answered mail was written too soon after our last answer for a person. */
-function isQuick(entries: readonly Entry[], { at }: Answer): boolean {
-  const last = entries.at(-1)?.[0]
-  return last !== undefined && at > last - CLOCK_TOLERANCE_MS && at < last + MIN_ANSWER_MS
-}
-
-function sum(entries: readonly Entry[]): number {
-  return entries.reduce((total, [, , value]) => total + value, 0)
-}
-
-function withEntry(entries: readonly Entry[], next: Entry, { weigh, rate }: Counter): Entry[] {
-  const last = entries.at(-1)
-  // An entry that counts zero only stores its time, so the next one can replace it.
-  if (weigh === quickOnly && last?.[2] === 0) return [...entries.slice(0, -1), next]
-  if (weigh !== everyAnswer) return [...entries, next]
-  const start = next[0] - (next[0] % Math.max(1, Math.floor(rate.per / GATEWAY_ENTRIES)))
-  if (last?.[0] === start) return [...entries.slice(0, -1), [start, '', last[2] + 1]]
-  return [...entries, [start, '', 1]]
 }
