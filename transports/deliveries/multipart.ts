@@ -58,7 +58,7 @@ function fieldsAndFiles(parts: readonly MultipartPart[]): Multipart {
       if (files.length > MAX_FILES) throw unreadable(`it has more than ${MAX_FILES} files`)
       continue
     }
-    const hint = charsets[name]
+    const hint = charsets.get(name)
     const text = decodeField(bytesOf(part), type === '' ? undefined : charset, hint)
     const value = kind === 'json' && name !== 'payload' ? (parseForeignJson(text) ?? text) : text
     const known = fields.get(name)
@@ -70,11 +70,11 @@ function fieldsAndFiles(parts: readonly MultipartPart[]): Multipart {
 }
 
 /** SendGrid's Inbound Parse has a field with the charsets of the other fields. */
-function charsetsOf(parts: readonly MultipartPart[]): Record<string, string | undefined> {
+function charsetsOf(parts: readonly MultipartPart[]): ReadonlyMap<string, string> {
   const part = parts.find(({ name }) => name === 'charsets')
   const charsets = part && parseForeignJson(decodeField(bytesOf(part)))
   const entries = isJsonObject(charsets) ? Object.entries(charsets) : []
-  return Object.fromEntries(entries.map(([name, charset]) => [name, String(charset)]))
+  return new Map(entries.map(([name, charset]) => [name, String(charset)]))
 }
 
 /** The content of a part: one chunk, or none if empty. */
