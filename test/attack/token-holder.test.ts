@@ -22,7 +22,7 @@ tokens:
     skills: [gateway-*, message-*, event-*, dead-letter-list, later]
     gateways: [orders]
   - { name: caller, token: ${CALLER}, skills: [gateway-send], gateways: [chat] }
-  - { name: reader, token: ${READER}, skills: [assistant-help, note], gateways: ["*"] }
+  - { name: reader, token: ${READER}, skills: [assistant-help, delegate, note], gateways: ["*"] }
   - { name: all, token: ${ALL}, skills: ["*"], gateways: ["*"] }
 `
 const LATER = `export default { description: 'later', run: ({ manager, args }) => manager.invoke(args.name, args.args) }`
@@ -101,6 +101,13 @@ describe('tokens of programs', { timeout: 300_000 }, async () => {
       result.words.map(({ name }: { name: string }) => name),
       ['note'],
     )
+  })
+
+  test('a program can delegate to a skill that its token names, and to no other', async () => {
+    const { result } = await call('delegate', { text: 'note: an idea' }, READER)
+    assert.match(result.text, /an idea/)
+    assert.equal(result.delegation.status, 'done')
+    assert.match(refusal(await call('delegate', { text: 'deploy: now' }, READER)), /only allows the skills/)
   })
 
   test('a key of a program cannot replace an answer of others', async () => {

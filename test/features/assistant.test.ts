@@ -22,7 +22,6 @@ const unknownContext: AssistantContext = {
   words: () => [],
   mayUse: () => false,
   requireAccess: async () => {},
-  permit: async () => {},
   run: () => assert.fail('there is no skill'),
   report: async () => {},
   ask: async () => undefined,

@@ -18,8 +18,6 @@ export type AssistantContext = {
   mayUse(skill: string, call: Call): boolean
   /** Throws if the call may not run the skill. */
   requireAccess(skill: string, call: Call): Promise<void>
-  /** Throws if the call may not have the skill run later. */
-  permit(skill: string, call: Call): Promise<void>
   /** Runs a skill on behalf of the caller, within their call. */
   run(skill: string, args: object, call: Call): Promise<unknown>
   /** Sends a result to its requester, once per key. `by`: the part that reports it. */

@@ -19,7 +19,7 @@ const TEXT_KEYS = /^(not(\[\d+\])?\.)?(text|prefix|subject)$/
 
 /** Implements the assistant's dependencies on the daemon: skills, and messages to people. */
 export function createAssistantContext(deps: {
-  manager: Pick<SkillManager, 'invoke' | 'permit' | 'requireAccess' | 'list' | 'get'>
+  manager: Pick<SkillManager, 'invoke' | 'requireAccess' | 'list' | 'get'>
   store: { journal: Pick<Store['journal'], 'get'> }
   outbox: Pick<Outbox, 'reply' | 'sendTo'>
   gateways: Pick<Gateways, 'spec'>
@@ -60,7 +60,6 @@ export function createAssistantContext(deps: {
       return isWord || isGranted(skill, caller) || (message !== undefined && isRouted(skill, message))
     },
     requireAccess: manager.requireAccess,
-    permit: (skill, call) => manager.permit(skill, call),
     async run(skill, args, call) {
       const { caller, message, route, model, trace, signal, rootId, sends } = call
       let isOver = true

@@ -31,7 +31,7 @@ export function createDelegating(deps: {
   const findPerson = createPeople(context, index)
 
   const runSkill = async (worker: string, task: string, call: Call) => {
-    await context.permit(worker, call)
+    await context.requireAccess(worker, call)
     const { delegation } = await create({ worker, task, status: 'working' }, call)
     if (!isOpen(delegation)) return { text: reportOf(delegation), delegation }
     try {
