@@ -28,13 +28,22 @@ export async function start(environs: Environs, terminal: Terminal): Promise<num
   const served = await makeServed(environs, { pretty: terminal.isTerminal })
   const { daemon, log, reload } = served
   const systemd = createSystemdNotifier(environs.env, log)
-  const exitCode = untilSignalled(daemon, reload, log, systemd.stopping, environs.env)
+  const started = Promise.withResolvers<void>()
+  const stop = async () => {
+    systemd.stopping()
+    // A start that is under way needs what the stop closes.
+    await started.promise
+    await daemon.stop()
+  }
+  const { exitCode, isSignalled } = untilSignalled(daemon, reload, log, stop, environs.env)
   process.on('unhandledRejection', (err) => {
     // Probably from a skill: a forgotten `await` must not end the process.
     log.error({ err }, 'a rejected promise was not awaited; is there an await missing in a skill?')
   })
   try {
     const addresses = await served.open()
+    started.resolve()
+    if (isSignalled()) return await exitCode
     keepTickShape()
     // Makes V8 keep less free memory. Set after loading, because before it would slow the start by a
     // fifth.
@@ -74,33 +83,35 @@ function collectGarbage(): void {
   for (const flag of ['--no-flush-baseline-code', '--bytecode-old-age=6']) setFlagsFromString(flag)
 }
 
-/** Resolves with the exit code once the daemon has drained: after a signal, or the end of the npm process that started it. */
+/**
+ * Stops the daemon at a signal, or at the end of the npm process that started it. `exitCode` resolves
+ * once it has drained.
+ */
 function untilSignalled(
   daemon: Daemon,
   reload: () => void,
   log: Log,
-  stopping: () => void,
+  stop: () => Promise<void>,
   env: Environs['env'],
-): Promise<number> {
-  return new Promise((resolve) => {
-    let stoppedAt: number | undefined
-    const onSignal = (signal: NodeJS.Signals | 'the end of npm') => {
-      if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL_WITHIN) return
-      if (stoppedAt !== undefined) process.exit(exitCodeOf(signal))
-      stoppedAt = performance.now()
-      stopping()
-      const { drainDelay, grace } = daemon.config().daemon
-      log.info({ signal, drainDelay, grace }, 'draining; a second signal exits at once')
-      void daemon.stop().then(() => {
-        log.info({}, 'drained; nothing acknowledged is lost')
-        resolve(0)
-      })
-    }
-    process.on('SIGTERM', onSignal)
-    process.on('SIGINT', onSignal)
-    process.on('SIGHUP', reload)
-    watchNpmParent(env, () => stoppedAt ?? onSignal('the end of npm'))
-  })
+) {
+  const { promise: exitCode, resolve } = Promise.withResolvers<number>()
+  let stoppedAt: number | undefined
+  const onSignal = (signal: NodeJS.Signals | 'the end of npm') => {
+    if (stoppedAt !== undefined && performance.now() - stoppedAt < SAME_SIGNAL_WITHIN) return
+    if (stoppedAt !== undefined) process.exit(exitCodeOf(signal))
+    stoppedAt = performance.now()
+    const { drainDelay, grace } = daemon.config().daemon
+    log.info({ signal, drainDelay, grace }, 'draining; a second signal exits at once')
+    void stop().then(() => {
+      log.info({}, 'drained; nothing acknowledged is lost')
+      resolve(0)
+    })
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  process.on('SIGHUP', reload)
+  watchNpmParent(env, () => stoppedAt ?? onSignal('the end of npm'))
+  return { exitCode, isSignalled: () => stoppedAt !== undefined }
 }
 
 function banner(daemon: Daemon, { listen, control }: Record<'listen' | 'control', string>, head: string) {
