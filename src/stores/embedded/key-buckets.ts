@@ -11,9 +11,12 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
   /** Capacity of a bucket, twice its expected size. */
   const room = Math.ceil((2 * capacity) / BUCKETS)
   const counts = new Uint32Array(BUCKETS)
-  /** For each new key, oldest first within its bucket: another 32 bits of its hash, and its number. */
-  const bits = new Int32Array(BUCKETS * room)
-  const rows = new Float64Array(BUCKETS * room)
+  /** For each new key, oldest first within its bucket: another 16 bits of its hash, and the low 32 bits of its number. */
+  const bits = new Uint16Array(BUCKETS * room)
+  const lowRows = new Uint32Array(BUCKETS * room)
+  let newest = 0
+  /** The number at a place. Numbers in memory differ by far less than 2^32. */
+  const rowAt = (at: number) => newest - ((newest - (lowRows[at] ?? 0)) >>> 0)
   const bucketOf = (hash: Buffer) => hash.readUInt16BE(0) >> 4
   const countOf = (bucket: number) => counts[bucket] ?? 0
   let size = 0
@@ -37,8 +40,9 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
       const bucket = bucketOf(hash)
       const count = countOf(bucket)
       if (count === room) return false
-      bits[bucket * room + count] = hash.readInt32LE(8)
-      rows[bucket * room + count] = row
+      bits[bucket * room + count] = hash.readUInt16LE(8)
+      lowRows[bucket * room + count] = row
+      newest = Math.max(newest, row)
       setCount(bucket, count + 1)
       return true
     },
@@ -46,19 +50,18 @@ export function createKeyBuckets(capacity: number, list: KeyList) {
     find(hash: Buffer): number | undefined {
       const bucket = bucketOf(hash)
       const start = bucket * room
-      const wanted = hash.readInt32LE(8)
+      const wanted = hash.readUInt16LE(8)
       // Newest first: a key reused after seven days may exist twice.
       for (let at = start + countOf(bucket) - 1; at >= start; at--) {
         if (bits[at] !== wanted) continue
-        const row = rows[at] ?? 0
+        const row = rowAt(at)
         if (list.isOf(row, hash)) return row
       }
       return undefined
     },
-    /** Empties a bucket. Returns its numbers, valid until the next `put`. */
-    take(bucket: number): Float64Array {
-      const start = bucket * room
-      const taken = rows.subarray(start, start + countOf(bucket))
+    /** Empties a bucket. Returns its numbers. */
+    take(bucket: number): number[] {
+      const taken = Array.from({ length: countOf(bucket) }, (_, index) => rowAt(bucket * room + index))
       setCount(bucket, 0)
       return taken
     },

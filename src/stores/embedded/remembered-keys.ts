@@ -8,7 +8,7 @@ import type { Writer } from './writer.ts'
 /**
  * Idempotency keys of messages, events and jobs, kept for seven days with the id they produced. `capacity`: keys in memory.
  */
-export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 262_144) {
+export function createRememberedKeys(sql: Sql, writer: Writer, capacity = 196_608) {
   const keys = createKeyMemory(sql, writer, capacity)
   return {
     /** Valid until the next call. */

@@ -80,6 +80,21 @@ describe('remembered keys', () => {
     db.close()
   })
 
+  test('keys are found after more of them than a number of 32 bits can count', async (t) => {
+    const db = openDatabase(temporaryDir(t))
+    const first = openKeys(db)
+    const hashOf = (n: number) => first.keys.hash('message', 'g', `${n}`)
+    const ids = Array.from({ length: 401 }, (_, n) => makeId(1_000, n))
+    await first.writer.write(() => first.keys.remember(hashOf(0), ids[0] ?? ''))
+    const start = 2 ** 32 - 20
+    db.exec(`UPDATE key_batch SET first = ${start}, last = ${start}`)
+    const { writer, keys } = openKeys(db, 64)
+    for (const [n, id] of ids.entries()) if (n > 0) await writer.write(() => keys.remember(hashOf(n), id))
+    for (const [n, id] of ids.entries()) assert.equal(keys.find(hashOf(n), 1_000), id)
+    assert.ok(Number(count(db, 'key_index')) > 200, 'most keys moved to the index')
+    db.close()
+  })
+
   test('keys move from batches to the index, and a sweep removes expired ones from it', async (t) => {
     const db = openDatabase(temporaryDir(t))
     const { writer, keys } = openKeys(db)
