@@ -27,7 +27,8 @@ export type Sum = {
   money: number
   unpriced: number
 }
-export type DayRow = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum & { day: string }
+type Row = Pick<StepUsage, 'model' | 'skill' | 'sender'> & Sum
+export type DayRow = Row & { day: string }
 
 /** Prefixes of the documents; the day or slot follows. */
 const DAY_KEY = 'usage-cost:'
@@ -35,23 +36,21 @@ const SLOT_KEY = 'usage-cost-slot:'
 /** Maximum rows per document. Further senders are combined in one row. */
 const MOST_ROWS = 300
 const OTHERS = '(others)'
+const NO_USAGE: Sum = { inputTokens: 0, outputTokens: 0, steps: 0, money: 0, unpriced: 0 }
 
-/**
- * The stored row: model, skill, sender, input tokens, output tokens, steps, money, tokens without a
- * price.
- */
-const rowSchema = z.tuple([
-  z.string(),
-  z.string(),
-  z.string(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-  z.number(),
-])
-const daySchema = z.array(rowSchema).catch([])
-type Row = z.infer<typeof rowSchema>
+const number = z.number()
+/** A row as it is stored. */
+const rowSchema = z
+  .tuple([z.string(), z.string(), z.string(), number, number, number, number, number])
+  .transform(([model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]): Row => {
+    return { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
+  })
+const rowsSchema = z.array(rowSchema).catch([])
+
+function storedForm(row: Row): z.input<typeof rowSchema> {
+  const { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced } = row
+  return [model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]
+}
 
 /**
  * Usage of models, in the store for all daemons: one document per day (UTC), and one per slot of
@@ -65,9 +64,9 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
 
   const addAll = (key: string, steps: readonly { used: StepUsage }[], ttl: number) =>
     updateKv(kv, key, (current): { value: Json; ttl: number } => {
-      const rows = new Map(daySchema.parse(current ?? []).map((row) => [keyOf(row), row]))
+      const rows = new Map(rowsSchema.parse(current ?? []).map((row) => [keyOf(row), row]))
       for (const { used } of steps) addTo(rows, used)
-      return { value: [...rows.values()], ttl }
+      return { value: [...rows.values()].map(storedForm), ttl }
     })
   const write = async () => {
     const batch = pending
@@ -89,39 +88,30 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
       const prefix = isExact ? SLOT_KEY : DAY_KEY
       const found = await valuesOf(kv, prefix, names, (name, value) =>
-        daySchema.parse(value).map((row) => rowOf(name.slice(0, 10), row)),
+        rowsSchema.parse(value).map((row) => ({ day: name.slice(0, 10), ...row })),
       )
       return found.flat()
     },
   }
 }
 
-function keyOf([model, skill, sender]: readonly [string, string, string, ...unknown[]]): string {
+function keyOf({ model, skill, sender }: Pick<StepUsage, 'model' | 'skill' | 'sender'>): string {
   return JSON.stringify([model, skill, sender])
 }
 
 function addTo(rows: Map<string, Row>, used: StepUsage): void {
   const { model, skill, inputTokens, outputTokens, money } = used
-  const hasRow = rows.has(keyOf([model, skill, used.sender]))
-  const sender = hasRow || rows.size < MOST_ROWS ? used.sender : OTHERS
-  const key = keyOf([model, skill, sender])
-  const [, , , input, output, steps, paid, unpriced] = rows.get(key) ?? [model, skill, sender, 0, 0, 0, 0, 0]
-  const tokens = inputTokens + outputTokens
-  rows.set(key, [
-    model,
-    skill,
-    sender,
-    input + inputTokens,
-    output + outputTokens,
-    steps + 1,
-    withoutNoise(paid + (money ?? 0)),
-    unpriced + (money === undefined ? tokens : 0),
-  ])
-}
-
-function rowOf(day: string, row: Row): DayRow {
-  const [model, skill, sender, inputTokens, outputTokens, steps, money, unpriced] = row
-  return { day, model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
+  const hasOwnRow = rows.has(keyOf(used)) || rows.size < MOST_ROWS
+  const name = { model, skill, sender: hasOwnRow ? used.sender : OTHERS }
+  const before = rows.get(keyOf(name)) ?? { ...NO_USAGE, ...name }
+  rows.set(keyOf(name), {
+    ...name,
+    inputTokens: before.inputTokens + inputTokens,
+    outputTokens: before.outputTokens + outputTokens,
+    steps: before.steps + 1,
+    money: withoutNoise(before.money + (money ?? 0)),
+    unpriced: before.unpriced + (money === undefined ? inputTokens + outputTokens : 0),
+  })
 }
 
 /**
