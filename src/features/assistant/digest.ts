@@ -62,7 +62,9 @@ export function createDigest(deps: {
       const key = LAST_PREFIX + owner
       const message = call.message?.id ?? ''
       requireRoom(LIMITS.timed, text)
-      const requestedStart = await readStart(text, now(), context.timezone())
+      // Before the lines are read: what arrives while the model writes is for the next digest.
+      const at = now()
+      const requestedStart = await readStart(text, at, context.timezone())
       const since = requestedStart ?? (await sinceLast(key, message))
       const iso = new Date(since).toISOString()
       const lines = await index.since(iso, reads, { asking: message, limit: MAX_LINES })
@@ -78,7 +80,7 @@ export function createDigest(deps: {
       const list = cut(firstLines(lines), entries)
       const written = lines.length > 0 && context.hasModel() ? await write(text, lines, call) : undefined
       if (requestedStart === undefined)
-        await kv.set(key, { at: now(), since, message }, { ttl: LAST_RETENTION })
+        await kv.set(key, { at, since, message }, { ttl: LAST_RETENTION })
       return { text: written === undefined ? [head, ...list].join('\n') : `${head}\n\n${written}`, since }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
