@@ -2,11 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MINUTE } from '../../src/core/units.ts'
 import { viewerOf } from '../../src/core/viewer.ts'
-import { assistantDocument } from '../../src/features/assistant/assistant-state.ts'
+import type { AssistantState } from '../../src/features/assistant/assistant-state.ts'
 import { createDigest } from '../../src/features/assistant/digest.ts'
 import type { Line } from '../../src/features/assistant/transcript-database.ts'
 import { createMemoryStore } from '../fixtures/memory-store.ts'
 import { callFrom, silent } from './kit.ts'
+
+const EMPTY: AssistantState = {
+  schema_version: 2,
+  assistant_name: 'trivium',
+  memory: [],
+  searches: [],
+  delegations: [],
+  schedules: [],
+  next_ids: {},
+}
 
 test('a digest covers what arrived while the model wrote the last one', async () => {
   let time = Date.UTC(2026, 4, 6, 12)
@@ -25,7 +35,7 @@ test('a digest covers what arrived while the model wrote the last one', async ()
   }
   const written: string[] = []
   const digest = createDigest({
-    load: async () => assistantDocument.initial(),
+    load: async () => EMPTY,
     viewer: (call) => viewerOf(call, 'person'),
     index: { since: async (start) => lines.filter((line) => line.time >= start) },
     kv: createMemoryStore().kv,
