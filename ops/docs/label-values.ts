@@ -1,4 +1,12 @@
+import type { BudgetStatus } from '../../src/core/budget.ts'
+
 type Values = readonly (readonly [value: string, meaning: string])[]
+
+const BUDGETS: Record<BudgetStatus['budget'], string> = {
+  total: 'The budget of everyone.',
+  sender: 'The budget of one sender.',
+  skill: 'The budget of one skill.',
+}
 
 /** The labels of metrics whose values Trivium defines. */
 export const LABEL_VALUES: readonly { label: string; values: Values }[] = [
@@ -63,10 +71,7 @@ export const LABEL_VALUES: readonly { label: string; values: Values }[] = [
   },
   {
     label: '`trivium_model_budget_refused_total`, `budget`',
-    values: [
-      ['total', 'The budget of everyone.'],
-      ['sender', 'The budget of one sender.'],
-    ],
+    values: Object.entries(BUDGETS),
   },
 ]
 

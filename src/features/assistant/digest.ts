@@ -79,8 +79,7 @@ export function createDigest(deps: {
       ].map((entry) => `- ${entry.id}: ${oneLine(entry.text)}`)
       const list = cut(firstLines(lines), entries)
       const written = lines.length > 0 && context.hasModel() ? await write(text, lines, call) : undefined
-      if (requestedStart === undefined)
-        await kv.set(key, { at, since, message }, { ttl: LAST_RETENTION })
+      if (requestedStart === undefined) await kv.set(key, { at, since, message }, { ttl: LAST_RETENTION })
       return { text: written === undefined ? [head, ...list].join('\n') : `${head}\n\n${written}`, since }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
