@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { type Json, toJson } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
 import { matchSchema, type RouteMatch } from '../core/match.ts'
 import type { Store } from '../core/store.ts'
+import { readStoredRecord } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
-import { defined } from '../lib/defined.ts'
 import { isStoreAway } from './attempts.ts'
 
 /** Settings of a consumer group: filter and delivery limit. */
@@ -18,13 +18,11 @@ const PAUSE = 2_000
 /** Above this number, the settings of removed groups are deleted. */
 const MANY = 500
 
-const settingsSchema = z.record(
-  z.string(),
-  z.object({
-    match: matchSchema.exactOptional(),
-    maxDeliveries: z.int().min(1).exactOptional(),
-  }),
-)
+const groupSchema = z.object({
+  match: matchSchema.exactOptional(),
+  maxDeliveries: z.int().min(1).exactOptional(),
+})
+const settingsSchema = z.record(z.string(), groupSchema)
 
 /** Settings of consumer groups given by subscribers. Those of routes.yaml (`configured`) take precedence. */
 export function createGroupSettings(
@@ -63,7 +61,12 @@ export function createGroupSettings(
   }
 
   const change = async (edit: (all: Record<string, GroupSettings>) => Record<string, GroupSettings>) => {
-    await updateKv(kv, KEY, async (value) => ({ value: toValue(await withoutGone(edit(parse(value)))) }))
+    await updateKv(kv, KEY, async (value) => {
+      const all = parse(value)
+      // Keeps settings of a newer version.
+      const { write } = readStoredRecord(groupSchema, value)
+      return { value: write(await withoutGone(edit(all))) }
+    })
     known = undefined
   }
 
@@ -91,12 +94,4 @@ export function createGroupSettings(
       await change(({ [name]: _, ...rest }) => rest)
     },
   }
-}
-
-function toValue(all: Record<string, GroupSettings>): Json {
-  return Object.fromEntries(
-    Object.entries(all).map(([name, { match, maxDeliveries }]) => {
-      return [name, defined({ match: match && toJson(match), maxDeliveries })]
-    }),
-  )
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { authorName } from '../../core/author.ts'
 import type { InternalSkill } from '../../core/internal-skills.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { readStoredList } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const common = {
@@ -44,13 +46,12 @@ const endedSchema = z.intersection(
 )
 export type EndedPause = z.infer<typeof endedSchema>
 
-const stateSchema = z.object({
-  pauses: z.array(pauseSchema),
-  cancels: z.array(cancelSchema),
+export type PauseState = {
+  pauses: Pause[]
+  cancels: Cancel[]
   /** Oldest first. */
-  ended: z.array(endedSchema).exactOptional(),
-})
-export type PauseState = z.infer<typeof stateSchema>
+  ended?: EndedPause[]
+}
 
 /** The key of the value with all pauses. */
 export const PAUSES_KEY = 'pauses'
@@ -63,18 +64,35 @@ export const NOTHING_PAUSED: PauseState = { pauses: [], cancels: [] }
 
 /** All pauses, in one value of the store that every daemon reads. */
 export function createPauseRecords(kv: Pick<KeyValues, 'get' | 'set'>) {
-  const parse = (value: unknown) => stateSchema.safeParse(value).data ?? NOTHING_PAUSED
   return {
-    load: async () => parse((await kv.get(PAUSES_KEY))?.value),
+    load: async () => readState((await kv.get(PAUSES_KEY))?.value).state,
     /** Changes the state, unless `change` returns undefined. Resolves with the current state. */
     async change(change: (state: PauseState) => PauseState | undefined): Promise<PauseState> {
       const value = await updateKv(kv, PAUSES_KEY, (current) => {
-        const next = change(parse(current))
-        return next && { value: next }
+        const { state, write } = readState(current)
+        const next = change(state)
+        return next && { value: write(next) }
       })
-      return parse(value)
+      return readState(value).state
     },
   }
+}
+
+/** Reads the stored state. Pauses of a kind that only a newer version knows are ignored, and stay when it is written. */
+function readState(value: Json | undefined) {
+  const raw = isJsonObject(value) ? value : {}
+  const pauses = readStoredList(pauseSchema, raw.pauses)
+  const cancels = readStoredList(cancelSchema, raw.cancels)
+  const ended = readStoredList(endedSchema, raw.ended)
+  const hasEnded = raw.ended === undefined ? {} : { ended: ended.entries }
+  const state: PauseState = { pauses: pauses.entries, cancels: cancels.entries, ...hasEnded }
+  const write = (next: PauseState): JsonObject => ({
+    ...raw,
+    pauses: pauses.write(next.pauses),
+    cancels: cancels.write(next.cancels),
+    ...(next.ended && { ended: ended.write(next.ended) }),
+  })
+  return { state, write }
 }
 
 /** Whether two pauses are of the same object. */

@@ -114,8 +114,9 @@ function createCreation(deps: Parameters<typeof createManaging>[0]): Managing['c
     const startsPaused = paused && !(await stored.all())[name]
     const pause = { why: 'paused', by: whoIs(call), at: now() } as const
     const undoPause = startsPaused ? await pauseFirst(deps.records(name), pause) : async () => {}
-    const add = (all: StoredByName) => {
+    const add = (all: StoredByName, isUnknown: (name: string) => boolean) => {
       outcome.isNew = false
+      if (isUnknown(name)) throw existsAlready(name, 'the store, by a newer version', 'use that version')
       if (all[name]?.isEnding) throw existsAlready(name, 'the store, being deleted', 'try again in a moment')
       if (all[name] && isSame(all[name].given, requested)) return undefined
       if (all[name]) throw existsAlready(name, 'the store', 'change it with subscription-update')

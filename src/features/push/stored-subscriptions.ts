@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Log } from '../../core/log.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { type PushSubscription, pushSchema } from './schema.ts'
 
@@ -32,32 +33,27 @@ export type StoredSubscriptions = ReturnType<typeof createStoredSubscriptions>
  */
 export function createStoredSubscriptions(kv: KeyValues) {
   return {
-    all: async () => readStored((await kv.get(STORED_KEY))?.value),
+    all: async (): Promise<StoredByName> => read((await kv.get(STORED_KEY))?.value).entries,
     /**
      * `change` returns the new value, or undefined for no change. It may throw, and is called again
-     * after a lost race.
+     * after a lost race. `isUnknown`: whether a newer version has stored a subscription of this name.
      */
-    change: (change: (before: StoredByName) => StoredByName | undefined) =>
+    change: (
+      change: (before: StoredByName, isUnknown: (name: string) => boolean) => StoredByName | undefined,
+    ) =>
       updateKv(kv, STORED_KEY, (current) => {
-        const next = change(readStored(current))
-        return next && { value: toJson(next) }
+        const { entries, isUnknown, write } = read(current)
+        const next = change(entries, isUnknown)
+        return next && { value: write(next) }
       }),
   }
 }
 
-function readStored(value: Json | undefined): StoredByName {
-  // Without a prototype, because a subscription can have a name such as `constructor`.
-  const byName: Record<string, StoredSubscription> = Object.create(null)
-  for (const [name, raw] of Object.entries(isJsonObject(value) ? value : {})) {
-    const { data } = storedSchema.safeParse(raw)
-    if (data) byName[name] = data
-  }
-  return byName
-}
+const read = (value: Json | undefined) => readStoredRecord(storedSchema, value)
 
 /**
- * The subscriptions that are not being deleted. Logs and leaves out those that this version cannot
- * parse.
+ * The subscriptions that are not being deleted. Logs and leaves out those whose settings this
+ * version cannot use.
  */
 export function usableOf(stored: StoredByName, log: Log): PushSubscription[] {
   return Object.entries(stored).flatMap(([name, { given, isEnding }]) => {
@@ -75,8 +71,9 @@ export function usableOf(stored: StoredByName, log: Log): PushSubscription[] {
  */
 export function asInFile(settings: JsonObject): JsonObject {
   const entries = Object.entries(settings).map(([key, value]) => {
-    const hasOwnSettings = key === 'oauth' || key === 'retry'
-    return [kebab(key), hasOwnSettings && isJsonObject(value) ? asInFile(value) : value]
+    // The keys of other mappings, such as headers, are not settings.
+    const isSection = key === 'oauth' || key === 'retry'
+    return [kebab(key), isSection && isJsonObject(value) ? asInFile(value) : value]
   })
   return Object.fromEntries(entries)
 }

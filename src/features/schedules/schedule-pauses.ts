@@ -1,29 +1,31 @@
 import { z } from 'zod'
+import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { readStoredRecord } from '../../core/stored-entries.ts'
 import { updateKv } from '../../core/update-kv.ts'
 
 const PAUSED = 'schedules-paused'
 
 /** By id. `since`: Unix ms. */
-const pausedSchema = z.record(z.string(), z.object({ since: z.number() })).catch({})
-export type PausedSchedules = z.infer<typeof pausedSchema>
+export type PausedSchedules = Readonly<Record<string, { since: number }>>
+
+const readPaused = (value: Json | undefined) => readStoredRecord(z.object({ since: z.number() }), value)
 
 /** The paused schedules, in the store: for all daemons and all kinds of schedules. */
 export function createSchedulePauses(kv: KeyValues, now: () => number) {
-  const read = async () => pausedSchema.parse((await kv.get(PAUSED))?.value ?? {})
   return {
-    read,
+    read: async (): Promise<PausedSchedules> => readPaused((await kv.get(PAUSED))?.value).entries,
     /** An existing pause stays unchanged. */
     add: (id: string) =>
       updateKv(kv, PAUSED, (current) => {
-        const paused = pausedSchema.parse(current ?? {})
-        return Object.hasOwn(paused, id) ? undefined : { value: { ...paused, [id]: { since: now() } } }
+        const { entries, write } = readPaused(current)
+        return id in entries ? undefined : { value: write({ ...entries, [id]: { since: now() } }) }
       }),
     end: (id: string) =>
       updateKv(kv, PAUSED, (current) => {
-        const paused = pausedSchema.parse(current ?? {})
-        const { [id]: _, ...others } = paused
-        return Object.hasOwn(paused, id) ? { value: others } : undefined
+        const { entries, write } = readPaused(current)
+        const { [id]: paused, ...others } = entries
+        return paused && { value: write(others) }
       }),
   }
 }
