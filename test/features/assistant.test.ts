@@ -120,6 +120,15 @@ describe('limits of the state of the assistant', () => {
     )
   })
 
+  test('a forgotten note is also gone from the results of earlier searches', async (t) => {
+    const result = (ref: string) => ({ source: 'note', ref, text: 'dig', channel: 'cli', score: 1 })
+    const search = { id: 'search-1', query: 'dig', channel: 'cli', time }
+    const searches = [{ ...search, results: [result('memory-1'), result('memory-2')] }]
+    const { assistant, stateOf } = await runWith(t, { ...notes(2, 'cli'), searches })
+    await assistant.forget({ id: 'memory-1', text: '' }, cli)
+    assert.deepEqual(stateOf().searches, [{ ...search, results: [result('memory-2')] }])
+  })
+
   test('notes of unverified senders leave room for those of verified ones', async (t) => {
     const { assistant } = await runWith(t, notes(LIMITS.unverifiedNotes.most, 'open/1'))
     const unverified = callFrom('open', { verified: false, conversation: '2' })

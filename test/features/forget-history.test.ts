@@ -21,6 +21,8 @@ const about = createReferences(
   createIdentities(identities, () => false),
 )
 
+const ALICE = { isTheirs: about.refersTo, partsOf: about.partsAbout, without: about.without }
+
 /** A note of Alice or Bob. */
 const note = (who: string, text: string) => {
   const owner = `desk:${who}@example.com`
@@ -43,12 +45,12 @@ async function forgetNote(manager: StateManager): Promise<void> {
 /** Finds the forgotten note in the history, erases it there, and checks that Bob's note stays. */
 async function checkHistory(manager: StateManager): Promise<void> {
   const memory = createForgetting(manager, manager.document(assistantDocument))
-  assert.deepEqual(await memory.find(about.refersTo), [], 'the document itself has it no longer')
-  const found = JSON.stringify(await memory.findInHistory(about.partsAbout))
+  assert.deepEqual(await memory.find(ALICE), [], 'the document itself has it no longer')
+  const found = JSON.stringify(await memory.findInHistory(ALICE))
   assert.match(found, new RegExp(SECRET))
   assert.doesNotMatch(found, /harmless/)
   await memory.eraseHistory()
-  assert.deepEqual(await memory.findInHistory(about.partsAbout), [])
+  assert.deepEqual(await memory.findInHistory(ALICE), [])
   const { document } = await manager.document(assistantDocument).load()
   assert.deepEqual(
     document.memory.map(({ text }) => text),
@@ -80,8 +82,8 @@ describe('the history of the assistant, when a person is erased', () => {
     const { dir, copy, memory, original, hasRead, letWrite } = await startCopy(t)
     copy.start()
     await hasRead
-    await original.erase(about.refersTo)
-    const erased = memory.erase(about.refersTo)
+    await original.erase(ALICE)
+    const erased = memory.erase(ALICE)
     letWrite()
     await erased
     assert.deepEqual(filesWith(dir, SECRET), [])
@@ -90,6 +92,61 @@ describe('the history of the assistant, when a person is erased', () => {
     assert.match(readFileSync(join(dir, 'state.json'), 'utf8'), /harmless words/)
   })
 })
+
+describe('the document of the assistant, when a person is erased', () => {
+  test('loses their part of the content of an older file, and keeps the rest', async (t) => {
+    const { memory, state } = await openState(t)
+    await state.update((draft) => {
+      draft.extra = { contacts: [{ name: 'alice@example.com' }, { name: 'bob@example.com' }], colour: 'red' }
+    })
+    assert.deepEqual(await memory.find(ALICE), [{ name: 'alice@example.com' }])
+    await memory.erase(ALICE)
+    assert.deepEqual((await state.load()).document.extra, {
+      contacts: [{ name: 'bob@example.com' }],
+      colour: 'red',
+    })
+    await state.update((draft) => void Object.assign(draft, { extra: { contact: 'alice@example.com' } }))
+    await memory.erase(ALICE)
+    assert.equal((await state.load()).document.extra, undefined)
+    assert.deepEqual(await memory.find(ALICE), [])
+  })
+
+  test('loses results that are notes which no longer exist; only those of the person are exported', async (t) => {
+    const { memory, state } = await openState(t)
+    const result = (ref: string) => ({
+      source: 'note' as const,
+      ref,
+      text: SECRET,
+      channel: 'desk',
+      score: 1,
+    })
+    const search = {
+      id: 'search-1',
+      query: 'x',
+      channel: 'desk',
+      owner: 'operator/http',
+      time: new Date(0).toISOString(),
+    }
+    const results = [result('memory-gone'), result('memory-alice'), result('memory-bob')]
+    await state.update((draft) => {
+      draft.memory.push(note('alice', SECRET), note('bob', 'harmless words'))
+      draft.searches.push({ ...search, results })
+    })
+    const found = JSON.stringify(await memory.find(ALICE))
+    assert.deepEqual([/memory-alice/.test(found), /memory-(gone|bob)/.test(found)], [true, false])
+    await memory.erase(ALICE)
+    const { searches } = (await state.load()).document
+    assert.deepEqual(searches, [{ ...search, results: [result('memory-bob')] }])
+  })
+})
+
+async function openState(t: TestContext) {
+  const documents = createStateManager({ dir: await createFolder(t), documents: [assistantDocument] })
+  cleanup(t, () => documents.close())
+  const state = documents.document(assistantDocument)
+  await state.load()
+  return { state, memory: createForgetting(documents, state) }
+}
 
 /** A document with a note of Alice, and a copy of it, which reads the document and then waits for `letWrite`. */
 async function startCopy(t: TestContext) {

@@ -1,18 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Json, toJson } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { StateDocument } from '../documents/document.ts'
 import type { StateManager } from '../documents/manager.ts'
 import { type AssistantState, assistantDocument } from './assistant-state.ts'
 
-/** Whether a record belongs to the person. `keys`: its fields that may name its owner. */
-type IsTheirs = (record: Json, keys: readonly string[]) => boolean
+/** Recognises what is about the person. */
+type AboutPerson = {
+  /** Whether a record is theirs. `names`: the values of its fields that may identify them, such as its owner. */
+  isTheirs(record: Json, names: readonly string[]): boolean
+  /** The parts of a value that are about them. */
+  partsOf(value: Json): Json[]
+  /** The value without these parts; undefined if nothing remains. */
+  without(value: Json): Json | undefined
+}
 
 /** Changes between two pauses in which other work can run. */
 const CHANGES_PER_TURN = 200
 
 /**
- * Finds and removes the assistant's data about one person, including earlier versions of its document. `apart` runs an erasure while
- * nothing else writes the document from a copy.
+ * Finds and removes the assistant's data about one person, including earlier versions of its document.
+ * `apart` is for the copy in the data directory: it runs the erasure between two updates of the copy, so that an
+ * update in progress does not bring the data back. By default the erasure runs at once.
  */
 export function createForgetting(
   documents: Pick<StateManager, 'changes' | 'forgetHistory'>,
@@ -21,15 +29,19 @@ export function createForgetting(
 ) {
   const { name } = assistantDocument
   return {
-    find: async (isTheirs: IsTheirs): Promise<Json[]> =>
-      divide((await state.load()).document, isTheirs).theirs,
-    erase: (isTheirs: IsTheirs): Promise<void> =>
+    find: async (about: AboutPerson): Promise<Json[]> => divide((await state.load()).document, about).theirs,
+    erase: (about: AboutPerson): Promise<void> =>
       apart(async () => {
-        await state.update((draft) => void Object.assign(draft, divide(draft, isTheirs).others))
+        await state.update((draft) => {
+          const { extra, ...others } = divide(draft, about).others
+          Object.assign(draft, others)
+          if (extra) draft.extra = extra
+          else delete draft.extra
+        })
         await documents.forgetHistory(name)
       }),
-    /** Finds the parts of earlier versions, such as notes that were forgotten since. */
-    async findInHistory(partsOf: (value: Json) => Json[]): Promise<Json[]> {
+    /** Searches earlier versions, which may have notes that were forgotten since. Returns the parts about the person. */
+    async findInHistory({ partsOf }: Pick<AboutPerson, 'partsOf'>): Promise<Json[]> {
       const found: Json[] = []
       let count = 0
       for await (const { seq, time, patch = [], document } of documents.changes(name)) {
@@ -44,42 +56,65 @@ export function createForgetting(
   }
 }
 
-/**
- * The entries of the person, and the lists without them. Searches of others stay, without the results
- * that are about the person.
- */
-function divide({ memory, delegations, schedules, searches }: AssistantState, isTheirs: IsTheirs) {
+/** Divides the document into the parts about the person, and the content without them. */
+function divide({ memory, delegations, schedules, searches, extra }: AssistantState, about: AboutPerson) {
   const theirs: Json[] = []
-  const without = <T extends object>(list: readonly T[], keysOf: (one: T) => (string | undefined)[]) =>
-    list.filter((one) => {
-      const keys = keysOf(one).filter((key) => key !== undefined)
-      const isMatch = isTheirs(toJson(one), keys)
-      if (isMatch) theirs.push(toJson(one))
-      return !isMatch
-    })
+  const without = <T extends object>(list: readonly T[], namesOf: (one: T) => (string | undefined)[]) => {
+    const ofPerson = new Set(
+      list.filter((one) => {
+        const names = namesOf(one).filter((name) => name !== undefined)
+        return about.isTheirs(toJson(one), names)
+      }),
+    )
+    theirs.push(...[...ofPerson].map(toJson))
+    return list.filter((one) => !ofPerson.has(one))
+  }
   const notes = without(memory, ({ owner }) => [owner])
+  const dividedSearches = divideSearches(searches, about, { before: idsOf(memory), after: idsOf(notes) })
+  theirs.push(...dividedSearches.theirs)
   const others = {
     memory: notes,
     delegations: without(delegations, ({ owner, takenBy }) => [owner, takenBy]),
     schedules: without(schedules, ({ by }) => [by?.id]),
-    searches: searches.flatMap((search) => {
-      const { results, ...rest } = search
-      if (without([rest], ({ owner }) => [owner]).length === 0) return []
-      const remaining = results.filter(
-        (result) => !isOfRemovedNote(result, memory, notes) && !isTheirs(toJson(result), [result.ref]),
-      )
-      const removed = results.filter((result) => !remaining.includes(result))
-      if (removed.length > 0) theirs.push(toJson({ id: search.id, results: removed }))
-      return [{ ...search, results: remaining }]
-    }),
+    searches: dividedSearches.others,
+    extra: extra && extraWithout(extra, about),
+  }
+  if (extra) theirs.push(...about.partsOf(extra))
+  return { theirs, others }
+}
+
+type Searches = AssistantState['searches']
+const idsOf = (notes: AssistantState['memory']) => new Set(notes.map(({ id }) => id))
+
+/**
+ * Searches of others stay, without the results about the person, and without notes that no longer exist, because
+ * their owners are unknown. Searches of the person are found without their results, which may be about others.
+ */
+function divideSearches(
+  searches: Searches,
+  about: AboutPerson,
+  notes: { before: ReadonlySet<string>; after: ReadonlySet<string> },
+) {
+  const theirs: Json[] = []
+  const others: Searches = []
+  for (const search of searches) {
+    const { results, ...rest } = search
+    if (about.isTheirs(toJson(rest), rest.owner === undefined ? [] : [rest.owner])) {
+      theirs.push(toJson(rest))
+      continue
+    }
+    const isLost = ({ source, ref }: (typeof results)[number]) => source === 'note' && !notes.after.has(ref)
+    const isTheirResult = (result: (typeof results)[number]) =>
+      (isLost(result) && notes.before.has(result.ref)) || about.isTheirs(toJson(result), [result.ref])
+    const found = results.filter(isTheirResult)
+    if (found.length > 0) theirs.push(toJson({ id: search.id, results: found }))
+    const remaining = results.filter((result) => !isLost(result) && !isTheirResult(result))
+    others.push({ ...search, results: remaining })
   }
   return { theirs, others }
 }
 
-type Result = AssistantState['searches'][number]['results'][number]
-type Notes = AssistantState['memory']
-
-function isOfRemovedNote({ source, ref }: Result, before: Notes, after: Notes): boolean {
-  const has = (notes: Notes) => notes.some(({ id }) => id === ref)
-  return source === 'note' && has(before) && !has(after)
+function extraWithout(extra: JsonObject, about: AboutPerson): JsonObject | undefined {
+  const rest = about.without(extra)
+  return isJsonObject(rest) ? rest : undefined
 }

@@ -7,6 +7,7 @@ import { isCommandLine, viewerOf } from '../../core/viewer.ts'
 import { nextId } from '../../lib/next-id.ts'
 import { type AssistantState, byId, type Change, LIMITS, notFound, requireText } from './assistant-state.ts'
 import type * as operations from './operations.ts'
+import type { Search } from './records.ts'
 
 /** Stores, finds and removes notes. */
 export function createNotes(deps: {
@@ -59,6 +60,7 @@ export function createNotes(deps: {
           const found = byId(draft.memory, id)
           if (!sees(found.owner)) throw notFound(id)
           draft.memory = draft.memory.filter((one) => one !== found)
+          draft.searches = draft.searches.map((search) => withoutNote(search, id))
           return found
         },
         () => ({ event: 'note_forgotten', channel: channelOf(call), id }),
@@ -66,6 +68,11 @@ export function createNotes(deps: {
       return { text: `Forgot ${note.id}: ${note.text}`, note }
     },
   } satisfies Partial<ServiceOf<typeof operations.assistant>>
+}
+
+/** A search whose results have no text of a note that was removed. */
+function withoutNote(search: Search, id: string): Search {
+  return { ...search, results: search.results.filter(({ source, ref }) => source !== 'note' || ref !== id) }
 }
 
 /** Whether notes of this owner are from an unverified sender: then the owner is `gateway/conversation`. */

@@ -10,12 +10,22 @@ export type Lines = {
   filter(isKept: (entry: LogEntry) => boolean): Promise<void>
 }
 
+/**
+ * Recognises what is about a person. `names`: the values of the fields of a record that may identify
+ * them. `partsOf` and `without` divide a value.
+ */
+type AboutPerson = {
+  isTheirs(record: Json, names: readonly string[]): boolean
+  partsOf(value: Json): Json[]
+  without(value: Json): Json | undefined
+}
+
 /** The assistant's memory: its document, or the copy of it in a data directory. */
 export type AssistantMemory = {
-  find(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<Json[]>
-  erase(isTheirs: (record: Json, keys: readonly string[]) => boolean): Promise<void>
-  /** Finds the parts of earlier versions that `partsOf` returns. */
-  findInHistory(partsOf: (value: Json) => Json[]): Promise<Json[]>
+  find(about: AboutPerson): Promise<Json[]>
+  erase(about: AboutPerson): Promise<void>
+  /** Finds the parts of earlier versions that are about the person. */
+  findInHistory(about: Pick<AboutPerson, 'partsOf'>): Promise<Json[]>
   /** Removes all earlier versions. */
   eraseHistory(): Promise<void>
 }
@@ -92,25 +102,26 @@ function mentionsPerson(entry: LogEntry, { about }: Subject): boolean {
 
 /** The document, and its history, which may have what the document no longer has. */
 function memoryPlaces(name: string, where: Place['where'], memory: AssistantMemory): Place[] {
-  const isTheirs =
-    ({ about }: Subject) =>
-    (record: Json, keys: readonly string[]) =>
-      about.refersTo(record) || keys.some(about.isInKey)
+  const aboutPerson = ({ about }: Subject): AboutPerson => ({
+    isTheirs: (record, names) => about.refersTo(record) || names.some(about.isInKey),
+    partsOf: about.partsAbout,
+    without: about.without,
+  })
   return [
     definePlace<Json>({
       name,
       where,
       async *find(subject) {
-        yield await memory.find(isTheirs(subject))
+        yield await memory.find(aboutPerson(subject))
       },
       record: (record) => record,
-      erase: (_, subject) => memory.erase(isTheirs(subject)),
+      erase: (_, subject) => memory.erase(aboutPerson(subject)),
     }),
     definePlace<Json>({
       name: `history of the ${name}`,
       where,
       async *find(subject) {
-        yield await memory.findInHistory(subject.about.partsAbout)
+        yield await memory.findInHistory(aboutPerson(subject))
       },
       record: (part) => part,
       erase: () => memory.eraseHistory(),
