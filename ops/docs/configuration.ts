@@ -56,7 +56,7 @@ export function configurationPage(): string {
     '## `gateways`',
     'A gateway connects a source of messages. Its key is its name. `transport` is required and names its kind.',
     '### Every gateway',
-    keyTable(keysOf(only(gatewaySchemas(schema)[0]?.[1] ?? {}, COMMON_KEYS), '')),
+    keyTable(keysOf(only(gatewaySchemas(schema)[0]?.keys ?? {}, COMMON_KEYS), '')),
     ...gatewaySections(schema),
     ...sections.flatMap(([name, section]) => sectionOf(name, objectOf(section))),
     ...sharedKeySections(schema),
@@ -70,16 +70,17 @@ export function configurationPage(): string {
 }
 
 /** The kinds of gateways, with the schema of their keys. */
-function gatewaySchemas(schema: JsonObject): [kind: string, keys: JsonObject][] {
+function gatewaySchemas(schema: JsonObject): { kind: string; keys: JsonObject }[] {
   const { allOf } = objectOf(objectOf(objectOf(schema.properties).gateways).additionalProperties)
   return listOf(allOf).map((branch) => {
-    return [String(objectOf(objectOf(objectOf(branch.if).properties).transport).const), objectOf(branch.then)]
+    const { transport } = objectOf(objectOf(branch.if).properties)
+    return { kind: String(objectOf(transport).const), keys: objectOf(branch.then) }
   })
 }
 
 function gatewaySections(schema: JsonObject): string[] {
-  return gatewaySchemas(schema).flatMap(([kind, gatewaySchema]) => {
-    const keys = keysOf(without(gatewaySchema, ['transport', ...COMMON_KEYS]), '')
+  return gatewaySchemas(schema).flatMap(({ kind, keys: own }) => {
+    const keys = keysOf(without(own, ['transport', ...COMMON_KEYS]), '')
     return [
       `### \`transport: ${kind}\``,
       guideOf(`transport: ${kind}`),
@@ -91,8 +92,8 @@ function gatewaySections(schema: JsonObject): string[] {
 /** A section for each key of `SHARED`, with the schema of one of the sections that have it. */
 function sharedKeySections(schema: JsonObject): string[] {
   const { items } = objectOf(objectOf(schema.properties).routes)
-  const [, webhook = {}] = gatewaySchemas(schema).find(([kind]) => kind === 'webhook') ?? []
-  const parents: Record<string, JsonObject> = { match: objectOf(items), verify: webhook }
+  const webhook = gatewaySchemas(schema).find(({ kind }) => kind === 'webhook')
+  const parents: Record<string, JsonObject> = { match: objectOf(items), verify: webhook?.keys ?? {} }
   return Object.entries(SHARED).flatMap(([name, text]) => {
     const keySchema = objectOf(objectOf(objectOf(parents[name]).properties)[name])
     const keys = [...keysOf(keySchema, ''), ...openKeys(keySchema)]

@@ -30,16 +30,19 @@ function factsOf(name: string): string {
 
 /** A row for each heading of level 2 that has codes. */
 function areaTable(sections: readonly string[]): string {
-  const areas: [name: string, codes: string[]][] = []
+  const areas: { name: string; codes: string[] }[] = []
   for (const section of sections) {
     const [, level = '', heading = ''] = /^(##+) (.+)$/m.exec(section) ?? []
-    if (level === '##') areas.push([heading, []])
+    if (level === '##') areas.push({ name: heading, codes: [] })
     const [, name] = SECTION.exec(section) ?? []
-    if (name !== undefined) areas.at(-1)?.[1].push(`[${code(name)}](#${name})`)
+    if (name !== undefined) areas.at(-1)?.codes.push(`[${code(name)}](#${name})`)
   }
-  const rows = areas.filter(([, codes]) => codes.length > 0)
+  const rows = areas.filter(({ codes }) => codes.length > 0)
   return table(
     ['area', 'codes'],
-    rows.map(([name, codes]) => [`[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`, codes.join(', ')]),
+    rows.map(({ name, codes }) => [
+      `[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`,
+      codes.join(', '),
+    ]),
   )
 }

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { type FileResult, RESULTS } from './result.ts'
 import { type Usage, usageSoFar } from './usage.ts'
 
-type Counts = Pick<FileResult, 'tests' | 'skipped' | 'failures'>
+export type Counts = Pick<FileResult, 'tests' | 'skipped' | 'failures'>
 type Current = { file: string; isAlone: boolean; began: number; usage: Usage; counted(counts: Counts): void }
 
 let current: Current | undefined

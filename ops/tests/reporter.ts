@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
-import { endSuite } from './current.ts'
+import { type Counts, endSuite } from './current.ts'
 
 /**
  * Collects the events of the tests in a lane, and passes the counts and failures of each file to
@@ -9,21 +9,25 @@ import { endSuite } from './current.ts'
  * Prints nothing.
  */
 export default async function* reporter(events: AsyncIterable<TestEvent>) {
-  let [tests, skipped]: [number, number] = [0, 0]
-  let failures: string[] = []
+  let counts = noCounts()
   const path: string[] = []
   for await (const { type, data } of events) {
     if (type === 'test:start') path.splice(data.nesting, path.length, data.name)
-    else if (type === 'test:diagnostic' && data.message.startsWith('Error: ')) failures.push(data.message)
+    else if (type === 'test:diagnostic' && data.message.startsWith('Error: '))
+      counts.failures.push(data.message)
     else if (type === 'test:fail' || type === 'test:pass') {
-      if (data.details.type !== 'suite') tests++
-      if (data.skip !== undefined) skipped++
-      if (type === 'test:fail' && data.todo === undefined) failures.push(...explain(data, path))
+      if (data.details.type !== 'suite') counts.tests++
+      if (data.skip !== undefined) counts.skipped++
+      if (type === 'test:fail' && data.todo === undefined) counts.failures.push(...explain(data, path))
       if (data.nesting > 0 || data.details.type !== 'suite') continue
-      if (endSuite(data.name, { tests, skipped, failures })) [tests, skipped, failures] = [0, 0, []]
-    } else if (type === 'test:summary') endSuite(undefined, { tests, skipped, failures })
+      if (endSuite(data.name, counts)) counts = noCounts()
+    } else if (type === 'test:summary') endSuite(undefined, counts)
   }
   yield ''
+}
+
+function noCounts(): Counts {
+  return { tests: 0, skipped: 0, failures: [] }
 }
 
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data']

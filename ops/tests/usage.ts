@@ -14,7 +14,8 @@ subscribe('child_process', () => {
 export function usageSoFar(): Usage {
   try {
     const childrenOf = Map.groupBy(runningProcesses(), ({ parent }) => parent)
-    let [user, system] = [0, 0]
+    let user = 0
+    let system = 0
     const add = (all: readonly Running[] = []) => {
       for (const { id, ...times } of all) {
         user += times.user

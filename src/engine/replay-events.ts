@@ -143,7 +143,8 @@ async function boundary(
   end: number,
   holds: (event: Event) => boolean,
 ): Promise<number> {
-  let [low, high] = [0, end]
+  let low = 0
+  let high = end
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const [next] = (await topics.tail(topic, middle, 1, partition)).items

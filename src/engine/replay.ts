@@ -26,7 +26,10 @@ export function createReplay(deps: {
     if (gateway !== undefined) requireGateway(caller, gateway)
     /** Newest first. The oldest are routed first; the rest waits for the next call. */
     const found: NewJob[] = []
-    let [unrouted, answered, seen, more] = [0, 0, 0, 0]
+    let unrouted = 0
+    let answered = 0
+    let seen = 0
+    let more = 0
     let before: string | undefined
     do {
       signal.throwIfAborted()

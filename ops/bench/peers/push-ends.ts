@@ -27,7 +27,8 @@ servePeer({
     const { count } = schema.parse(params)
     const warmUp = Math.floor(count / 10)
     const { promise, resolve } = Promise.withResolvers<{ rate: number }>()
-    let [requests, start] = [0, 0]
+    let requests = 0
+    let start = 0
     onRequest = () => {
       requests++
       if (requests === warmUp) start = performance.now()

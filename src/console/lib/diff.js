@@ -44,7 +44,8 @@ function changed(a, b, offset) {
       longest[i][j] =
         a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1])
   const found = []
-  let [i, j] = [0, 0]
+  let i = 0
+  let j = 0
   while (i < a.length || j < b.length) {
     if (i < a.length && j < b.length && a[i] === b[j])
       found.push({ kind: 'same', line: a[i], before: offset + i++ + 1, after: offset + j++ + 1 })

@@ -64,17 +64,15 @@ function createTail(filter) {
   const end = new AbortController()
   const rows = createRows()
   const { search, changed } = createSearch(end.signal)
-  let [view, timer, missed] = [undefined, undefined, 0]
+  let view
+  let missed = 0
+  const { updateSoon, stop } = createThrottle(() => update())
   const update = () => {
-    timer = undefined
     if (end.signal.aborted || !view) return
     if (rows.fresh() > 0 && !view.isInUse()) showFresh()
     // A copy, because rows of the same array are not rendered again, and their outcomes change.
     view.update({ ...paging.state(), rows: [...rows.all()], fresh: rows.fresh(), missed })
     if (rows.fresh() > 0) updateSoon()
-  }
-  const updateSoon = () => {
-    timer ??= setTimeout(update, UPDATE_INTERVAL)
   }
   const paging = createPaging({ filter, rows, search, update, signal: end.signal })
   const showFresh = () => {
@@ -135,15 +133,30 @@ function createTail(filter) {
     close() {
       end.abort()
       closeStream()
-      clearTimeout(timer)
+      stop()
     },
+  }
+}
+
+/** Calls `update` at most once per `UPDATE_INTERVAL`, at its end. */
+function createThrottle(update) {
+  let timer
+  return {
+    updateSoon() {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        update()
+      }, UPDATE_INTERVAL)
+    },
+    stop: () => clearTimeout(timer),
   }
 }
 
 /** The visible rows, newest first, and new ones that are not visible yet. */
 function createRows() {
   const byId = new Map()
-  let [rows, fresh] = [[], []]
+  let rows = []
+  let fresh = []
   const add = (messages) => {
     const added = messages.filter(({ id }) => !byId.has(id))
     for (const message of added) byId.set(message.id, message)
@@ -203,8 +216,11 @@ function createSearch(signal) {
 
 /** Loads older messages page by page. */
 function createPaging({ filter, rows, search, update, signal }) {
-  let [isEnd, isBusy] = [false, false]
-  let [next, searchedTo, error] = []
+  let isEnd = false
+  let isBusy = false
+  let next
+  let searchedTo
+  let error
   const more = async () => {
     if (isBusy || isEnd || rows.all().length >= MAX_ROWS) return
     isBusy = true

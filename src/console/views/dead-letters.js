@@ -252,7 +252,8 @@ function commonOf(texts) {
   if (others.every((text) => text === first)) return undefined
   const words = texts.map((text) => text.split(/(?<=\s)/))
   const [own, ...rest] = words
-  let [start, end] = [0, 0]
+  let start = 0
+  let end = 0
   while (start < own.length && rest.every((each) => each[start] === own[start])) start++
   const left = Math.min(...words.map(({ length }) => length)) - start
   while (end < left && rest.every((each) => each.at(-1 - end) === own.at(-1 - end))) end++

@@ -91,7 +91,8 @@ function search(asked) {
 
 /** Binary search for the first position that is not before `until`: ids sort by time, as positions do. */
 function endOf(until, end) {
-  let [low, high] = [firstFrom.get(0)?.seq ?? 0, Math.min(end, (newest.get()?.seq ?? 0) + 1)]
+  let low = firstFrom.get(0)?.seq ?? 0
+  let high = Math.min(end, (newest.get()?.seq ?? 0) + 1)
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const found = firstFrom.get(middle)

@@ -7,7 +7,8 @@ type IsBefore = (head: ReturnType<typeof parseHead>, position: number) => boolea
 /** Binary search for the last journal entry for which `isBefore` is true. Returns its position, 0 if there is none. */
 export async function lastBefore(call: Server['call'], main: string, isBefore: IsBefore): Promise<number> {
   const [last] = await call<Entry[]>('XREVRANGE', `${main}journal`, '+', '-', 'COUNT', 1)
-  let [low, high] = [0, last ? positionIn(last) : 0]
+  let low = 0
+  let high = last ? positionIn(last) : 0
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
     const [found] = await call<Entry[]>('XRANGE', `${main}journal`, `${middle}-0`, '+', 'COUNT', 1)

@@ -35,7 +35,7 @@ export function readSheet(html: string): Sheet {
   const sheet = new Map<string, { selector: string; rule: Rule }[]>()
   if (!/<style/i.test(html)) return sheet
   let count = 0
-  for (const [selectors, body] of blocksIn(cssOf(html))) {
+  for (const { selectors, body } of blocksIn(cssOf(html))) {
     const rule = ruleOf(body)
     if (rule.important.length + rule.normal.length === 0) continue
     for (const each of selectors.split(',')) {
@@ -55,7 +55,7 @@ export function readSheet(html: string): Sheet {
 export function unreadColours(html: string): { ink: boolean; paper: boolean } {
   const unread = { ink: false, paper: false }
   if (!/<style/i.test(html)) return unread
-  for (const [selectors, body] of blocksIn(cssOf(html))) {
+  for (const { selectors, body } of blocksIn(cssOf(html))) {
     if (selectors.split(',').every((each) => SIMPLE.test(bareSelector(each)))) continue
     unread.ink ||= /(?:^|[;\s])color\s*:/i.test(body)
     unread.paper ||= /background/i.test(body)
@@ -83,9 +83,11 @@ function bareSelector(selector: string): string {
     .replace(/^(?:html|body)\s+/, '')
 }
 
+type Block = { selectors: string; body: string }
+
 /** The blocks of a style sheet. Those in media queries for all screens replace the surrounding block. */
-function blocksIn(css: string): [selectors: string, body: string][] {
-  const blocks: [string, string][] = []
+function blocksIn(css: string): Block[] {
+  const blocks: Block[] = []
   /** Whether the open blocks apply. */
   const open: boolean[] = []
   let start = 0
@@ -98,7 +100,8 @@ function blocksIn(css: string): [selectors: string, body: string][] {
       if (before.startsWith('@')) open.push(isMedia && /^@media\s+(?:only\s+)?(?:all|screen)$/i.test(before))
       else {
         const end = css.indexOf('}', at)
-        if (open.every(Boolean)) blocks.push([before, css.slice(at + 1, end === -1 ? undefined : end)])
+        if (open.every(Boolean))
+          blocks.push({ selectors: before, body: css.slice(at + 1, end === -1 ? undefined : end) })
         if (end === -1) break
         at = end
       }
