@@ -59,7 +59,7 @@ function parseHours(text: string): Opening[] {
   for (const part of text.split(/[,;]/)) {
     const match = PART.exec(part)
     if (!match?.[0].trim()) throw new Error(`"${part.trim()}" is not of the form "Mon-Fri 09:00-17:00"`)
-    const [, first, last = first, opens, closes] = match
+    const [, first, last, opens, closes] = match
     if (first !== undefined) pendingDays.push(...daysBetween(first, last ?? first))
     if (opens === undefined || closes === undefined) continue
     if (pendingDays.length > 0) currentDays = pendingDays

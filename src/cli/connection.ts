@@ -44,7 +44,9 @@ export async function ask(
 
 /** Connects to the running daemon. Throws `not_running`. */
 export async function connect(environs: Environs) {
-  const { dataDir, token = readText(dataDir, 'control-token') } = await locate(environs)
+  const located = await locate(environs)
+  const { dataDir } = located
+  const token = located.token ?? readText(dataDir, 'control-token')
   const file = readDaemonFile(dataDir)
   if (!file) throw new TriviumError('not_running', { path: dataDir })
   const nonce = randomBytes(16).toString('base64url')

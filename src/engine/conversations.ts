@@ -50,10 +50,12 @@ export function createConversations(deps: {
   }
 
   return {
-    async list({ limit, before, unanswered, answerable = unanswered, ...filter }, { caller }) {
+    async list({ limit, before, unanswered, answerable, ...filter }, { caller }) {
       const known = new Map<string, Found[]>()
       const wanted = searchOf(filter, caller)
-      const search = { ...wanted, ...(answerable && onlyOf(wanted, deps.answerable())), before, limit: PAGE }
+      const isOnlyAnswerable = answerable ?? unanswered
+      const ofGateways = isOnlyAnswerable ? onlyOf(wanted, deps.answerable()) : {}
+      const search = { ...wanted, ...ofGateways, before, limit: PAGE }
       const next = await collect(search, (one) => {
         const key = JSON.stringify([one.message.gateway, one.message.conversation])
         const earlier = known.get(key)

@@ -72,9 +72,10 @@ export function createEvents(deps: {
 }
 
 /** The source of an event: the calling skill, else the message's gateway, the token, or the interface. */
-function emitterOf({ by, message, caller: { kind, id = kind, skills } }: Call): string {
+function emitterOf({ by, message, caller: { kind, id, skills } }: Call): string {
   const isNamed = skills !== undefined || kind === 'route' || kind === 'code'
-  return by ?? message?.gateway ?? (isNamed ? id : kind)
+  const ofCaller = isNamed ? (id ?? kind) : kind
+  return by ?? message?.gateway ?? ofCaller
 }
 
 type WaitArgs = Parameters<ServiceOf<typeof events>['wait']>[0]

@@ -23,11 +23,9 @@ export function createMaxDeliveries(deps: {
   now(): number
 }) {
   const { store, now } = deps
-  const run = async ({
-    id: jobId,
-    messageId: id = jobId,
-    group: gateway,
-  }: ClaimedJob): Promise<RunOutcome> => {
+  const run = async (job: ClaimedJob): Promise<RunOutcome> => {
+    const { group: gateway } = job
+    const id = job.messageId ?? job.id
     const round = roundOf(await store.journal.history(id))
     const note = (what: string): readonly Note[] => [{ at: now(), road: 'receive', what }]
     // An operator retried the dead letter.

@@ -63,8 +63,9 @@ export async function checkSlack(
     }
   }
   if (health) {
-    const { ok, detail = ok ? 'connected' : 'not connected' } = health()
-    add(options.mode === 'socket' ? 'Slack socket' : 'Slack requests', ok, detail)
+    const { ok, detail } = health()
+    const state = ok ? 'connected' : 'not connected'
+    add(options.mode === 'socket' ? 'Slack socket' : 'Slack requests', ok, detail ?? state)
   }
   return checks
 }

@@ -14,7 +14,8 @@ type CancelArgs = Parameters<ServiceOf<typeof operations.sends>['cancel']>[0]
  * have the key.
  */
 export async function findSend(records: Records, args: CancelArgs, call: Call): Promise<PlannedSend> {
-  const { id, key = id ?? '', gateway, messageId } = args
+  const { id, gateway, messageId } = args
+  const key = args.key ?? id ?? ''
   const byId = id === undefined ? undefined : await records.find(id)
   if (byId && isVisible(byId, call)) return byId
   const [first, ...others] = await waitingWith(records, { ...args, key }, call)

@@ -33,8 +33,10 @@ export function createTrim({ run, call, roots }: Server) {
   }
 
   async function trimTopic(topic: string, policy: ShardRetention): Promise<number> {
-    const { journal, topics = {}, topicMaxCount = journal.maxCount } = policy
-    const { maxAge = journal.maxAge, maxCount = topicMaxCount } = ownOf(topics, topic) ?? {}
+    const { journal, topics = {} } = policy
+    const own = ownOf(topics, topic)
+    const maxAge = own?.maxAge ?? journal.maxAge
+    const maxCount = own?.maxCount ?? policy.topicMaxCount ?? journal.maxCount
     const args = [SLICE, maxAge, maxCount, randomDigest()]
     const [removed, alive] = await run<[number, number]>('trim-topic', roots.topic(topic), ...args)
     if (alive === 0) await call('SREM', names, topic)

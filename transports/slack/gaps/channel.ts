@@ -43,7 +43,9 @@ export function channelOf({ payload, workspace: { team } }: Delivery): Channel |
   const event = objectAt(payload, 'event')
   if (event.type !== 'message' && event.type !== 'app_mention') return undefined
   if (event.subtype === 'message_changed' || event.subtype === 'message_deleted') return undefined
-  const [channel, ts, root = ts] = ['channel', 'ts', 'thread_ts'].map((key) => textAt(event, key))
+  const channel = textAt(event, 'channel')
+  const ts = textAt(event, 'ts')
+  const root = textAt(event, 'thread_ts') ?? ts
   const at = Number(ts)
   if (channel === undefined || root === undefined || Number.isNaN(at)) return undefined
   const type = textAt(event, 'channel_type')
