@@ -16,8 +16,14 @@ const RESERVED = new Set([...GLOBAL_NAMES, 'args', 'follow', 'help', 'version'])
 /** The properties of an object in JSON Schema, and which are required. */
 export type ArgumentSchema = { properties: Record<string, JsonObject>; required: readonly string[] }
 
-/** A flag and the arguments that get its value, each as a path: `['set', 'next_action']`. */
-export type Flag = { option: Option; places: string[][]; isRequired: boolean; none?: string | undefined }
+/** A flag and the arguments that get its value, each as a path: `['set', 'next_action']`. `isUnless`: they get true without it. */
+export type Flag = {
+  option: Option
+  places: string[][]
+  isRequired: boolean
+  none?: string | undefined
+  isUnless?: true
+}
 
 /** How a flag is given. `isHidden`: it works, but is not in the help. */
 type FlagDeclaration = Spoken & { isHidden?: true }
@@ -58,6 +64,10 @@ export function flagsOf({ properties, required }: ArgumentSchema, args?: ZodType
     for (const [field, how] of Object.entries(spoken.fields ?? {}))
       add([property, field], Object(Object(schema.properties)[field]), how, false)
     if (spoken.fields) continue
+    if (spoken.unless !== undefined) {
+      const option = new Option(`--${spoken.unless}`, spoken.help)
+      flags.set(spoken.unless, { option, places: [[property]], isRequired: false, isUnless: true })
+    }
     add([property], schema, spoken, required.includes(property))
     // The name of the argument works too.
     if (spoken.flag !== undefined)
@@ -85,9 +95,9 @@ export function addFlags(command: Command, flags: readonly Flag[], schema: Argum
 /** The arguments that the options of a command line give. */
 export function readFlags(flags: readonly Flag[], options: JsonObject): JsonObject {
   const args: JsonObject = {}
-  for (const { option, places, none } of flags) {
-    const given = options[option.attributeName()]
-    if (given === undefined) continue
+  for (const { option, places, none, isUnless } of flags) {
+    const given = isUnless ? options[option.attributeName()] === undefined : options[option.attributeName()]
+    if (given === undefined || (isUnless && !given)) continue
     const value = none !== undefined && given === none ? null : given
     for (const [property = '', field] of places)
       args[property] = field === undefined ? value : { ...Object(args[property]), [field]: value }

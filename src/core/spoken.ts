@@ -17,6 +17,8 @@ export type Spoken = {
   help?: string
   /** The default on the command line, where a screen shows the result. */
   usual?: number
+  /** The flag without which the command line gives true. `help` describes it. */
+  unless?: string
   /** Takes several values, each as it is; commas do not separate them. */
   several?: true
   /** The word that stands for null. */

@@ -3,6 +3,9 @@ import type { Event, NewEvent } from './event.ts'
 import type { Json } from './json.ts'
 import type { Accepted, Message, NewMessage } from './message.ts'
 import type { MessageQuery, Outcome } from './message-query.ts'
+import type { Note } from './note.ts'
+
+export type { Note }
 
 /**
  * The store port. `test/contract/store.contract.ts` is its contract. A resolved write is durable. Each method throws `store_unavailable`
@@ -97,9 +100,6 @@ export type FoundMessages = { found: { message: Message; outcome: Outcome }[]; n
 
 /** `countedTo`: earlier times are not counted yet; absent if all are. */
 export type CountedTimes = { counts: { at: number; count: number }[]; countedTo?: number }
-
-/** One entry of a message's history: time, road and event. */
-export type Note = { at: number; road: 'dispatch' | 'receive' | 'outbox'; what: string; detail?: Json }
 
 export type ReceiveQueue = {
   /** Takes the oldest match. With `lease` (ms) it is redelivered unless acknowledged. The history records this, and `by` whom. */

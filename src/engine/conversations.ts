@@ -18,12 +18,13 @@ type Found = FoundMessages['found'][number]
 
 /**
  * Conversations: messages and replies, from the journal and its histories. `answerable`: the gateways whose senders can be
- * answered.
+ * answered. `isOneOff`: whether a conversation is only one delivery of a machine.
  */
 export function createConversations(deps: {
   store: Pick<Store, 'journal'>
   answerable(): readonly string[]
   unanswerable(message: Message): string | undefined
+  isOneOff(message: Message): boolean
 }): ServiceOf<typeof conversations> {
   const { journal } = deps.store
   const waitingStateOf = createWaitingState(journal, (message) => deps.unanswerable(message) === undefined)
@@ -53,10 +54,10 @@ export function createConversations(deps: {
     async list({ limit, before, unanswered, answerable, ...filter }, { caller }) {
       const known = new Map<string, Found[]>()
       const wanted = searchOf(filter, caller)
-      const isOnlyAnswerable = answerable ?? unanswered
-      const ofGateways = isOnlyAnswerable ? onlyOf(wanted, deps.answerable()) : {}
-      const search = { ...wanted, ...ofGateways, before, limit: PAGE }
+      const isOfPeople = unanswered ?? (answerable && !isNamed(filter))
+      const search = { ...wanted, ...(isOfPeople && onlyOf(wanted, deps.answerable())), before, limit: PAGE }
       const next = await collect(search, (one) => {
+        if (isOfPeople && deps.isOneOff(one.message)) return true
         const key = JSON.stringify([one.message.gateway, one.message.conversation])
         const earlier = known.get(key)
         if (earlier) earlier.push(one)
@@ -96,6 +97,16 @@ export function createConversations(deps: {
     },
   }
 }
+
+/** Whether a filter names what it wants. Of that, the conversations of machines are shown too. */
+function isNamed({ search, ...filter }: NamingFilter): boolean {
+  return [filter, search ?? {}].some(
+    ({ gateway, transport, conversation }: NamingFilter) =>
+      (gateway ?? transport ?? conversation) !== undefined,
+  )
+}
+
+type NamingFilter = { gateway?: string; transport?: string; conversation?: string; search?: NamingFilter }
 
 /** The gateways of a search that are among `names`. */
 function onlyOf({ gateways }: { gateways?: readonly string[] | undefined }, names: readonly string[]) {

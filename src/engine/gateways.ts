@@ -41,8 +41,7 @@ export function createGateways<Host>(options: {
     get: (name: string) => running.get(name)?.transport,
     spec: (name: string) => running.get(name)?.spec,
     names: () => [...running.keys()],
-    /** Why a message cannot be answered; undefined if it can. */
-    unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
+    ...answersOf(kinds),
     /** The gateways that can answer at all. */
     answerable: () =>
       [...running.values()].filter(({ spec }) => canAnswer(spec, kinds)).map(({ spec }) => spec.name),
@@ -96,6 +95,16 @@ export function createGateways<Host>(options: {
 /** Whether a restart may repair something: not if the gateway works and senders connect to it. */
 function canRestart({ transport, failure }: Running): boolean {
   return failure !== undefined || transport?.hasConnection !== false
+}
+
+function answersOf(kinds: ReadonlyMap<string, Pick<TransportKind, 'unanswerable'>>) {
+  return {
+    /** Why a message cannot be answered; undefined if it can. */
+    unanswerable: (message: Message) => kinds.get(message.transport)?.unanswerable?.(message),
+    /** Whether a delivery of a machine is a conversation of its own, made only to be dispatched in parallel. */
+    isOneOff: ({ transport, conversation, id }: Message) =>
+      conversation === id && kinds.get(transport)?.unanswerable !== undefined,
+  }
 }
 
 /** A transport with a rule about answers only answers senders that wait for the result. */

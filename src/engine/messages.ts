@@ -67,11 +67,12 @@ export function createMessages(deps: {
       requireGateway(caller, message.gateway)
       // Read before the history, which then has the entries that led to it.
       const [outcome] = await store.journal.outcomes([id])
-      const [notes, events, pushes] = await Promise.all([
+      const [all, events, pushes] = await Promise.all([
         store.journal.history(id),
         groupsPast(id),
         deps.pushed(id),
       ])
+      const notes = all.filter(({ road }) => road !== 'push')
       const running = deps.attempts.of(id)
       const holds = holdsOf(message, {
         outcome,

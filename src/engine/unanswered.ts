@@ -61,6 +61,7 @@ export function repliesIn(inReplyTo: string, notes: readonly Note[]) {
       state,
       ...defined({
         by: by ?? before?.by,
+        approval: /^approval:([^:]+)/.exec(key)?.[1],
         error: error ?? reason ?? diagnostic,
         nextAt: typeof delay === 'number' ? at + delay : undefined,
       }),

@@ -169,6 +169,99 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
     await page.getByRole('heading', { name: /done$/ }).waitFor()
   })
 
+  test('an approval says that the call waits for pauses, and the message which pauses held it, and how its run ended', async () => {
+    const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard the gate' }))
+    const { id } = Object(body)
+    const asked = async () =>
+      [await daemon.invoke('approval-list', { status: 'pending' })].flat().length > 0 || undefined
+    await until(asked, 'a request')
+    await daemon.invoke('gateway-pause', { gateway: 'shop', reason: 'the gate is stuck', for: '2h' })
+    await daemon.invoke('route-pause', { route: 'guarded' })
+    await show('approvals')
+    const request = page.getByRole('article').filter({ hasText: 'guard the gate' })
+    await request
+      .getByText('Once approved: It runs when gateway shop and route guarded are resumed.')
+      .waitFor()
+    await request.getByRole('button', { name: /^Approve/ }).click()
+    await dialog.getByText('It does not run yet.').waitFor()
+    await dialog
+      .getByText(/gateway shop is paused by control token for .*, until .*: the gate is stuck/)
+      .waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approval-paused-dialog')
+    await dialog.getByLabel('Reason').fill('I know the gate')
+    await answer('Approve echo')
+    await request.getByText(/^approved by control token .* ago: I know the gate$/).waitFor()
+    await request.getByText('It runs when gateway shop and route guarded are resumed.').waitFor()
+    // Both pauses hold it, so both count it, and the route lists it.
+    await show('configuration/guarded')
+    await page.getByRole('heading', { name: 'Waiting messages' }).waitFor()
+    await page.getByRole('list', { name: 'Waiting messages' }).getByText('guard the gate').waitFor()
+    await page.getByText(/^The gateway shop is paused by control token/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('paused-route-and-gateway')
+    await show(`messages/${id}`)
+    await page
+      .locator('.now-it')
+      .getByText('It runs when gateway shop and route guarded are resumed.')
+      .waitFor()
+    await daemon.invoke('route-resume', { route: 'guarded' })
+    await daemon.invoke('gateway-resume', { gateway: 'shop' })
+    const entries = page.getByRole('listitem')
+    await entries.filter({ hasText: /approved by control token \(console\): I know the gate/ }).waitFor()
+    await entries
+      .filter({ hasText: 'held by the pause of gateway shop by control token: the gate is stuck' })
+      .waitFor()
+    await entries.filter({ hasText: 'held by the pause of route guarded by control token' }).waitFor()
+    await page.getByText(/^It ran .* ago, in/).waitFor()
+    assert.equal(await page.getByText('Requested by:').count(), 0)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('message-held')
+    await page
+      .getByRole('link', { name: /^Echo for .*guard the gate/ })
+      .first()
+      .click()
+    await page
+      .getByRole('article')
+      .getByText(/^approved by control token/)
+      .waitFor()
+  })
+
+  test('the card of a paused gateway says who, why and until when, and its buttons stay in their places', async () => {
+    await show('gateways')
+    const card = page.getByRole('article', { name: 'shop' })
+    const place = async (name: string) =>
+      (await card.getByRole('button', { name }).boundingBox()) ?? undefined
+    const before = await place('Pause gateway shop')
+    await press('Pause gateway shop')
+    await dialog.getByLabel('Reason').fill('wrong amounts, which the bank has noticed')
+    await dialog.getByLabel('Until').selectOption('4h')
+    await answer('Pause')
+    await card.getByText(/^Paused by control token for .*, until .*: wrong amounts, which the bank/).waitFor()
+    assert.deepEqual(await place('Resume gateway shop'), before)
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('paused-gateway-card')
+    await press('Resume gateway shop')
+    await card.getByRole('button', { name: 'Pause gateway shop' }).waitFor()
+  })
+
+  test('the way back has the name of the parent, also from another list and after a reload', async () => {
+    const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'a letter' }))
+    const { id } = Object(body)
+    await show('gateways')
+    await page.getByRole('link', { name: 'shop', exact: true }).click()
+    await page.goto(`${daemon.control}/#/messages/${id}`)
+    const back = page.getByRole('navigation', { name: 'Way back' }).getByRole('link').first()
+    const name = async () => String(await back.textContent()).trim()
+    await back.waitFor()
+    assert.equal(await name(), '← Messages')
+    await page.reload()
+    await back.waitFor()
+    assert.equal(await name(), '← Messages')
+    await back.click()
+    await page.waitForURL('**/#/messages')
+  })
+
   test('a title with an unknown argument of the skill is refused with its place', async () => {
     site.write(
       'routes.yaml',

@@ -58,6 +58,21 @@ for (const kind of ['embedded', 'redis'] as const) {
       assert.equal(answered.waitingSince, undefined)
     })
 
+    test('a list has those in which somebody can be answered, others with --all or by the name of their gateway', async () => {
+      // A delivery whose sender has got the result is a conversation of its own.
+      await daemon.post('/ask', JSON.stringify({ text: 'a question of a machine' }))
+      const gateways = async (args: object) =>
+        new Set((await list(args)).map(({ gateway }: { gateway: string }) => gateway))
+      assert.deepEqual(await gateways({}), new Set(['ask', 'chat', 'shop']))
+      assert.deepEqual(await gateways({ answerable: true }), new Set(['chat']))
+      assert.deepEqual(await gateways({ answerable: true, gateway: 'shop' }), new Set(['shop']))
+      const { out } = await site.run(['conversation', 'list'])
+      assert.match(out, /please break/)
+      assert.doesNotMatch(out, /a delivery|of a machine/)
+      for (const more of [['--all'], ['--gateway', 'shop']])
+        assert.match((await site.run(['conversation', 'list', ...more])).out, /a delivery/)
+    })
+
     test('wait since the first message after the last answer, until a person answers', async () => {
       const [first] = await list({ text: 'is it lost' })
       const { conversation } = first

@@ -82,6 +82,31 @@ describe('a push subscription', { concurrency: 4 }, () => {
     assert.partialDeepStrictEqual(failed, [{ attempt: 2 }, { attempt: 1, reason: 'it answered 500' }])
   })
 
+  test('keeps all failed attempts of a message, and the success after them, by the id of the message', async (t) => {
+    const store = await openStore(t)
+    const { url, wait } = await startReceiver(t, (response, _push, count) =>
+      response.writeHead(count < 4 ? 500 : 204).end(),
+    )
+    const messages = { topic: 'gateway-message', match: { text: 'first' } }
+    const { attemptsOf, use } = await startPush(t, store, [subscription(url, messages)])
+    const [accepted] = await store.journal.accept([newMessage({ text: 'first' })])
+    const id = accepted?.id ?? ''
+    await wait(4)
+    await use([subscription(url, { topic: 'gateway-message' })])
+    // More than the report has.
+    const others = Array.from({ length: 60 }, (_, n) => newMessage({ text: `other ${n}` }))
+    await store.journal.accept(others)
+    await wait(64)
+    const found = await until(async () => {
+      const attempts = (await attemptsOf(id)).map(Object)
+      return attempts.length === 4 ? attempts : undefined
+    }, 'all attempts')
+    assert.deepEqual(
+      found.map(({ subscription, attempt, status }) => [subscription, attempt, status]),
+      [500, 500, 500, 204].map((status, index) => ['crm', index + 1, status]),
+    )
+  })
+
   test('sends a long backlog once and in order while one of its conversations fails', async (t) => {
     const store = await openStore(t)
     // More than are acknowledged in one batch.

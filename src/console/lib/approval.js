@@ -1,7 +1,9 @@
 import { invoke } from './api.js'
+import { causeOf } from './cause.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
-import { Age, act, ask, fullTime, Json, preview, useLoaded } from './parts.js'
+import { Age, act, ask, fullTime, Json, preview, took, useLoaded } from './parts.js'
+import { PauseList, PauseNames } from './pauses.js'
 import { link } from './router.js'
 
 /** The remaining time: `1 d 3 h`, `2 h 05 min`, `4 min 09 s`, `12 s`. */
@@ -52,6 +54,21 @@ export function Quote({ of: message }) {
   return html`<blockquote class="quote" aria-label="The message"><p class="dim">${from.name ?? from.address ?? from.id ?? message.from} wrote</p><p class="quoted">${words.slice(0, QUOTED)}${words.length > QUOTED && ' …'}</p></blockquote>`
 }
 
+/** How an approved run ended. `sent`: texts that are shown elsewhere. */
+export function Ran({ of: { at, ms, result, error, code }, sent }) {
+  if (code)
+    return html`<p class="dim">Its run failed <${Age} at=${at} /> ago, after ${took(ms)}.</p><p class="error">${causeOf(error)}</p>`
+  const isShown = result === undefined || (sent?.has(result) ?? false)
+  return html`<p class="dim">It ran <${Age} at=${at} /> ago, in ${took(ms)}${result === undefined && ', without a result'}.</p>
+    ${!isShown && html`<pre class="reply" tabindex="0" aria-label="Result">${result}</pre>`}`
+}
+
+/** What an approved call waits for, in a sentence. Nothing if it runs immediately. */
+export function RunsWhen({ pausedBy = [] }) {
+  if (pausedBy.length === 0) return null
+  return html`It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed.`
+}
+
 /** All arguments in full, one per line. Names in `differing` are marked. */
 export function Arguments({ args, differing = [] }) {
   const entries =
@@ -80,10 +97,11 @@ function Value({ name, value }) {
  * the reason confirms.
  */
 export async function decide(request, approve, { about, differing } = {}) {
-  const { id, title, skill, by, args } = request
+  const { id, title, skill, by, args, pausedBy = [] } = request
   const verb = approve ? 'Approve' : 'Deny'
   let reason = ''
-  const body = html`<p class="effect">${approve ? 'It runs immediately, with these arguments.' : 'It does not run; the sender gets the reason.'} <${Expiry} of=${request} />.</p>
+  const body = html`<p class="effect">${effectOf(approve, pausedBy)} <${Expiry} of=${request} />.</p>
+    ${approve && pausedBy.length > 0 && html`<${PauseList} of=${pausedBy} />`}
     <${Requester} request=${request} about=${about} />
     <${Quote} of=${request.message} />
     <${Arguments} args=${args} differing=${differing} />
@@ -95,9 +113,16 @@ export async function decide(request, approve, { about, differing } = {}) {
   if (!(await ask({ title: `${verb}: ${title}?`, body, action: `${verb} ${skill}`, danger: !approve })))
     return false
   return act(async () => {
-    await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
-    return `${skill} for ${by} is ${approve ? 'approved' : 'denied'}.`
+    const decided = await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
+    const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
+    return `${skill} for ${by} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
+}
+
+function effectOf(approve, pausedBy) {
+  if (!approve) return 'It does not run; the sender gets the reason.'
+  if (pausedBy.length === 0) return 'It runs immediately, with these arguments.'
+  return html`<b>It does not run yet.</b> <${RunsWhen} pausedBy=${pausedBy} />`
 }
 
 /** Buttons for the requests that `isSelected` selects, on other pages than the list. */

@@ -154,7 +154,9 @@ function useTrail({ items, keyOf, hrefOf, onEnd, memory, later }) {
   latest.current = { items: later ?? (() => items), onEnd }
   useEffect(() => {
     if (!hrefOf) return
+    const { path, query } = route.peek()
     trail.value = {
+      ...{ path, query },
       rows: () => latest.current.items().map((item) => ({ href: hrefOf(item), key: keyOf(item) })),
       more: () => latest.current.onEnd?.(),
       chosen(key) {

@@ -1,6 +1,7 @@
 import { invoke } from './api.js'
 import { html } from './html.js'
-import { Age, act, ask, Badge, useLoaded } from './parts.js'
+import { act, ask, useOnce } from './parts.js'
+import { usePauses } from './pauses.js'
 
 /** Asks, then cancels the running attempt on a message. */
 export async function cancelRun(id) {
@@ -62,34 +63,37 @@ export async function pauseWith({ kind, of, name, action = 'Pause' }) {
   })
 }
 
-/** A button that pauses or resumes. `kind`: of the operations; `of`: their arguments; `pill`: whether it marks what is paused. */
-export function Pause({ kind, of, name, words = ['Pause', 'Resume'], pill = true }) {
-  const {
-    value: pauses,
-    error,
-    reload,
-  } = useLoaded((signal) => invoke('pause-list', {}, signal), [kind, name])
-  // Whether it is paused is not known: neither is offered.
-  if (!pauses)
-    return error
-      ? html`<button type="button" title=${error.message} onClick=${reload}>Paused? Try again</button>`
-      : null
-  const found = pauses.find(
+/** The pause of an object; undefined if it is not paused. `of`: the arguments of the operations. */
+export function usePause({ kind, of, name }) {
+  const { value, error, reload } = usePauses()
+  const found = value?.find(
     (each) =>
       each.kind === kind && each.name === name && (kind !== 'conversation' || each.gateway === of.gateway),
   )
+  return { pause: found, isKnown: value !== undefined, error, reload }
+}
+
+/**
+ * The button that pauses or resumes, in the same place and of the same width in either state. What the pause is stands beside it, in a
+ * `PauseNote`. `kind`: of the operations; `of`: their arguments.
+ */
+export function Pause({ kind, of, name, words = ['Pause', 'Resume'], isSmall = false }) {
+  const { pause, isKnown, error, reload } = usePause({ kind, of, name })
+  const [isBusy, once] = useOnce()
   const resume = () =>
     act(async () => {
       await invoke(`${kind}-resume`, of)
       return 'Its messages are dispatched again.'
     })
   const change = async () => {
-    await (found ? resume() : pauseWith({ kind, of, name, action: words[0] }))
-    reload()
+    if (pause) await resume()
+    else await pauseWith({ kind, of, name, action: words[0] })
+    await reload()
   }
-  const why =
-    found &&
-    html`by ${found.by ?? 'somebody'} for <${Age} at=${found.since} />${found.reason ? `: ${found.reason}` : ''}`
-  return html`${found && html`<span class="paused-by">${pill && html`<${Badge} kind="warn">paused<//>`} <span class="dim">${pill ? why : html`Paused ${why}`}</span></span>`}
-    <button changes type="button" aria-label=${`${words[Number(Boolean(found))]} ${kind} ${name}`} onClick=${change}>${words[Number(Boolean(found))]}${found ? '' : ' …'}</button>`
+  const size = isSmall ? 'small' : ''
+  // Whether it is paused is not known: neither is offered.
+  if (!isKnown)
+    return html`<button type="button" class=${`pause-button ${size}`} disabled=${!error} title=${error?.message} onClick=${reload}>${error ? 'Paused? Try again' : `${words[0]} …`}</button>`
+  const word = words[Number(Boolean(pause))]
+  return html`<button changes type="button" class=${`pause-button ${size}`} disabled=${isBusy} aria-label=${`${word} ${kind} ${name}`} onClick=${() => once(change)}>${word}${pause ? '' : ' …'}</button>`
 }

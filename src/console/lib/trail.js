@@ -5,7 +5,7 @@ import { onKey } from './keys.js'
 import { link, replace, route, titles } from './router.js'
 
 /**
- * The last list, for navigation from its pages. `rows()`: `{ href, key }` of each row. `more()`:
+ * The last list, for navigation from its pages. `path` and `query`: where it is. `rows()`: `{ href, key }` of each row. `more()`:
  * loads further rows. `chosen(key)`: selects a row for going back to the list.
  */
 export const trail = signal()
@@ -21,10 +21,11 @@ function whereOn(list) {
 }
 
 /**
- * Links back, and to the neighbours in the list, also with `j` and `k`. `to` and `title`: the list,
- * if the page was opened directly.
+ * The way back: always to the parent of the view, by its name, wherever the page was opened from. With the parent as the page before, it
+ * is shown as it was left. Beside it are the neighbours in the list from which the page was opened, also with `j` and `k`, and that list
+ * if it is another one. `to`: the path of the parent; `title`: its name, unless it is a view.
  */
-export function Back({ to, title }) {
+export function Back({ to, title = titles.get([to].flat()[0]) }) {
   const { from } = route.value
   const { rows, at } = whereOn(trail.value)
   useEffect(() => {
@@ -33,22 +34,29 @@ export function Back({ to, title }) {
       for (const end of ends) end()
     }
   }, [])
+  const parent = link(to)
   const back = (event) => {
-    if (from.length === 0 || event.ctrlKey || event.metaKey) return
+    if (link(from) !== parent || event.ctrlKey || event.metaKey) return
     event.preventDefault()
     history.back()
   }
   return html`<nav class="ways" aria-label="Way back">
-    <a class="back" data-back href=${link(to)} onClick=${back}>← ${link(from) === link(to) ? title : (titles.get(from[0]) ?? title)}</a>
+    <a class="back" data-back href=${parent} onClick=${back}>← ${title}</a>
     ${
       at >= 0 &&
       rows.length > 1 &&
       html`<span class="neighbours">
         <button type="button" disabled=${at === 0} onClick=${() => move(-1)} title="Previous (k)" aria-label="Previous">↑</button>
         <button type="button" disabled=${at === rows.length - 1} onClick=${() => move(1)} title="Next (j)" aria-label="Next">↓</button>
-        <span class="dim">${(at + 1).toLocaleString('en')} of ${rows.length.toLocaleString('en')}</span></span>`
+        <span class="dim">${(at + 1).toLocaleString('en')} of ${rows.length.toLocaleString('en')}<${OtherList} list=${trail.value} parent=${parent} /></span></span>`
     }
   </nav>`
+}
+
+/** The list of the neighbours, if it is not the parent. */
+function OtherList({ list: { path, query }, parent }) {
+  if (link(path) === parent) return null
+  return html` in <a href=${link(path, query)}>${titles.get(path[0])}</a>`
 }
 
 function move(by) {

@@ -1,16 +1,39 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
-import { Arguments, decide, Expiry, Quote, Requester } from '../lib/approval.js'
+import { Arguments, decide, Expiry, Quote, Ran, Requester, RunsWhen } from '../lib/approval.js'
+import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
 import { Age, Badge, Empty, useLoaded, Wait } from '../lib/parts.js'
+import { PauseList, usePauses } from '../lib/pauses.js'
+import { link } from '../lib/router.js'
+import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 
 const KINDS = { pending: 'warn', approved: 'good', denied: 'bad', expired: 'dim' }
 
-/** Pending approvals, oldest first, then decided ones. */
-export function ApprovalsPage() {
+/** Pending approvals, oldest first, then decided ones; or one, with `id` in the address. */
+export function ApprovalsPage({ query: { id } }) {
+  return id ? html`<${OnePage} key=${id} id=${id} />` : html`<${ListPage} />`
+}
+
+function OnePage({ id }) {
+  const loaded = useLoaded(
+    (signal) => invoke('approval-list', { id }, signal),
+    [id, changes.approvals.value, usePauses().value],
+  )
+  const { value, reload } = loaded
+  return html`<section class="page" aria-labelledby="title">
+    <${Back} to="approvals" />
+    <header class="bar"><h1 id="title">Approval</h1></header>
+    <${Wait} of=${loaded} what="the request" />
+    ${value?.length === 0 && html`<${Empty} title="There is no such request, or it is no longer kept." />`}
+    <div class="requests">${value?.map((each) => html`<${Request} key=${each.id} request=${each} reload=${reload} alike=${[each]} />`)}</div>
+  </section>`
+}
+
+function ListPage() {
   const requests = useRequests()
   const { value, reload } = requests
   useKeys()
@@ -33,24 +56,41 @@ export function ApprovalsPage() {
 /** A request that ends while visible keeps its place, so that nothing moves under the pointer. */
 function useRequests() {
   const kept = useRef(new Map())
-  return useLoaded(
+  const { value: pauses } = usePauses()
+  const loaded = useLoaded(
     async (signal) => {
       const pending = await invoke('approval-list', { status: 'pending', limit: 1_000 }, signal)
       const open = new Map(pending.map((each) => [each.id, each]))
       for (const [id, known] of kept.current) {
-        if (known.status !== 'pending' || open.has(id)) continue
+        if (open.has(id) || hasEnded(known)) continue
         const [ended] = await invoke('approval-list', { id }, signal)
         kept.current.set(id, ended ?? { ...known, status: 'expired' })
       }
       for (const [id, each] of open) kept.current.set(id, each)
       return [...kept.current.values()]
     },
-    [changes.approvals.value],
+    [changes.approvals.value, pauses],
   )
+  const { value, reload } = loaded
+  // An approved call is followed until its run has ended.
+  const isOpen = value?.some((each) => each.status !== 'pending' && !hasEnded(each)) ?? false
+  useEffect(() => {
+    const timer = isOpen && setInterval(() => document.hidden || reload(), POLL_INTERVAL)
+    return () => clearInterval(timer)
+  }, [isOpen])
+  return loaded
+}
+
+/** Interval (ms) of following an approved call. */
+const POLL_INTERVAL = 3_000
+
+/** Whether nothing more happens to a request. */
+function hasEnded({ status, run }) {
+  return status === 'denied' || status === 'expired' || (status === 'approved' && run !== undefined)
 }
 
 function Request({ request, alike, about, reload }) {
-  const { id, skill, title, by, args, status, decidedBy, reason } = request
+  const { id, skill, title, by, args, status } = request
   const differing = differingOf(alike)
   const asked = about && !title.includes(about) ? about : undefined
   const decideIt = async (approve) => {
@@ -70,10 +110,23 @@ function Request({ request, alike, about, reload }) {
       status === 'pending'
         ? html`<div class="decide"><div class="buttons"><button changes type="button" class="primary" data-decide="approve" aria-label=${`Approve ${name}`} onClick=${() => decideIt(true)}>Approve …</button>
           <button changes type="button" class="danger" data-decide="deny" aria-label=${`Deny ${name}`} onClick=${() => decideIt(false)}>Deny …</button></div>
-          <p class="dim"><${Expiry} of=${request} /></p></div>`
-        : html`<p class="ended">${status}${decidedBy && ` by ${decidedBy}`}${reason && `: ${reason}`}</p>`
+          <p class="dim"><${Expiry} of=${request} /></p></div>${request.pausedBy && html`<p class="after">Once approved: <${RunsWhen} pausedBy=${request.pausedBy} /></p><${PauseList} of=${request.pausedBy} />`}`
+        : html`<p class="ended"><${Decision} of=${request} /></p><${After} of=${request} />`
     }
   </article>`
+}
+
+function Decision({ of: { status, decidedBy, reason, decidedAt } }) {
+  return html`${status}${decidedBy && ` by ${authorOf(decidedBy)}`}${decidedAt && html` <${Age} at=${decidedAt} /> ago`}${reason && `: ${reason}`}`
+}
+
+/** What becomes of an approved call: what it waits for, or how its run ended. */
+function After({ of: { status, pausedBy, run, message } }) {
+  if (status !== 'approved') return null
+  if (pausedBy)
+    return html`<p class="after"><${RunsWhen} pausedBy=${pausedBy} /></p><${PauseList} of=${pausedBy} />`
+  if (run) return html`<${Ran} of=${run} />`
+  return html`<p class="after dim">It is about to run. ${message && html`<a href=${link(['messages', message.id])}>See the message</a>`}</p>`
 }
 
 /** The arguments in which requests for one skill differ; empty if they have nothing in common. */
@@ -134,18 +187,9 @@ function Decided() {
     .slice(0, SHOWN)
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Decided lately</summary>
     ${isOpen && html`<${Wait} of=${decided} what="the decisions" />`}
-    <ul class="plain">${ended.map(
-      ({
-        id,
-        title,
-        by,
-        skill,
-        status,
-        decidedAt,
-        decidedBy,
-        reason,
-        expiresAt,
-      }) => html`<li key=${id}><${Age} at=${decidedAt ?? expiresAt} /> <${Badge} kind=${KINDS[status]}>${status}<//>
-        <b>${title}</b> <span class="dim">${skill} for ${by}${decidedBy && `, by ${decidedBy}`}${reason && `: ${reason}`}</span></li>`,
-    )}</ul></details>`
+    <ul class="plain decided">${ended.map((each) => {
+      const { id, title, by, skill, status, decidedAt, expiresAt, run, pausedBy } = each
+      return html`<li key=${id}><${Age} at=${decidedAt ?? expiresAt} /> <${Badge} kind=${KINDS[status]}>${status}<//>
+        <a href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${by}, <${Decision} of=${each} />${pausedBy ? html`. <${RunsWhen} pausedBy=${pausedBy} />` : run && (run.code ? html`; <span class="error">failed: ${run.code}</span>` : '; ran')}</span></li>`
+    })}</ul></details>`
 }

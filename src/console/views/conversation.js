@@ -1,13 +1,14 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { invoke, isViewer, openStream } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
 import { Age, act, span, useLoaded, useOnce, Wait } from '../lib/parts.js'
-import { Pause, retryNow } from '../lib/pause.js'
+import { Pause, retryNow, usePause } from '../lib/pause.js'
+import { PauseNote } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { authorOf } from './authors.js'
 import { Chat, PERSON_HINT, personOf } from './message.js'
 import { senderOf } from './messages.js'
 
@@ -25,6 +26,7 @@ export function Conversation({ gateway, conversation }) {
     [limit],
   )
   const { value, reload } = loaded
+  const { pause } = usePause({ kind: 'conversation', of: { gateway, conversation }, name: conversation })
   useEffect(() => {
     let timer
     const look = () => {
@@ -50,11 +52,12 @@ export function Conversation({ gateway, conversation }) {
   )
   useNewest(entries.length)
   return html`<section class="page conversation" aria-labelledby="title">
-    <${Back} to="conversations" title="Conversations" />
+    <${Back} to="conversations" />
     <header class="bar"><h1 id="title">${asked ? senderOf(asked.from) : conversation} <span class="dim">in ${gateway}</span></h1>
       <div class="buttons"><${Pause} of=${{ gateway, conversation }} kind="conversation" name=${conversation} words=${['Take over', 'Hand back']} />
       ${asked && !isViewer.value && html`<a class="button" href=${link('people', { who: personOf(asked) })} title=${PERSON_HINT}>See this person</a>`}
       <a class="button" href=${link('messages', { gateway, conversation })}>Its messages</a></div></header>
+    <${PauseNote} of=${pause} />
     <${Wait} of=${loaded} what="the conversation" />
     ${value?.next && limit < MOST && html`<p><button type="button" onClick=${() => setLimit(Math.min(limit * 2, MOST))}>Show what was before</button></p>`}
     ${value && html`<${Chat} entries=${entries} explained=${unsent} />`}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke, openStream } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { List } from '../lib/list.js'
 import { now, rowHeight } from '../lib/live.js'
@@ -12,7 +13,6 @@ import { link, replace } from '../lib/router.js'
 import { SavedViews } from '../lib/saved.js'
 import { searchProblem } from '../lib/search-box.js'
 import { count } from '../lib/troubles.js'
-import { authorOf } from './authors.js'
 import { Conversation } from './conversation.js'
 import { senderOf } from './messages.js'
 
@@ -50,8 +50,8 @@ function Conversations({ query }) {
   // What is there of another filter would be wrong here.
   const lacking = waiting.value?.of === of ? waiting.value.rows : undefined
   const { holds, isHeld } = useHolds(filter, turn)
-  // Senders of most webhooks are machines: their messages would hide the people.
-  const people = show === 'all' || filter.gateway ? {} : { answerable: true }
+  // Senders of most webhooks are machines: their messages would hide the people. Of one gateway, all are shown.
+  const people = show === 'all' ? {} : { answerable: true }
   const { pages, error, isEnd, more } = usePages(
     (before) => invoke('conversation-list', { ...filter, ...people, limit: PAGE, ...before }),
     JSON.stringify({ ...filter, ...people }),
@@ -216,11 +216,6 @@ function row(conversation, hold, reload) {
     <${Age} at=${at} /><span class="gateway">${gateway}</span><span class="sender">${senderOf(from)}</span>
     ${reply ? html`<span class="text"><span class="dim">${authorOf(reply.by) ?? 'answer'}:</span> ${reply.text}</span>` : html`<${Gist} of=${{ ...conversation, event: undefined }} />`}
     <span class="many dim wide">${count(messages, 'message')}</span>
-    <span class="turn">${hold ? html`<${Badge} kind="busy">${holderOf(hold)} has it<//>` : waitingSince === undefined ? (reply && outcome === 'unrouted' ? html`<${Badge} kind="good">answered<//>` : html`<${Outcome} outcome=${outcome} />`) : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
+    <span class="turn">${hold ? html`<${Badge} kind="busy">${authorOf(hold.by) ?? 'somebody'} has it<//>` : waitingSince === undefined ? (reply && outcome === 'unrouted' ? html`<${Badge} kind="good">answered<//>` : html`<${Outcome} outcome=${outcome} />`) : html`<${Badge} kind="warn">waits <${Age} at=${waitingSince} /><//>`}</span>
   </a>${!hold && html`<button changes type="button" class="small take" tabindex="-1" onClick=${takeOver} aria-label=${`Take over ${senderOf(from)}`}>Take over …</button>`}`
-}
-
-/** The name without where it comes from: `control-token:Ada`, `oidc:ada@example.com`. */
-function holderOf({ by = '' }) {
-  return by.replace(/^(control-token|oidc|cli|http):/, '') || 'somebody'
 }

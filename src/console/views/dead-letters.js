@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { FilterBox } from '../lib/filter-box.js'
 import { html } from '../lib/html.js'
@@ -28,7 +29,6 @@ import { SavedViews } from '../lib/saved.js'
 import { Select, SelectionBar, useSelection } from '../lib/selection.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
-import { authorOf } from './authors.js'
 
 const MOST = 500
 
@@ -222,7 +222,7 @@ function Letters({ filter }) {
     show()
   }
   return html`<section class="page fills" aria-labelledby="title">
-    <${Back} to="dead-letters" title="All kinds" />
+    <${Back} to="dead-letters" />
     <header class="bar">
       <h1 id="title">${filter.group || filter.queue ? `Dead letters of ${filter.group || filter.queue}` : 'Dead letters of one kind'}</h1>
       <p class="fresh">${isDue && html`<button type="button" class="pill" onClick=${show}>Changed · refresh</button>`}</p>
@@ -298,7 +298,7 @@ function Letter({ id, from }) {
   const { value: letter } = loaded
   const [text, setText] = useState()
   const [isBusy, once] = useOnce()
-  const back = html`<${Back} to="dead-letters" title="Dead letters" />`
+  const back = html`<${Back} to="dead-letters" />`
   if (!letter)
     return html`<section class="page">${back}<${Wait} of=${loaded} what="the dead letter" /></section>`
   const { message, errors, queue, group, reason, lane, at } = letter

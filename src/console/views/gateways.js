@@ -17,10 +17,10 @@ import {
   useLoaded,
   Wait,
 } from '../lib/parts.js'
-import { Pause, pauseWith } from '../lib/pause.js'
+import { Pause, usePause } from '../lib/pause.js'
+import { PauseFacts, PauseNote, Waiting } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { TroubleAction } from '../lib/trouble-action.js'
 import { Refusals } from './refusals.js'
 
 /** Polling interval of the traffic, in ms. */
@@ -65,20 +65,16 @@ export function GatewaysPage() {
 const MANY_REFUSED = 0.2
 
 function Card({ gateway: { name, transport, ok, detail }, traffic, isUnknown }) {
-  const paused = pauseOf(name)
+  const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   return html`<article class="card gateway-card" aria-labelledby=${`gateway-${name}`}>
-    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${paused !== undefined} /></header>
+    <header class="card-head"><h2 id=${`gateway-${name}`}><a href=${link(['gateways', name])}>${name}</a></h2><${GatewayState} ok=${ok} traffic=${traffic} isUnknown=${isUnknown} isPaused=${pause !== undefined} /></header>
     <p class="dim">${transport}</p>
     <p class=${ok ? 'detail' : 'detail error'}>${detail ?? ''}</p>
     <${Traffic} of=${traffic} />
-    <p class="buttons">${paused ? html`<${TroubleAction} trouble=${paused} />` : html`<button changes type="button" class="small" aria-label=${`Pause gateway ${name}`} onClick=${() => pauseWith({ kind: 'gateway', of: { gateway: name }, name })}>Pause …</button>`}
+    <p class="buttons"><${Pause} isSmall kind="gateway" of=${{ gateway: name }} name=${name} />
       <a class="button small" href=${link('messages', { gateway: name })} aria-label=${`Messages of ${name}`}>Messages</a></p>
+    ${pause && html`<p class="pause-line">Paused<${PauseFacts} of=${pause} />. <${Waiting} of=${pause} />${pause.waiting > 0 && (pause.waiting === 1 ? ' waits.' : ' wait.')}</p>`}
   </article>`
-}
-
-/** The trouble that says that a gateway is paused; undefined if it is not. */
-function pauseOf(name) {
-  return now.value?.troubles?.find(({ code, where }) => code === 'paused' && where.gateway === name)
 }
 
 /** Rate, last message, refusals, and a chart of the last hour. */
@@ -138,11 +134,13 @@ export function GatewayPage({ name }) {
   const found = now.value?.gateways?.find((each) => each.name === name)
   const { connections, secondsSinceEvent } = found?.gauges ?? {}
   const { loaded, traffic } = useTraffic(name)
+  const { pause } = usePause({ kind: 'gateway', of: { gateway: name }, name })
   return html`<section class="page" aria-labelledby="title">
-    <${Back} to="gateways" title="Gateways" />
-    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pauseOf(name) !== undefined} />`}</h1>
-      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} pill=${false} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
+    <${Back} to="gateways" />
+    <header class="bar"><h1 id="title">${name} ${found && html`<${GatewayState} ok=${found.ok} traffic=${traffic[name]} isUnknown=${loaded.error !== undefined} isPaused=${pause !== undefined} />`}</h1>
+      <div class="buttons">${found && html`<${Pause} of=${{ gateway: name }} kind="gateway" name=${name} />${CONNECTED.has(found.transport) && html`<${Reconnect} name=${name} />`}`}<a class="button" href=${link('messages', { gateway: name })}>Its messages</a>
         <a class="button" href=${link('compose', { gateway: name })}>Send a test message</a></div></header>
+    <${PauseNote} of=${pause} />
     <${StoreAway} />
     ${now.value === undefined && html`<${Loading} />`}
     ${now.value && !now.value.error && !found && html`<${Empty} title="It does not run."><a href=${link('configuration')}>See the configuration</a><//>`}

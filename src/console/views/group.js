@@ -51,7 +51,7 @@ export function GroupPage({ topic, name }) {
   const group = value?.find((each) => each.topic === topic && each.group === name)
   const Head = push ? PushHead : GroupHead
   return html`<section class="page" aria-labelledby="title">
-    <${Back} to="queues" title="Groups and queues" />
+    <${Back} to="queues" />
     <${StoreAway} />
     ${now.value === undefined ? html`<${Loading} />` : !group && !push && value !== undefined && !now.value.error && html`<h1 id="title">${name}</h1><${Empty} title=${`No group ${name} reads ${topic}.`}>It was removed, or its name is another one.<//>`}
     ${(group || push) && now.value !== undefined && html`<${Head} topic=${topic} name=${name} group=${group} push=${push} reload=${reload} />`}

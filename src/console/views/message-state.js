@@ -1,26 +1,26 @@
-import { call, invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { clock } from '../lib/live.js'
-import { Age, span, useLoaded, Words } from '../lib/parts.js'
+import { Age, span, Words } from '../lib/parts.js'
+import { PauseList, PauseNames } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { count, withLocalTimes } from '../lib/troubles.js'
-import { authorOf } from './authors.js'
 
 /** What becomes of a message next, and why, in a line below its title. Nothing for messages that are done. */
-export function MessageState({ shown: { message, outcome, history, running } }) {
+export function MessageState({ shown: { outcome, history, running, pausedBy = [] } }) {
   const lastOf = (road, ...what) => history.findLast((note) => note.road === road && what.includes(note.what))
   const failed = lastOf('dispatch', 'failed', 'dead')
   const unsent = lastOf('outbox', 'send failed', 'bounced', 'not sent', 'suppressed', 'dead')
   switch (outcome) {
     case 'waiting':
-      return html`<${Waits} message=${message} budget=${lastOf('dispatch', 'waits for its budget')} />`
+      return html`<${Waits} pausedBy=${pausedBy} budget=${lastOf('dispatch', 'waits for its budget')} />`
     case 'running':
       return html`<${Line} kind="busy"><${Runs} of=${running} /><//>`
     case 'retrying':
-      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${Next} of=${failed} /><//>`
+      return html`<${Line} kind="warn">${attemptOf(failed)} failed${whyOf(failed)} <${Next} of=${failed} /> <${Then} pausedBy=${pausedBy} /><//>`
     case 'approval':
-      return html`<${Line} kind="warn">It waits for a decision.<//>`
+      return html`<${Line} kind="warn">It waits for <a href=${link('approvals')}>a decision</a>. <${Then} pausedBy=${pausedBy} after="Once approved, it" /><//>`
     case 'replying':
       return html`<${Line} kind="warn">It was handled, but the reply could not be sent${whyOf(unsent)} <${Next} of=${unsent} /><//>`
     case 'dead':
@@ -57,7 +57,7 @@ export function isCancelled(note) {
 /** `cancelled by ada: wrong customer`, from the text of `run_cancelled`; a reason that says no more is left out. */
 export function cancelledBy({ detail }) {
   const [, by = 'somebody'] = /cancelled by (.*?)(?: \(message [\w-]+\))?\.?$/i.exec(detail.error) ?? []
-  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^[^:]*(?=:|$)/, authorOf)}`
+  return `cancelled by ${by.replace(/: an operator cancelled it$/, '').replace(/^(?:(?:oidc|control-token|token):)?[^:]*(?=:|$)/, authorOf)}`
 }
 
 function Line({ kind = '', children }) {
@@ -82,27 +82,19 @@ function Next({ of: note }) {
 }
 
 /** Why a message waits: what is paused, if anything is. */
-function Waits({ message: { id, gateway, conversation }, budget }) {
-  const { value } = useLoaded(
-    async (signal) => {
-      const pauses = await invoke('pause-list', {}, signal)
-      if (pauses.length === 0) return {}
-      const routes = await call('GET', `/v1/messages/${id}/explain`, undefined, signal)
-      const { route, skill } = routes.find(({ chosen }) => chosen) ?? {}
-      const names = { gateway, route, skill }
-      return {
-        pause: pauses.find(({ kind, name, gateway: of }) =>
-          kind === 'conversation' ? name === conversation && of === gateway : names[kind] === name,
-        ),
-      }
-    },
-    [id],
-  )
-  if (!value) return html`<${Line} kind="busy">It waits for dispatch.<//>`
-  const { pause } = value
-  if (!pause && budget)
-    return html`<${Line} kind="warn">It waits${whyOf(budget)} <${Next} of=${budget} /><//>`
-  if (!pause)
-    return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
-  return html`<${Line} kind="warn">It waits, because the ${pause.kind} <b>${pause.label ?? pause.name}</b> has been paused for <${Age} at=${pause.since} />${pause.by && ` by ${pause.by}`}${pause.reason ? `: ${pause.reason}` : ''}. <a href=${link('paused')}>See what is paused</a><//>`
+function Waits({ pausedBy, budget }) {
+  if (pausedBy.length > 0)
+    return html`<div class="now-it warn">It runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${See} pauses=${pausedBy} /><${PauseList} of=${pausedBy} /></div>`
+  if (budget) return html`<${Line} kind="warn">It waits${whyOf(budget)} <${Next} of=${budget} /><//>`
+  return html`<${Line} kind="busy">It waits for dispatch, after earlier messages of its conversation.<//>`
+}
+
+/** What a message waits for after what it waits for now. */
+function Then({ pausedBy, after = 'It' }) {
+  if (pausedBy.length === 0) return null
+  return html`${after} runs when <${PauseNames} of=${pausedBy} /> ${pausedBy.length === 1 ? 'is' : 'are'} resumed. <${See} pauses=${pausedBy} />`
+}
+
+function See({ pauses }) {
+  return html`<a href=${link('paused')}>${pauses.length === 1 ? 'See the pause' : 'See the pauses'}</a>`
 }

@@ -1,8 +1,9 @@
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { money } from '../lib/money.js'
-import { Age, Facts, fullTime, timeOfDay, took, Words } from '../lib/parts.js'
-import { authorOf } from './authors.js'
+import { Age, Facts, fullTime, span, timeOfDay, took, Words } from '../lib/parts.js'
+import { Asked, Asks, Decided, useApprovals } from './message-approval.js'
 import { cancelledBy, isCancelled } from './message-state.js'
 
 const ROADS = {
@@ -21,6 +22,9 @@ const KINDS = {
   'send failed': 'bad',
   'not sent': 'bad',
   bounced: 'bad',
+  approved: 'good',
+  denied: 'bad',
+  expired: 'bad',
 }
 
 /** The history on the three roads on one time axis, with durations. */
@@ -37,14 +41,16 @@ export function Timeline({ shown }) {
   })
   const sorted = [...history, ...pushed].map(withCancel).toSorted((a, b) => a.at - b.at)
   const notes = withoutRepeats(sorted, shown.outcome)
+  const approvals = useApprovals(history)
+  const sent = new Set(history.map(({ detail }) => detail?.text))
   return html`<ol class="timeline">
     ${notes.map(
       (
         { at, road, what, detail = {} },
         index,
-      ) => html`<li key=${index} class=${`${road} ${KINDS[what] ?? ''}`}>
+      ) => html`<li key=${index} class=${`${road} ${kindOf(what, detail)}`}>
       <div class="when"><time datetime=${new Date(at).toISOString()} title=${fullTime(at)}>${index === 0 ? timeOfDay(at) : `+${took(at - start)}`}</time></div>
-      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${what}</b> <${Detail} detail=${detail} at=${at} /></div>
+      <div class="what"><span class="road">${ROADS[road] ?? road}</span> <b>${titleOf(what, detail)}</b> <${detailOf(what, detail)} detail=${detail} at=${at} approval=${approvals[detail.approval]} sent=${sent} /></div>
     </li>`,
     )}
     ${running && html`<${Running} of=${running} start=${start} />`}
@@ -56,6 +62,33 @@ export function Timeline({ shown }) {
         ? events.map(({ group, state }) => `${group}: ${state}`).join(' · ')
         : 'no consumer group',
   }} />`
+}
+
+/** A request for approval that the conversation did not get is still among the approvals. */
+function kindOf(what, { key = '' }) {
+  return key.startsWith('approval:') && what === 'not sent' ? '' : (KINDS[what] ?? '')
+}
+
+const DECIDED = new Set(['approved', 'denied', 'expired'])
+
+function titleOf(what, { key = '', pause }) {
+  if (pause) return `held by the pause of ${pause}`
+  if (what !== 'sent' && key.startsWith('approval:')) return `request for approval ${what}`
+  return key.startsWith('approval:') ? 'request for approval sent' : what
+}
+
+/** How the details of an entry are shown. */
+function detailOf(what, { approval, pause, key = '' }) {
+  if (pause) return HeldBy
+  if (key.startsWith('approval:')) return Asked
+  if (approval === undefined) return Detail
+  return DECIDED.has(what) ? Decided : Asks
+}
+
+/** A time in which a pause held the message. */
+function HeldBy({ detail: { by, reason, ms, resumedBy }, at }) {
+  return html`<span class="fields">by ${authorOf(by)}${reason && `: ${reason}`}</span>
+    <p class="dim">${ms === undefined ? html`For <${Age} at=${at} />, until it is resumed.` : `For ${span(ms) === '0 s' ? took(ms) : span(ms)}${resumedBy ? `, until ${authorOf(resumedBy)} resumed it` : ''}.`}</p>`
 }
 
 /** An attempt that has not ended, with its time so far. */

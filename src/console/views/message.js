@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, download, invoke, isViewer } from '../lib/api.js'
 import { useAttempt } from '../lib/attempts.js'
+import { authorOf } from '../lib/authors.js'
 import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import {
@@ -19,7 +20,6 @@ import {
 } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
-import { authorOf } from './authors.js'
 import { Actions } from './message-actions.js'
 import { MessageState } from './message-state.js'
 import { Log, Timeline } from './message-timeline.js'
@@ -39,10 +39,10 @@ export function MessagePage({ id }) {
   }, [shown, error])
   const wait = html`<${Wait} of=${loaded} what="the message" />`
   if (!shown)
-    return html`<section class="page" aria-busy=${!error}><${Back} to="messages" title="Messages" />${wait}</section>`
+    return html`<section class="page" aria-busy=${!error}><${Back} to="messages" />${wait}</section>`
   const { message, outcome } = shown
   return html`<section class="page message" aria-labelledby="title">
-    <${Back} to="messages" title="Messages" />
+    <${Back} to="messages" />
     <header class="bar">
       <h1 id="title">${titleOf(shown)} <${Outcome} outcome=${outcome} /></h1>
       <${Actions} shown=${shown} reload=${reload} />
@@ -182,11 +182,18 @@ export function Chat({ entries, here, explained }) {
   return html`<ol class="chat">${entries.map(
     (entry, at) => html`<li key=${at} class=${`${entry.role} ${here && entry.id === here ? 'here' : ''}`}>
     <p class="who">${entry.role === 'reply' ? (authorOf(entry.by) ?? 'reply') : html`<a href=${link(['messages', entry.id])}>${senderOf(entry.from)}</a>`} · <${Age} at=${entry.at} /> ago
-      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind="bad">${entry.state}<//>`}
+      ${entry.state && entry.state !== 'sent' && html` <${Badge} kind=${entry.approval ? 'dim' : 'bad'}>${entry.state}<//>`}
       ${entry.role === 'sender' && entry.outcome !== 'done' && !(entry.outcome === 'unrouted' && answered.has(entry.id)) && html` <${Outcome} outcome=${entry.outcome} />`}</p>
-    <p class="said">${(entry.summary && /^\s*[[{]/.test(entry.text) ? entry.summary : entry.text) || '(no text)'}</p>
+    <p class="said">${saidIn(entry)}</p>
     ${!here && FAILED.has(entry.outcome) && html`<${WhyFailed} of=${entry} />`}
-    ${entry.error && entry !== explained && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
+    ${entry.error && !entry.approval && entry !== explained && entry.inReplyTo !== here && html`<p class="error"><${Words} text=${entry.error} /></p>`}
   </li>`,
   )}</ol>`
+}
+
+/** The text of an entry. A request for an approval is a link to it: the approval has the whole text. */
+function saidIn({ approval, summary, text }) {
+  if (approval)
+    return html`Asks for approval: <a href=${link('approvals', { id: approval })}>${text.split('\n')[0] || approval}</a>`
+  return (summary && /^\s*[[{]/.test(text) ? summary : text) || '(no text)'
 }

@@ -1,17 +1,16 @@
 import { useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
+import { placeOfPause, usePauses, Waiting } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
-import { count } from '../lib/troubles.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
-  const { troubles = [] } = now.value ?? {}
-  const known = troubles.filter(({ code }) => /paused$/.test(code)).map(({ key, count }) => `${key} ${count}`)
-  const loaded = useLoaded((signal) => invoke('pause-list', {}, signal), [known.join()])
+  const loaded = usePauses()
   const { value, reload } = loaded
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Paused</h1></header>
@@ -30,31 +29,9 @@ export function PausedPage() {
 
 const keyOf = ({ kind, gateway = '', name }) => `${kind} ${gateway} ${name}`
 
-/** How each kind is resumed, and its page. */
-const KINDS = {
-  gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
-  route: ({ name }) => ({ args: { route: name }, at: ['configuration', name] }),
-  skill: ({ name }) => ({ args: { skill: name }, at: ['skills', name] }),
-  conversation: ({ gateway, name }) => ({
-    args: { gateway, conversation: name },
-    at: ['conversations', gateway, name],
-  }),
-  subscription: ({ name }) => ({ args: { name }, at: 'queues' }),
-  schedule: ({ name }) => ({ args: { id: name } }),
-}
-
-/** The filter of the messages that wait for a pause. */
-function waitingOf({ kind, name, gateway }) {
-  if (kind === 'conversation') return { gateway, conversation: name }
-  return kind === 'skill' ? {} : { [kind]: name }
-}
-
-/** The daemon stops counting here. */
-const MOST_READ = 1_000
-
 function Paused({ pause, done }) {
   const { kind, name, label = name, gateway, since, by, reason, until, drop, waiting } = pause
-  const { args, at } = KINDS[kind](pause)
+  const { args, at } = placeOfPause(pause)
   const resume = async () => {
     await act(async () => {
       await invoke(`${kind}-resume`, args)
@@ -64,10 +41,10 @@ function Paused({ pause, done }) {
   }
   return html`<tr>
     <td class="group-name"><${Badge} kind="warn">${kind}<//> ${at ? html`<a data-row href=${link(at)}>${label}</a>` : html`<b>${label}</b>`}${gateway && html` <span class="dim">in ${gateway}</span>`}</td>
-    <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${by ?? ''}</td>
+    <td class="whole-words" data-label="since">${since !== undefined && html`<${Age} at=${since} /> ago`}</td><td data-label="by">${authorOf(by) ?? ''}</td>
     <td>${reason ?? ''}${drop && html` <span class="dim">messages are recorded as handled by a person</span>`}</td>
     <td class="whole-words" data-label="until">${until === undefined ? html`<span class="dim">it is resumed</span>` : html`<${Moment} at=${until} /> <span class="dim">in ${span(Math.max(0, until - clock.value))}</span>`}</td>
-    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}>${waiting > 0 && html`<a href=${link('messages', { outcome: 'waiting', ...waitingOf(pause) })}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`}</td>
+    <td class="whole-words" data-label=${waiting > 0 ? 'waiting' : undefined}><${Waiting} of=${pause} /></td>
     <td class="row-actions"><button changes type="button" class="small" onClick=${resume} aria-label=${`Resume ${kind} ${label}`}>Resume</button></td>
   </tr>`
 }

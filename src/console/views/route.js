@@ -6,6 +6,7 @@ import { html } from '../lib/html.js'
 import { now } from '../lib/live.js'
 import { Age, Badge, Empty, Gist, Outcome, took, useLoaded, Wait } from '../lib/parts.js'
 import { Pause } from '../lib/pause.js'
+import { PauseName, PauseNote, usePauses } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
 import { routeIn } from '../lib/yaml.js'
@@ -21,7 +22,7 @@ export function RoutePage({ name }) {
   const route = value?.routes?.find((each) => each.name === name)
   const place = value?.files?.map((file) => ({ file, ...routeIn(file.yaml, name) })).find(({ text }) => text)
   return html`<section class="page" aria-labelledby="title">
-    <${Back} to="configuration" title="Configuration" />
+    <${Back} to="configuration" />
     <${Wait} of=${loaded} what="the configuration" />
     ${value && !route && html`<h1 id="title">${name}</h1><${Empty} title="There is no route with this name."><a href=${link('configuration', { show: 'routes' })}>All routes</a><//>`}
     ${route && html`<${Shown} route=${route} place=${place} since=${value.countedSince} />`}
@@ -29,7 +30,8 @@ export function RoutePage({ name }) {
 }
 
 function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, since }) {
-  const held = usePause(name, skill)
+  const held = useHolds(name, skill)
+  const { holds } = held
   const target = skill
     ? html`the skill <a href=${link(['skills', skill])}>${skill}</a>`
     : queue
@@ -39,35 +41,46 @@ function Shown({ route: { name, skill, queue, bolt, hour, day, lastAt }, place, 
         : 'nothing'
   return html`<header class="bar"><h1 id="title">${name} <${Badge}>route<//></h1>
       <div class="buttons"><${Pause} of=${{ route: name }} kind="route" name=${name} /><a class="button" href=${link('messages', { route: name })}>Its messages</a><a class="button" href=${link('dead-letters', { group: name })}>Its dead letters</a></div></header>
+    ${holds.map(
+      (pause) =>
+        html`<${PauseNote} key=${`${pause.kind} ${pause.name}`} of=${pause} what=${pause.kind === 'route' ? undefined : html`<${PauseName} of=${pause} />`} />`,
+    )}
     <p>Its messages go to ${target}.</p>
     <div class="figures-row"><${Figure} name="Last hour" value=${hour.toLocaleString('en')} /><${Figure} name="Last day" value=${day.toLocaleString('en')} />
       <${Figure} name="Last message" value=${lastAt ? html`<${Age} at=${lastAt} /> ago` : 'none'} /></div>
     <p class="dim">Counted by this daemon, which runs for <${Age} at=${since} />.</p>
-    ${held.pause && html`<${Held} route=${name} ...${held} />`}
+    ${holds.length > 0 && html`<${Held} route=${name} ...${held} />`}
     ${place ? html`<h2>In ${place.file.file}, line ${place.line}</h2><${Yaml} text=${place.text} first=${place.line} label=${`The route ${name}`} />` : html`<p class="dim">It comes from the skill${skill ? ` ${skill}` : ''}, not from routes.yaml.</p>`}
-    <${LastMessages} route=${name} isPaused=${held.pause !== undefined} />`
+    <${LastMessages} route=${name} isPaused=${holds.length > 0} />`
 }
 
-/** The pause of the route or its skill, and the newest messages that wait for it. */
-function usePause(route, skill) {
-  const known = now.value?.troubles?.filter(({ code }) => code === 'paused').length ?? 0
-  const { value = {} } = useLoaded(
-    async (signal) => {
-      const pauses = await invoke('pause-list', {}, signal)
-      const pause = pauses.find(
-        ({ kind, name }) => (kind === 'route' && name === route) || (kind === 'skill' && name === skill),
-      )
-      if (!pause) return {}
-      return { pause, ...(await invoke('message-search', { route, outcome: 'waiting', limit: FEW }, signal)) }
-    },
-    [route, skill, known],
+/**
+ * The pauses that hold messages of the route: its own, that of its skill, and those of the gateways and conversations of the newest
+ * messages that wait.
+ */
+function useHolds(route, skill) {
+  const { value: pauses = [] } = usePauses()
+  const of = pauses.map(({ kind, name, waiting }) => `${kind} ${name} ${waiting}`).join()
+  const { value = { messages: [] } } = useLoaded(
+    async (signal) =>
+      of === ''
+        ? { messages: [] }
+        : invoke('message-search', { route, outcome: 'waiting', limit: FEW }, signal),
+    [route, of],
   )
-  return value
+  const { messages, next } = value
+  const isOf = ({ kind, name, gateway }) => {
+    if (kind === 'route') return name === route
+    if (kind === 'skill') return name === skill
+    if (kind === 'gateway') return messages.some((each) => each.gateway === name)
+    return messages.some((each) => each.gateway === gateway && each.conversation === name)
+  }
+  return { holds: pauses.filter(isOf), messages, next }
 }
 
-/** The messages that wait because the route or its skill is paused. */
-function Held({ route, pause, messages, next }) {
-  return html`<h2>Waiting while the ${pause.kind} is paused</h2>
+/** The messages that wait because something of them is paused. */
+function Held({ route, messages, next }) {
+  return html`<h2>Waiting messages</h2>
     ${messages.length === 0 && html`<p class="dim">No message waits.</p>`}
     <ul class="newest" aria-label="Waiting messages">${messages.map((message) => html`<${LastMessage} key=${message.id} message=${message} />`)}</ul>
     ${(messages.length === FEW || next !== undefined) && html`<p><a href=${link('messages', { route, outcome: 'waiting' })}>All that wait</a></p>`}`

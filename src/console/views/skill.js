@@ -5,7 +5,8 @@ import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
 import { Age, ask, Badge, Copy, Facts, fullTime, Json, took, useLoaded, Wait } from '../lib/parts.js'
-import { Pause } from '../lib/pause.js'
+import { Pause, usePause } from '../lib/pause.js'
+import { PauseNote } from '../lib/pauses.js'
 import { RANGES } from '../lib/range.js'
 import { link } from '../lib/router.js'
 import { barsOf, DAY } from '../lib/run-bars.js'
@@ -20,14 +21,15 @@ export function Skill({ name, range }) {
     [name],
   )
   const { value: skill } = loaded
+  const { pause } = usePause({ kind: 'skill', of: { skill: name }, name })
   return html`<div class="skill">
-    <${Back} to="skills" title="Skills" />
+    <${Back} to="skills" />
     <${Wait} of=${loaded} what="the skill" />
     ${
       skill &&
       html`<h1>${name} ${skill.metadata?.annotations?.destructiveHint && html`<${Badge} kind="warn">cannot be undone<//>`}${skill.metadata?.approval && html` <${Badge} kind="warn">needs approval<//>`}</h1>
       <p>${skill.description}</p>
-      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${Usage} name=${name} range=${range} />`}
+      ${skill.kind !== 'built-in' && html`<p class="buttons"><${Pause} of=${{ skill: name }} kind="skill" name=${name} /></p><${PauseNote} of=${pause} /><${Usage} name=${name} range=${range} />`}
       <h2>Try it</h2>
       <${TryIt} skill=${skill} />
       <details><summary>What it is</summary>

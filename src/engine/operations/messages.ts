@@ -117,7 +117,15 @@ export const conversations = {
   list: messageFilter
     .extend({
       ...page,
-      answerable: z.literal(true).exactOptional().describe('Only of gateways whose senders can be answered'),
+      answerable: spoken(
+        z
+          .literal(true)
+          .exactOptional()
+          .describe(
+            'Only those in which somebody can be answered, without single deliveries of webhooks and queues',
+          ),
+        { unless: 'all', help: 'Also those of machines, which cannot be answered' },
+      ),
       unanswered: z
         .literal(true)
         .exactOptional()

@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
-import { type Json, objectsIn } from '../../core/json.ts'
+import { type Json, type JsonObject, objectsIn } from '../../core/json.ts'
 import { timeOf } from '../../core/readable.ts'
+import { defined } from '../../lib/defined.ts'
 import { table } from '../../lib/text-table.ts'
 
 /** `message-show`: a message without fields that only programs need, and its history. */
@@ -53,9 +54,16 @@ function timeFrom(start: string, at: unknown): string {
   return start.startsWith(day) ? time : `${day} ${time}`
 }
 
+/** The question of an approval is long, and `approval list` has it. */
+function withoutQuestion({ text, key, ...rest }: JsonObject): JsonObject {
+  const id = /^approval:([^:]+)/.exec(String(key))?.[1]
+  if (id !== undefined) return { ...rest, 'request for approval': id }
+  return defined({ text, ...rest, key })
+}
+
 /** Formats a detail such as `route rest, attempt 1`; the text of a reply comes first. */
 function detailOf(detail: unknown): string {
-  const { text, ...rest } = Object(detail)
+  const { text, ...rest } = withoutQuestion(Object(detail))
   const parts = Object.entries(rest).map(
     ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )

@@ -22,6 +22,8 @@ export async function createAttempts(deps: {
   pushed(seconds: number): void
   /** Called at the first success after the circuit was open. */
   recovered(): void
+  /** Keeps a failed attempt, or a success after one, with the message of the event. Undefined for other events. */
+  keep?: ((event: Event, attempt: object) => void) | undefined
   /** Called after each report. */
   reported(): Promise<void>
   failed(error: unknown): void
@@ -67,7 +69,10 @@ export async function createAttempts(deps: {
       } else {
         circuit.failed(retryAt)
       }
-      attempts.push({ at, event: event.id, attempt, ms, answer })
+      const made = { at, event: event.id, attempt, ms, answer }
+      attempts.push(made)
+      // The report has only the newest attempts of all events.
+      if (reason !== undefined || attempt > 1) deps.keep?.(event, shownAttempt(made))
       if (attempts.length > MOST_IN_MEMORY) attempts.splice(0, attempts.length - REPORTED)
       reportTimer ??= setTimeout(() => void report().catch(deps.failed), REPORT_INTERVAL)
       return { reason, stays: wasOpen || isGone, isGone }

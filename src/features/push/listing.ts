@@ -1,6 +1,7 @@
-import { MESSAGE_TOPIC } from '../../core/event.ts'
+import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
+import { toJson } from '../../core/json.ts'
 import { timeOf } from '../../core/message-id.ts'
-import type { GroupInfo, Store, StoreStats } from '../../core/store.ts'
+import type { GroupInfo, Journal, Note, Store, StoreStats } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import { defined } from '../../lib/defined.ts'
 import { isFailing } from './circuit.ts'
@@ -61,8 +62,29 @@ async function nextAttempt(
   return Math.max(openUntil, due ?? 0) || undefined
 }
 
+/** The history entry of an attempt to push the event of a message. */
+const ATTEMPT = 'push attempt'
+
+/** Returns the function that keeps attempts of a subscription in the histories of messages. */
+export function keepWith(
+  journal: Pick<Journal, 'note'>,
+  subscription: string,
+  failed: (error: unknown) => void,
+): (event: Event, attempt: object) => void {
+  return ({ id, timestamp }, attempt) => {
+    const note: Note = {
+      at: Number(Object(attempt).at ?? timestamp),
+      road: 'push',
+      what: ATTEMPT,
+      detail: toJson({ subscription, ...attempt }),
+    }
+    journal.note(id, [note]).catch(failed)
+  }
+}
+
 /**
- * The attempts to push the event of a message that are still in the reports of its subscriptions.
+ * The attempts to push the event of a message: all that failed and the success after them, and other successes that are still in the
+ * reports of their subscriptions.
  */
 export async function attemptsOf(
   store: Store,
@@ -70,13 +92,19 @@ export async function attemptsOf(
   messageId: string,
 ) {
   const ofMessages = subscriptions.filter(({ topic }) => topic === MESSAGE_TOPIC)
-  const found = ofMessages.map(async ({ name }) => {
+  const reported = ofMessages.map(async ({ name }) => {
     const { attempts } = await createRecords(store.kv, name).report()
     return attempts
       .filter(({ event }) => event === messageId)
       .map((each) => ({ subscription: name, ...each }))
   })
-  return (await Promise.all(found)).flat()
+  const history = await store.journal.history(messageId)
+  const kept = history.filter(({ road, what }) => road === 'push' && what === ATTEMPT)
+  const known = kept.map(({ detail }) => Object(detail))
+  const isKept = ({ subscription, at }: { subscription: string; at?: unknown }) =>
+    known.some((each) => each.subscription === subscription && each.at === at)
+  const others = (await Promise.all(reported)).flat().filter((each) => !isKept(each))
+  return [...others, ...known].sort((a, b) => Number(a.at) - Number(b.at))
 }
 
 function healthOf(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { TriviumError } from '../../core/errors.ts'
-import type { Event } from '../../core/event.ts'
+import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import type { Log } from '../../core/log.ts'
 import type { ClaimedJob, Store } from '../../core/store.ts'
 import { attemptOf, failedAttempt, type RunOutcome } from '../../engine/attempts.ts'
@@ -10,6 +10,7 @@ import { createLoop, createWakeSignal } from '../../lib/loop.ts'
 import { createAttempts } from './attempts.ts'
 import { createCircuit } from './circuit.ts'
 import { createLanes, type Delivery } from './lanes.ts'
+import { keepWith } from './listing.ts'
 import { type Answer, createPoster } from './post.ts'
 import { ACK_BATCH, ACK_INTERVAL, createReading } from './reading.ts'
 import { type Control, queueOf, type Records } from './records.ts'
@@ -146,6 +147,7 @@ async function makeParts(start: Start, deps: SendingDeps) {
         reading.markReadable()
         parts.wake()
       },
+      keep: topic === MESSAGE_TOPIC ? keepWith(store.journal, name, failed) : undefined,
       reported: async () => (lanes.mayHaveOlderJobs() ? lookForJobs() : undefined),
     }),
     /** Set once the loop and the worker exist. */

@@ -6,7 +6,8 @@ import { fromJson, toJson } from './sql.ts'
 /** Above the numbers used by older versions. */
 const FIRST_NOTE = 1_000_000
 
-export const ROADS = ['dispatch', 'receive', 'outbox'] as const
+/** The place of a road is its number in the store. */
+export const ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
 
 type NoteRow = { at: number; road: number; what: string; detail: string | null }
 

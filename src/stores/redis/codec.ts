@@ -68,7 +68,7 @@ export function append(
   return together ? send(items) : inBatches(items, send)
 }
 
-const ROADS = ['dispatch', 'receive', 'outbox'] as const
+const ROADS = ['dispatch', 'receive', 'outbox', 'push'] as const
 
 /** Encodes notes in short form, one per line, with the first letter of the road: `[at,"d","what",detail?]`. */
 export function encodeNotes(notes: readonly Note[]): string {

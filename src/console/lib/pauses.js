@@ -1,0 +1,127 @@
+import { signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { invoke } from './api.js'
+import { authorOf } from './authors.js'
+import { html } from './html.js'
+import { now, state } from './live.js'
+import { Age, dateTime, fullTime } from './parts.js'
+import { link } from './router.js'
+import { count } from './troubles.js'
+
+/** All pauses, which every view shares: `{ value, error, of }`; `of` is the state of the daemon that they belong to. */
+const known = signal({})
+let loading
+
+/** Loads the pauses once, however many views ask. */
+function load(of) {
+  loading ??= invoke('pause-list')
+    .then(
+      (value) => {
+        known.value = { value, of }
+      },
+      (error) => {
+        known.value = { ...known.peek(), error, of }
+      },
+    )
+    .finally(() => {
+      loading = undefined
+    })
+  return loading
+}
+
+/** Loads the pauses again, after one was changed here. */
+async function reloadPauses() {
+  await loading
+  await load(known.peek().of)
+}
+
+/** The pauses, loaded again whenever the daemon says that they changed: `{ value, error, reload }`. */
+export function usePauses() {
+  const troubles = now.value?.troubles?.filter(({ code }) => /paused$/.test(code)) ?? []
+  const of = `${state.value} ${troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()}`
+  useEffect(() => {
+    if (known.peek().of !== of) load(of)
+  }, [of])
+  // Conversations are one trouble, so a view that opens looks for itself.
+  useEffect(() => void reloadPauses(), [])
+  return { ...known.value, reload: reloadPauses }
+}
+
+/** How each kind is resumed, and its page. */
+const KINDS = {
+  gateway: ({ name }) => ({ args: { gateway: name }, at: ['gateways', name] }),
+  route: ({ name }) => ({ args: { route: name }, at: ['configuration', name] }),
+  skill: ({ name }) => ({ args: { skill: name }, at: ['skills', name] }),
+  conversation: ({ gateway, name }) => ({
+    args: { gateway, conversation: name },
+    at: ['conversations', gateway, name],
+  }),
+  subscription: ({ name }) => ({ args: { name }, at: 'queues' }),
+  schedule: ({ name }) => ({ args: { id: name } }),
+}
+
+/** The arguments that resume a pause, and the path of its page. */
+export function placeOfPause(pause) {
+  return KINDS[pause.kind](pause)
+}
+
+/** `gateway shop`, linked to its page. */
+export function PauseName({ of }) {
+  const { kind, name, label = name } = of
+  return html`${kind} <a href=${link(placeOfPause(of).at ?? 'paused')}><b>${label}</b></a>`
+}
+
+/** What is paused, as a sentence lists it: `gateway shop and route refunds`. */
+export function PauseNames({ of }) {
+  return of.map(
+    (pause, at) =>
+      html`${at > 0 && (at === of.length - 1 ? ' and ' : ', ')}<${PauseName} key=${`${pause.kind} ${pause.name}`} of=${pause} />`,
+  )
+}
+
+/** Pauses with their facts, one per line. */
+export function PauseList({ of }) {
+  return html`<ul class="plain pause-list">${of.map(
+    (pause) =>
+      html`<li key=${`${pause.kind} ${pause.name}`}><${PauseName} of=${pause} /> is paused<${PauseFacts} of=${pause} /></li>`,
+  )}</ul>`
+}
+
+/** Who paused it, for how long, until when and why. */
+export function PauseFacts({ of: { by, since, until, reason } }) {
+  return html`${by && ` by ${authorOf(by)}`}${since !== undefined && html` for <${Age} at=${since} />`}, ${
+    until === undefined
+      ? 'until it is resumed'
+      : html`until <time title=${fullTime(until)}>${dateTime(until)}</time>`
+  }${reason && html`: <span class="said-reason">${reason}</span>`}`
+}
+
+/** The filter of the messages that wait for a pause. */
+function waitingOf({ kind, name, gateway }) {
+  if (kind === 'conversation') return { gateway, conversation: name }
+  return kind === 'skill' ? {} : { [kind]: name }
+}
+
+/** The daemon stops counting here. */
+const MOST_READ = 1_000
+
+/** The messages that a pause holds, as a link. Nothing if it holds none. */
+export function Waiting({ of: pause }) {
+  const { waiting = 0 } = pause
+  if (waiting === 0) return null
+  const query = { outcome: 'waiting', ...waitingOf(pause) }
+  return html`<a href=${link('messages', query)}>${count(waiting, 'message', waiting >= MOST_READ ? '+' : '')}</a>`
+}
+
+/** A pause in a line of its own, with the messages that wait for it. `what`: its object, if the page is of another one. */
+export function PauseNote({ of: pause, what }) {
+  if (!pause) return null
+  const word = pause.kind === 'conversation' ? 'Taken over' : what ? html`The ${what} is paused` : 'Paused'
+  return html`<p class="now-it warn pause-note"><b>${word}</b><${PauseFacts} of=${pause} />. ${
+    pause.drop
+      ? 'Its messages are recorded as handled by a person.'
+      : pause.waiting > 0
+        ? html`<${Waiting} of=${pause} /> ${pause.waiting === 1 ? 'waits' : 'wait'}.`
+        : pause.waiting === 0 && 'No message waits.'
+  }</p>`
+}
