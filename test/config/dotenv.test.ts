@@ -104,7 +104,7 @@ describe('.env', () => {
     assert.deepEqual(read(text), { a: 'b', 'a[1]': 'c', 'a.b': 'd', 'A-B': 'first\nsecond', Z: 'last' })
   })
 
-  test('with an ambiguous value is refused; the error names the line, never the value', () => {
+  test('is refused where it is ambiguous or invalid; the error names the line, never the value', () => {
     for (const [text, line, reason] of REFUSED) {
       assert.throws(
         () => read(text),

@@ -31,6 +31,7 @@ console.log(JSON.stringify([subscribed.data, waited.data, refused.error, wrong.e
 
 describe('the description of a daemon', () => {
   const site = openSite({
+    // `state-get` without a key fails, so that the message becomes a dead letter.
     routes: `gateways: { chat: { transport: websocket, path: /ws } }
 routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: all, skill: echo }]
 `,
@@ -40,6 +41,7 @@ routes: [{ name: broken, match: { text: broken }, skill: state-get }, { name: al
     const daemon = await site.start()
     const document = Object(await daemon.get('/asyncapi.json'))
     const ajv = new Ajv({ strict: false })
+    // A CommonJS module: its function is the property `default` of its exports.
     formats.default(ajv)
     const isValid = ajv.compile(specs.schemasWithoutId['3.0.0'] as AnySchema)
     assert.ok(isValid(document), JSON.stringify(isValid.errors))

@@ -73,7 +73,7 @@ export function erasingContract(factory: StoreFactory): void {
       assert.equal(next, nextId)
       assert.deepEqual(await readAll(store.erasing.notes), [])
     },
-    'lists unfinished jobs and the results of ended ones, and drops them one by one': async ({ store }) => {
+    'lists unfinished jobs and the results of ended ones, and drops some of them': async ({ store }) => {
       const jobOf = (name: string, id: string) => job(id, 'l', { data: { to: name } })
       await store.jobs.add('outbox', [
         { ...jobOf('ann', 'a'), notify: true },
@@ -131,7 +131,7 @@ export function erasingContract(factory: StoreFactory): void {
       advance(1)
       assert.equal(await store.kv.get('k'), undefined)
     },
-    'overwrites free space while messages are accepted': async ({ store }) => {
+    'accepts messages while free space is overwritten': async ({ store }) => {
       const texts = Array.from({ length: 50 }, (_, n) => `${n} ${'x'.repeat(20_000)}`)
       await store.erasing.dropMessages(await acceptAll(store, texts))
       const [, [id = '']] = await Promise.all([store.erasing.overwrite(), acceptAll(store, ['meanwhile'])])
