@@ -43,8 +43,8 @@ function readEnvelope(frame: unknown): Envelope | undefined {
 }
 
 /**
- * Creates the function that sends acknowledgements while the socket is open, batched per turn (usually
- * one flush of the store).
+ * Creates the function that sends acknowledgements while the socket is open. Those of one turn are
+ * written together: the store usually makes several envelopes durable at once.
  */
 export function createAcks(socket: WebSocket) {
   let tcpSocket: Socket | undefined

@@ -52,7 +52,7 @@ export function createCalls({ 'api-url': apiUrl }: Pick<SlackOptions, 'api-url'>
       const call = await claim(method, fingerprint(method, url, args))
       if (!call) return fetch(input, init)
       try {
-        return await answerTo(call, args, calling, input, init)
+        return await answerTo(call, args, calling, { input, init })
       } finally {
         if (call.answer === undefined) release(call)
       }
@@ -96,17 +96,20 @@ async function answerTo(
   call: Call,
   args: URLSearchParams,
   run: Calling,
-  ...[input, init]: Parameters<Fetch>
+  { input, init }: { input: Parameters<Fetch>[0]; init: Parameters<Fetch>[1] },
 ): Promise<Response> {
   if (call.answer !== undefined) return responseWith(call.answer)
   const mayBeMade = call.wasMade || run.isUnsure === true
   const found = mayBeMade && canBeFound(call) ? await find(call, args, run) : undefined
   call.wasMade = true
-  if (found !== undefined) call.answer = found
-  // A repeated upload has new ids.
-  else call.files = objectsIn(parseJson(args.get('files') ?? '')).map(({ id }) => String(id))
+  if (found !== undefined) {
+    call.answer = found
+    await run.keep(call)
+    return responseWith(found)
+  }
+  // Recorded to look for them after a crash. The uploads of this run have other ids than earlier ones.
+  call.files = objectsIn(parseJson(args.get('files') ?? '')).map(({ id }) => String(id))
   await run.keep(call)
-  if (found !== undefined) return responseWith(found)
   const metadata = parseJson(args.get('metadata') ?? '')
   if (isPost(call))
     args.set('metadata', JSON.stringify(withMark({ key: run.key, part: call.part }, metadata)))
@@ -118,14 +121,25 @@ async function answerTo(
   )
   const answer = await response.clone().text()
   const error = textAt(parseJson(answer), 'error') ?? ''
-  const wasDone = mayBeMade && isDone(call.method, error)
-  if (wasDone) call.answer = DONE
-  else if (response.ok && error === '')
-    // The answer to a post contains the whole post, of which only the place is needed.
+  const outcome = outcomeOf(response, error, mayBeMade && isDone(call.method, error))
+  if (outcome === 'done earlier') call.answer = DONE
+  // The answer to a post contains the whole post, of which only the place is needed.
+  if (outcome === 'answered')
     call.answer = isPost(call) ? postedAt(parseJson(answer)) : storableAnswer(answer)
-  else if (response.status < 500 && !MAYBE_DONE.test(error)) call.wasMade = false
+  if (outcome === 'refused') call.wasMade = false
   await run.keep(call)
-  return wasDone ? responseWith(DONE) : response
+  return outcome === 'done earlier' ? responseWith(DONE) : response
+}
+
+/** The outcome of a call. If it is unknown, the next run looks for the effect, or makes the call again. */
+function outcomeOf(
+  { ok, status }: Pick<Response, 'ok' | 'status'>,
+  error: string,
+  wasDoneEarlier: boolean,
+): 'done earlier' | 'answered' | 'refused' | 'unknown' {
+  if (wasDoneEarlier) return 'done earlier'
+  if (ok && error === '') return 'answered'
+  return status < 500 && !MAYBE_DONE.test(error) ? 'refused' : 'unknown'
 }
 
 /** Answer to a call that Slack refuses because it was already made. */
