@@ -12,11 +12,11 @@ import { createFence } from './fence.ts'
 import { messagesOf, renderPrompt } from './render-prompt.ts'
 import type { Prompt } from './skill-file.ts'
 
-/** `money`: in the currency of the prices; undefined for a model without a price. */
-type Cost = Omit<ModelOutcome, 'text' | 'trace' | 'files'> & { money?: number }
+/** What a model run used and did. `money`: in the currency of the prices; undefined for a model without a price. */
+type Usage = Omit<ModelOutcome, 'text' | 'trace' | 'files'> & { money?: number }
 
-/** The cost of one model run. */
-export type ModelUsage = Cost & {
+/** The usage of a run of a skill. */
+export type ModelUsage = Usage & {
   skill: string
   messageId?: string
 }
@@ -24,7 +24,7 @@ export type ModelUsage = Cost & {
 export type RunParts = {
   /** Access to models, read for each run. */
   sources(): ModelSources
-  /** Called after each run, for the message's history. */
+  /** Called after each run that ended with an answer, for the message's history. */
   onUsage?(usage: ModelUsage): void
   /** Step records of dispatched runs. */
   runs?: RunRecords
@@ -45,7 +45,7 @@ export type PromptSkill = {
 
 /** Runs a skill: its prompt is the instructions of a model, which may call the tools that the skill allows. */
 export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: RunParts) {
-  const { name, prompt, settings, metadata, files, catalog } = skill
+  const { name, prompt, settings, metadata, files: skillFiles, catalog } = skill
   const choice = modelsOf(skill, ctx, parts)
   // A model that runs as a tool answers the calling model, not the listener.
   const isTool = ctx.call.toolDepth !== undefined
@@ -55,32 +55,37 @@ export async function runSkill(skill: PromptSkill, ctx: SkillContext, parts: Run
   // A resumed run continues, as its earlier steps are already paid for.
   if (!record?.replayed) await parts.budgets?.require(ctx.call)
   ctx.call = { ...ctx.call, toolDepth: ctx.call.depth + 1 }
-  const tools = await createTools({ name, metadata, files }, ctx, catalog, record)
+  const tools = await createTools({ name, metadata, files: skillFiles }, ctx, catalog, record)
   const accounting = accountingOf(ctx, parts)
-  let hasBegun = false
+  let hasPaidStep = false
   const spend: ModelRun['spend'] = (step) => {
-    hasBegun = true
+    hasPaidStep = true
     return accounting.spend(step)
   }
-  const options = { ...choice, settings, tools, record, steer, onModel, ...accounting, spend }
+  const options = { ...choice, settings, tools, record, steer, onModel, telemetry: parts.telemetry, spend }
   const messages = messagesOf(ctx)
-  const allFiles = await readFiles(messages, settings.attachments, ctx)
-  const runWith = (files: ReadFiles) =>
-    runModel(ctx, { ...options, ...renderPrompt(prompt, ctx, createFence(), files), files: files.parts })
-  const outcome = await runWith(allFiles).catch((error) => {
-    if (hasBegun || allFiles.parts.length === 0 || !refusesFiles(error)) throw error
+  const sentFiles = await readFiles(messages, settings.attachments, ctx)
+  const runWith = (sent: ReadFiles) =>
+    runModel(ctx, { ...options, ...renderPrompt(prompt, ctx, createFence(), sent), files: sent.parts })
+  const outcome = await runWith(sentFiles).catch((error) => {
+    // Some models refuse files, at the first step. After a step that succeeded, the error has another cause.
+    const mayBeFiles = !hasPaidStep && sentFiles.parts.length > 0 && refusesFiles(error)
+    if (!mayBeFiles) throw error
     ctx.log.warn({ reason: reasonOf(error) }, 'the model is retried without files')
-    return runWith(withoutParts(allFiles, messages))
+    return runWith(withoutParts(sentFiles, messages))
   })
-  const { text, trace, tools: uses, files: attachments, ...usage } = outcome
+  const { text, trace, tools: uses, files: savedFiles, ...usage } = outcome
   ctx.locals.agent = { trace, ...usage }
   report(skill, ctx, { ...usage, tools: uses, ...defined({ money: accounting.paid() }) }, parts)
   ctx.log.info(usage, 'a model answered')
-  return attachments.length > 0 ? { text, attachments } : text
+  return savedFiles.length > 0 ? { text, attachments: savedFiles } : text
 }
 
 const SUMMARIZE =
   'Summarise this record of a conversation for the one who goes on with it: who wants what, what was said, done and decided, what is open. Keep names, numbers and dates. Write the summary alone.'
+
+/** Cautious, as languages other than English need more tokens for a word. */
+const WORDS_PER_TOKEN = 0.5
 
 /** Summarises the record of a conversation with the model of a skill. */
 export async function summarize(
@@ -90,12 +95,13 @@ export async function summarize(
   parts: RunParts,
 ): Promise<string> {
   const fence = createFence()
-  const instructions = `${fence.notice}\n\n${SUMMARIZE} At most ${Math.ceil(maxTokens / 2)} words.`
+  const instructions = `${fence.notice}\n\n${SUMMARIZE} At most ${Math.ceil(maxTokens * WORDS_PER_TOKEN)} words.`
   const settings = { ...skill.settings, 'max-output-tokens': maxTokens }
   const prompt = { instructions, input: fence.wrap(history, 'history'), settings, tools: {} }
   await parts.budgets?.require(ctx.call)
   const accounting = accountingOf(ctx, parts)
-  const run = { ...modelsOf(skill, ctx, parts), ...prompt, ...accounting }
+  const { telemetry } = parts
+  const run = { ...modelsOf(skill, ctx, parts), ...prompt, telemetry, spend: accounting.spend }
   const { text, trace: _, files: __, ...usage } = await runModel(ctx, run)
   report(skill, ctx, { ...usage, ...defined({ money: accounting.paid() }) }, parts)
   return text
@@ -112,16 +118,21 @@ function modelsOf({ name, settings }: PromptSkill, { call }: SkillContext, parts
   return { models: [first, ...fallback], sources }
 }
 
-/** The options of a run that record it: the cost of each step before the next one, and traces. `paid`: the cost so far, if known. */
-function accountingOf({ call }: SkillContext, { budgets, telemetry }: RunParts) {
+/** Charges a run: `spend` charges a step before the next one begins. `paid`: the cost so far, if known. */
+function accountingOf({ call }: SkillContext, { budgets }: RunParts) {
   let paid: number | undefined
   const spend = async (used: Spent) => {
     const money = await budgets?.spend(call, used)
-    if (money !== undefined) paid = Number(((paid ?? 0) + money).toFixed(9))
+    if (money !== undefined) paid = withoutRoundingErrors((paid ?? 0) + money)
   }
-  return { spend, telemetry, paid: () => paid }
+  return { spend, paid: () => paid }
 }
 
-function report({ name }: PromptSkill, { message }: SkillContext, usage: Cost, { onUsage }: RunParts): void {
+/** A sum of amounts of money, such as 0.3 instead of 0.30000000000000004. */
+function withoutRoundingErrors(sum: number): number {
+  return Number(sum.toFixed(9))
+}
+
+function report({ name }: PromptSkill, { message }: SkillContext, usage: Usage, { onUsage }: RunParts): void {
   onUsage?.({ skill: name, ...defined({ messageId: message?.id }), ...usage })
 }
