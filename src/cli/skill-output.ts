@@ -20,8 +20,8 @@ import { isOfAssistant } from './assistant-words.ts'
 import { pretty } from './terminal.ts'
 
 /**
- * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Stored
- * data (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
+ * Formats the result of a built-in skill: by a printer listed here, or else by `readable`. Data
+ * of others (`state get`, `event wait`) and results of other skills are printed unchanged, as text or
  * indented JSON.
  */
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
@@ -30,7 +30,7 @@ export function humanResult(skill: string, result: Json, args: JsonObject, isBui
   return printer ? printer(result, args) : readable(result)
 }
 
-/** Skills that return stored data unchanged. */
+/** Skills whose result is data of others, which is printed as it is. */
 const RETURNS_DATA = new Set([
   'state-get',
   'state-wait',

@@ -47,14 +47,17 @@ export type LoadOptions = {
   skills?: readonly RoutedSkill[]
   /**
    * For commands that only need to know what is configured: unset variables are no errors, and gateways
-   * that wait for them count as enabled. Such a configuration cannot run. `except-store`: for commands that
-   * work on the store itself.
+   * that wait for them count as enabled. Such a configuration cannot run. `except-store`: variables of
+   * `daemon` and `redis` must be set all the same, for commands that work on the store itself.
    */
   withoutVariables?: OptionalVariables
 }
 
-/** Sections are parsed separately, so that an error in one does not hide errors in others. */
-const sectionsSchema = z.strictObject(
+/**
+ * Only the names of the sections. Their contents are parsed separately, so that an error in one does
+ * not hide errors in others.
+ */
+const sectionNames = z.strictObject(
   Object.fromEntries(['gateways', ...Object.keys(sections)].map((name) => [name, z.unknown().optional()])),
 )
 
@@ -82,11 +85,15 @@ export async function readConfig(options: LoadOptions): Promise<{ config?: Confi
     if (found.some((problem) => problem.severity === 'error')) return { problems: found }
     return { config: { ...config, warnings: found, asRead: asReadOf(parts, checker) }, problems: found }
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error
+    if (!isStackOverflow(error)) throw error
     return {
       problems: [yaml.problem([], 'value', 'the file is nested too deeply, or an alias refers to itself')],
     }
   }
+}
+
+function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
 }
 
 /**
@@ -100,7 +107,8 @@ export function configPath(cwd: string, env: Environment, path?: string): string
 function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const { env, cwd, file, transports, skills } = options
   const content = isJsonObject(checker.value) ? checker.value : {}
-  checker.parse(sectionsSchema, checker.value ?? {}, [])
+  // Reports unknown sections, and a file that is not a mapping.
+  checker.parse(sectionNames, checker.value ?? {}, [])
   const section = <T>(name: string, schema: z.ZodType<T>): T => {
     const empty = schema instanceof z.ZodArray ? [] : {}
     return checker.section(schema, content[name] ?? empty, [name]) ?? schema.parse(empty)
@@ -130,7 +138,7 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     checker.report(['gateways'], 'key', message, 'warning')
   }
   if (routes.length === 0) {
-    const message = 'there are no routes: messages can be received and are events, but no skill gets them'
+    const message = 'there are no routes: workers and consumers get the messages, but no skill does'
     checker.report(['routes'], 'key', message, 'warning')
   }
   const topics = section('topics', sections.topics)
@@ -168,7 +176,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     console: section('console', sections.console),
     mcp,
     /**
-     * Numbers in the file itself, without routes of skills and the implicit command-line gateway.
+     * How many gateways and routes the file itself has: without the implicit command-line gateway and
+     * routes of skills.
      */
     inFile: { gateways: sizeOf(content.gateways), routes: sizeOf(content.routes) },
     /** Absolute folders. */

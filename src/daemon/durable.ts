@@ -10,7 +10,7 @@ import { createAssistantContext } from '../features/assistant/daemon-context.ts'
 import { createForgetting } from '../features/assistant/forget-person.ts'
 import { createTranscriptIndex } from '../features/assistant/transcript-index.ts'
 import { createCallLedger } from '../features/calls/ledger.ts'
-import { createStateCopy, createStateDocuments } from '../features/documents/state-documents.ts'
+import { createDocumentManager, createStateCopy } from '../features/documents/state-documents.ts'
 import type { ScheduleState } from '../features/schedules/about.ts'
 import { addScheduleRun, createScheduleRuns } from '../features/schedules/schedule-runs.ts'
 import { createSchedules } from '../features/schedules/schedules.ts'
@@ -44,7 +44,7 @@ export function createDurableParts(base: Foundation, { manager, outbox, isPaused
   const { callerAs, rules } = access
   const workbenchDir = workbenchDirOf(config().file)
   const workbench = workbenchAt(workbenchDir)
-  const documents = createStateDocuments({ spec: assistantDocument, dataDir, store, log })
+  const documents = createDocumentManager({ spec: assistantDocument, dataDir, store, log })
   const state = documents.document(assistantDocument)
   const copy = store.kind === 'redis' ? createStateCopy(assistantDocument, state, dataDir, log) : undefined
   const ledger = createCallLedger({ kv: store.kv, by: owner, note: logs.call, now })

@@ -13,14 +13,16 @@ import { builtInSkills } from './built-in-skills.ts'
 export const SHIPPED_SKILLS: string = fileURLToPath(new URL('../../skills', import.meta.url))
 
 /**
- * The shipped skills and those in the configured folders, including broken ones, without a daemon.
+ * The skills that a daemon would have without MCP servers: built-in, shipped, and of the configured
+ * folders, also broken ones.
  */
 export async function knownSkills(config: Pick<Config, 'skills'>): Promise<RoutedSkill[]> {
   return (await loadSkills(config)).known
 }
 
 /**
- * As `knownSkills`, with those that cannot be loaded and why. Skills are loaded as by the daemon.
+ * The same skills (`known`), the reasons of the broken ones (`broken`), and those that run in the
+ * place of built-in ones (`replaced`). Loads them as the daemon does.
  */
 export async function loadSkills({ skills }: Pick<Config, 'skills'>) {
   const registry = createRegistry({

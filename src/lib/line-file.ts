@@ -39,7 +39,10 @@ export async function rotate(path: string, target: Disk = disk): Promise<void> {
   for (const old of rotatedFiles(path).slice(0, -MAX_ROTATED)) target.remove(old)
 }
 
-/** An ISO 8601 time without separators, such as `20261128T101530123Z`. */
+/**
+ * The end of the name of a rotated file, such as `20261128T101530123Z.jsonl`, in the parts between which ISO 8601
+ * has `-`, `:` and `.`.
+ */
 const STAMP = /(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\d)(\d{3}Z)\.jsonl$/
 
 /** The time in the name of a rotated file (Unix ms); 0 without one. */

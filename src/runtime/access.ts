@@ -7,14 +7,17 @@ import { createNameMatcher } from './names.ts'
 
 export type Access = ReturnType<typeof createAccess>
 
-/** The parts of the configuration that grant rights: the roles, and the transport of each gateway. */
-type Roles = {
+/**
+ * The parts of the configuration that access depends on: the roles, and the transports of the gateways, which say
+ * whether identities ignore case.
+ */
+type AccessConfig = {
   access: { roles: Record<string, { members: readonly string[]; skills: readonly string[] }> }
   gateways: readonly { name: string; transport: string }[]
 }
 
 /** `isCaseless`: whether a transport kind's identities are case-insensitive. */
-export function createAccess(initial: Roles, isCaseless: (transport: string) => boolean) {
+export function createAccess(initial: AccessConfig, isCaseless: (transport: string) => boolean) {
   let config = compiled(initial, isCaseless)
   /** The caller with an identity and its current roles. Without an identity there are no roles. */
   const callerAs = (id: string | undefined, groups: readonly string[] = []): Caller => {
@@ -25,8 +28,8 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
     return { ...caller, roles: granting.map(({ role }) => role) }
   }
   return {
-    /** Replaces the roles. */
-    use(next: Roles): void {
+    /** Applies a new configuration. */
+    use(next: AccessConfig): void {
       config = compiled(next, isCaseless)
     },
     /** The roles as access rules: members and their skills. */
@@ -39,6 +42,7 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
         compileExactPattern(role).test(name) ? members : [],
       )
     },
+    /** The caller with a stored identity. Groups of the provider are not stored, so roles by group do not count. */
     callerAs: (id: string | undefined) => callerAs(id),
     /** The caller of a skill started by a message: the sender, if verified. */
     callerOf: (message: Pick<Message, 'gateway' | 'from'>): Caller =>
@@ -48,7 +52,7 @@ export function createAccess(initial: Roles, isCaseless: (transport: string) => 
 
 const CASELESS = { caseless: true }
 
-function compiled({ access, gateways }: Roles, isCaseless: (transport: string) => boolean) {
+function compiled({ access, gateways }: AccessConfig, isCaseless: (transport: string) => boolean) {
   const roles = Object.entries(access.roles)
   return {
     caseless: new Set(gateways.filter(({ transport }) => isCaseless(transport)).map(({ name }) => name)),

@@ -80,8 +80,11 @@ export function createRunner(options: RunnerOptions, registry: ReturnType<typeof
         globals,
         services,
         log,
-        run: async (call, args, nonlocals, { guard }) =>
-          run(call, args, nonlocals, guard?.rerunKey === undefined ? undefined : withApproval),
+        async run(call, args, nonlocals, { guard }) {
+          // An interrupted call may have taken effect, so its repetition needs an approval (see `Guard`).
+          const isRerun = guard?.rerunKey !== undefined
+          return run(call, args, nonlocals, isRerun ? (layered) => withApproval(layered) : undefined)
+        },
       })
     },
     find,

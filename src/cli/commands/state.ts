@@ -5,7 +5,7 @@ import { openStore } from '../../daemon/open-store.ts'
 import { assistantDocument } from '../../features/assistant/assistant-state.ts'
 import type { StateManager } from '../../features/documents/manager.ts'
 import type { Snapshot } from '../../features/documents/spec.ts'
-import { createStateDocuments } from '../../features/documents/state-documents.ts'
+import { createDocumentManager } from '../../features/documents/state-documents.ts'
 import { formatDocument } from '../../features/documents/text.ts'
 import { initWorkbench, openWorkbench } from '../../features/workbench/project.ts'
 import { type AddCommand, type Environs, timeOf, usage, wholeNumber } from '../command.ts'
@@ -132,7 +132,7 @@ async function managerOf(environs: Environs, name: string, dir?: string): Promis
   const { dataDir } = daemon
   const log = createLogger({ level: 'warn', secrets: () => [], destination: process.stderr, pretty: true })
   // The embedded store has one owner, but the state beside it is a file.
-  if (daemon.redisUrl === undefined) return createStateDocuments({ spec: assistantDocument, dataDir, log })
+  if (daemon.redisUrl === undefined) return createDocumentManager({ spec: assistantDocument, dataDir, log })
   const store = await openStore(daemon, { log })
-  return createStateDocuments({ spec: assistantDocument, dataDir, store, close: store.close, log })
+  return createDocumentManager({ spec: assistantDocument, dataDir, store, closeStore: store.close, log })
 }

@@ -12,12 +12,12 @@ const dialogueSchema = z.strictObject({
   /** The texts of a person, or the bodies that a provider posts. */
   turns: z.array(z.json()).min(1),
 })
-/** The schema of `words.yaml`. `facts`: the alternatives for each `{name}` in a text. `often`: the weight of each kind. */
+/** The schema of `words.yaml`. `facts`: the alternatives for each `{name}` in a text. `weights`: how often each kind occurs. */
 const contentSchema = z.strictObject({
   team: z.array(z.string()),
   customers: z.array(z.string()),
   facts: z.record(z.string(), z.array(z.string())),
-  often: z.record(kindSchema, z.number()),
+  weights: z.record(kindSchema, z.number()),
   dialogues: z.record(kindSchema, z.array(dialogueSchema)),
 })
 
@@ -47,18 +47,18 @@ export type Sending = {
   subject: string
   event: string
   content: Json
-  /** Its signature does not match. */
+  /** For webhooks: its signature does not match. Ignored for people, whose messages have none. */
   forged: boolean
 }
 
-/** One in this many deliveries is forged. */
+/** One in this many messages is marked as forged. */
 const FORGED_ONE_IN = 40
 /** The seed of the random generator. */
 const SEED = 17
 
 /**
- * Makes the messages of the demo, always the same for the same batches. A batch has at most one
- * message per dialogue, so its order does not matter.
+ * Makes the messages of the demo, always the same for the same batches. The messages of a batch may
+ * be sent at the same time, because they are of different dialogues.
  */
 export function createStory(content: Content) {
   const { random, pick } = createRandom(SEED)
@@ -70,7 +70,7 @@ export function createStory(content: Content) {
   const begin = (): Sending[] => {
     count += 1
     const dialogue = `demo-${count}`
-    const kind = pick(kindSchema.options, (one) => content.often[one])
+    const kind = pick(kindSchema.options, (one) => content.weights[one])
     const { subject, event, turns } = pick(content.dialogues[kind], ({ weight }) => weight)
     const customer = pick(content.customers)
     const colleague = pick(content.team)

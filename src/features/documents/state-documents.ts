@@ -13,19 +13,19 @@ import { createStoreBackend } from './store-backend.ts'
 import { readDocument } from './text.ts'
 
 /**
- * A document in `<name>.json` of the data directory, or in Redis, where the first one is a copy of
- * that file. Does nothing before the first call.
+ * Makes the manager of one document: in `<name>.json` of the data directory, or in Redis, where a
+ * missing document begins with the content of that file. Does nothing before the first call.
  */
-export function createStateDocuments<T extends JsonObject>(deps: {
+export function createDocumentManager<T extends JsonObject>(deps: {
   spec: DocumentSpec<T>
   dataDir: string
   /** Without it, the document is in the file. Commands may use it beside a running daemon. */
   store?: Pick<Store, 'kind' | 'kv' | 'address'>
-  /** Called when the manager is closed. */
-  close?: () => Promise<void>
+  /** Closes a store in Redis, together with the manager. */
+  closeStore?: () => Promise<void>
   log: Log
 }): StateManager {
-  const { spec, dataDir, store, close, ...rest } = deps
+  const { spec, dataDir, store, closeStore: close, ...rest } = deps
   if (store?.kind !== 'redis') {
     return createStateManager({ dir: dataDir, documents: [spec], ...rest })
   }
@@ -78,8 +78,8 @@ export function createStateCopy<T extends JsonObject>(
   return {
     files,
     /**
-     * Runs work while the copy is not being updated. An update that loaded the document before it changed would write the earlier
-     * content after the work.
+     * Runs work on the copy between two of its updates. Otherwise an update in progress could have loaded the document
+     * before an erasure, and write the erased content back.
      */
     betweenUpdates: inTurn,
     start(): void {

@@ -8,8 +8,10 @@ import type { Reader } from './stream.ts'
 
 /** Interval of polls in ms. */
 const POLL_INTERVAL = 250
-/** Slowly changing data is read in every fourth poll, and approvals in every eighth. */
-const SLOW_POLLS = 4
+/** Polls from one reading of slowly changing data to the next. */
+const SLOW_EVERY = 4
+/** Polls from one reading of the approvals to the next; a multiple of `SLOW_EVERY`. */
+const APPROVALS_EVERY = 8
 
 type FeedDeps = OverviewDeps & {
   store: Pick<Store, 'journal' | 'topics' | 'jobs'>
@@ -30,7 +32,8 @@ export function createFeed(deps: FeedDeps) {
       polling = current
       current.join(reader)
       return () => {
-        if (current.leave(reader) > 0) return
+        const hasReaders = current.leave(reader)
+        if (hasReaders) return
         void current.stop()
         if (polling === current) polling = undefined
       }
@@ -53,7 +56,7 @@ function startPolling(deps: FeedDeps) {
   }
   const sendSlowData = async () => {
     overview.sendPoint()
-    if (polls % (2 * SLOW_POLLS) === 0) await overview.sendApprovals()
+    if (polls % APPROVALS_EVERY === 0) await overview.sendApprovals()
     await overview.sendNow()
     await overview.sendDeadLetters()
   }
@@ -70,13 +73,16 @@ function startPolling(deps: FeedDeps) {
         joining.delete(reader)
       }
       await messages.sendMessages()
-      await messages.sendOutcomes(polls % SLOW_POLLS === 0)
-      if (++polls % SLOW_POLLS === 0) await sendSlowData()
+      // All outcomes and the slow data are read in different polls, to spread the load.
+      await messages.sendOutcomes(polls % SLOW_EVERY === 0)
+      polls += 1
+      if (polls % SLOW_EVERY === 0) await sendSlowData()
       return POLL_INTERVAL
     },
     failed: () => {
-      // The store is unreachable: new readers get the state of the daemon, and messages once it is back.
+      // The store is probably unreachable: new readers get the state of the daemon, and messages once it is back.
       for (const reader of joining) {
+        // The state is sent below even if it has not changed.
         if (!readers.has(reader)) overview.forgetNow()
         readers.addWithoutMessages(reader)
       }
@@ -91,11 +97,11 @@ function startPolling(deps: FeedDeps) {
       joining.add(reader)
       loop.wake()
     },
-    /** Returns the number of remaining readers. */
-    leave(reader: Reader): number {
+    /** Returns whether other readers remain. */
+    leave(reader: Reader): boolean {
       joining.delete(reader)
       readers.remove(reader)
-      return joining.size + readers.count()
+      return joining.size > 0 || readers.count() > 0
     },
     stop: loop.stop,
   }
