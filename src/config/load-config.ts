@@ -15,7 +15,7 @@ import {
   parseSubscriptions,
 } from './cross-checks.ts'
 import { type Environment, readEnvironment, secretsOf } from './environment.ts'
-import { parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
+import { type GatewayConfig, parseGateways, type RoutedSkill, type TransportSchemas } from './gateways.ts'
 import { parseMcp } from './mcp.ts'
 import { mergeFiles } from './merged-files.ts'
 import { parseNotify } from './notify.ts'
@@ -132,15 +132,8 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
   const ofNotify = notify.flatMap((rule) => ('subscription' in rule ? rule.subscription : []))
   const subscriptions = [...parseSubscriptions(content.subscriptions, context, checker), ...ofNotify]
   const schedules = parseSchedules(content.schedules, context, checker)
-  // The implicit command-line gateway does not count.
-  if (!gateways.some(({ name, enabled }) => enabled && Object.hasOwn(Object(content.gateways), name))) {
-    const message = 'no gateway is started: messages can only come from the command line'
-    checker.report(['gateways'], 'key', message, 'warning')
-  }
-  if (routes.length === 0) {
-    const message = 'there are no routes: workers and consumers get the messages, but no skill does'
-    checker.report(['routes'], 'key', message, 'warning')
-  }
+  const isInFile = ({ name }: GatewayConfig) => Object.hasOwn(Object(content.gateways), name)
+  warnOfNothingToDo({ gateways: gateways.filter(isInFile), routes }, checker)
   const topics = section('topics', sections.topics)
   checkTopics(topics, context, checker)
   const access = section('access', sections.access)
@@ -184,6 +177,21 @@ function assemble(options: LoadOptions & { file: string }, checker: Checker) {
     skills: { folders: skillFolders(folders, content.skills !== undefined, checker) },
     /** Texts to redact in logs. */
     secrets: secretsOf(checker.secrets(), content, daemon),
+  }
+}
+
+/** Warns if no gateway of the file is started, and if there are no routes. */
+function warnOfNothingToDo(
+  { gateways, routes }: { gateways: readonly GatewayConfig[]; routes: readonly unknown[] },
+  checker: Checker,
+): void {
+  if (!gateways.some(({ enabled }) => enabled)) {
+    const message = 'no gateway is started: messages can only come from the command line'
+    checker.report(['gateways'], 'key', message, 'warning')
+  }
+  if (routes.length === 0) {
+    const message = 'there are no routes: workers and consumers get the messages, but no skill does'
+    checker.report(['routes'], 'key', message, 'warning')
   }
 }
 
