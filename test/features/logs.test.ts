@@ -54,6 +54,25 @@ describe('messages.jsonl and events.jsonl', () => {
     assert.deepEqual(seen, ['before 2', ...Array.from({ length: 8 }, (_, i) => `after ${i}`)])
   })
 
+  test('can be followed while entries are removed, without showing the others again', async (t) => {
+    let time = Date.UTC(2026, 4, 6)
+    const { logs } = make(t, { now: () => time++ })
+    await say(logs, 'of ada')
+    await say(logs, 'of bob')
+    const seen: unknown[] = []
+    const stop = new AbortController()
+    const following = (async () => {
+      for await (const entry of logs.history({ follow: true, signal: stop.signal })) seen.push(entry.content)
+    })()
+    await until(() => seen.length === 2, 'the lines')
+    await logs.lines.messages.filter((entry) => entry.content !== 'of ada')
+    await say(logs, 'after the removal')
+    await until(() => seen.includes('after the removal'), 'the new line')
+    stop.abort()
+    await following
+    assert.deepEqual(seen, ['of ada', 'of bob', 'after the removal'])
+  })
+
   test('rotate by size, are read across all files, and the newest 20 full files are kept', async (t) => {
     const { dir, logs } = make(t, { maxSize: 90 })
     // The names of full files contain the time, which is the same for all here.

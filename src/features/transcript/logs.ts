@@ -86,13 +86,7 @@ export function createLogs(options: LogsOptions) {
     events: (query: LogQuery = {}) => readLog(events.path, query, (entry) => JSON.stringify(entry)),
     newestMessages: (after?: LogPosition) => readNewest(messages.path, after),
     /** Whether the log still has the lines before a position. */
-    async hasMessages(position: LogPosition): Promise<boolean> {
-      for (const path of [messages.path, ...rotatedFiles(messages.path)]) {
-        await using handle = await openIfThere(path)
-        if (handle && (await isIn(handle, position))) return true
-      }
-      return false
-    },
+    hasMessages: (position: LogPosition) => hasPosition(messages.path, position),
     /** Appends the outcome of a call to pending_calls.jsonl. */
     call: (record: LogEntry) => calls.append(record),
     /** Outcomes of calls, newest first. */
@@ -167,13 +161,19 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
   const { follow, signal } = query
   const accept = filterOf(query, textOf)
   let position: LogPosition | undefined
+  let newestTime = ''
   // Only the entries of the first round are limited; the others are new.
   let limit = query.limit ?? Number.POSITIVE_INFINITY
   for (;;) {
+    const wasRewritten = position !== undefined && !(await hasPosition(path, position))
+    const timeBefore = newestTime
     const newest: LogEntry[] = []
     const reading = readNewest(path, position)
     for await (const entry of reading.entries) {
       if (newest.length >= limit) break
+      if (entry.time > newestTime) newestTime = entry.time
+      // Entries of a person were removed: the others come again, and only their times tell which are new.
+      if (wasRewritten && entry.time <= timeBefore) continue
       if (accept(entry)) newest.push(entry)
     }
     yield* newest.reverse()
@@ -183,6 +183,15 @@ async function* readLog(path: string, query: LogQuery, textOf: (entry: LogEntry)
     if (signal?.aborted) return
     limit = Number.POSITIVE_INFINITY
   }
+}
+
+/** Whether a log still has the lines before a position. */
+async function hasPosition(path: string, position: LogPosition): Promise<boolean> {
+  for (const file of [path, ...rotatedFiles(path)]) {
+    await using handle = await openIfThere(file)
+    if (handle && (await isIn(handle, position))) return true
+  }
+  return false
 }
 
 /** Reads the entries after a position backwards from the end, or all of them, with one file in memory. */
