@@ -227,6 +227,31 @@ describe('pauses and approvals in the console', { timeout: 300_000 }, async () =
       .waitFor()
   })
 
+  test('a denied request says so on its message, to the sender, and among the decided ones', async () => {
+    const { body } = await daemon.post('/hooks/shop', JSON.stringify({ text: 'guard the moon' }))
+    const { id } = Object(body)
+    const request = await until(async () => {
+      const [found] = [await daemon.invoke('approval-list', { status: 'pending' })].flat()
+      return found ? Object(found) : undefined
+    }, 'a request')
+    await daemon.invoke('approval-decide', { id: request.id, approve: false, reason: 'not tonight' })
+    await show(`messages/${id}`)
+    const state = page.locator('.now-it')
+    await state
+      .getByText('Not approved: denied by control token: not tonight. The call did not run.')
+      .waitFor()
+    await page.getByLabel('Reply').getByText('an operator denied it: not tonight').waitFor()
+    await state.getByRole('link', { name: 'Not approved' }).click()
+    await page.getByText(/^denied by control token .* ago: not tonight$/).waitFor()
+    await show('approvals')
+    await page.getByText('Decided lately').click()
+    const first = page.locator('.decided').getByRole('listitem').first()
+    await first.getByText(/guard the moon/).waitFor()
+    await first.getByText(/by control token: not tonight$/).waitFor()
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('approvals-decided')
+  })
+
   test('the card of a paused gateway says who, why and until when, and its buttons stay in their places', async () => {
     await show('gateways')
     const card = page.getByRole('article', { name: 'shop' })

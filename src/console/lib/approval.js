@@ -1,4 +1,5 @@
 import { invoke } from './api.js'
+import { authorOf } from './authors.js'
 import { causeOf } from './cause.js'
 import { html } from './html.js'
 import { changes, clock, isNarrow } from './live.js'
@@ -31,7 +32,7 @@ export function Expiry({ of: { expiresAt, onTimeout } }) {
 
 /** The requester and the context: their roles, the message, and the route. */
 export function Requester({ request: { by, roles = [], skill, route, message, requestedAt }, about }) {
-  return html`<p><b>${by}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
+  return html`<p><b>${authorOf(by)}</b>${roles.length > 0 && html` <span class="dim">(${roles.join(', ')})</span>`} asks to run <a href=${link(['skills', skill])}><code>${skill}</code></a>${about && html` <span class="dim">${about}</span>`}</p>
     <p class="dim">Asked <${Age} at=${requestedAt} /> ago${
       message
         ? html` by <a href=${link(['messages', message.id])}>a message</a> on ${message.gateway}${route && html`, route ${route}`}`
@@ -115,7 +116,7 @@ export async function decide(request, approve, { about, differing } = {}) {
   return act(async () => {
     const decided = await invoke('approval-decide', { id, approve, ...(reason && { reason }) })
     const waits = decided.pausedBy?.map(({ kind, name }) => `${kind} ${name}`).join(' and ')
-    return `${skill} for ${by} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
+    return `${skill} for ${authorOf(by)} is ${approve ? 'approved' : 'denied'}.${waits ? ` It runs when ${waits} ${decided.pausedBy.length === 1 ? 'is' : 'are'} resumed.` : ''}`
   })
 }
 

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
+import { authorOf } from './authors.js'
 import { html } from './html.js'
 import { Age, act, ask, Badge, dateTime, span, useLoaded, Wait } from './parts.js'
 import { link } from './router.js'
@@ -72,7 +73,7 @@ function Job({ job, reload }) {
   return html`<li class="card job" data-row tabindex="-1" aria-label=${aboutJob(job)}>
     <div><p><${Badge} kind=${BADGES[state]}>${state}<//> <b>${aboutJob(job)}</b> <${Where} of=${job} /></p>
     ${state === 'running' && html`<progress max=${Math.max(1, total)} value=${done} aria-label="Progress"></progress>`}
-    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(job)}`} · by ${by}, ${dateTime(new Date(startedAt).getTime())} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
+    <p class="dim">${done.toLocaleString('en')} of ${total.toLocaleString('en')}${state === 'running' && at && ` (now: ${at})`}${result && `; ${resultOf(job)}`} · by ${authorOf(by)}, ${dateTime(new Date(startedAt).getTime())} (<${Age} at=${startedAt} /> ago)${endedAt !== undefined && `, took ${span(Math.max(0, endedAt - startedAt))}`}</p>
     ${error && html`<p class="error">${error.message}</p>`}</div>
     ${state === 'running' && html`<button changes type="button" onClick=${cancel}>Cancel …</button>`}
   </li>`

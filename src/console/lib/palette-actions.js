@@ -1,4 +1,5 @@
 import { call, invoke, isViewer, signOut } from './api.js'
+import { authorOf } from './authors.js'
 import { pausePush, resumePush, tryPush } from './group-actions.js'
 import { changes, now } from './live.js'
 import { act, ask } from './parts.js'
@@ -67,7 +68,7 @@ export function resumes(paused) {
     .map(({ kind, name, by, reason }) => ({
       kind: 'action',
       name: `Resume ${kind} ${name}`,
-      about: [by && `paused by ${by}`, reason].filter(Boolean).join(': '),
+      about: [by && `paused by ${authorOf(by)}`, reason].filter(Boolean).join(': '),
       run: () =>
         act(async () => {
           await invoke(`${kind}-resume`, { [kind]: name })

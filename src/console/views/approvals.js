@@ -2,10 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, invoke } from '../lib/api.js'
 import { Arguments, decide, Expiry, Quote, Ran, Requester, RunsWhen } from '../lib/approval.js'
 import { authorOf } from '../lib/authors.js'
+import { causeOf } from '../lib/cause.js'
 import { html } from '../lib/html.js'
 import { onKey } from '../lib/keys.js'
 import { changes } from '../lib/live.js'
-import { Age, Badge, Empty, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Empty, took, useLoaded, Wait } from '../lib/parts.js'
 import { PauseList, usePauses } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 import { Back } from '../lib/trail.js'
@@ -98,7 +99,7 @@ function Request({ request, alike, about, reload }) {
   }
   // A short text that distinguishes it from similar requests.
   const own = alike.some((each) => each.id !== id && each.title === title) ? briefOf(args, differing) : ''
-  const name = [title, own, by].filter(Boolean).join(', ')
+  const name = [title, own, authorOf(by)].filter(Boolean).join(', ')
   const place = alike.findIndex((each) => each.id === id)
   return html`<article class="card request" tabindex="-1" data-request=${id} aria-labelledby=${`request-${id}`}>
     <header class="card-head"><h2 id=${`request-${id}`}>${title} ${own && html`<span class="dim">${own}</span>`}</h2><${Badge} kind=${KINDS[status]}>${status}<//></header>
@@ -181,15 +182,25 @@ function Decided() {
     async (signal) => (isOpen ? invoke('approval-list', { limit: 1_000 }, signal) : []),
     [isOpen, changes.approvals.value],
   )
+  const endOf = ({ decidedAt, expiresAt }) => decidedAt ?? expiresAt
   const ended = (decided.value ?? [])
     .filter(({ status }) => status !== 'pending')
-    .reverse()
+    .toSorted((a, b) => endOf(b) - endOf(a))
     .slice(0, SHOWN)
   return html`<details onToggle=${(event) => setOpen(event.target.open)}><summary>Decided lately</summary>
     ${isOpen && html`<${Wait} of=${decided} what="the decisions" />`}
     <ul class="plain decided">${ended.map((each) => {
-      const { id, title, by, skill, status, decidedAt, expiresAt, run, pausedBy } = each
-      return html`<li key=${id}><${Age} at=${decidedAt ?? expiresAt} /> <${Badge} kind=${KINDS[status]}>${status}<//>
-        <a href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${by}, <${Decision} of=${each} />${pausedBy ? html`. <${RunsWhen} pausedBy=${pausedBy} />` : run && (run.code ? html`; <span class="error">failed: ${run.code}</span>` : '; ran')}</span></li>`
+      const { id, title, by, skill, status, decidedBy, reason } = each
+      return html`<li key=${id}><${Age} at=${endOf(each)} /> <${Badge} kind=${KINDS[status]}>${status}<//>${' '}
+        <a href=${link('approvals', { id })}><b>${title}</b></a> <span class="dim">${skill} for ${authorOf(by)}${decidedBy && `, by ${authorOf(decidedBy)}`}${reason && `: ${reason}`}</span><${RanShort} of=${each} /></li>`
     })}</ul></details>`
+}
+
+/** How the run of an approved call ended, or what it waits for, in a few words. */
+function RanShort({ of: { pausedBy, run } }) {
+  if (pausedBy) return html` <span class="dim">·</span> <${RunsWhen} pausedBy=${pausedBy} />`
+  if (!run) return null
+  return run.code
+    ? html` <span class="error">· failed: ${causeOf(run.error)}</span>`
+    : html` <span class="dim">· ran in ${took(run.ms)}</span>`
 }

@@ -32,6 +32,7 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
     case 'suppressed':
       return html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
     case 'done':
+      if (isRefused(history)) return html`<${NotApproved} note=${lastOf('dispatch', 'denied', 'expired')} />`
       return unsent?.what === 'not sent'
         ? html`<${Line} kind="warn">It was handled, but its reply was not sent${whyOf(unsent)}<//>`
         : null
@@ -40,6 +41,21 @@ export function MessageState({ shown: { outcome, history, running, pausedBy = []
     default:
       return null
   }
+}
+
+/** Whether the last decision about the message was no, so that its skill did not run. */
+function isRefused(history) {
+  const last = history.findLast(({ what, detail }) => detail?.approval && what !== 'waits for an approval')
+  return last?.what === 'denied' || last?.what === 'expired'
+}
+
+function NotApproved({ note: { what, detail } }) {
+  const { by, reason, approval } = detail
+  const how =
+    what === 'expired'
+      ? 'nobody decided in time'
+      : `denied${by ? ` by ${authorOf(by)}` : ''}${reason ? `: ${reason}` : ''}`
+  return html`<${Line} kind="warn"><a href=${link('approvals', { id: approval })}>Not approved</a>: ${how.replace(/[.\s]+$/, '')}. The call did not run.<//>`
 }
 
 /** The running attempt, unless another daemon has it. */

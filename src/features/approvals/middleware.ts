@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Approval } from '../../core/approval.ts'
 import { renderTitle, titleFault } from '../../core/approval-title.ts'
 import { SYSTEM } from '../../core/audit.ts'
+import { shownAuthor } from '../../core/author.ts'
 import { type Call, willResume } from '../../core/call.ts'
 import { TriviumError, toTriviumError } from '../../core/errors.ts'
 import { compileMember, isOperator } from '../../core/identity.ts'
@@ -182,5 +183,11 @@ function briefOf({ id, gateway, conversation, from }: NonNullable<SkillContext['
 
 function reasonFor({ status, decidedBy, reason }: Approval): string {
   if (status === 'expired') return 'it expired without a decision'
-  return [decidedBy ? `${decidedBy} denied it` : 'it was denied', reason].filter(Boolean).join(': ')
+  return [decidedBy ? `${deniedBy(decidedBy)} denied it` : 'it was denied', reason].filter(Boolean).join(': ')
+}
+
+/** The decider, for the sender. The control token is no name of a person. */
+function deniedBy(by: string): string {
+  const name = shownAuthor(by)
+  return name === 'control token' ? 'an operator' : by
 }

@@ -18,7 +18,7 @@ function humanApprovals(result: Json): string {
     id,
     [coloured(String(status)), ...stateOf(rest, String(status))].join(', '),
     age(requestedAt),
-    by,
+    shownAuthor(by),
     skill,
     shorten(String(title), 50),
     shorten(JSON.stringify(args ?? {}), 60),

@@ -1,3 +1,4 @@
+import { shownAuthor } from '../../core/author.ts'
 import { type Event, MESSAGE_TOPIC } from '../../core/event.ts'
 import { toJson } from '../../core/json.ts'
 import { timeOf } from '../../core/message-id.ts'
@@ -113,7 +114,12 @@ function healthOf(
 ): Pick<SubscriptionInfo, 'ok' | 'state' | 'detail' | 'paused'> {
   if (stopped?.why === 'paused') {
     const { by, at: since } = stopped
-    return { ok: true, state: 'paused', detail: `by ${by}`, paused: { by, ...defined({ since }) } }
+    return {
+      ok: true,
+      state: 'paused',
+      detail: `by ${shownAuthor(by)}`,
+      paused: { by, ...defined({ since }) },
+    }
   }
   if (stopped) return { ok: false, state: 'disabled', detail: 'its receiver is gone (410)' }
   if (!isFailing(report)) return { ok: true, state: 'active' }
