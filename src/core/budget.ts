@@ -19,15 +19,24 @@ export type Prices = Record<string, { input: number; output: number }>
 
 /**
  * For operators: the state of a budget in total or of a skill, or the senders who used up theirs:
- * up to 100, and `more` if there are others. `until`: when it is available again (Unix ms); absent
- * while something is left.
+ * up to 100, and `more` if there are others. `left`: what may still be used. `until`: when it is
+ * available again (Unix ms); absent while something is left. `resetsAt`: when all of `used` has left
+ * the sliding window; absent if nothing is used.
  */
 export type BudgetStatus =
   | ({ budget: 'total' } & BudgetUse)
   | ({ budget: 'skill'; skill: string } & BudgetUse)
   | { budget: 'sender'; limit: string; over: { sender: string; until: number }[]; more?: true }
 
-export type BudgetUse = { limit: string; unit: string; used: number; most: number; until?: number }
+export type BudgetUse = {
+  limit: string
+  unit: string
+  used: number
+  most: number
+  left: number
+  until?: number
+  resetsAt?: number
+}
 
 /** The usage of one model step. `money`: what it cost, if the caller knows it without `prices`. */
 export type Spent = { model: string; inputTokens: number; outputTokens: number; money?: number }

@@ -11,6 +11,8 @@ export type SubscriptionInfo = Record<'name' | 'topic' | 'url', string> & {
   detail?: string
   /** Set while paused: by whom, and since when (Unix ms). */
   paused?: { by: string; since?: number }
+  /** When the first of its consecutive failed attempts began (Unix ms), also before it counts as failing. */
+  failingSince?: number
   waiting: number
   queued: number
   unread: number

@@ -7,9 +7,13 @@ import { type GroupHistory, type GroupPoint, oldestOf } from './group-history.ts
 /** Number of groups whose oldest unread event is looked up. */
 const MOST_LOOKS = 100
 
+/** `current`: nothing is unread. `reading`: events were read in the last minutes. `stalled`: events are unread, and nobody reads them. */
+export type GroupState = 'current' | 'reading' | 'stalled'
+
 /** A consumer group, its lag in events and in time, and its readers. Times in Unix ms. */
 type ListedGroup = GroupInfo &
   ReturnType<GroupActivity['info']> & {
+    state: GroupState
     oldestAt?: number
     /** The oldest unread event. */
     oldestId?: string
@@ -41,11 +45,22 @@ export async function listGroups(
       const served = skills.find((one) => one.topic === info.topic && one.group === info.group)
       const skill = served && { name: served.ref, ...defined({ since: served.since }) }
       const points = history ? past.of(info.topic, info.group) : undefined
+      const current = activity.info(info.topic, info.group)
       return {
         ...info,
-        ...activity.info(info.topic, info.group),
+        state: stateOf(info, current, skill !== undefined),
+        ...current,
         ...defined({ oldestAt, oldestId, skill, history: points }),
       }
     }),
   )
+}
+
+function stateOf(
+  { lag, pending }: GroupInfo,
+  { perMinute, waiting }: ReturnType<GroupActivity['info']>,
+  hasSkill: boolean,
+): GroupState {
+  if (lag === 0 && pending === 0) return 'current'
+  return perMinute > 0 || waiting > 0 || hasSkill ? 'reading' : 'stalled'
 }

@@ -114,7 +114,7 @@ routes: [{ name: all, skill: echo }]
       .getByRole('link')
       .first()
       .click()
-    await page.getByRole('heading', { name: /^analytics behind$/ }).waitFor()
+    await page.getByRole('heading', { name: /^analytics stalled$/ }).waitFor()
     await page.getByText('Backlog over time').waitFor()
     assert.deepEqual(await faultsOf(page), [])
     await shots('group')

@@ -67,7 +67,10 @@ test('usage by a skill counts for its sender, whose address counts without its t
   await first.spend(callFrom('mail', { who: 'eve+1@example.com' }), tokens(100))
   assert.equal(await hoursLeft(eve), 24.5)
   const [total, senders] = await second.status()
-  assert.partialDeepStrictEqual(total, { budget: 'total', used: 200, most: 1000 })
+  assert.partialDeepStrictEqual(total, { budget: 'total', used: 200, most: 1000, left: 800 })
+  // A bucket of a day is half an hour long.
+  const hoursUntilReset = Number(total && 'resetsAt' in total && total.resetsAt) / HOUR
+  assert.equal(hoursUntilReset % 24, 0.5)
   assert.partialDeepStrictEqual(senders, {
     over: [{ sender: 'mail:eve@example.com' }, { sender: 'team:bob' }],
   })

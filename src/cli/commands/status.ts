@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { troubleLines } from '../../features/troubles/print.ts'
+import { budgetLine } from '../../lib/budget-lines.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
 import { paragraph } from '../../lib/paragraph.ts'
@@ -77,7 +78,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
       .map(({ name, detail }) => `Queue ${name}  ${paint('red', 'FAILING')}: ${detail}`),
     summary('MCP servers', all('mcp'), failingServers, 'all are connected'),
     summary('Consumer groups', all('groups'), groupsBehind(all('groups')), 'none is behind'),
-    ...all('budgets').flatMap(budgetLine),
+    ...all('budgets').map(budgetLine),
     assistantLine(at('assistant')),
     ...registryLines(all('registry'), all('skills'), isScreen),
     summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
@@ -179,17 +180,6 @@ function summary(title: string, all: readonly unknown[], notes: string[], otherw
   if (all.length === 0) return undefined
   const more = notes.length > MAX_SHOWN ? [`${notes.length - MAX_SHOWN} more`] : []
   return `${title}  ${all.length}; ${[...notes.slice(0, MAX_SHOWN), ...more].join(', ') || otherwise}`
-}
-
-/** The usage of a model budget, and the senders who used up theirs. */
-function budgetLine({ budget, skill, limit, unit, used, most, until, over }: JsonObject): string[] {
-  const at = (time: unknown) => new Date(Number(time)).toISOString().slice(0, 16)
-  if (budget !== 'sender') {
-    const state = until ? `; ${paint('red', 'USED UP')}, available again at ${at(until)}` : ''
-    return [`Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}${state}`]
-  }
-  const senders = objectsIn(over).map(({ sender, until }) => `${sender} until ${at(until)}`)
-  return [`Budget of each sender  ${limit}: ${senders.slice(0, MAX_SHOWN).join(', ') || 'nobody waits'}`]
 }
 
 function assistantLine(assistant: unknown): string | undefined {

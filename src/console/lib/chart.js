@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { html } from './html.js'
 import { firstState } from './live.js'
+import { capOf } from './scale.js'
 
 /** A third of the console's code, so it is loaded after the first view. */
 let uPlot
@@ -53,7 +54,10 @@ export function Chart({ title, points, lines, show, least, steps, span, every = 
     plot.current?.destroy()
     const options = optionsFor(box.current, { lines, show, least, steps }, () => shown.current)
     plot.current = new uPlot(
-      { ...options, hooks: { setCursor: [showValues], setData: [showValues] } },
+      {
+        ...options,
+        hooks: { setCursor: [showValues], setData: [showValues], draw: [peakMarks(show, options.axes[0])] },
+      },
       latest.current,
       box.current,
     )
@@ -131,7 +135,7 @@ function optionsFor(box, { lines, show, least, steps }, spanNow) {
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
       x: { range: timeRange },
-      y: { range: (_plot, _lowest, most) => [0, Math.max((most ?? 0) * 1.15, least)] },
+      y: { range: (plot, _lowest, most) => [0, Math.max(capIn(plot) ?? (most ?? 0) * 1.15, least)] },
     },
     axes: [
       { ...axis, size: 26, space: 70, incrs: STEPS, values: (_plot, times) => times.map(timeIn(times)) },
@@ -153,6 +157,63 @@ function optionsFor(box, { lines, show, least, steps }, spanNow) {
       })),
     ],
   }
+}
+
+/** The values of a chart that are in its time span, by series. */
+function visibleIn({ data: [times, ...series], scales: { x } }) {
+  const isShown = (at) => times[at] >= (x.min ?? Number.NEGATIVE_INFINITY) && times[at] <= (x.max ?? Infinity)
+  return series.map((values) => values.map((value, at) => (isShown(at) ? value : null)))
+}
+
+/** Where the scale ends because of a burst; undefined if all values fit in. */
+function capIn(plot) {
+  return capOf(
+    visibleIn(plot)
+      .flat()
+      .filter((value) => value !== null),
+  )
+}
+
+/** Marks values above the end of the scale by a triangle, and the highest one of each burst by its value. */
+function peakMarks(show, { stroke, font }) {
+  return (plot) => {
+    const { ctx, bbox, scales } = plot
+    const top = scales.y.max
+    ctx.save()
+    Object.assign(ctx, { fillStyle: stroke, font, textBaseline: 'top' })
+    for (const values of visibleIn(plot))
+      for (const at of peaksIn(values, top)) {
+        const x = plot.valToPos(plot.data[0][at], 'x', true)
+        drawMark(ctx, { x, y: bbox.top, text: show(values[at]), end: bbox.left + bbox.width })
+      }
+    ctx.restore()
+  }
+}
+
+/** The indexes of the highest value of each run of values above `top`. */
+function peaksIn(values, top) {
+  const peaks = []
+  let peak
+  for (const [at, value] of [...values, null].entries()) {
+    if (value !== null && value > top) peak = peak === undefined || value > values[peak] ? at : peak
+    else if (peak !== undefined) {
+      peaks.push(peak)
+      peak = undefined
+    }
+  }
+  return peaks
+}
+
+function drawMark(ctx, { x, y, text, end }) {
+  const size = 5 * devicePixelRatio
+  ctx.beginPath()
+  ctx.moveTo(x, y)
+  ctx.lineTo(x - size, y + size)
+  ctx.lineTo(x + size, y + size)
+  ctx.fill()
+  const isLate = x + 2 * size + ctx.measureText(text).width > end
+  ctx.textAlign = isLate ? 'right' : 'left'
+  ctx.fillText(text, isLate ? x - 1.5 * size : x + 1.5 * size, y)
 }
 
 /** `30.00 s` as `30 s`. */

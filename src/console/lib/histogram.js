@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { invoke } from './api.js'
 import { html } from './html.js'
 import { instant } from './range.js'
+import { capOf } from './scale.js'
 import { searchProblem } from './search-box.js'
 import { count } from './troubles.js'
 
@@ -23,7 +24,9 @@ export function Histogram({ filter, narrow }) {
   if (!found?.counts?.length)
     return html`<div class="histogram"><p class="dim loads" role="status">${found === undefined ? 'Counting …' : found.error && !searchProblem(found.error) ? `The messages could not be counted: ${found.error.message} Trying again.` : ''}</p></div>`
   const { from, width, counts, countedTo, isOld } = found
-  const highest = Math.max(1, ...counts)
+  const most = Math.max(1, ...counts)
+  const cap = capOf(counts)
+  const highest = cap ?? most
   const spanOf = (index) =>
     `${timeOf(from + index * width, width)} to ${timeOf(from + (index + 1) * width, width)}`
   const isCounted = (index) => countedTo === undefined || from + index * width >= countedTo
@@ -67,7 +70,7 @@ export function Histogram({ filter, narrow }) {
         index,
       ) => html`<g key=${index} class=${`${isIn(index) ? 'chosen' : ''} ${isCounted(index) ? '' : 'uncounted'}`}>
         <rect class="back" x=${index} y="0" width="1" height="40" />
-        ${many > 0 && html`<rect class="bar-of" x=${index + 0.1} y=${40 - Math.max(1.5, (many / highest) * 38)} width="0.8" height=${Math.max(1.5, (many / highest) * 38)} />`}</g>`,
+        ${many > 0 && html`<${Bar} at=${index} height=${Math.min(1, many / highest)} isCut=${many > highest} />`}</g>`,
     )}</svg>
     <p class="dim"><span>${timeOf(from, width)}</span><span class="said">${
       isPointed
@@ -76,9 +79,15 @@ export function Histogram({ filter, narrow }) {
             counts.reduce((sum, many) => sum + many, 0),
             'message',
             countedTo === undefined ? '' : '+',
-          )} in all`
+          )} in all${cap === undefined ? '' : `, highest ${most.toLocaleString('en')} (cut off)`}`
     }</span><span>${timeOf(from + counts.length * width, width)}</span></p>
   </div>`
+}
+
+/** A bar of a relative height; one that is cut off has a gap. */
+function Bar({ at, height, isCut }) {
+  const tall = Math.max(1.5, height * 38)
+  return html`<rect class="bar-of" x=${at + 0.1} y=${40 - tall} width="0.8" height=${tall} />${isCut && html`<rect class="cut" x=${at} y="7" width="1" height="3" />`}`
 }
 
 /** The counts, extended while older spans are counted; `isOld` while they are still those of the previous filter. */

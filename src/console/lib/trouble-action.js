@@ -10,7 +10,7 @@ const LABELS = {
   'messages-lost': 'See the gateway',
   refusals: 'See what was refused',
   'queue-down': 'See the queues',
-  'group-lag': 'See the groups',
+  'group-lag': 'See the group',
   'dead-letters': 'See the causes',
   'schedule-failed': 'See the failed runs',
   backlog: 'See the messages',

@@ -1,3 +1,5 @@
+import { now } from './live.js'
+
 /** The gateway of requests that reached none, such as to a mistyped path. */
 export const NO_GATEWAY = '-'
 
@@ -12,10 +14,12 @@ export function placeOf(trouble) {
     case 'refusals':
       return { path: gateway === NO_GATEWAY ? 'gateways' : ['gateways', gateway] }
     case 'queue-down':
+      return { path: 'queues' }
     case 'subscription-down':
     case 'subscription-paused':
+      return { path: pathOfPush(where.subscription) }
     case 'group-lag':
-      return { path: 'queues' }
+      return { path: ['queues', where.topic, where.group] }
     case 'dead-letters':
       return { path: 'dead-letters' }
     case 'schedule-failed':
@@ -45,6 +49,11 @@ export function placeOf(trouble) {
     default:
       return { path: 'configuration' }
   }
+}
+
+function pathOfPush(name) {
+  const push = now.value?.subscriptions?.find((each) => each.name === name)
+  return push ? ['queues', push.topic, name] : 'queues'
 }
 
 /** The outcome of the messages of a road; undefined if there is none. */

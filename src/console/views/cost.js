@@ -1,4 +1,5 @@
 import { invoke } from '../lib/api.js'
+import { Budget, BudgetInShort, HowToSet } from '../lib/budget.js'
 import { html } from '../lib/html.js'
 import { money, tokens } from '../lib/money.js'
 import { Badge, CopyLink, dateTime, Empty, useLoaded, Wait } from '../lib/parts.js'
@@ -143,19 +144,8 @@ function everyDay(used, from, to) {
 /** How much of its budgets a skill has used. */
 function SkillBudget({ of }) {
   return of.map(
-    (each) =>
-      html`<span key=${each.limit} class="skill-budget"><${Meter} of=${each} /> <span class="dim">${usedOf(each)}</span></span>`,
+    (each) => html`<span key=${each.limit} class="skill-budget"><${BudgetInShort} of=${each} /></span>`,
   )
-}
-
-function Meter({ of: { used, most, limit } }) {
-  return html`<meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter>`
-}
-
-function usedOf({ unit, used, most, until }) {
-  const amount =
-    unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`
-  return `${amount}${until === undefined ? '' : `, goes on at ${dateTime(until)}`}`
 }
 
 const TOP = 3
@@ -167,9 +157,9 @@ function Budgets({ of: budgets, senders, currency, query }) {
     each.budget === 'sender'
       ? html`<li key=${index} class="card"><p><b>Budget of each sender</b> ${each.limit}</p>
           ${each.over.length === 0 ? html`<p class="dim">Nobody has used it up.</p>` : html`<ul class="plain">${each.over.map(({ sender, until }) => html`<li key=${sender}>${sender} <span class="dim">waits until ${dateTime(until)}</span></li>`)}${each.more && html`<li class="dim">and others</li>`}</ul>`}</li>`
-      : html`<li key=${index} class="card"><p><b>Budget of ${each.budget === 'skill' ? html`<a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'all'}</b> ${each.limit} ${each.until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
-          <${Meter} of=${each} /><p class="dim">${usedOf(each)}</p></li>`,
+      : html`<li key=${index} class="card"><${Budget} of=${each} name=${each.budget === 'skill' ? html`Budget of <a href=${link(['skills', each.skill])}>${each.skill}</a>` : 'Budget of all'} /></li>`,
   )}
     ${top.length > 0 && html`<li class="card"><p><b>Top senders</b></p><ul class="plain">${top.map((row) => html`<li key=${row.name}>${drill('sender', row.name, query)} <span class="dim">${amountOf(row, currency)}</span></li>`)}</ul></li>`}</ul>
-    <p class="hint">${budgets.length === 0 ? 'No budget is set. ' : ''}Budgets are set in <code>model.budget</code> of routes.yaml, for each sender, for all together and for single skills: <code>budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }</code>. <a href=${link('configuration')}>See the configuration</a></p>`
+    ${budgets.length === 0 && html`<p class="hint">No budget is set.</p>`}
+    <${HowToSet} example="budget: { sender: 200k tokens/1d, total: 20 EUR/30d, skill: { helper: 5 EUR/7d } }" />`
 }

@@ -13,25 +13,13 @@ import {
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import {
-  Age,
-  act,
-  Badge,
-  Empty,
-  fullTime,
-  Json,
-  Loading,
-  StoreAway,
-  span,
-  useLoaded,
-  Wait,
-} from '../lib/parts.js'
+import { Age, act, Empty, fullTime, Json, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { go, link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { Back } from '../lib/trail.js'
 import { count } from '../lib/troubles.js'
 import { Attempts, EventLink, NewestEvents } from './group-events.js'
-import { PushState } from './queues.js'
+import { GroupState, PushState } from './queues.js'
 
 /** Polling interval, in ms. */
 const AGAIN = 5_000
@@ -64,7 +52,7 @@ export function GroupPage({ topic, name }) {
 function GroupHead({ topic, name, group, reload }) {
   const { lag = 0, pending = 0, oldestAt, oldestId, perMinute, waiting, skill } = group ?? {}
   const each = { topic, group: name, lag }
-  return html`<header class="bar"><h1 id="title">${name} <${Badge} kind=${lag > 0 ? 'warn' : 'good'}>${lag > 0 ? 'behind' : 'up to date'}<//></h1>
+  return html`<header class="bar"><h1 id="title">${name} <${GroupState} lag=${lag} of=${group} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayGroup(each)} aria-label=${`Replay ${topic} to ${name}`}>Replay …</button>
         <button changes type="button" class="danger" disabled=${lag === 0} onClick=${() => skipGroup(each).then(reload)} aria-label=${`Skip what ${name} has not read of ${topic}`}>Skip …</button></div></header>
     <p class="dim">Consumer group of the topic <b>${topic}</b>${skill && html`, runs the skill <a href=${link(['skills', skill.name])}>${skill.name}</a>${skill.since !== undefined && html` for <${Age} at=${skill.since} />`}`}</p>
@@ -98,7 +86,7 @@ function PushHead({ topic, name, group, push, reload }) {
   }
   const isStopped = state !== 'active' && state !== 'failing'
   const oldest = push.oldestAt ?? (unread > 0 ? group?.oldestAt : undefined)
-  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} /></h1>
+  return html`<header class="bar"><h1 id="title">${name} <${PushState} state=${state} last=${value?.attempts?.[0]} failingSince=${push.failingSince} /></h1>
       <div class="buttons"><button changes type="button" onClick=${() => replayPush(push).then(reload)} aria-label=${`Replay ${name}`}>Replay …</button>
         ${
           isStopped

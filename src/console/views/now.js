@@ -101,9 +101,6 @@ function Charts({ points, span, every }) {
     <${Chart} title="On the way" points=${points} lines=${DEPTH} show=${amount} least=${4} span=${span} every=${every} />`
 }
 
-/** Up to this many troubles have room for two lines of text. */
-const ROOMY = 7
-
 /** Its space is reserved, so that nothing moves when a trouble appears or disappears. */
 function Troubles() {
   const found = now.value?.troubles ?? []
@@ -114,7 +111,7 @@ function Troubles() {
       found.length === 0 &&
       html`<div class="well"><p><b>All is well.</b></p><p class="dim">Gateways and pushes work, nothing is dead, nothing waits for you.</p></div>`
     }
-    <ul class=${found.length > ROOMY ? 'tight' : ''}>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
+    <ul>${found.map((trouble) => html`<${TroubleItem} key=${trouble.key} trouble=${trouble} />`)}</ul>
   </section>`
 }
 
@@ -126,7 +123,7 @@ function TroubleItem({ trouble }) {
   return html`<li class=${`trouble ${{ error: 'bad', warning: 'warn', info: '' }[severity]}`}>
     <p class="trouble-head"><a data-row href=${link(path, query)}>${title}</a>${since && html` <span class="since">for <${Age} at=${since} /></span>`}</p>
     <p class="trouble-text" title=${text}>${text}</p>
-    <p class="todo"><span class="words"><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
+    <p class="todo"><span class="words" title=${todo.replaceAll('`', '')}><${Words} text=${todo} /></span> <${TroubleAction} trouble=${trouble} /></p></li>`
 }
 
 const ROADS = {

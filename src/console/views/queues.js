@@ -4,7 +4,7 @@ import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../li
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
 import { clock, now } from '../lib/live.js'
-import { Age, Badge, Loading, StoreAway, useLoaded, Wait } from '../lib/parts.js'
+import { Age, Badge, Loading, StoreAway, span, useLoaded, Wait } from '../lib/parts.js'
 import { link } from '../lib/router.js'
 import { SubscriptionForm } from '../lib/subscription-form.js'
 import { EventPage } from './event.js'
@@ -82,7 +82,7 @@ function Groups({ groups, known }) {
     const found = known.get(`${topic}/${group}`)
     return html`<tr key=${`${topic}/${group}`} aria-label=${`Group ${group} of ${topic}`}>
       <td class="group-name"><a data-row href=${link(['queues', topic, group])}>${group}</a><span class="about">${topic}</span></td>
-      <td><${Badge} kind=${lag > 0 ? 'warn' : 'good'}>${lag > 0 ? 'behind' : 'up to date'}<//></td>
+      <td><${GroupState} lag=${lag} of=${found} /></td>
       <td class="number" data-label="behind">${lag.toLocaleString('en')}${pending > 0 && html` <span class="dim" title="handed out, or to be read again">+ ${pending.toLocaleString('en')}</span>`}</td>
       <td class="number" data-label="oldest">${found?.oldestAt !== undefined && html`<${Age} at=${found.oldestAt} />`}</td>
       <td class="number" data-label="per minute">${found ? found.perMinute.toLocaleString('en') : '…'}</td>
@@ -91,6 +91,16 @@ function Groups({ groups, known }) {
         <button changes type="button" class="small danger" disabled=${lag === 0} onClick=${() => skipGroup(each)} aria-label=${`Skip what ${group} has not read of ${topic}`}>Skip …</button></td>
     </tr>`
   })}<//>`
+}
+
+/** Where a group stands: up to date, on its way, or with nobody who reads. */
+export function GroupState({ lag, of }) {
+  const { state, perMinute = 0 } = of ?? {}
+  if (lag === 0 && state !== 'stalled') return html`<${Badge} kind="good">up to date<//>`
+  if (state === 'stalled')
+    return html`<${Badge} kind="bad" title="Events are unread, and nobody has read any in the last five minutes">stalled<//>`
+  const left = perMinute > 0 && lag > 0 ? `, ${span((lag / perMinute) * 60_000)} at this rate` : ''
+  return html`<${Badge} kind="warn">behind<//>${left && html` <span class="dim">${left.slice(2)}</span>`}`
 }
 
 function ReadersInShort({ of }) {
@@ -120,9 +130,11 @@ function Pushes({ of, known }) {
 const STATES = { active: 'good', failing: 'bad', disabled: 'bad', paused: 'warn' }
 
 /** One that is active, but whose last attempt failed, is no good news. */
-export function PushState({ state, last }) {
-  if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>`
-  return html`<${Badge} kind=${STATES[state]}>${state}<//>`
+export function PushState({ state, last, failingSince }) {
+  const since =
+    failingSince !== undefined && html` <span class="dim">for <${Age} at=${failingSince} /></span>`
+  if (state === 'active' && last?.reason) return html`<${Badge} kind="warn">retrying<//>${since}`
+  return html`<${Badge} kind=${STATES[state]}>${state}<//>${state === 'failing' && since}`
 }
 
 function Push({ push, group }) {
@@ -136,7 +148,7 @@ function Push({ push, group }) {
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span></td>
-    <td><${PushState} state=${state} last=${last} />${state === 'paused' && html` <span class="dim">${detail}</span>`}</td>
+    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} />${state === 'paused' && html` <span class="dim">${detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
     <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>

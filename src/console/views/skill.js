@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { call, invoke, mayRun } from '../lib/api.js'
 import { DecideHere } from '../lib/approval.js'
+import { Budget, HowToSet } from '../lib/budget.js'
 import { SchemaForm } from '../lib/form.js'
 import { html } from '../lib/html.js'
 import { money, percent, tokens } from '../lib/money.js'
@@ -97,11 +98,11 @@ function Usage({ name, range }) {
         ${cost && html`<${Figure} name="Cost of a run" value=${cost.money === undefined ? `${tokens(Math.round((cost.inputTokens + cost.outputTokens) / runs))} tokens` : money(cost.money / runs, currency)} />`}
       </div>`
     }
-    ${budgets.map(
-      ({ budget, limit, unit, used, most }) =>
-        html`<p key=${`${budget} ${limit}`}>Budget ${budget === 'total' ? 'of all skills' : 'of this skill'}, ${limit}: <meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter> <span class="dim">${unit === 'tokens' ? `${tokens(used)} of ${tokens(most)} tokens` : `${money(used)} of ${money(most, unit)}`}</span></p>`,
-    )}
-    ${cost && html`<p class="dim">${budgets.some(({ skill }) => skill === name) ? 'Its budget is' : 'It has no budget of its own. Budgets are'} set in <code>model.budget</code> of routes.yaml. <a href=${link('cost')}>All budgets and costs</a></p>`}
+    ${budgets.length > 0 && html`<ul class="budgets" aria-label="Budgets">${budgets.map((each) => html`<li key=${`${each.budget} ${each.limit}`} class="card"><${Budget} of=${each} name=${each.budget === 'total' ? 'Budget of all skills' : 'Budget of this skill'} /></li>`)}</ul>`}
+    ${
+      (cost || budgets.length > 0) &&
+      html`${!budgets.some(({ skill }) => skill === name) && html`<p class="dim">It has no budget of its own. <a href=${link('cost')}>All budgets and costs</a></p>`}<${HowToSet} example=${`budget: { skill: { ${name}: 5 EUR/7d } }`} />`
+    }
     ${days.length > 1 ? html`<${Bars} title="Runs a day" bars=${days.map(({ day, ...counts }) => ({ name: day, ...counts }))} />` : runs > 0 && html`<${LastDay} slots=${slots} range=${range} />`}
     ${
       (callers.length > 0 || unused.length > 0) &&

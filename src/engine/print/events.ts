@@ -1,6 +1,7 @@
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
+import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { listTable, tableOr } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
@@ -40,19 +41,33 @@ function humanSeek(result: Json): string {
 function humanGroups(groups: readonly JsonObject[]): string {
   return tableOr(
     'No consumer group reads events.',
-    ['topic', 'group', 'behind', 'for', 'being read', 'a minute', 'readers'],
+    ['topic', 'group', 'state', 'behind', 'for', 'being read', 'a minute', 'readers'],
     groups,
-    ({ topic, group, lag, oldestAt, pending, perMinute, skill, readers }) => [
+    ({ topic, group, state, lag, oldestAt, pending, perMinute, skill, readers, push }) => [
       topic,
       group,
+      push === undefined ? groupState(String(state)) : pushState(Object(push)),
       lag,
       oldestAt === undefined ? '' : age(oldestAt),
-      pending,
+      push === undefined ? pending : Object(push).queued,
       perMinute,
       [
+        ...(push === undefined ? [] : [`push to ${Object(push).url}`]),
         ...(skill === undefined ? [] : [`skill ${Object(skill).name}`]),
         ...objectsIn(readers).map(({ name, lastAt }) => `${name} ${age(lastAt)} ago`),
       ].join(', '),
     ],
   )
+}
+
+function groupState(state: string): string {
+  return state === 'stalled' ? paint('yellow', state) : state
+}
+
+/** `failing for 12 min`, `paused by ada`, `retrying for 3 s`: a push that is active, but whose last attempts failed, is retrying. */
+function pushState({ state, detail, failingSince }: JsonObject): string {
+  const since = failingSince === undefined ? '' : ` for ${age(failingSince)}`
+  if (state === 'failing') return paint('red', `failing${since}`)
+  if (state === 'active') return failingSince === undefined ? 'active' : paint('yellow', `retrying${since}`)
+  return paint('yellow', [state, detail].filter(Boolean).join(' '))
 }

@@ -7,7 +7,7 @@ import { compilePattern } from '../../core/pattern.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { MINUTE } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { availableAt, createSlidingSums, sumOf } from './sliding-sums.ts'
+import { availableAt, createSlidingSums, resetsAt, sumOf } from './sliding-sums.ts'
 
 /** Prefix of the keys of senders who used up their budget. */
 const OVER = 'budget-over:'
@@ -98,7 +98,9 @@ async function statusOf(
     const parts = await sums.read(owner, amount.per)
     const until = availableAt(parts, amount)
     const { text: limit, unit, most } = amount
-    return { limit, unit, used: Number(sumOf(parts, amount).toFixed(4)), most, ...defined({ until }) }
+    const used = Number(sumOf(parts, amount).toFixed(4))
+    const left = Number(Math.max(0, most - used).toFixed(4))
+    return { limit, unit, used, most, left, ...defined({ until, resetsAt: resetsAt(parts, amount) }) }
   }
   const shared = await Promise.all([
     ...total.map(async (amount) => ({ budget: 'total' as const, ...(await useOf(TOTAL, amount)) })),

@@ -65,6 +65,14 @@ export function sumOf(buckets: Buckets, { unit }: Amount): number {
   )
 }
 
+/** When all usage will have left the window (Unix ms); undefined without usage in the unit of the amount. */
+export function resetsAt(buckets: Buckets, amount: Amount): number | undefined {
+  const starts = Object.entries(buckets)
+    .filter(([start, spent]) => sumOf({ [start]: spent }, amount) > 0)
+    .map(([start]) => Number(start))
+  return starts.length === 0 ? undefined : Math.max(...starts) + amount.per + bucketLength(amount.per)
+}
+
 /** When enough usage will have left the window (Unix ms); undefined if the amount is not used up. */
 export function availableAt(buckets: Buckets, amount: Amount): number | undefined {
   let used = sumOf(buckets, amount)

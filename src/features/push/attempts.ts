@@ -1,4 +1,5 @@
 import type { Event } from '../../core/event.ts'
+import { defined } from '../../lib/defined.ts'
 import type { createCircuit } from './circuit.ts'
 import type { Answer } from './post.ts'
 import type { Records } from './records.ts'
@@ -31,7 +32,9 @@ export async function createAttempts(deps: {
 }) {
   const { records, circuit, now } = deps
   /** Newest first, from the last run. */
-  const earlier = (await records.report()).attempts
+  const { attempts: earlier, failingSince: begun } = await records.report()
+  /** When the first of the consecutive failures began (Unix ms). */
+  let failingSince = begun
   /** Newest last. */
   const attempts: Attempt[] = []
   let reportTimer: NodeJS.Timeout | undefined
@@ -42,6 +45,7 @@ export async function createAttempts(deps: {
     await records.setReport({
       attempts: [...attempts.slice(-REPORTED).reverse().map(shownAttempt), ...earlier].slice(0, REPORTED),
       failures: circuit.failures(),
+      ...defined({ failingSince }),
       openUntil: circuit.openUntil(),
     })
     await deps.reported()
@@ -63,11 +67,13 @@ export async function createAttempts(deps: {
       if (reason === undefined) {
         if (!circuit.isClosed()) deps.recovered()
         circuit.succeeded()
+        failingSince = undefined
         deps.pushed(ms / 1000)
       } else if (isStopping) {
         return { reason, stays: true, isGone: false }
       } else {
         circuit.failed(retryAt)
+        failingSince ??= at
       }
       const made = { at, event: event.id, attempt, ms, answer }
       attempts.push(made)

@@ -33,7 +33,7 @@ export async function listSubscriptions(
       const counts = countsOf(jobs, group, settledCount(name))
       const oldestAt = counts.queued > 0 ? oldestFailed(attempts) : undefined
       const nextAt = counts.waiting > 0 ? await nextAttempt(store, name, control, report) : undefined
-      const times = defined({ oldestAt, nextAt })
+      const times = defined({ oldestAt, nextAt, failingSince: report.failingSince })
       return { ...where, source, ...healthOf(control, report), ...counts, ...times, attempts }
     }),
   )

@@ -16,6 +16,8 @@ const reportSchema = z.object({
   attempts: z.array(z.looseObject({ reason: z.string().exactOptional() })).default([]),
   /** Consecutive failures. */
   failures: z.number().default(0),
+  /** When the first of them began (Unix ms). */
+  failingSince: z.number().exactOptional(),
   /** Nothing is tried before then (Unix ms). */
   openUntil: z.number().default(0),
 })

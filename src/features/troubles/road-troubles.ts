@@ -15,7 +15,11 @@ const LONG_ATTEMPT = HOUR / 2
 const FAR_BEHIND = 1_000
 
 /** Messages that are waiting, dead or lost on a road. */
-export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, at: number): Trouble[] {
+export function roadTroubles(
+  stored: StoredReadings,
+  readings: Pick<TroubleReadings, 'pauses' | 'running' | 'unrouted'>,
+  at: number,
+): Trouble[] {
   const { stats, subscriptions, waiting, groups } = stored
   return [
     ...subscriptions.flatMap(subscriptionTrouble),
@@ -25,7 +29,7 @@ export function roadTroubles(stored: StoredReadings, readings: TroubleReadings, 
       .filter(({ oldestAt }) => at - oldestAt > LONG_WAIT)
       .flatMap((one) => waitingTrouble(one, readings.pauses)),
     ...readings.running.filter(({ since }) => at - since > LONG_ATTEMPT).map(hangingTrouble),
-    ...groups.filter(({ lag }) => lag >= FAR_BEHIND).map(lagTrouble),
+    ...groups.filter(({ lag }) => lag >= FAR_BEHIND).flatMap((group) => lagTrouble(group, subscriptions)),
     ...unroutedTroubles(readings.unrouted, stored, at),
   ]
 }
@@ -132,15 +136,24 @@ function hangingTrouble({ road, gateway, since, count }: TroubleReadings['runnin
   )
 }
 
-function lagTrouble({ topic, group, lag }: StoredReadings['groups'][number]): Trouble {
-  return warning(
-    'group-lag',
-    { topic, group },
-    {
-      title: `Group ${group} is ${lag.toLocaleString('en')} events behind`,
-      text: `Its consumer does not read ${topic} fast enough, or not at all.`,
-      todo: 'Start its consumer or add one; retention removes unread events.',
-      count: lag,
-    },
-  )
+/** A group that is far behind. A push that fails or is paused is reported as such. */
+function lagTrouble(
+  { topic, group, lag }: StoredReadings['groups'][number],
+  subscriptions: readonly SubscriptionInfo[],
+): Trouble[] {
+  const push = subscriptions.find((each) => each.topic === topic && each.name === group)
+  if (push && push.state !== 'active') return []
+  const behind = `is ${lag.toLocaleString('en')} events behind`
+  const text = push
+    ? {
+        title: `Push ${group} ${behind}`,
+        text: `Its receiver does not accept events of ${topic} fast enough.`,
+        todo: 'Speed up its receiver, or raise its `concurrency`; retention removes unread events.',
+      }
+    : {
+        title: `Group ${group} ${behind}`,
+        text: `Its consumer does not read ${topic} fast enough, or not at all.`,
+        todo: 'Start its consumer or add one; retention removes unread events.',
+      }
+  return [warning('group-lag', { topic, group }, { ...text, count: lag })]
 }

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
+import { BUDGETS_ARE_SET, budgetLine } from '../../lib/budget-lines.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
@@ -16,13 +17,14 @@ function humanCost(result: Json): string {
   const currency = pathGet(result, 'currency')
   const records = objectsIn(rows)
   const period = from === to ? String(from) : `${from} to ${to}`
-  if (records.length === 0) return `No model was used (${period}).`
+  const listed = objectsIn(budgets).map(budgetLine)
+  const limits = listed.length > 0 ? ['', ...listed, BUDGETS_ARE_SET] : []
+  if (records.length === 0) return [`No model was used (${period}).`, ...limits].join('\n')
   const cells = (row: JsonObject) => [
     row.name,
     ...[row.inputTokens, row.outputTokens, row.steps].map(formatNumber),
     costOf(row, currency),
   ]
-  const sharedBudgets = objectsIn(budgets).filter((each) => each.budget !== 'sender')
   return [
     `Usage of models, ${period}`,
     '',
@@ -33,7 +35,7 @@ function humanCost(result: Json): string {
     ...(Object(total).unpriced === undefined
       ? []
       : ['', 'Tokens without a price are not in the cost: set `prices` of `model` in routes.yaml.']),
-    ...(sharedBudgets.length > 0 ? ['', ...sharedBudgets.map(budgetLine)] : []),
+    ...limits,
   ].join('\n')
 }
 
@@ -42,11 +44,6 @@ function costOf({ money, unpriced }: JsonObject, currency: unknown): string {
   if (money === undefined) return 'no price'
   const amount = `${moneyText(Number(money))}${currency === undefined ? '' : ` ${currency}`}`
   return unpriced === undefined ? amount : `${amount}, and ${formatNumber(unpriced)} tokens without a price`
-}
-
-function budgetLine({ budget, skill, limit, unit, used, most, until }: JsonObject): string {
-  const over = until === undefined ? '' : `; ${paint('red', 'USED UP')}`
-  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}${over}`
 }
 
 /** An amount with two decimals; a small one with two significant digits. */

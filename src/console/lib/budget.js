@@ -1,0 +1,42 @@
+import { html } from './html.js'
+import { money, tokens } from './money.js'
+import { Badge, dateTime } from './parts.js'
+import { link } from './router.js'
+
+/** A budget of all or of a skill: used, left, and when that is free again. */
+export function Budget({ of: budget, name }) {
+  const { limit, until } = budget
+  return html`<p><b>${name}</b> ${limit} ${until !== undefined && html`<${Badge} kind="bad">used up<//>`}</p>
+    <${Meter} of=${budget} /><p class="dim">${usedOf(budget)} spent, <b>${amountIn(budget, budget.left)} left</b><br /><${Resets} of=${budget} /></p>`
+}
+
+function Meter({ of: { used, most, limit } }) {
+  return html`<meter min="0" max=${most} value=${used} high=${0.8 * most} aria-label=${`Used of ${limit}`}></meter>`
+}
+
+function amountIn({ unit }, amount) {
+  return unit === 'tokens' ? `${tokens(amount)} tokens` : money(amount, unit)
+}
+
+function usedOf({ unit, used, most }) {
+  return unit === 'tokens'
+    ? `${tokens(used)} of ${tokens(most)} tokens`
+    : `${money(used)} of ${money(most, unit)}`
+}
+
+/** When what is used has left the window, which slides. */
+function Resets({ of: { until, resetsAt } }) {
+  if (until !== undefined) return `goes on at ${dateTime(until)}`
+  if (resetsAt === undefined) return 'nothing was used in its window'
+  return html`all of it is free again by ${dateTime(resetsAt)}`
+}
+
+/** Used of a budget, in a row. */
+export function BudgetInShort({ of }) {
+  return html`<${Meter} of=${of} /> <span class="dim">${usedOf(of)}${of.until === undefined ? '' : `, goes on at ${dateTime(of.until)}`}</span>`
+}
+
+/** What to edit for another budget. `example`: a value of `model.budget`. */
+export function HowToSet({ example }) {
+  return html`<p class="hint">Budgets are set in <code>model.budget</code> of <a href=${link('configuration')}>routes.yaml</a>, for each sender, for all together and for single skills: <code>${example}</code>. <code>trivium reload</code> or the button in <a href=${link('configuration')}>Configuration</a> applies a change.</p>`
+}

@@ -1,0 +1,17 @@
+/** A value must be this many times higher than the others to be cut off. */
+const FAR = 4
+/** Share of the highest values that may be outliers, and their least number. */
+const [OUTLIERS, FEWEST] = [0.05, 2]
+/** Fewer values have at most one outlier. */
+const FEW = 6
+
+/**
+ * The upper end of a scale on which a short burst does not flatten everything else; undefined if the highest value fits in. Values above
+ * it are to be marked.
+ */
+export function capOf(values) {
+  const sorted = values.filter((value) => value > 0).toSorted((a, b) => b - a)
+  const outliers = sorted.length < FEW ? 1 : Math.max(FEWEST, Math.ceil(sorted.length * OUTLIERS))
+  const usual = sorted[outliers]
+  return usual !== undefined && sorted[0] > FAR * usual ? 2 * usual : undefined
+}

@@ -1,0 +1,42 @@
+import { paint } from './paint.ts'
+
+/** A budget as `cost` and `status` list it. */
+type Budget = Record<string, unknown>
+
+/** Maximum number of senders in a line. */
+const MOST_SENDERS = 10
+
+/** The line of a budget: its limit, what is used and left, and when that is free again. */
+export function budgetLine({
+  budget,
+  skill,
+  limit,
+  unit,
+  used,
+  most,
+  left,
+  until,
+  resetsAt,
+  over,
+}: Budget): string {
+  if (budget === 'sender') {
+    const senders = Array.isArray(over)
+      ? over.map(({ sender, until }) => `${sender} until ${minute(until)}`)
+      : []
+    const more = senders.length > MOST_SENDERS ? `, ${senders.length - MOST_SENDERS} more` : ''
+    return `Budget of each sender  ${limit}: ${senders.slice(0, MOST_SENDERS).join(', ') || 'nobody waits'}${more}`
+  }
+  const state =
+    until === undefined ? `${left} left` : `${paint('red', 'USED UP')}, available again at ${minute(until)}`
+  const reset =
+    until === undefined && resetsAt !== undefined ? `; all of it is free again by ${minute(resetsAt)}` : ''
+  return `Budget of ${budget === 'skill' ? skill : 'all'}  ${limit}: ${used} of ${most} ${unit}, ${state}${reset}`
+}
+
+/** Where budgets are set. */
+export const BUDGETS_ARE_SET =
+  'Budgets are set in `model.budget` of routes.yaml; `trivium reload` applies a change.'
+
+function minute(time: unknown): string {
+  return `${new Date(Number(time)).toISOString().slice(0, 16)}Z`
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { faultsOf } from '../fixtures/axe.ts'
+import { openConsole } from '../fixtures/console-page.ts'
+import { openSite } from '../fixtures/daemon.ts'
+
+const NAMES = Array.from({ length: 9 }, (_, index) => `customer-relations-${index}`)
+const ROUTES = `
+gateways: { shop: { transport: webhook, path: /shop, verify: { scheme: none } } }
+subscriptions:
+${NAMES.map((name) => `  - { name: ${name}, topic: orders, url: "http://127.0.0.1:9/${name}", allow-private: true, secret: whsec_${'c2VjcmV0'.repeat(5)} }`).join('\n')}
+routes: [{ name: all, skill: echo }]
+`
+
+describe('Now', { timeout: 60_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const { page, show, shots } = await openConsole(() => daemon)
+
+  test('shows the whole text of many warnings, on up to two lines, and leads to the push', async () => {
+    for (const name of NAMES) await daemon.invoke('subscription-pause', { name })
+    for (let n = 0; n < 3; n++) await daemon.invoke('event-emit', { topic: 'orders', data: n })
+    await show('now')
+    const troubles = page.getByRole('region', { name: 'What is wrong' }).getByRole('listitem')
+    await troubles.nth(NAMES.length - 1).waitFor()
+    await page
+      .getByText(/3 events of orders not read yet\./)
+      .nth(NAMES.length - 1)
+      .waitFor()
+    for (const width of [1440, 1200, 1000, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const cut = await page
+        .locator('.trouble-text, .trouble .words')
+        .evaluateAll((all) => all.filter((each) => each.scrollHeight > each.clientHeight + 1).length)
+      assert.equal(cut, 0, `${cut} texts are cut off at ${width} px`)
+    }
+    await page.setViewportSize({ width: 1200, height: 900 })
+    assert.deepEqual(await faultsOf(page), [])
+    await shots('now')
+    await page.getByRole('link', { name: 'See the push' }).first().click()
+    await page.waitForURL(/queues\/orders\/customer-relations-\d$/)
+  })
+})
