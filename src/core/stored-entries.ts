@@ -39,6 +39,7 @@ export function readStoredList<T extends object>(schema: ZodType<T>, stored: Jso
   }
   return {
     entries: [...rawOf.keys()],
+    unknown,
     /** The list to store instead. Entries that are the same objects as before keep their unknown fields. */
     write: (next: readonly T[]): Json[] => {
       const known = next.map((one) => withUnknownFields(one, rawOf.get(one), one))

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { requireRoom } from '../core/limits.ts'
 import type { KeyValues } from '../core/store.ts'
+import { readStoredList } from '../core/stored-entries.ts'
 import { updateKv } from '../core/update-kv.ts'
 import type { Records } from './long-work-records.ts'
 
@@ -13,7 +14,7 @@ const PLACE_PATIENCE = 60_000
 /** How long (ms) the list of a caller is kept; longer than a job is kept after its end. */
 const LIST_RETENTION = 30 * 86_400_000
 
-const placesSchema = z.array(z.object({ id: z.string(), at: z.number() })).catch([])
+const placeSchema = z.object({ id: z.string(), at: z.number() })
 
 /** Limits the long jobs of each caller, because every daemon reads all jobs every few seconds. */
 export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'>, now: () => number) {
@@ -22,7 +23,7 @@ export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'
     async take(id: string, by: string): Promise<void> {
       let gone: string[] = []
       await updateKv(kv, `long-jobs-of/${hash('sha256', by)}`, async (value) => {
-        const places = placesSchema.parse(value ?? [])
+        const { entries: places, write } = readStoredList(placeSchema, value)
         const jobs = await Promise.all(
           places.map(async (place) => ({ ...place, job: await records.peek(place.id) })),
         )
@@ -32,7 +33,7 @@ export function createRoom(kv: KeyValues, records: Pick<Records, 'peek' | 'drop'
         const ended = known.filter((each) => !running.includes(each))
         gone = ended.slice(0, Math.max(0, known.length + 1 - MAX_STORED)).map((each) => each.id)
         const left = known.filter((each) => !gone.includes(each.id)).map(({ job: _, ...place }) => place)
-        return { value: [...left, { id, at: now() }], ttl: LIST_RETENTION }
+        return { value: write([...left, { id, at: now() }]), ttl: LIST_RETENTION }
       })
       for (const each of gone) await records.drop(each)
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { dayOf } from './day.ts'
@@ -45,7 +46,7 @@ const rowSchema = z
   .transform(([model, skill, sender, inputTokens, outputTokens, steps, money, unpriced]): Row => {
     return { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced }
   })
-const rowsSchema = z.array(rowSchema).catch([])
+const readRows = (value: Json | undefined) => readStoredList(rowSchema, value)
 
 function storedForm(row: Row): z.input<typeof rowSchema> {
   const { model, skill, sender, inputTokens, outputTokens, steps, money, unpriced } = row
@@ -64,9 +65,10 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
 
   const addAll = (key: string, steps: readonly { used: StepUsage }[], ttl: number) =>
     updateKv(kv, key, (current): { value: Json; ttl: number } => {
-      const rows = new Map(rowsSchema.parse(current ?? []).map((row) => [keyOf(row), row]))
+      const { entries, unknown } = readRows(current)
+      const rows = new Map(entries.map((row) => [keyOf(row), row]))
       for (const { used } of steps) addTo(rows, used)
-      return { value: [...rows.values()].map(storedForm), ttl }
+      return { value: [...[...rows.values()].map(storedForm), ...unknown], ttl }
     })
   const write = async () => {
     const batch = pending
@@ -88,7 +90,7 @@ export function createCostLedger(deps: { kv: KeyValues; now(): number }) {
     async rows({ isExact, names }: Pick<Span, 'isExact' | 'names'>): Promise<DayRow[]> {
       const prefix = isExact ? SLOT_KEY : DAY_KEY
       const found = await valuesOf(kv, prefix, names, (name, value) =>
-        rowsSchema.parse(value).map((row) => ({ day: name.slice(0, 10), ...row })),
+        readRows(value).entries.map((row) => ({ day: name.slice(0, 10), ...row })),
       )
       return found.flat()
     },

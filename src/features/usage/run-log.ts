@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { allKeys } from '../../core/all-keys.ts'
-import type { Json } from '../../core/json.ts'
+import { isJsonObject, type Json, type JsonObject, toJson } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
+import { readStoredList, readStoredRecord } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
 import { dayOf } from './day.ts'
@@ -33,14 +34,13 @@ const daySchema = z.object({
 })
 /** Counts of a skill's runs in a day or slot. */
 export type RunCounts = z.infer<typeof daySchema>
-const slotSchema = z.record(z.string(), daySchema).catch({})
-const logSchema = z.object({
-  /** Newest first. */
-  recent: z.array(runSchema),
-  days: z.record(z.string(), daySchema),
-})
+const readSlot = (value: Json | undefined) => readStoredRecord(daySchema, value)
 /** The stored runs of one skill. */
-export type RunLog = z.infer<typeof logSchema>
+export type RunLog = {
+  /** Newest first. */
+  recent: Run[]
+  days: Record<string, RunCounts>
+}
 
 /** Prefixes of the documents; the skill or slot follows. */
 const SKILL_KEY = 'usage-runs:'
@@ -52,7 +52,6 @@ const MOST_CALLERS = 20
 const OTHERS = '(others)'
 /** Days in a document, with today: seven days ago is the earliest start of a range. */
 const DAYS = 8
-const NOTHING: RunLog = { recent: [], days: {} }
 
 /**
  * Runs of skills, in the store for all daemons, one document per skill. Runs are collected in
@@ -73,15 +72,16 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     slots = new Map()
     for (const [skill, log] of newLogs) {
       await updateKv(kv, SKILL_KEY + skill, (current): { value: Json; ttl: number } => {
-        const known = logSchema.safeParse(current).data ?? NOTHING
-        return { value: merged(known, log, now()), ttl: (DAYS + 1) * DAY }
+        const { known, write } = readLog(current)
+        return { value: write(merged(known, log, now())), ttl: (DAYS + 1) * DAY }
       })
     }
     for (const [slot, added] of newSlots) {
       await updateKv(kv, SLOT_KEY + slot, (current): { value: Json; ttl: number } => {
-        const known = slotSchema.parse(current ?? {})
-        for (const [skill, counts] of added) known[skill] = addCounts(countsOf(known, skill), counts)
-        return { value: known, ttl: SLOT_RETENTION }
+        const { entries, write } = readSlot(current)
+        const all = { ...entries }
+        for (const [skill, counts] of added) all[skill] = addCounts(countsOf(entries, skill), counts)
+        return { value: write(all), ttl: SLOT_RETENTION }
       })
     }
   }
@@ -105,11 +105,11 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
     },
     /** The counts of each slot in a span, by skill. */
     bySkill: ({ names }: Pick<Span, 'names'>) =>
-      valuesOf(kv, SLOT_KEY, names, (_name, value) => slotSchema.parse(value)),
+      valuesOf(kv, SLOT_KEY, names, (_name, value) => readSlot(value).entries),
     /** The counts of one skill in each slot of a span in which it ran, oldest first. `at`: the start of the slot (Unix ms). */
     async slotsOf(skill: string, { names }: Pick<Span, 'names'>) {
       const slots = await valuesOf(kv, SLOT_KEY, names, (name, value) => {
-        const counts = countsOf(slotSchema.parse(value), skill)
+        const counts = countsOf(readSlot(value).entries, skill)
         return counts && { at: Date.parse(name), runs: counts.runs, failed: counts.failed }
       })
       return slots.filter((slot) => slot !== undefined)
@@ -120,11 +120,22 @@ export function createRunLogs(deps: { kv: KeyValues; now(): number }) {
       return flushing
     },
     async read(skill: string): Promise<RunLog> {
-      return logSchema.safeParse((await kv.get(SKILL_KEY + skill))?.value).data ?? NOTHING
+      return readLog((await kv.get(SKILL_KEY + skill))?.value).known
     },
     /** The skills that have run recently. */
     skills: async () => (await allKeys(kv, SKILL_KEY)).map((key) => key.slice(SKILL_KEY.length)),
   }
+}
+
+function readLog(value: Json | undefined) {
+  const raw = isJsonObject(value) ? value : {}
+  const recent = readStoredList(runSchema, raw.recent).entries
+  const days = readStoredRecord(daySchema, raw.days)
+  const known: RunLog = { recent, days: { ...days.entries } }
+  const write = (next: RunLog): JsonObject => {
+    return { ...raw, recent: toJson(next.recent), days: days.write(next.days) }
+  }
+  return { known, write }
 }
 
 /** The counts of a skill in a slot. A skill can have a name such as `constructor`. */

@@ -1,4 +1,5 @@
 import { allKeys } from '../../core/all-keys.ts'
+import type { Json } from '../../core/json.ts'
 import type { KeyValues } from '../../core/store.ts'
 import { DAY, HOUR, MINUTE } from '../../core/units.ts'
 import { dayOf, daysBetween } from './day.ts'
@@ -45,7 +46,7 @@ export async function valuesOf<T>(
   kv: Pick<KeyValues, 'get' | 'list'>,
   prefix: string,
   names: readonly string[],
-  read: (name: string, value: unknown) => T,
+  read: (name: string, value: Json) => T,
 ): Promise<T[]> {
   const keys = new Set(names.length > BATCH ? await allKeys(kv, prefix) : names.map((name) => prefix + name))
   const existing = names.filter((name) => keys.has(prefix + name))
