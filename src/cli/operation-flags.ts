@@ -136,8 +136,8 @@ function optionFor(name: string, schema: JsonObject, declared: FlagDeclaration, 
 }
 
 function makeOption(name: string, schema: JsonObject, spoken: Spoken, isRequired: boolean): Option {
-  const { type = placeholderOf(schema), usual, several } = spoken
-  const hasNote = usual === undefined && !isEmpty(schema.default)
+  const { type = placeholderOf(schema), screenDefault, several } = spoken
+  const hasNote = screenDefault === undefined && !isEmpty(schema.default)
   const defaultNote = hasNote ? ` (default ${JSON.stringify(schema.default)})` : ''
   const requiredNote = isSecret(schema) ? ' (asked for, or a line of stdin, if not given)' : ' (required)'
   const help = `${schema.description ?? spoken.help ?? ''}${defaultNote}${isRequired ? requiredNote : ''}`
@@ -146,7 +146,7 @@ function makeOption(name: string, schema: JsonObject, spoken: Spoken, isRequired
   const option = new Option(`--${name} <${type}>`, help).argParser((text) =>
     readValue(text, schema, `--${name}`),
   )
-  return usual === undefined ? option : option.default(usual)
+  return screenDefault === undefined ? option : option.default(screenDefault)
 }
 
 function isSwitch({ type }: JsonObject): boolean {

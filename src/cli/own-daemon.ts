@@ -6,23 +6,23 @@ import { createDaemon } from '../daemon.ts'
 import { defined } from '../lib/defined.ts'
 import { type Environs, loadFor } from './command.ts'
 
-/**
- * Makes a daemon in this process. `level`: log level, instead of the configured one. `destination`:
- * of the log; default: stderr. `change`: applied to the configuration each time it is read. `lock`:
- * the lock of the data directory, which the daemon releases. `now`: its clock.
- */
-export async function createOwnDaemon(
-  environs: Environs,
-  options: {
-    mode: DaemonOptions['mode']
-    level?: string
-    pretty: boolean
-    destination?: { write(line: string): unknown }
-    change?(config: Config): Config
-    lock?: Disposable
-    now?: () => number
-  },
-) {
+type OwnDaemonOptions = {
+  mode: DaemonOptions['mode']
+  /** Log level, instead of the configured one. */
+  level?: string
+  pretty: boolean
+  /** Of the log; default: stderr. */
+  destination?: { write(line: string): unknown }
+  /** Applied to the configuration each time it is read. */
+  change?(config: Config): Config
+  /** The lock of the data directory, which the daemon releases. */
+  lock?: Disposable
+  /** Its clock. */
+  now?: () => number
+}
+
+/** Makes a daemon in this process. */
+export async function createOwnDaemon(environs: Environs, options: OwnDaemonOptions) {
   const { lock } = options
   try {
     return await makeDaemon(environs, options)
@@ -32,7 +32,7 @@ export async function createOwnDaemon(
   }
 }
 
-async function makeDaemon(environs: Environs, options: Parameters<typeof createOwnDaemon>[1]) {
+async function makeDaemon(environs: Environs, options: OwnDaemonOptions) {
   const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
   const { lock, now } = options
   const first = change(await loadFor(environs))

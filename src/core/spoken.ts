@@ -16,7 +16,7 @@ export type Spoken = {
   /** The description, if the argument has none. */
   help?: string
   /** The default on the command line, where a screen shows the result. */
-  usual?: number
+  screenDefault?: number
   /** The flag without which the command line gives true. `help` describes it. */
   unless?: string
   /** Takes several values, each as it is; commas do not separate them. */

@@ -15,20 +15,24 @@ import type { DaemonOptions } from './options.ts'
 import { withOwnRoutes } from './own-routes.ts'
 import type { RoadWorkers } from './road-workers.ts'
 
+/** The parts that get each new configuration. */
+type ConfiguredParts = {
+  mcp: McpServers
+  queues: Queues
+  push: Pick<ReturnType<typeof createPush>, 'use' | 'warnings'>
+  notify: Pick<Notify, 'use'>
+  workers: Pick<RoadWorkers, 'wake' | 'useGroups'>
+}
+
 /**
  * Loads and applies configurations, one at a time. An invalid one leaves the last good one in
  * place.
  */
 export function createReload(
   base: Foundation,
-  parts: {
+  parts: ConfiguredParts & {
     load: DaemonOptions['load']
     manager: Pick<SkillManager, 'known' | 'reload' | 'list' | 'get'>
-    mcp: McpServers
-    queues: Queues
-    push: Pick<ReturnType<typeof createPush>, 'use' | 'warnings'>
-    notify: Pick<Notify, 'use'>
-    workers: Pick<RoadWorkers, 'wake' | 'useGroups'>
   },
 ) {
   const { config, gateways, startedAt, now, log } = base
@@ -87,7 +91,7 @@ export function createReload(
 }
 
 /** Applies a configuration part by part. */
-function createApply(base: Foundation, parts: Omit<Parameters<typeof createReload>[1], 'load' | 'manager'>) {
+function createApply(base: Foundation, parts: ConfiguredParts) {
   const { config, useConfig, access, router, gateways, mode, log } = base
   const { mcp, queues, push, notify, workers } = parts
   return async (next: Config) => {

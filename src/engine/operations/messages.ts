@@ -62,7 +62,7 @@ export const messages = {
     .extend({
       before: older,
       limit: spoken(z.int().min(1).max(500).default(50).describe('Maximum number of messages'), {
-        usual: 20,
+        screenDefault: 20,
       }),
     })
     .describe(
@@ -171,7 +171,7 @@ export const deadLetters = {
   list: closed({
     ...letterFilter,
     before: optional('"at/id" of the last entry of the previous page; an empty list is the end'),
-    limit: spoken(limit.default(20).describe('Maximum number of dead letters'), { usual: 50 }),
+    limit: spoken(limit.default(20).describe('Maximum number of dead letters'), { screenDefault: 50 }),
   }).describe('Lists dead letters, newest first.'),
   groups: closed(letterFilter).describe(
     'Counts dead letters by queue, route and error, most frequent first.',

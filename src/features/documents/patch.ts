@@ -58,11 +58,15 @@ function applyOne(document: Json, step: Operation): Json {
   const parent = keys.reduce((value: Json | undefined, name) => childOf(value, name), document)
   if (step.op !== 'add' && childOf(parent, key) === undefined) misfit(step)
   if (Array.isArray(parent)) applyToArray(parent, key, step)
+  else applyToObject(parent, key, step)
+  return document
+}
+
+function applyToObject(parent: Json | undefined, key: string, step: Operation): void {
   // Assigning `__proto__` to an object would not store data.
-  else if (!isJsonObject(parent) || key === '__proto__') misfit(step)
+  if (!isJsonObject(parent) || key === '__proto__') misfit(step)
   else if (step.op === 'remove') delete parent[key]
   else parent[key] = step.value
-  return document
 }
 
 function applyToArray(array: Json[], key: string, step: Operation): void {

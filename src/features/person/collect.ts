@@ -23,17 +23,19 @@ export type Scopes = { identities: string[]; conversations: string[]; wroteIn: s
 /** Keys of the person's data, found so far. */
 type Found = Record<'messages' | 'conversations' | 'files' | 'identities', Set<string>>
 
+type Sources = {
+  store: Pick<Store, 'journal' | 'jobs'>
+  transcript(): AsyncIterable<LogEntry>
+  /** The hashes of files made for the person or of their data, such as exports. */
+  derivedFiles(scopes: Scopes): Promise<readonly string[]>
+  signal?: AbortSignal | undefined
+}
+
 /** Finds the messages of a person, and which of their conversations and files belong to nobody else. */
 export async function collectPerson(
   identities: readonly string[],
   who: Identities,
-  deps: {
-    store: Pick<Store, 'journal' | 'jobs'>
-    transcript(): AsyncIterable<LogEntry>
-    /** The hashes of files made for the person or of their data, such as exports. */
-    derivedFiles(scopes: Scopes): Promise<readonly string[]>
-    signal?: AbortSignal | undefined
-  },
+  deps: Sources,
 ): Promise<Person> {
   const { store, signal } = deps
   const found: Found = {
@@ -77,7 +79,7 @@ function addLine(found: Found, { channel, role, meta }: LogEntry, who: Identitie
 async function excludeShared(
   found: Found,
   who: Identities,
-  { store, transcript, signal }: Parameters<typeof collectPerson>[2],
+  { store, transcript, signal }: Sources,
 ): Promise<void> {
   if (found.conversations.size + found.files.size === 0) return
   const exclude = (message: Message) => {

@@ -45,9 +45,13 @@ export function createSending(
     const { queued, unsent } = await send(planned)
     // An earlier run may have added it to the outbox.
     const isInOutbox = queued || (unsent === undefined && !isFirst)
-    if (isInOutbox) await records.move(key, ['sending'], 'sent')
+    if (isInOutbox) {
+      await records.move(key, ['sending'], 'sent')
+      return
+    }
+    const wasMine = await records.unsent(key, run)
     // With `unsent`, the outbox itself has recorded the reason.
-    else if ((await records.unsent(key, run)) && unsent === undefined) await deps.duplicate(planned)
+    if (wasMine && unsent === undefined) await deps.duplicate(planned)
   }
 
   const fire = async (indexKey: string, key: string) => {

@@ -108,9 +108,10 @@ function readHints(given: unknown, faults: string[]): ToolHints {
     if (value === undefined || value === null) continue
     const hint = typeof value === 'boolean' ? value : BOOLEAN_WORDS.get(String(value).trim().toLowerCase())
     if (typeof value !== 'boolean') faults.push(`its ${name} is not a boolean`)
-    if (hint !== undefined) hints[name] = hint
     // An unclear hint counts as destructive, so that the tool needs an approval.
-    else if (name === 'destructiveHint') hints[name] = true
+    const assumed = name === 'destructiveHint' ? true : undefined
+    const understood = hint ?? assumed
+    if (understood !== undefined) hints[name] = understood
   }
   return hints
 }

@@ -84,11 +84,15 @@ async function takeOldest<T>(
     const before = signals[shard]
     try {
       const given = await ask(shard, until)
-      if (given) quiet.delete(shard)
+      if (given) {
+        quiet.delete(shard)
+        empty.delete(shard)
+        return given
+      }
+      empty.add(shard)
       // After a signal during the call, the answer may be outdated.
-      else if (signals[shard] === before) quiet.set(shard, since)
-      if (given) empty.delete(shard)
-      else empty.add(shard)
+      const isCurrent = signals[shard] === before
+      if (isCurrent) quiet.set(shard, since)
       return given
     } catch (error) {
       if (!isAway(error)) throw error
