@@ -6,6 +6,7 @@ export type RefusalCause =
   | 'wrong-secret'
   | 'clock-skew'
   | 'unsigned'
+  | 'recovered'
   | 'stranger'
   | 'too-fast'
   | 'bad-content'
@@ -48,6 +49,11 @@ const LIKELY: Record<RefusalCause, { likely: string; todo: string }> = {
   unsigned: {
     likely: 'The requests have no signature: the sender does not sign, or they come from someone else.',
     todo: 'Set the secret at the sender; `trivium refusal list` shows where the requests come from.',
+  },
+  recovered: {
+    likely:
+      'A delivery was accepted after the last refusal: the secret fits again, or someone else sent the refused ones.',
+    todo: 'Let the sender repeat the refused deliveries. If the refusals go on, `trivium refusal list` shows where they come from.',
   },
   stranger: {
     likely:
@@ -93,5 +99,5 @@ function causeOf({ reason, why, sinceGood, lastGoodAt }: RefusalCount, share: nu
   const isUnsigned = /\b(is|are) missing\b|has no signature/.test(details)
   if (lastGoodAt === undefined) return isUnsigned ? 'unsigned' : 'wrong-secret'
   if (isUnsigned || (share < FAILING_SHARE && sinceGood < FAILING_IN_A_ROW)) return 'stranger'
-  return sinceGood > 0 ? 'rotated-secret' : 'stranger'
+  return sinceGood > 0 ? 'rotated-secret' : 'recovered'
 }

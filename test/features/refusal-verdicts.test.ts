@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createRefusalTally } from '../../src/engine/refusal-tally.ts'
+import { verdictOf } from '../../src/features/troubles/refusal-verdicts.ts'
+
+const MINUTE = 60_000
+const WRONG = { from: '192.0.2.7', why: 'the signature does not match' }
+
+/** Deliveries of a gateway: accepted ones and refused ones. Returns the likely cause of the refusals. */
+function gateway() {
+  let at = Date.UTC(2026, 10, 29, 3)
+  const tally = createRefusalTally(() => at)
+  return {
+    later: (ms: number) => {
+      at += ms
+    },
+    good: (count = 1) => tally.accepted('payments', count),
+    bad(count: number, refused = WRONG) {
+      for (let done = 0; done < count; done++) tally.refused('payments', 'signature_invalid', refused)
+    },
+    cause: () => tally.list().map((count) => verdictOf(count).cause)[0],
+  }
+}
+
+describe('the likely cause of refused signatures', () => {
+  test('is another secret if nothing was ever accepted, and a rotated one if it was', () => {
+    const fresh = gateway()
+    fresh.bad(20)
+    assert.equal(fresh.cause(), 'wrong-secret')
+    const known = gateway()
+    known.good()
+    known.later(MINUTE)
+    known.bad(20)
+    assert.equal(known.cause(), 'rotated-secret')
+  })
+
+  test('is not a stranger once the secret was repaired', () => {
+    const { good, bad, later, cause } = gateway()
+    good(3)
+    later(MINUTE)
+    bad(108)
+    later(MINUTE)
+    good(3)
+    assert.equal(cause(), 'recovered')
+    later(MINUTE)
+    bad(20)
+    assert.equal(cause(), 'rotated-secret')
+  })
+
+  test('is a stranger if other deliveries are accepted', () => {
+    const { good, bad, later, cause } = gateway()
+    for (let minute = 0; minute < 10; minute++) {
+      good(10)
+      bad(1)
+      assert.equal(cause(), 'stranger')
+      later(MINUTE)
+    }
+  })
+})
