@@ -283,6 +283,7 @@ trivium gateway send "Hi." --message-id $id --in 2h --key W5
     },
     placeholders: { ' ID': ' $id' },
   },
+  'docs/callbacks.md': { configure: /hooks.shop/ },
   'docs/bolt.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/slack.md': { routes: `gateways: ${GATEWAYS}` },
   'docs/start.md': { configure: /hooks.jobs/ },
