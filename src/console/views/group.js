@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { invoke } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { Chart } from '../lib/chart.js'
 import {
   deletePush,
@@ -147,6 +148,6 @@ function Readers({ of: { readers } }) {
     readers.length === 0
       ? html`<p class="dim">Nobody has read here since this daemon started.</p>`
       : html`<div class="scrolls" tabindex="0" role="region" aria-label="Readers"><table><thead><tr><th scope="col">reader</th><th scope="col">since</th><th scope="col">last read</th><th scope="col" class="number">events</th></tr></thead>
-    <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${name}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
+    <tbody>${readers.map(({ name, since, lastAt, events }) => html`<tr key=${name}><td><b>${authorOf(name)}</b></td><td><${Age} at=${since} /> ago</td><td><${Age} at=${lastAt} /> ago</td><td class="number">${events.toLocaleString('en')}</td></tr>`)}</tbody></table></div>`
   }`
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { invoke, isViewer } from '../lib/api.js'
+import { authorOf } from '../lib/authors.js'
 import { pausePush, replayGroup, replayPush, resumePush, skipGroup } from '../lib/group-actions.js'
 import { html } from '../lib/html.js'
 import { Jobs } from '../lib/jobs.js'
@@ -109,7 +110,7 @@ function ReadersInShort({ of }) {
   if (skill) return html`skill <a href=${link(['skills', skill.name])}>${skill.name}</a>`
   const [latest, ...others] = readers
   if (!latest) return html`<span class="dim">none since the daemon started</span>`
-  return html`${latest.name}${others.length > 0 && html` <span class="dim">and ${others.length} more</span>`} <span class="dim">${waiting > 0 ? 'waiting now' : html`<${Age} at=${latest.lastAt} /> ago`}</span>`
+  return html`${authorOf(latest.name)}${others.length > 0 && html` <span class="dim">and ${others.length} more</span>`} <span class="dim">${waiting > 0 ? 'waiting now' : html`<${Age} at=${latest.lastAt} /> ago`}</span>`
 }
 
 const PUSH_COLUMNS = [
@@ -148,7 +149,7 @@ function Push({ push, group }) {
   const isStopped = state !== 'active' && state !== 'failing'
   return html`<tr aria-label=${`Push ${name}`}>
     <td class="group-name"><a data-row href=${link(['queues', topic, name])}>${name}</a><span class="about">${topic} → ${url}</span></td>
-    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} />${state === 'paused' && html` <span class="dim">${detail}</span>`}</td>
+    <td><${PushState} state=${state} last=${last} failingSince=${push.failingSince} />${state === 'paused' && html` <span class="dim">${push.paused ? `by ${authorOf(push.paused.by)}` : detail}</span>`}</td>
     <td class="number" data-label="queued">${queued.toLocaleString('en')}</td>
     <td class="number" data-label="unread" title="Events of the topic that this push has not looked at yet; those that it does not match go nowhere.">${unread.toLocaleString('en')}</td>
     <td class="number" data-label="oldest">${oldestAt !== undefined && html`<${Age} at=${oldestAt} />`}</td>
