@@ -4,6 +4,7 @@ import type { KeyValues } from '../../core/store.ts'
 import { readStoredList } from '../../core/stored-entries.ts'
 import { DAY } from '../../core/units.ts'
 import { updateKv } from '../../core/update-kv.ts'
+import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import { dayOf } from './day.ts'
 import { DAY_RETENTION, SLOT_RETENTION, type Span, slotOf, valuesOf } from './slots.ts'
 
@@ -111,15 +112,7 @@ function addTo(rows: Map<string, Row>, used: StepUsage): void {
     inputTokens: before.inputTokens + inputTokens,
     outputTokens: before.outputTokens + outputTokens,
     steps: before.steps + 1,
-    money: withoutNoise(before.money + (money ?? 0)),
+    money: withoutRoundingErrors(before.money + (money ?? 0)),
     unpriced: before.unpriced + (money === undefined ? inputTokens + outputTokens : 0),
   })
-}
-
-/**
- * Rounds away the noise of floating-point sums. Prices are per million tokens, so nine decimals
- * keep every step.
- */
-export function withoutNoise(money: number): number {
-  return Number(money.toFixed(9))
 }

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import type { BudgetStatus } from '../../core/budget.ts'
 import { DAY } from '../../core/units.ts'
 import { defined } from '../../lib/defined.ts'
-import { type createCostLedger, type Sum, withoutNoise } from './cost-ledger.ts'
+import { withoutRoundingErrors } from '../../lib/rounding.ts'
+import type { createCostLedger, Sum } from './cost-ledger.ts'
 import type * as operations from './operations.ts'
 import { DAY_RETENTION, spanOf } from './slots.ts'
 
@@ -78,7 +79,7 @@ function lineOf(name: string, rows: readonly Sum[]): CostRow {
     inputTokens,
     outputTokens,
     steps: add('steps'),
-    ...(isPriced && { money: withoutNoise(add('money')) }),
+    ...(isPriced && { money: withoutRoundingErrors(add('money')) }),
     ...(unpriced > 0 && { unpriced }),
   }
 }

@@ -3,6 +3,7 @@ import { reasonOf, TriviumError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { SkillContext } from '../../core/skill.ts'
 import { defined } from '../../lib/defined.ts'
+import { withoutRoundingErrors } from '../../lib/rounding.ts'
 import { type ReadFiles, readFiles, refusesFiles, withoutParts } from '../model/attachments.ts'
 import type { ModelSources } from '../model/resolve-models.ts'
 import { type ModelOutcome, type ModelRun, type modelSettings, runModel } from '../model/run-model.ts'
@@ -126,11 +127,6 @@ function accountingOf({ call }: SkillContext, { budgets }: RunParts) {
     if (money !== undefined) paid = withoutRoundingErrors((paid ?? 0) + money)
   }
   return { spend, paid: () => paid }
-}
-
-/** A sum of amounts of money, such as 0.3 instead of 0.30000000000000004. */
-function withoutRoundingErrors(sum: number): number {
-  return Number(sum.toFixed(9))
 }
 
 function report({ name }: PromptSkill, { message }: SkillContext, usage: Usage, { onUsage }: RunParts): void {
