@@ -35,10 +35,15 @@ async function reloadPauses() {
   await load(known.peek().of)
 }
 
+/** What the daemon says about its pauses, as a text that changes with them. */
+export function pausesOfDaemon() {
+  const troubles = now.value?.troubles?.filter(({ code }) => /paused$/.test(code)) ?? []
+  return troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()
+}
+
 /** The pauses, loaded again whenever the daemon says that they changed: `{ value, error, reload }`. */
 export function usePauses() {
-  const troubles = now.value?.troubles?.filter(({ code }) => /paused$/.test(code)) ?? []
-  const of = `${state.value} ${troubles.map(({ key, count, since }) => `${key} ${count} ${since}`).join()}`
+  const of = `${state.value} ${pausesOfDaemon()}`
   useEffect(() => {
     if (known.peek().of !== of) load(of)
   }, [of])

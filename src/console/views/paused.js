@@ -5,12 +5,12 @@ import { html } from '../lib/html.js'
 import { clock, now } from '../lib/live.js'
 import { Age, act, Badge, Empty, Moment, span, useLoaded, Wait } from '../lib/parts.js'
 import { pauseWith } from '../lib/pause.js'
-import { placeOfPause, usePauses, Waiting } from '../lib/pauses.js'
+import { pausesOfDaemon, placeOfPause, Waiting } from '../lib/pauses.js'
 import { link } from '../lib/router.js'
 
 /** All pauses, and a form to add one. */
 export function PausedPage() {
-  const loaded = usePauses()
+  const loaded = useLoaded((signal) => invoke('pause-list', {}, signal), [pausesOfDaemon()])
   const { value, reload } = loaded
   return html`<section class="page" aria-labelledby="title">
     <header class="bar"><h1 id="title">Paused</h1></header>
