@@ -85,7 +85,7 @@ export async function createDaemon(options: DaemonOptions) {
   const state = { ...base, manager, mcp, lastReload: reloading.last, listening: http.isListening }
   const operator = createOperator({
     ...state,
-    ...createDoctor({ ...state, checkDocuments: durable.check, now: Date.now }),
+    ...createDoctor({ ...state, checkDocuments: durable.check }),
     ...services,
     framesOf: (transport) => transports[transport]?.frames,
     explain: explainOf(router),

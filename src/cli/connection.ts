@@ -27,7 +27,7 @@ export type Connection = Omit<
   'stream' | 'file' | 'mcp' | 'isDraining' | 'rotateToken'
 >
 
-/** Makes a connection: `connect`, or `connectOrOpen`. */
+/** Makes a connection: `connect`, `connectOrRead`, or `connectOrOpen`. */
 export type OpenConnection = (environs: Environs) => Promise<Connection>
 
 /** Connects, runs `question`, prints the result and disconnects, as most commands do. */
@@ -35,7 +35,7 @@ export async function ask(
   context: CommandContext,
   question: (connection: Connection) => Promise<Json>,
   human: (answer: Json) => string = pretty,
-  open: OpenConnection = connectOrOpen,
+  open: OpenConnection = connectOrRead,
 ): Promise<void> {
   await using connection = await open(context.environs())
   const answer = await question(withNameChecks(connection, context.environs()))
@@ -74,10 +74,19 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** A store can be read without the secrets of gateways, models and receivers. */
+const FOR_STORE = { withoutVariables: 'except-store' } as const
+
 /**
  * Connects to the running daemon, or opens the store in this process; either way there is one
- * writer. Waits for other commands, and for a daemon that is starting or stopping.
+ * writer. Waits for other commands, and for a daemon that is starting or stopping. Variables of
+ * routes.yaml may be unset, so the connection must not use gateways, routes or models.
  */
+export function connectOrRead(environs: Environs): Promise<Connection> {
+  return connectOr(environs, () => connectIfRunning(environs), FOR_STORE)
+}
+
+/** Like `connectOrRead`, for commands that need the complete configuration. Throws `config_invalid` for unset variables. */
 export function connectOrOpen(environs: Environs): Promise<Connection> {
   return connectOr(environs, () => connectIfRunning(environs))
 }
@@ -93,15 +102,16 @@ export function connectOrOpenToSend(environs: Environs): Promise<Connection> {
 async function connectOr(
   environs: Environs,
   findDaemon: () => ReturnType<typeof connectIfRunning>,
+  reading: typeof FOR_STORE | object = {},
 ): Promise<Connection> {
   const daemon = await findDaemon()
   if (daemon) return daemon
-  const { dataDir, redisUrl } = (await loadFor(environs)).daemon
-  if (redisUrl !== undefined) return local(environs)
+  const { dataDir, redisUrl } = (await loadFor(environs, reading)).daemon
+  if (redisUrl !== undefined) return local(environs, reading)
   // Loaded before the lock is taken, because others wait for the lock.
   await import('./own-daemon.ts')
   const daemonOrLock = await waitForLock(dataDir, environs, findDaemon)
-  return 'invoke' in daemonOrLock ? daemonOrLock : local(environs, daemonOrLock)
+  return 'invoke' in daemonOrLock ? daemonOrLock : local(environs, reading, daemonOrLock)
 }
 
 /** Resolves with undefined if no daemon is running. */
@@ -174,12 +184,17 @@ function remote(control: string, token: string) {
   }
 }
 
-async function local(environs: Environs, lock?: Disposable): Promise<Connection> {
+async function local(
+  environs: Environs,
+  reading: typeof FOR_STORE | object,
+  lock?: Disposable,
+): Promise<Connection> {
   const { createOwnDaemon } = await import('./own-daemon.ts')
   const { daemon } = await createOwnDaemon(environs, {
     mode: 'local',
     level: 'warn',
     pretty: true,
+    ...reading,
     ...defined({ lock }),
   })
   const { operator } = daemon

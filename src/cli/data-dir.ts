@@ -45,7 +45,9 @@ type Location = Pick<DaemonConfig, 'dataDir' | 'token'>
 
 /** The data directory of a command. Finds a running daemon even while its routes.yaml is broken. */
 export async function locate(environs: Environs): Promise<Location> {
-  const read = await loadFor(environs).catch((error: unknown) => ({ error }))
+  const read = await loadFor(environs, { withoutVariables: 'except-store' }).catch((error: unknown) => ({
+    error,
+  }))
   if ('error' in read) return locateWithoutConfig(environs, read.error)
   const { daemon, file } = withDataDir(read, environs)
   const isCertain = environs.env.TRIVIUM_DATA_DIR || readDaemonFile(daemon.dataDir)

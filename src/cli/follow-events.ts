@@ -1,4 +1,5 @@
 import { type JsonObject, objectsIn } from '../core/json.ts'
+import { commandText } from '../lib/command-text.ts'
 import { type CommandContext, interruption, usage } from './command.ts'
 import type { Connection } from './connection.ts'
 import { createPatientCalls } from './listen/patient-calls.ts'
@@ -51,7 +52,7 @@ export async function noteNewGroup(
   if (topic === undefined || queue === undefined) return
   const groups = await connection.invoke('event-groups', { topic }).catch(() => undefined)
   if (groups === undefined || objectsIn(groups).some(({ group }) => group === queue)) return
-  const seek = `\`trivium event seek ${topic} ${queue} start\` adds the retained events from before.`
+  const seek = `${commandText('event seek', topic, queue, 'start')} adds the retained events from before.`
   note(terminal, `Created the consumer group ${queue}; it starts at the next event. ${seek}`)
 }
 

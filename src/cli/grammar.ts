@@ -112,6 +112,14 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   webhook: 'gateway list',
   push: 'subscription list',
   dlq: 'dead-letter list',
+  paused: 'pause list',
+  budget: 'cost show',
+  usage: 'cost show',
+  errors: 'trouble list',
+  problem: 'trouble list',
+  alert: 'trouble list',
+  secret: 'refusal try',
+  mailbox: 'gateway list',
 }
 
 /** The verbs of a noun, as one types them. */

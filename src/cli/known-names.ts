@@ -41,6 +41,8 @@ type KindOfName = {
 
 type Kind = keyof typeof KINDS
 
+/** Names are read from routes.yaml without its variables. */
+const FOR_STORE = { withoutVariables: 'except-store' } as const
 /** The queues of dead letters that always exist. Push subscriptions have one each. */
 const QUEUES = ['dispatch', 'receive', 'events', 'outbox', 'subscriptions', 'schedules']
 /** The period in which models and skills are looked for in the cost. */
@@ -159,7 +161,7 @@ async function gatewaysOf(
   source: NameSource,
   environs: Environs,
 ): Promise<readonly { name: string; transport: string }[]> {
-  if (!source.running) return (await loadFor(environs)).gateways
+  if (!source.running) return (await loadFor(environs, FOR_STORE)).gateways
   const status = await source.status()
   return ['gateways', 'disabled']
     .flatMap((list) => objectsIn(pathGet(status, list)))
@@ -172,7 +174,7 @@ async function gatewayNames(source: NameSource, environs: Environs): Names {
 
 async function routeNames(source: NameSource, environs: Environs): Names {
   if (source.running) return namesIn(await source.invoke('route-list', {}), 'name')
-  return (await loadFor(environs)).routes.map(({ name }) => name)
+  return (await loadFor(environs, FOR_STORE)).routes.map(({ name }) => name)
 }
 
 /** The queues of push subscriptions. Unknown without a daemon; `stored` then finds those with dead letters. */

@@ -1,6 +1,6 @@
 import { createLogger, createRecentLines } from '../api/logger.ts'
 import { readEnvironment } from '../config/environment.ts'
-import type { Config } from '../config/load-config.ts'
+import type { Config, LoadOptions } from '../config/load-config.ts'
 import type { DaemonOptions } from '../daemon/options.ts'
 import { createDaemon } from '../daemon.ts'
 import { defined } from '../lib/defined.ts'
@@ -15,6 +15,8 @@ type OwnDaemonOptions = {
   destination?: { write(line: string): unknown }
   /** Applied to the configuration each time it is read. */
   change?(config: Config): Config
+  /** Variables may be unset: see `LoadOptions`. Such a daemon only reads the store. */
+  withoutVariables?: LoadOptions['withoutVariables']
   /** The lock of the data directory, which the daemon releases. */
   lock?: Disposable
   /** Its clock. */
@@ -34,14 +36,16 @@ export async function createOwnDaemon(environs: Environs, options: OwnDaemonOpti
 
 async function makeDaemon(environs: Environs, options: OwnDaemonOptions) {
   const { mode, level, pretty, destination = process.stderr, change = (config) => config } = options
-  const { lock, now } = options
-  const first = change(await loadFor(environs))
+  const { lock, now, withoutVariables } = options
+  const first = change(await loadFor(environs, defined({ withoutVariables })))
   let { secrets } = first
   // Set before skills are loaded: their code may read it while it loads.
   environs.share?.(first.environment)
   let stored: readonly string[] = []
   const load: DaemonOptions['load'] = async (skills) => {
-    const config = change(await loadFor({ ...environs, path: first.file }, defined({ skills })))
+    const config = change(
+      await loadFor({ ...environs, path: first.file }, defined({ skills, withoutVariables })),
+    )
     secrets = config.secrets
     environs.share?.(config.environment)
     return config

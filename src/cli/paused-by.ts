@@ -1,4 +1,5 @@
 import { objectsIn } from '../core/json.ts'
+import { commandText } from '../lib/command-text.ts'
 import type { Connection } from './connection.ts'
 
 /**
@@ -17,7 +18,7 @@ export async function pausedBy(
     const found = pauses.find(({ kind, name }) => names[String(kind)] === name)
     if (!found) return undefined
     const { kind, name } = found
-    return `The ${kind} ${name} is paused, so the message waits. \`trivium ${kind} resume ${name}\` resumes it.`
+    return `The ${kind} ${name} is paused, so the message waits. ${commandText(`${kind} resume`, name)} resumes it.`
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ import { hasError } from '../features/troubles/print.ts'
 import { didYouMean } from '../lib/nearest.ts'
 import { isCallbackName } from '../runtime/callbacks/callback-skill.ts'
 import { type CommandContext, type Environs, EXIT_NOTHING, loadFor, usage } from './command.ts'
-import { type Connection, connect, connectOrOpen, isNotRunning } from './connection.ts'
+import { type Connection, connect, connectOrRead, isNotRunning } from './connection.ts'
 import { followEvents, noteNewGroup } from './follow-events.ts'
 import { groupOf, NOUNS, nounHint, skillIn, spokenName, verbsOf, withVerb } from './grammar.ts'
 import { requireKnownNames } from './known-names.ts'
@@ -179,7 +179,7 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
         known.map((one) => one.name),
         context,
       )
-    if (isStoreOnly(name) && skill?.kind === BUILT_IN) return connectOrOpen(environs)
+    if (isStoreOnly(name) && skill?.kind === BUILT_IN) return connectOrRead(environs)
     throw error
   }
 }
@@ -187,7 +187,7 @@ async function open(name: string, context: CommandContext): Promise<Connection> 
 /** The skills known without a daemon. */
 async function skillsWithoutDaemon(environs: Environs) {
   const { knownSkills } = await import('../daemon/known-skills.ts')
-  return knownSkills(await loadFor(environs))
+  return knownSkills(await loadFor(environs, { withoutVariables: 'except-store' }))
 }
 
 /** The description of a skill. Throws `usage` with suggestions for an unknown one. */

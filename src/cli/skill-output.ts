@@ -1,5 +1,7 @@
-import { type Json, type JsonObject, objectsIn } from '../core/json.ts'
+import { type Json, type JsonObject, objectsIn, pathGet } from '../core/json.ts'
 import { type Printers, readable } from '../core/readable.ts'
+import { skillJsonSchema } from '../core/skill.ts'
+import { builtInSkills } from '../daemon/built-in-skills.ts'
 import { printers as deadLetters } from '../engine/print/dead-letters.ts'
 import { printers as events } from '../engine/print/events.ts'
 import { printers as gateways } from '../engine/print/gateways.ts'
@@ -15,6 +17,7 @@ import { printers as sends } from '../features/send-later/print.ts'
 import { printers as troubles } from '../features/troubles/print.ts'
 import { printers as usage } from '../features/usage/print.ts'
 import { paint } from '../lib/paint.ts'
+import { paragraph } from '../lib/paragraph.ts'
 import { table } from '../lib/text-table.ts'
 import { isOfAssistant } from './assistant-words.ts'
 import { pretty } from './terminal.ts'
@@ -27,7 +30,26 @@ import { pretty } from './terminal.ts'
 export function humanResult(skill: string, result: Json, args: JsonObject, isBuiltIn: boolean): string {
   if (!isBuiltIn || RETURNS_DATA.has(skill)) return pretty(result)
   const printer = Object.hasOwn(PRINTERS, skill) ? PRINTERS[skill] : undefined
-  return printer ? printer(result, args) : readable(result)
+  const text = printer ? printer(result, args) : readable(result)
+  const limit = Array.isArray(result) ? limitOf(skill, args) : undefined
+  return limit === undefined || objectsIn(result).length < limit ? text : `${text}\n${limitText(limit)}`
+}
+
+/** The highest `limit` of operations. */
+const MAX_LIMIT = 1_000
+
+/** The number of entries at which a list of an operation ends: the argument, or its default. */
+function limitOf(skill: string, args: JsonObject): number | undefined {
+  const schema = builtInSkills.find(({ name }) => name === skill)?.args
+  const byDefault = schema && pathGet(skillJsonSchema({ args: schema }), 'properties.limit.default')
+  const limit = args.limit ?? byDefault
+  return typeof limit === 'number' ? limit : undefined
+}
+
+/** A list that ends at its limit: nobody should take the limit for the number of all. */
+function limitText(limit: number): string {
+  const more = limit < MAX_LIMIT ? `; \`--limit ${MAX_LIMIT}\` shows more` : ''
+  return paragraph('', `${limit} shown, which is the limit: there may be more${more}.`)
 }
 
 /** Skills whose result is data of others, which is printed as it is. */

@@ -2,7 +2,7 @@ import type { JsonObject } from '../core/json.ts'
 import { pause } from '../lib/pause.ts'
 import { createNameMatcher } from '../runtime/names.ts'
 import type { Environs } from './command.ts'
-import { type Connection, connect, connectOrOpen } from './connection.ts'
+import { type Connection, connect, connectOrRead } from './connection.ts'
 
 /** Built-in skills that only need the store, so they run without a daemon. */
 const STORE_ONLY = createNameMatcher(
@@ -38,7 +38,7 @@ const POLL_INTERVAL = 500
 async function pollState({ timeout = 60_000, ...args }: JsonObject, environs: Environs) {
   const deadline = performance.now() + Number(timeout)
   for (;;) {
-    await using connection = await connectOrOpen(environs)
+    await using connection = await connectOrRead(environs)
     const left = Math.max(0, Math.round(deadline - performance.now()))
     // A daemon that has started meanwhile waits itself.
     const found = await connection.invoke('state-wait', { ...args, timeout: connection.running ? left : 0 })

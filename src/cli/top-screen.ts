@@ -74,7 +74,7 @@ function faultLines(all: readonly string[], width: number, rows: number): string
       return index === 0 ? `${paint('yellow', '!')} ${text}` : `  ${text}`
     })
   })
-  const more = allFit ? [] : [`  … and ${all.length - shown.length} more: trivium trouble list`]
+  const more = allFit ? [] : [`  … and ${all.length - shown.length} more: \`trivium trouble list\``]
   return [...lines, ...more, '']
 }
 

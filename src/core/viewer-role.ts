@@ -27,6 +27,7 @@ export const VIEWER_SKILLS: readonly string[] = [
   'event-show',
   'delegation-list',
   'gateway-list',
+  'gateway-show',
   'gateway-traffic',
   'job-list',
   'job-show',

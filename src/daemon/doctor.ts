@@ -22,7 +22,7 @@ type Finding = Check & { at?: number }
 export function createDoctor(deps: {
   config(): Config
   store: Store
-  gateways: Pick<Gateways, 'check'>
+  gateways: Pick<Gateways, 'check' | 'lastChecks'>
   manager: SkillManager
   mcp: Pick<McpServers, 'list' | 'try'>
   lastReload(): { ok: boolean; error?: string }
@@ -30,11 +30,8 @@ export function createDoctor(deps: {
   /** Returns the documents of the assistant and the workbench that cannot be used. */
   checkDocuments(): Promise<Check[]>
   log: Log
-  now(): number
 }) {
   const { config, store, gateways } = deps
-  /** The results of the last checks, by gateway. */
-  const lastChecks = new Map<string, Finding[]>()
   // From the configuration, because a command without a running daemon has no gateways.
   const enabled = () => config().gateways.filter((gateway) => gateway.enabled)
 
@@ -42,10 +39,7 @@ export function createDoctor(deps: {
     const spec = enabled().find((gateway) => gateway.name === name)
     const names = enabled().map((gateway) => gateway.name)
     if (!spec) throw noGateway(name, names)
-    const at = deps.now()
-    const checks = (await gateways.check(spec)).map((check) => ({ ...check, at }))
-    lastChecks.set(name, checks)
-    return checks
+    return gateways.check(spec)
   }
 
   const checkDaemon = async (): Promise<Check[]> => {
@@ -72,7 +66,7 @@ export function createDoctor(deps: {
   /** The results of the last checks of a gateway, which are not run again. */
   const lastChecksOf = (name: string): Finding[] => {
     const detail = 'not checked since the start of the daemon'
-    return lastChecks.get(name) ?? [{ name: `${name}: check`, ok: true, detail }]
+    return gateways.lastChecks(name) ?? [{ name: `${name}: check`, ok: true, detail }]
   }
 
   /** All results, with these of the gateways. */

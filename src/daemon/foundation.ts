@@ -96,7 +96,7 @@ export async function makeFoundation(options: DaemonOptions) {
     unrouted: createUnroutedTally((gateway) => hasRoute(current, gateway), now),
     access: createAccess(current, (kind) => transports[kind]?.caseless ?? false),
     known: () => knownNames(current),
-    gateways: createGateways({ kinds: new Map(Object.entries(transports)), log }),
+    gateways: createGateways({ kinds: new Map(Object.entries(transports)), log, now }),
     refusals: createRefusals({
       count: metrics.refused,
       secrets: () => [...current.secrets, ...hidden],

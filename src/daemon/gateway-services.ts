@@ -1,7 +1,7 @@
 import { type Call, requireGateway } from '../core/call.ts'
 import { TriviumError } from '../core/errors.ts'
 import type { ServiceOf } from '../core/operation.ts'
-import type { Journal } from '../core/store.ts'
+import type { Jobs, Journal } from '../core/store.ts'
 import type { Gateways } from '../engine/gateways.ts'
 import type {
   gateways as gatewayOperations,
@@ -10,6 +10,7 @@ import type {
 import { noGateway } from '../engine/receive.ts'
 import type { Traffic } from '../engine/refusal-tally.ts'
 import type { createRefusals } from '../engine/refusals.ts'
+import { heldCounts, type PauseView } from '../features/pauses/held-counts.ts'
 import { pauseTroubles, withPauses } from '../features/troubles/pause-troubles.ts'
 import { refusalTroubles, withRefusals } from '../features/troubles/refusal-troubles.ts'
 import { verdictOf } from '../features/troubles/refusal-verdicts.ts'
@@ -19,21 +20,22 @@ import { defined } from '../lib/defined.ts'
 /** The rate of a gateway is the average of this many minutes. */
 const RATE_MINUTES = 5
 
-type GatewayService = Pick<ServiceOf<typeof gatewayOperations>, 'list' | 'reconnect'> &
+type GatewayService = Pick<ServiceOf<typeof gatewayOperations>, 'list' | 'show' | 'reconnect'> &
   ServiceOf<typeof refusalOperations>
 
 /** Traffic and refusals of gateways. */
 export function createGatewayService(deps: {
-  gateways: Pick<Gateways, 'list' | 'reconnect' | 'get'>
+  gateways: Pick<Gateways, 'list' | 'reconnect' | 'get' | 'since' | 'lastChecks'>
   refusals: Pick<ReturnType<typeof createRefusals>, 'list' | 'counts' | 'traffic'>
   journal: Pick<Journal, 'search'>
-  pauses(): Parameters<typeof pauseTroubles>[0]
+  jobs: Pick<Jobs, 'held'>
+  pauses: PauseView
   /** The gateways of routes.yaml. */
   known(): readonly string[]
   /** Names this daemon. */
   owner: string
 }): GatewayService {
-  const { gateways, refusals, journal, owner: daemon } = deps
+  const { gateways, refusals, journal, jobs, pauses, owner: daemon } = deps
   /** Throws `forbidden` or `gateway_not_found`. */
   const requireKnownGateway = (name: string, { caller }: Call) => {
     requireGateway(caller, name)
@@ -41,11 +43,43 @@ export function createGatewayService(deps: {
   }
   const visibleGateways = (call: Call) =>
     gateways.list().filter(({ name }) => call.caller.gateways?.includes(name) ?? true)
+  const listed = (call: Call) => {
+    const shown = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts()))
+    return withPauses(shown, pauseTroubles(pauses.list()))
+  }
+  const groupsOf = (visible: readonly string[]) =>
+    refusals
+      .counts()
+      .filter(({ gateway }) => visible.includes(gateway))
+      .map(verdictOf)
+      .sort((a, b) => b.last - a.last)
+  /** The traffic of the last hour, in this daemon. */
+  const trafficOf = async (gateway: string) => {
+    const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
+    const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
+    return { ...summaryOf(minutes), ...defined({ lastAt }), minutes }
+  }
+  /** The pause of a gateway, with the number of messages that wait for its end. */
+  const pauseOf = async (gateway: string) => {
+    const pause = pauses.list().find(({ kind, name }) => kind === 'gateway' && name === gateway)
+    if (!pause) return undefined
+    const countOf = await heldCounts(jobs, pauses)
+    return { ...pause, waiting: countOf(pause)?.waiting ?? 0 }
+  }
 
   return {
-    async list(_, call) {
-      const listed = withRefusals(visibleGateways(call), refusalTroubles(refusals.counts()))
-      return withPauses(listed, pauseTroubles(deps.pauses()))
+    list: async (_, call) => listed(call),
+    async show({ gateway: name }, call) {
+      requireKnownGateway(name, call)
+      const found = listed(call).find((gateway) => gateway.name === name)
+      if (!found) throw noGateway(name, deps.known())
+      const { minutes: _, ...traffic } = await trafficOf(name)
+      const details = {
+        since: gateways.since(name),
+        pause: await pauseOf(name),
+        checks: gateways.lastChecks(name),
+      }
+      return { ...found, daemon, ...defined(details), traffic, refusals: groupsOf([name]) }
     },
     async reconnect({ gateway: name }, { caller }) {
       requireGateway(caller, name)
@@ -54,12 +88,7 @@ export function createGatewayService(deps: {
     async refused({ gateway: name }, call) {
       if (name !== undefined) requireKnownGateway(name, call)
       const visible = name === undefined ? (call.caller.gateways ?? [...deps.known(), NO_GATEWAY]) : [name]
-      const groups = refusals.counts().filter(({ gateway }) => visible.includes(gateway))
-      return {
-        daemon,
-        groups: groups.map(verdictOf).sort((a, b) => b.last - a.last),
-        refusals: refusals.list(visible),
-      }
+      return { daemon, groups: groupsOf(visible), refusals: refusals.list(visible) }
     },
     async 'refused-try'({ gateway, id, secret }, call) {
       requireKnownGateway(gateway, call)
@@ -72,9 +101,7 @@ export function createGatewayService(deps: {
       const requested = visibleGateways(call).filter((each) => name === undefined || each.name === name)
       return Promise.all(
         requested.map(async ({ name: gateway, transport, ok }) => {
-          const { lastGoodAt, ...minutes } = refusals.traffic(gateway)
-          const lastAt = lastGoodAt ?? (await lastMessageTime(journal, gateway))
-          return { gateway, transport, ok, daemon, ...summaryOf(minutes), ...defined({ lastAt }), minutes }
+          return { gateway, transport, ok, daemon, ...(await trafficOf(gateway)) }
         }),
       )
     },

@@ -8,6 +8,7 @@ import { defined } from '../lib/defined.ts'
 import { createTurns } from '../lib/turns.ts'
 import { installsService } from './gateway-installs.ts'
 import { createGatewayLifecycle, type GatewaySpec, type Running } from './gateway-lifecycle.ts'
+import { createGatewayMemory, type DatedCheck } from './gateway-memory.ts'
 import { noGateway } from './receive.ts'
 
 export type Gateways = Omit<ReturnType<typeof createGateways>, 'connect'>
@@ -16,11 +17,13 @@ export type Gateways = Omit<ReturnType<typeof createGateways>, 'connect'>
 export function createGateways<Host>(options: {
   kinds: ReadonlyMap<string, TransportKind<unknown, Host>>
   log: Log
+  now(): number
 }) {
   const { kinds, log } = options
   const running = new Map<string, Running>()
   const { connect, make, begin, end, refuseMore, isStopping } = createGatewayLifecycle(kinds, running, log)
   const inTurn = createTurns()
+  const memory = createGatewayMemory(options.now)
 
   const list = () =>
     [...running.values()].map((entry) => {
@@ -29,6 +32,7 @@ export function createGateways<Host>(options: {
       const { failure } = entry
       const health: Health | undefined = failure === undefined ? entry.transport?.health() : undefined
       const state = health ?? { ok: false, detail: failure ?? 'not started' }
+      memory.seen(name, state.ok)
       return { name, transport, open, ...defined({ scheme }), ...state }
     })
 
@@ -49,6 +53,8 @@ export function createGateways<Host>(options: {
     isUrgent: (message: Message) => kinds.get(message.transport)?.isUrgent?.(message) ?? false,
     exampleOf: exampleFrom(kinds, running),
     list,
+    since: memory.since,
+    lastChecks: memory.lastChecks,
     /** Starts and stops gateways to match `specs`. Failures are reported, and retried by the next call. */
     apply: (specs: readonly GatewaySpec[]) =>
       inTurn(async () => {
@@ -70,16 +76,11 @@ export function createGateways<Host>(options: {
         return list().find((each) => each.name === name) ?? null
       }),
     /** Checks of a gateway for `trivium doctor`. If it is not running here, it is created but not started. Never throws. */
-    async check(spec: GatewaySpec): Promise<Check[]> {
-      const named = (one: Check): Check => ({ ...one, name: `${spec.name}: ${one.name}` })
-      try {
-        const own = running.get(spec.name)?.transport
-        const transport = own ?? (await make(spec))
-        const found = await transport.check().finally(() => own ?? transport.close())
-        return found.map(named)
-      } catch (error) {
-        return [named({ name: 'check', ok: false, detail: reasonOf(error) })]
-      }
+    async check(spec: GatewaySpec): Promise<DatedCheck[]> {
+      const own = running.get(spec.name)?.transport
+      const found = await checksOf(own, () => make(spec))
+      const named = found.map((one) => ({ ...one, name: `${spec.name}: ${one.name}` }))
+      return memory.checked(spec.name, named)
     },
     /** Installations of apps by workspaces (OAuth). */
     installs: installsService(running),
@@ -89,6 +90,16 @@ export function createGateways<Host>(options: {
       return each((transport) => transport.stop())
     },
     close: () => each((transport) => transport.close()),
+  }
+}
+
+/** The checks of a running transport, or of one that `make` makes for them. A failure to make it is a failed check. */
+async function checksOf(own: Transport | undefined, make: () => Promise<Transport>): Promise<Check[]> {
+  try {
+    const transport = own ?? (await make())
+    return await transport.check().finally(() => own ?? transport.close())
+  } catch (error) {
+    return [{ name: 'check', ok: false, detail: reasonOf(error) }]
   }
 }
 

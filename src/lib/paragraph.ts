@@ -14,10 +14,18 @@ export function sentencesInWidth(text: string): string {
     .join('\n')
 }
 
-/** Breaks a text between words. A longer word stays whole: ids are copied. */
+/** A space outside of backticks: commands in them are copied. */
+const BREAK = / (?=(?:[^`]*`[^`]*`)*[^`]*$)/
+
+/** A command to run, in backticks: a terminal breaks it so that it can still be copied. */
+const COMMAND = /`(npx )?trivium /
+
+/** Breaks a text between words. Longer words and commands stay whole, because they are copied. */
 export function wrapped(text: string, width: number): string[] {
+  const isWhole = (part: string) => lengthOf(part) <= width || COMMAND.test(part)
+  const words = text.split(BREAK).flatMap((part) => (isWhole(part) ? [part] : part.split(' ')))
   const lines: string[] = []
-  for (const word of text.split(' ')) {
+  for (const word of words) {
     const last = lines.at(-1)
     const joined = `${last} ${word}`
     if (last !== undefined && lengthOf(joined) <= width) lines.splice(-1, 1, joined)

@@ -83,6 +83,9 @@ function grid(head: readonly string[], cells: readonly string[][], widths: (numb
 /** With fewer columns, a table is not recognized as one, so each row becomes several lines. */
 const MIN_COLUMNS = 3
 
+/** Columns with what other commands take: they leave the row last. */
+const NAMING = new Set(['id', 'name', 'key', 'gateway', 'group', 'route', 'conversation'])
+
 /** A table of the narrow columns, with the texts of the others on lines below each row. */
 function withTextsBelow(head: string[], cells: string[][], width: number): string {
   const rows = [head, ...cells]
@@ -91,7 +94,10 @@ function withTextsBelow(head: string[], cells: string[][], width: number): strin
     columns.reduce((sum, column) => sum + widthOf(column) + GAP, -GAP)
   let kept = head.map((_, column) => column)
   while (widthOfAll(kept) > width) {
-    const widest = kept.slice(1).toSorted((a, b) => widthOf(b) - widthOf(a))[0]
+    const isNaming = (column: number) => NAMING.has(head[column] ?? '')
+    const widest = kept
+      .slice(1)
+      .toSorted((a, b) => Number(isNaming(a)) - Number(isNaming(b)) || widthOf(b) - widthOf(a))[0]
     if (kept.length === MIN_COLUMNS || widest === undefined) return stacked(head, cells, width)
     kept = kept.filter((column) => column !== widest)
   }

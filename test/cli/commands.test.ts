@@ -51,7 +51,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.deepEqual([answered.code, answered.out], [0, 'You said: hello there\n'])
     const failed = await site.run(['message', 'cli', 'bad'])
     assert.equal(failed.code, 1)
-    assert.match(failed.out, /It failed; see: trivium dead-letter show/)
+    assert.match(failed.out, /It failed; see: `trivium dead-letter show/)
     const result = await json('message', 'cli', 'again', '--conversation', 'c', '--key', 'k')
     assert.partialDeepStrictEqual(result, { conversation: 'c', outcome: 'done', duplicate: false })
   })
@@ -62,7 +62,7 @@ describe('trivium, with a daemon', { timeout: 300_000 }, async () => {
     assert.match(unknown.err, /no running gateway nobody.*cli/)
     const mistyped = await site.run(['message', 'shwo', 'x'])
     assert.equal(mistyped.code, 2)
-    assert.match(mistyped.err, /trivium message show\?/)
+    assert.match(mistyped.err, /`trivium message show`\?/)
   })
 
   test('message show prints the outcome, and escapes control characters of the message', async () => {

@@ -42,7 +42,7 @@ routes: []
 
   test('prints how to cancel a send for later', async () => {
     const { out } = await send('--gateway', 'mail', '--to', 'ada@example.net', '--in', '2h', '--key', 'later')
-    assert.match(out, /It is sent at 20\S+Z \(waiting\)\. To cancel it: trivium send cancel mail:later/)
+    assert.match(out, /It is sent at 20\S+Z \(waiting\)\. To cancel it: `trivium send cancel mail:later`/)
     assert.equal((await site.run(['send', 'cancel', 'mail:later'])).code, 0)
   })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTerminal } from '../../src/cli/terminal.ts'
 import { paint } from '../../src/lib/paint.ts'
+import { wrapped } from '../../src/lib/paragraph.ts'
 import { listTable, table } from '../../src/lib/text-table.ts'
 
 const ID = '01a21eba-7990-7000-8000-000474f57ee7'
@@ -50,4 +51,27 @@ test('a list in a narrow terminal cuts a word that is longer than a line, such a
     lines.join('\n'),
   )
   assert.ok(lines.some((line) => line.endsWith('…')))
+})
+
+test('the names that other commands take stay in the row longest', () => {
+  const head = ['what', 'name', 'since', 'by', 'waiting']
+  const row = ['gateway', 'a-gateway-with-a-long-name', '2026-11-29 05:08 UTC', 'Ingrid Aune', 19]
+  assert.equal(
+    table(head, [row], 60),
+    [
+      'what     name                        by           waiting',
+      'gateway  a-gateway-with-a-long-name  Ingrid Aune  19',
+      '  since: 2026-11-29 05:08 UTC',
+    ].join('\n'),
+  )
+})
+
+test('a command in backticks is never broken, because it is copied', () => {
+  const command = '`trivium refusal try --gateway payments`'
+  assert.deepEqual(wrapped(`Has the sender another secret? ${command} asks for it.`, 40), [
+    'Has the sender another secret?',
+    command,
+    'asks for it.',
+  ])
+  assert.deepEqual(wrapped(`See ${command}.`, 20), ['See', `${command}.`])
 })

@@ -16,9 +16,27 @@ describe('commands on the store without a daemon', { timeout: 120_000 }, () => {
     site.write('routes.yaml', NEEDS_SECRET)
     assert.match((await site.run(['route', 'check'])).out, /HUB_SECRET is not set/)
     const copy = join(site.dir, 'copy.tar.gz')
-    for (const line of [`backup ${copy}`, 'compact', `restore ${copy} --force`]) {
+    const changing = [`backup ${copy}`, 'compact', `restore ${copy} --force`]
+    const reading = [
+      'message list',
+      'dead-letter list',
+      'conversation list --gateway cli',
+      'schedule list',
+      'history',
+    ]
+    for (const line of [...changing, ...reading, 'status', 'config show', 'gateway show --help']) {
       const { code, err } = await site.run(line.split(' '))
       assert.equal(code, 0, `${line}: ${err}`)
+    }
+    assert.match((await site.run(['message', 'list'])).out, /hello/)
+  })
+
+  test('refuse to send anything while a variable is not set', async () => {
+    const site = openSite({ routes: NEEDS_SECRET })
+    for (const line of ['message cli hello', 'message cli hello --explain', 'doctor']) {
+      const { code, out, err } = await site.run(line.split(' '))
+      assert.notEqual(code, 0, line)
+      assert.match(out + err, /HUB_SECRET is not set/, line)
     }
   })
 

@@ -62,7 +62,7 @@ describe('what commands print for people and for programs', { timeout: 300_000 }
     await until(async () => /pending/.test(await run('approval list')), 'the request')
     assert.match(
       await run('approval list'),
-      /^id +status +age +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: trivium approval decide/,
+      /^id +status +age +by +skill[\s\S]*\{"text":"refund 5".*\nDecide: `trivium approval decide/,
     )
     assert.match(
       await run('route pause rest --reason busy'),

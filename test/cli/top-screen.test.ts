@@ -69,7 +69,10 @@ test('top shows every fault within 48 columns and 20 rows', () => {
 test('top counts the faults that do not fit', () => {
   const troubles = Array.from({ length: 30 }, (_, n) => trouble(`Gateway g${n} does not work`, 'down'))
   const lines = screen({ ...NOW, troubles }, 48, 20)
-  assert.match(lines.join('\n'), /! Gateway g0 does not work: down[\s\S]*… and 21 more: trivium trouble list/)
+  assert.match(
+    lines.join('\n'),
+    /! Gateway g0 does not work: down[\s\S]*… and 21 more: `trivium trouble list`/,
+  )
   assert.ok(lines.some((line) => line.startsWith('accepted')))
 })
 

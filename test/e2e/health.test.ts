@@ -66,8 +66,8 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
 
   test('`status` fits a screen of 24 lines, with problems first, and is complete in a pipe', async (t) => {
     const piped = await suite.site.run(['status'])
-    assert.doesNotMatch(piped.out, /more: trivium status/)
-    assert.match(piped.out, /Words of the assistant +\d+; all: trivium skill list --all/)
+    assert.doesNotMatch(piped.out, /more: `trivium status/)
+    assert.match(piped.out, /Words of the assistant +\d+; all: `trivium skill list --all`/)
     assert.doesNotMatch(piped.out, /remember-note/)
     const { isTTY } = process.stdout
     process.stdout.isTTY = true
@@ -77,7 +77,7 @@ describe('the health of a daemon', { timeout: 300_000 }, () => {
     const out = stripVTControlCharacters((await suite.site.run(['status'])).out)
     assert.ok(out.split('\n').length <= 24, out)
     assert.match(out, /Gateways.*\n *away +email +FAILING.*\n[\s\S]*and 10 more[\s\S]*dispatch +1 +\d+ s/)
-    assert.match(out, /Words of the assistant +\d+; all: trivium skill list --all/)
+    assert.match(out, /Words of the assistant +\d+; all: `trivium skill list --all`/)
   })
 
   test('reports an empty, incomplete or invalid configuration, and the last good one stays in force', async () => {

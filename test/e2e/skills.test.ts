@@ -113,7 +113,7 @@ export default defineMiddleware({
     const listed = await suite.site.run(['skill', 'list'])
     assert.match(listed.out, /fresh.*Says what it was told/)
     assert.doesNotMatch(listed.out, /remember-note|gateway-send/)
-    assert.match(listed.out, /\d+ built-in skills, \d+ words of the assistant: trivium skill list --all/)
+    assert.match(listed.out, /\d+ built-in skills, \d+ words of the assistant: `trivium skill list --all`/)
     const all = await suite.site.run(['skill', 'list', '--all'])
     assert.match(
       all.out,

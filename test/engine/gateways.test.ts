@@ -44,6 +44,7 @@ function stage(failing: { create?: string; start?: string; stop?: string } = {})
   const gateways = createGateways({
     kinds: new Map([['test', kind]]),
     log: createMemoryLog(),
+    now: Date.now,
   })
   gateways.connect((gateway) => ({ gateway }) as TransportDeps)
   const states = () => gateways.list().map(({ name, ok, detail }) => [name, detail ?? ok])

@@ -10,7 +10,7 @@ export const addConfig: AddCommand = (program, context) => {
     .command('show')
     .description('routes.yaml and its included files as loaded, without secrets')
     .action(async () => {
-      const { asRead } = await loadFor(context.environs())
+      const { asRead } = await loadFor(context.environs(), { withoutVariables: true })
       show(context.terminal(), asRead, () => withoutComments(asRead.yaml))
     })
   command

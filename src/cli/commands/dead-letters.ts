@@ -7,6 +7,7 @@ import {
   humanLetters,
 } from '../../engine/print/dead-letters.ts'
 import { counted } from '../../lib/counted.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { type AddCommand, usage } from '../command.ts'
 import { ask, type Connection } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
@@ -21,10 +22,17 @@ export const addDeadLetters: AddCommand = (program, context) => {
       'messages and sends that failed permanently, kept with every error until you retry or drop them',
     )
   const list = command.command('list', { isDefault: true }).description('newest first')
+  let total: number | undefined
   runsOperation(list, context, {
     operation: 'dead-letter-list',
     args: deadLetters.list,
-    human: humanLetters,
+    human: (letters) => withTotal(letters, total),
+    async run(daemon, args) {
+      const letters = await daemon.invoke('dead-letter-list', args)
+      const isCut = objectsIn(letters).length >= Number(args.limit) && args.before === undefined
+      if (isCut && !context.terminal().json) total = await countLetters(daemon, args)
+      return letters
+    },
   })
   showDefault(command, list)
   runsOperation(
@@ -86,4 +94,19 @@ async function actOnAll(
     if (pathGet(batch, 'more') !== true) return { count }
     onProgress(count)
   }
+}
+
+/** The number of dead letters that match a filter. */
+async function countLetters(daemon: Connection, { limit: _, ...filter }: JsonObject): Promise<number> {
+  const groups = objectsIn(await daemon.invoke('dead-letter-groups', filter))
+  return groups.reduce((sum, { count }) => sum + Number(count), 0)
+}
+
+/** The list, and how many it leaves out. */
+function withTotal(letters: Json, total: number | undefined): string {
+  const shown = objectsIn(letters).length
+  const list = humanLetters(letters)
+  if (total === undefined || total <= shown) return list
+  const more = `${shown} of ${total} dead letters: \`trivium dead-letter list --limit 1000\` shows more, `
+  return `${list}\n${paragraph('', `${more}\`trivium dead-letter groups\` their causes.`)}`
 }

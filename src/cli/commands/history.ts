@@ -55,7 +55,7 @@ export const addHistory: AddCommand = (program, context) => {
 
 /** The names of the gateways; undefined if routes.yaml cannot be read. */
 async function gatewayNames(environs: Environs): Promise<string[] | undefined> {
-  const config = await loadFor(environs).catch(() => undefined)
+  const config = await loadFor(environs, { withoutVariables: 'except-store' }).catch(() => undefined)
   return config?.gateways.map(({ name }) => name)
 }
 

@@ -8,9 +8,10 @@ import { attempt } from '../../lib/attempt.ts'
 import { defined } from '../../lib/defined.ts'
 import { parseExact } from '../../lib/exact-json.ts'
 import { nearest } from '../../lib/nearest.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { pause } from '../../lib/pause.ts'
 import { type AddCommand, EXIT_NOTHING, usage, wholeNumber } from '../command.ts'
-import { ask, type Connection, connectOrOpenToSend } from '../connection.ts'
+import { ask, type Connection, connectOrOpen, connectOrOpenToSend } from '../connection.ts'
 import { showDefault } from '../default-help.ts'
 import { humanExplanation } from '../explanation.ts'
 import { runsOperation } from '../operation-command.ts'
@@ -58,7 +59,7 @@ export const addMessage: AddCommand = (program, context) => {
       const submission = { gateway, text: words.join(' '), conversation, ...options, data }
       if (explain) {
         const human = (explained: Json) => humanExplanation(explained, defined({ all }))
-        return ask(context, (daemon) => daemon.explain(submission), human)
+        return ask(context, (daemon) => daemon.explain(submission), human, connectOrOpen)
       }
       // The same key each time, so that it is accepted once however often it is sent.
       const { key = randomUUID() } = options
@@ -80,7 +81,7 @@ export const addMessage: AddCommand = (program, context) => {
           const near = nearest(gateway, ['show', 'list'])
           const isUnknown = error instanceof TriviumError && error.code === 'gateway_not_found'
           if (!isUnknown || near === undefined) throw error
-          throw usage(`${error.message} Did you mean the command trivium message ${near}?`, error)
+          throw usage(`${error.message} Did you mean the command \`trivium message ${near}\`?`, error)
         },
       )
     })
@@ -211,12 +212,12 @@ function replyText(result: Json): string {
   const noReply = pathGet(result, 'noReply')
   const reasons: Record<string, string> = {
     done: `The skill ran and sent no reply${typeof noReply === 'string' ? `: ${noReply}` : ''}.`,
-    failed: `It failed; see: trivium dead-letter show ${id}`,
-    unrouted: `No route matches it; see: trivium route explain ${id}`,
+    failed: `It failed; see: \`trivium dead-letter show ${id}\``,
+    unrouted: `No route matches it; see: \`trivium route explain ${id}\``,
   }
   const outcome = String(pathGet(result, 'outcome'))
   const help = pathGet(result, 'help')
   const helpText = typeof help === 'string' ? `\n\n${help}` : ''
   const timeoutReason = String(pathGet(result, 'paused') ?? 'There was no reply in time.')
-  return `Accepted as ${id}. ${reasons[outcome] ?? timeoutReason}${helpText}`
+  return `${paragraph('', `Accepted as ${id}. ${reasons[outcome] ?? timeoutReason}`)}${helpText}`
 }

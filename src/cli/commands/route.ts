@@ -19,7 +19,7 @@ import { shownPath } from '../../lib/shown-path.ts'
 import { nounOf } from '../../runtime/own-middleware.ts'
 import { REPLACED } from '../../runtime/replaced-skills.ts'
 import { type AddCommand, type Environs, loadFor, usage } from '../command.ts'
-import { ask } from '../connection.ts'
+import { ask, connectOrOpen } from '../connection.ts'
 import { humanExplanation } from '../explanation.ts'
 import { readDraft } from '../message-draft.ts'
 import { runsOperation } from '../operation-command.ts'
@@ -60,7 +60,12 @@ export const addRoute: AddCommand = (program, context) => {
     .action(async (target: string, options: { all?: true }) => {
       const human = (explained: Json) => humanExplanation(explained, options)
       if (isId(target) || /^…?[0-9a-f-]{4,35}$/i.test(target))
-        return ask(context, async (daemon) => daemon.explain(await fullId(daemon, target)), human)
+        return ask(
+          context,
+          async (daemon) => daemon.explain(await fullId(daemon, target)),
+          human,
+          connectOrOpen,
+        )
       const explained = await explainFile(context.environs(), target)
       show(context.terminal(), explained, () => human(explained))
     })

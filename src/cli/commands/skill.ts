@@ -107,7 +107,7 @@ function humanSkills(skills: readonly JsonObject[], broken: unknown, all: boolea
     ...(all && words.length > 0 ? ['', named('word of the assistant', words)] : []),
     ...(all
       ? ['', named('built in', builtIn)]
-      : ['', `${others.filter(Boolean).join(', ')}: trivium skill list --all`]),
+      : ['', `${others.filter(Boolean).join(', ')}: \`trivium skill list --all\``]),
     ...(faults.length > 0 ? ['', table(['broken', 'path', 'why'], faults)] : []),
   ].join('\n')
 }

@@ -81,7 +81,7 @@ function humanStatus(status: Json, isScreen: boolean): string {
     ...all('budgets').map(budgetLine),
     assistantLine(at('assistant')),
     ...registryLines(all('registry'), all('skills'), isScreen),
-    summary(`${paint('red', 'BROKEN SKILLS')} (trivium skill list)`, broken, broken, ''),
+    summary(`${paint('red', 'BROKEN SKILLS')} (\`trivium skill list\`)`, broken, broken, ''),
   ]
   return lines
     .filter((line) => typeof line === 'string')
@@ -135,7 +135,7 @@ export function gatewayTable(
   ]
   const head = ['Gateways', 'transport', '']
   if (rows.length <= maxRows) return table(head, rows, width)
-  const more = `… and ${rows.length - maxRows + 1} more: trivium status --json`
+  const more = `… and ${rows.length - maxRows + 1} more: \`trivium status | cat\``
   return `${table(head, rows.slice(0, maxRows - 1), width)}\n${more}`
 }
 
@@ -155,12 +155,13 @@ function registryLines(
   const isShipped = new Map(skills.map(({ name, shipped }) => [name, shipped === true]))
   const own = registry.filter(({ name }) => !isShipped.get(name))
   const count = registry.length - own.length
-  const ofAssistant = count === 0 ? [] : [`Words of the assistant  ${count}; all: trivium skill list --all`]
+  const ofAssistant =
+    count === 0 ? [] : [`Words of the assistant  ${count}; all: \`trivium skill list --all\``]
   const beginsWith = ({ prefixes }: JsonObject) => [prefixes].flat().join(', ')
   if (own.length === 0) return ofAssistant
   if (isScreen) {
     const shown = own.slice(0, MAX_SHOWN).map((one) => `${one.name} (${beginsWith(one)})`)
-    const more = own.length > MAX_SHOWN ? [`${own.length - MAX_SHOWN} more: trivium status | cat`] : []
+    const more = own.length > MAX_SHOWN ? [`${own.length - MAX_SHOWN} more: \`trivium status | cat\``] : []
     return [`First words  ${[...shown, ...more].join(', ')}`, ...ofAssistant]
   }
   const rows = own.map((one) => {

@@ -76,6 +76,12 @@ export const gateways = {
     ),
   list: closed({}).describe('Lists running gateways and their health.'),
   /** Throws `gateway_not_found`, `forbidden`. */
+  show: closed({
+    gateway: name.describe('The gateway'),
+  }).describe(
+    'Shows one gateway: its state and since when, traffic, refusals by cause, pause, and last checks.',
+  ),
+  /** Throws `gateway_not_found`, `forbidden`. */
   reconnect: closed({
     gateway: name.describe('The gateway'),
   }).describe(

@@ -2,6 +2,7 @@ import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.
 import { fields, type Printers, timeOf } from '../../core/readable.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
 import { listTable, table } from '../../lib/text-table.ts'
 import { humanStartedJob } from './jobs.ts'
@@ -76,7 +77,8 @@ export function humanLetter(result: Json): string {
       : ['', fields({ received: timeOf(receivedAt), ...head }), '', String(text ?? '')]),
     ...(message === undefined && data !== undefined ? ['', fields({ data })] : []),
     '',
-    `To retry it: trivium dead-letter retry ${id}    To remove it: trivium dead-letter drop ${id}`,
+    paragraph('', `To retry it: \`trivium dead-letter retry ${id}\``),
+    paragraph('', `To remove it: \`trivium dead-letter drop ${id}\``),
   ].join('\n')
 }
 

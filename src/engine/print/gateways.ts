@@ -1,10 +1,15 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { paint, stateText } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { tableOr } from '../../lib/text-table.ts'
+
+import { humanGateway, stateOfGateway } from './gateway.ts'
 
 export const printers: Printers = {
   'gateway-list': (result) => humanGateways(objectsIn(result)),
+  'gateway-show': humanGateway,
   'gateway-traffic': (result) => humanTraffic(objectsIn(result)),
   'gateway-reconnect': humanReconnection,
   'gateway-ack': humanReceipt('acknowledged'),
@@ -68,7 +73,10 @@ function humanSend(result: Json): string {
   const { key, sent, duplicate, suppressed, at, state } = Object(result)
   const note = duplicate === true ? `The key ${key} was used before, so nothing is sent again. ` : ''
   if (at !== undefined)
-    return `${note}It is sent at ${at} (${state}). To cancel it: trivium send cancel ${key}`
+    return paragraph(
+      '',
+      `${note}It is sent at ${at} (${state}). To cancel it: ${commandText('send cancel', key)}`,
+    )
   if (suppressed !== undefined) return `${note}Not sent: ${suppressed}.`
   if (sent === true) return `${note}Sent${receiptOf(pathGet(result, 'receipt'))}.${refusedRecipients(result)}`
   return `${note}Not sent yet: it is in the outbox, and is tried for a day. Key: ${key}`
@@ -85,11 +93,4 @@ function refusedRecipients(result: Json): string {
   if (!isJsonObject(recipients)) return ''
   const refused = Object.entries(recipients).filter(([, outcome]) => outcome !== 'sent')
   return refused.map(([address, outcome]) => `\n  ${address}: ${outcome}`).join('')
-}
-
-function stateOfGateway({ ok, detail, refuses, warning, paused }: JsonObject): string {
-  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
-  if (ok && paused) return paint('yellow', 'paused')
-  if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
-  return stateText(ok, 'ok', detail)
 }

@@ -11,6 +11,7 @@ export function humanRefused(result: Json, isScreen: boolean): string {
   const maxRows = isScreen ? MAX_SHOWN : Number.POSITIVE_INFINITY
   const daemon = `in the memory of ${pathGet(result, 'daemon')}`
   const all = objectsIn(pathGet(result, 'refusals'))
+  const groups = objectsIn(pathGet(result, 'groups'))
   if (all.length === 0) return `Nothing was refused, ${daemon}.`
   const shown: JsonObject[] = Number.isFinite(maxRows)
     ? alikeIn(all)
@@ -25,13 +26,23 @@ export function humanRefused(result: Json, isScreen: boolean): string {
       shorten(String(why ?? reason), 100),
     ]
   })
-  const causes = objectsIn(pathGet(result, 'groups')).map(causeText)
   const more =
     shown.length > rows.length
-      ? `… and ${shown.length - rows.length} more: trivium refusal list --json\n`
+      ? `${paragraph('', `… and ${shown.length - rows.length} more: \`trivium refusal list | cat\``)}\n`
       : ''
-  const list = listTable(['count', 'newest', 'gateway', 'from', 'body', 'why'], rows)
-  return [...causes, `${list}\n${more}(${daemon})`].join('\n\n')
+  const list = listTable([isScreen ? 'kept' : 'count', 'newest', 'gateway', 'from', 'body', 'why'], rows)
+  const kept = paragraph('', `(${keptText(all, groups)}${daemon})`)
+  return [...groups.map(causeText), `${list}\n${more}${kept}`].join('\n\n')
+}
+
+/** Says of which refusals of the last hour the details are not kept: a gateway keeps only its newest. */
+function keptText(all: readonly JsonObject[], groups: readonly JsonObject[]): string {
+  const keyOf = ({ gateway, reason }: JsonObject) => JSON.stringify([gateway, reason])
+  const kept = Map.groupBy(all, keyOf)
+  const counted = groups.map((group) => ({ group, shown: kept.get(keyOf(group))?.length ?? 0 }))
+  const cut = counted.filter(({ group, shown }) => shown < Number(group.count))
+  const parts = cut.map(({ group, shown }) => `${shown} of ${group.count} of ${group.gateway}`)
+  return parts.length === 0 ? '' : `the newest ${parts.join(', ')}; the others are only counted; `
 }
 
 /** Refusals of the same gateway, sender and reason as one, which has the newest body. */
@@ -43,7 +54,7 @@ function alikeIn(refusals: readonly JsonObject[]): JsonObject[] {
 }
 
 /** The refusals of one gateway for one reason in the last hour, with the likely cause and what to do. */
-function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
+export function causeText({ gateway, reason, count, accepted, since, likely, todo }: JsonObject): string {
   const head = `${gateway}: ${count} of ${Number(count) + Number(accepted)} refused in ${age(since)} (${reason})`
   const isSigned = String(reason) === 'signature_invalid'
   const other = `Has the sender another secret? \`trivium refusal try --gateway ${gateway}\` asks for one, and tries it on the refused deliveries.`

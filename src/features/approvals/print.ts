@@ -2,6 +2,7 @@ import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import type { Printers } from '../../core/readable.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { age, shorten } from '../../lib/short-text.ts'
 import { table } from '../../lib/text-table.ts'
 
@@ -25,14 +26,16 @@ function humanApprovals(result: Json): string {
   ])
   const list = table(['id', 'status', 'age', 'by', 'skill', 'title', 'arguments'], rows)
   const open = approvals.find(({ status }) => status === 'pending')
-  return open ? `${list}\nDecide: trivium approval decide ${open.id} --approve (or --no-approve)` : list
+  if (!open) return list
+  const decide = `Decide: \`trivium approval decide ${open.id} --approve\` (or --no-approve)`
+  return `${list}\n${paragraph('', decide)}`
 }
 
 /** `approval-decide`. */
 function humanDecision(result: Json): string {
   const { id, status, title, skill, pausedBy } = Object(result)
   const waits = status === 'approved' ? whenResumed(pausedBy) : undefined
-  const next = waits === undefined ? '' : `\nIt ${waits}. See: trivium pause list`
+  const next = waits === undefined ? '' : `\n${paragraph('', `It ${waits}. See: \`trivium pause list\``)}`
   return `${coloured(String(status))}: ${shorten(String(title), 100)} (${id}, skill ${skill})${next}`
 }
 

@@ -4,7 +4,7 @@ import { actionInWords } from '../../lib/audit-words.ts'
 import { defined } from '../../lib/defined.ts'
 import { paint } from '../../lib/paint.ts'
 import { age, shorten, shortId } from '../../lib/short-text.ts'
-import { listTable } from '../../lib/text-table.ts'
+import { table } from '../../lib/text-table.ts'
 
 export const printers: Printers = {
   'audit-list': humanAudit,
@@ -24,12 +24,12 @@ export function humanAudit(answer: Json, args: JsonObject): string {
     ...(isNarrow ? [] : [entry.via]),
     entry.action,
     outcomeOf(entry),
-    shorten(aboutOf(entry, titles), LONGEST_TARGET),
+    aboutOf(entry, titles),
   ])
   const more = next === undefined ? [] : [`There are older entries: --before ${next}`]
   if (rows.length === 0) return ['No entries.', ...more].join('\n')
   return [
-    listTable(['time (UTC)', 'who', ...(isNarrow ? [] : ['via']), 'action', 'outcome', 'what'], rows),
+    table(['time (UTC)', 'who', ...(isNarrow ? [] : ['via']), 'action', 'outcome', 'what'], rows),
     ...more,
   ].join('\n')
 }
@@ -41,10 +41,10 @@ function outcomeOf({ outcome, status }: JsonObject): string {
   return paint(status === 'failed' ? 'red' : 'yellow', text)
 }
 
-/** The objects of an entry, the reason, and the error. */
+/** The objects of an entry with whole ids, as they are copied, the reason, and the error. */
 function aboutOf({ action, target, reason, error }: JsonObject, titles: JsonObject): string {
   const why = reason === undefined ? [] : [`reason: ${reason}`]
-  const fault = error === undefined ? [] : [String(error)]
+  const fault = error === undefined ? [] : [shorten(String(error), LONGEST_TARGET)]
   return [targetOf(String(action), Object(target), titles), ...why, ...fault].filter(Boolean).join('; ')
 }
 
@@ -55,7 +55,7 @@ function humanEntry({ status, target, result, changes, ...entry }: JsonObject): 
 
 /** Terminals with fewer columns have no room for the interface. */
 const NARROW = 100
-/** Maximum characters of the objects of an entry. */
+/** Maximum characters of an error, and of a value that is not a text. */
 const LONGEST_TARGET = 100
 const TIMES = new Set(['since', 'until', 'at'])
 /** Arguments that an action always has: they say nothing. */
@@ -71,5 +71,5 @@ function targetOf(action: string, target: JsonObject, titles: JsonObject): strin
 function textOf(name: string, value: Json): string {
   if (TIMES.has(name) && typeof value === 'number') return secondOf(value)
   if (name === 'for' && typeof value === 'number') return age(0, value)
-  return typeof value === 'string' ? shortId(value) : JSON.stringify(value)
+  return typeof value === 'string' ? shortId(value) : shorten(JSON.stringify(value), LONGEST_TARGET)
 }

@@ -1,8 +1,10 @@
 import { shownAuthor } from '../../core/author.ts'
 import { type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import { paint } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
 import { tableOr } from '../../lib/text-table.ts'
 
 /** `isOfAssistant`: whether a route belongs to a word of the assistant. Those are only counted. */
@@ -37,13 +39,13 @@ function humanRoutes(routes: readonly JsonObject[], isOfAssistant: (route: JsonO
 
 /** `pause-list`. */
 function humanPauses(pauses: readonly JsonObject[]): string {
-  return tableOr(
+  const list = tableOr(
     'Nothing is paused.',
     ['what', 'name', 'since', 'until', 'by', 'reason', 'waiting'],
     pauses,
     (pause) => [
       pause.kind,
-      pause.kind === 'conversation' ? `${pause.name} (${pause.gateway})` : (pause.label ?? pause.name),
+      nameOf(pause),
       timeOf(pause.since),
       pause.until === undefined ? 'it is resumed' : timeOf(pause.until),
       pause.by === undefined ? '' : shownAuthor(pause.by),
@@ -51,16 +53,25 @@ function humanPauses(pauses: readonly JsonObject[]): string {
       pause.waiting ?? '',
     ],
   )
+  const [first] = pauses
+  if (!first) return list
+  return `${list}\n${paragraph('', `To end the first one: ${commandText(`${first.kind} resume`, first.name)}`)}`
+}
+
+/** The name that `resume` takes, and what tells it from others. */
+function nameOf({ kind, name, gateway, label }: JsonObject): string {
+  const other = kind === 'conversation' ? gateway : label
+  return other === undefined || other === name ? String(name) : `${name} (${other})`
 }
 
 /** `route-pause` and other pauses. */
 function humanPause(result: Json): string {
   const { kind, name, until, drop, reason } = Object(pathGet(result, 'pause'))
-  const end = until === undefined ? `until \`trivium ${kind} resume ${name}\`` : `until ${timeOf(until)}`
+  const end = until === undefined ? `until ${commandText(`${kind} resume`, name)}` : `until ${timeOf(until)}`
   const why = reason === undefined ? '' : ` Reason: ${reason}.`
   const what =
     drop === true ? 'Its messages are recorded as handled by a person' : 'Its messages are accepted and wait'
-  return `The ${kind} ${name} is paused. ${what}, ${end}.${why}`
+  return paragraph('', `The ${kind} ${name} is paused. ${what}, ${end}.${why}`)
 }
 
 /** `route-resume` and other resumes. */

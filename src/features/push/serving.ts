@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { HOUR } from '../../core/units.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { createLoop } from '../../lib/loop.ts'
 import { createTurns } from '../../lib/turns.ts'
 import type { Ending } from './ending.ts'
@@ -130,6 +131,6 @@ function isAmong(subscription: PushSubscription, others: readonly PushSubscripti
 
 function shadowedWarning(name: string): string {
   const what = `push subscription ${name} is in routes.yaml and was also created by subscription-create`
-  const todo = `\`trivium subscription delete ${name}\` removes the other one`
+  const todo = `${commandText('subscription delete', name)} removes the other one`
   return `${what}: the one in the file is used; ${todo}`
 }

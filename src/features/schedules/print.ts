@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, objectsIn, pathGet } from '../../core/json.ts'
 import { type Printers, timeOf } from '../../core/readable.ts'
 import { formatDuration } from '../../core/units.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { paint } from '../../lib/paint.ts'
 import { shorten } from '../../lib/short-text.ts'
 import { tableOr } from '../../lib/text-table.ts'
@@ -53,7 +54,7 @@ function humanRun(result: Json): string {
 function humanSchedulePause(result: Json): string {
   const { id, paused } = Object(result)
   if (paused === true)
-    return `The schedule ${id} is paused: it does not run until \`trivium schedule resume ${id}\`.`
+    return `The schedule ${id} is paused: it does not run until ${commandText('schedule resume', id)}.`
   return `The schedule ${id} continues at its next planned time.`
 }
 

@@ -1,5 +1,6 @@
 import { shownAuthor } from '../../core/author.ts'
 import type { Trouble } from '../../core/trouble.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading } from './readings.ts'
 import { capitalised, info } from './trouble-parts.ts'
@@ -16,7 +17,7 @@ export function pauseTroubles(pauses: readonly PauseReading[]): Trouble[] {
     return info('paused', whereOf(pause), {
       title: `${capitalised(kind)} ${name} is paused`,
       text: `By ${shownAuthor(by)}${reason === undefined ? '' : `: ${reason}`}. ${waitingText(waiting)}`,
-      todo: `\`trivium ${kind} resume ${name}\` ends the pause.`,
+      todo: `${commandText(`${kind} resume`, name)} ends the pause.`,
       since,
       ...(waiting !== undefined && waiting > 0 && { count: waiting }),
     })

@@ -39,7 +39,7 @@ export function troubleLines(troubles: readonly JsonObject[], most: number): str
     const text = shorten(String(trouble.text), LONGEST_TEXT)
     return paragraph('  ', `${headOf(trouble)} (${age(trouble.since)}): ${text}`).trimStart()
   })
-  const more = shown.length > most ? [`… and ${shown.length - most} more: trivium trouble list`] : []
+  const more = shown.length > most ? [`… and ${shown.length - most} more: \`trivium trouble list\``] : []
   return ['', ...lines, ...more]
 }
 

@@ -2,6 +2,7 @@ import type { StoreStats, Waiting } from '../../core/store.ts'
 import type { SubscriptionInfo } from '../../core/subscription-info.ts'
 import type { Trouble } from '../../core/trouble.ts'
 import { HOUR, MINUTE } from '../../core/units.ts'
+import { commandText } from '../../lib/command-text.ts'
 import { counted } from '../../lib/counted.ts'
 import type { PauseReading, StoredReadings, TroubleReadings } from './readings.ts'
 import { capitalised, error, timeOfDay, warning } from './trouble-parts.ts'
@@ -45,11 +46,11 @@ function subscriptionTrouble(subscription: SubscriptionInfo): Trouble[] {
   const where = { subscription: name }
   const count = waiting
   if (state === 'paused') {
-    const todo = `\`trivium subscription resume ${name}\` sends them.`
+    const todo = `${commandText('subscription resume', name)} sends them.`
     return [warning('subscription-paused', where, { title: `Push ${name} is paused`, text, todo, count })]
   }
   const title = state === 'disabled' ? `Push ${name} is switched off` : `Push ${name} fails`
-  const todo = `Fix its receiver; events are kept meanwhile. \`trivium subscription resume ${name}\` tries at once.`
+  const todo = `Fix its receiver; events are kept meanwhile. ${commandText('subscription resume', name)} tries at once.`
   return [error('subscription-down', where, { title, text, todo, count })]
 }
 

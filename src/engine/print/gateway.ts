@@ -1,0 +1,65 @@
+import { shownAuthor } from '../../core/author.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn } from '../../core/json.ts'
+import { timeOf } from '../../core/readable.ts'
+import { commandText } from '../../lib/command-text.ts'
+import { counted } from '../../lib/counted.ts'
+import { paint, stateText } from '../../lib/paint.ts'
+import { paragraph } from '../../lib/paragraph.ts'
+import { age } from '../../lib/short-text.ts'
+import { table } from '../../lib/text-table.ts'
+import { causeText } from './refusals.ts'
+
+/** `gateway-show`: the state of a gateway, its traffic, then what is wrong and its last checks. */
+export function humanGateway(result: Json): string {
+  const gateway: JsonObject = Object(result)
+  const { name, transport, scheme, since, pause, daemon } = gateway
+  const signed = scheme === undefined ? '' : `, verified by ${scheme}`
+  const sinceText = since === undefined ? '' : `, since ${timeOf(since)} (${age(since)})`
+  const refusals = objectsIn(gateway.refusals).map(causeText)
+  return [
+    `${paint('bold', String(name))}  ${transport}${signed}`,
+    paragraph('', `${stateOfGateway(gateway)}${sinceText}`),
+    ...(isJsonObject(pause) ? [pauseText(pause)] : []),
+    paragraph('', trafficText(Object(gateway.traffic))),
+    ...(refusals.length > 0 ? ['', ...refusals] : []),
+    '',
+    checksText(gateway.checks),
+    '',
+    `(traffic of the last hour and refusals: in the memory of ${daemon})`,
+  ].join('\n')
+}
+
+/** The state of a gateway in a few words. */
+export function stateOfGateway({ ok, detail, refuses, warning, paused }: JsonObject): string {
+  if (refuses !== undefined) return `${paint('yellow', 'refuses')} ${refuses}`
+  if (ok && paused) return paint('yellow', 'paused')
+  if (ok && warning !== undefined) return `${paint('yellow', 'warning')}: ${warning}`
+  return stateText(ok, 'ok', detail)
+}
+
+function pauseText({ name, since, by, reason, until, waiting }: JsonObject): string {
+  const why = reason === undefined ? '' : `: ${reason}`
+  const end = until === undefined ? 'until it is resumed' : `until ${timeOf(until)}`
+  const many = counted(Number(waiting), 'message waits', 'messages wait')
+  const begin = `Paused by ${shownAuthor(by)} since ${timeOf(since)}, ${end}${why}. ${many}.`
+  return [
+    paragraph('', begin),
+    paragraph('  → ', `${commandText('gateway resume', name)} ends the pause.`),
+  ].join('\n')
+}
+
+function trafficText({ lastAt, perMinute, accepted, refused, errorShare }: JsonObject): string {
+  const last = typeof lastAt === 'number' ? `${timeOf(lastAt)} (${age(lastAt)} ago)` : 'none is retained'
+  const share = Number(refused) > 0 ? ` (${(100 * Number(errorShare)).toFixed(1)} %)` : ''
+  const hour = `${accepted} accepted and ${refused} refused${share} in the last hour`
+  return `Last message: ${last}; ${perMinute} a minute, ${hour}.`
+}
+
+function checksText(checks: unknown): string {
+  const rows = objectsIn(checks).map(({ ok, warning, name, detail, at }) => {
+    const bad = warning === true ? paint('yellow', '!') : paint('green', '✓')
+    return [ok === true ? bad : paint('red', '✗'), name, `${age(at)} ago`, detail]
+  })
+  if (rows.length > 0) return table(['', 'check', 'when', ''], rows)
+  return paragraph('', 'Not checked since the start of the daemon: `trivium doctor` checks it.')
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openSite } from '../fixtures/daemon.ts'
+
+const ROUTES = `
+gateways:
+  hub: { transport: webhook, path: /hub, verify: { scheme: github, secret: "the-secret-of-the-hub" } }
+  open: { transport: webhook, path: /open, verify: { scheme: none } }
+tokens:
+  - { name: ops, token: "a-token-of-operations", skills: ["*"], gateways: [open] }
+routes: [{ name: all, skill: echo }]
+`
+
+describe('gateway show', { timeout: 120_000 }, async () => {
+  const site = openSite({ routes: ROUTES })
+  const daemon = await site.start()
+  const run = async (...words: string[]) => {
+    const { code, out, err } = await site.run(words)
+    assert.equal(code, 0, `${words.join(' ')}: ${err}`)
+    return out
+  }
+
+  test('has the state and since when, the traffic, and the checks once they ran', async () => {
+    await daemon.post('/open', '{"n":1}')
+    const out = await run('gateway', 'show', 'open')
+    assert.match(out, /^open {2}webhook, verified by none$/m)
+    assert.match(out, /^ok: \/open, since \d{4}-\d\d-\d\d \d\d:\d\d UTC \(\d+ s\)$/m)
+    assert.match(out, /^Last message: .* ago\); 0\.2 a minute, 1 accepted and 0 refused in the last hour\.$/m)
+    assert.match(out, /^Not checked since the start/m)
+    await site.run(['doctor'])
+    assert.match(
+      await run('gateway', 'show', 'open'),
+      /^! +open: verify +\d+ s ago +senders are not verified/m,
+    )
+  })
+
+  test('has the refusals by cause, and what to do', async () => {
+    for (let n = 0; n < 60; n++)
+      await daemon.post('/hub', `{"n":${n}}`, {
+        'x-hub-signature-256': 'sha256=00',
+        'x-github-event': 'ping',
+      })
+    const out = await run('gateway', 'show', 'hub')
+    assert.match(out, /^refuses every delivery, since/m)
+    assert.match(out, /^hub: 60 of 60 refused in \d+ s \(signature_invalid\)$/m)
+    assert.match(out, /`trivium refusal try --gateway hub`/)
+    assert.match(await run('refusal', 'list'), /the newest 50 of 60 of hub; the others are only counted/)
+  })
+
+  test('has the pause with its author, reason, end and waiting messages', async () => {
+    await run('gateway', 'pause', 'open', '--for', '1h', '--reason', 'the shop is moved')
+    await daemon.post('/open', '{"n":2}')
+    const shown = await run('gateway', 'show', 'open')
+    assert.match(shown, /^paused, since/m)
+    assert.match(shown, /^Paused by .* since .* UTC, until .* UTC: the shop is moved\. [01] message/m)
+    assert.match(shown, /`trivium gateway resume open` ends the pause/)
+    const { pause, paused } = JSON.parse(await run('gateway', 'show', 'open', '--json'))
+    assert.deepEqual([pause.kind, pause.reason, paused], ['gateway', 'the shop is moved', true])
+    assert.match(await run('pause', 'list'), /To end the first one: `trivium gateway resume open`/)
+  })
+
+  test('fails for an unknown gateway, and for one that a token may not use', async () => {
+    const { code, err } = await site.run(['gateway', 'show', 'hup'])
+    assert.equal(code, 1)
+    assert.match(err, /hup.*Did you mean hub/)
+    const response = await fetch(`${daemon.control}/v1/skills/gateway-show`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer a-token-of-operations', 'content-type': 'application/json' },
+      body: JSON.stringify({ gateway: 'hub' }),
+    })
+    assert.equal(response.status, 403)
+  })
+})
